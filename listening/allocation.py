@@ -11,10 +11,10 @@ from typing import Any
 from django.db import connection, transaction
 
 from listening.design.blocks import PlannedBlock, plan_blocks
-from listening.design.studyfile.drawing import ITEMS
+from listening.design.studyfile.drawing import drawn_clips, is_scattered, only_drawn
 from listening.leases import FULL_LEASE, LEASED, OPEN, RAN_OUT, return_expired_leases
-from listening.methods import StimulusRef, method_named
-from listening.models import Block, Slot, Stimulus, Study, Task, Trial
+from listening.methods import PlannedTrial, StimulusRef, method_named
+from listening.models import Block, Item, Slot, Stimulus, Study, Task, Trial
 
 COPY_BATCH = 2000  # blocks written at a time
 
@@ -33,11 +33,20 @@ def material_of(task: Task) -> list[StimulusRef]:
         stimuli = stimuli.filter(derived=False)
     if dimensions := task.material.get("dimensions"):
         stimuli = stimuli.filter(item__dimension__in=dimensions)
-    if draw := task.material.get("draw"):
-        of = "item__key__in" if draw["of"] == ITEMS else "key__in"
-        stimuli = stimuli.filter(**{of: draw["drawn"]})
-    rows = stimuli.values_list("pk", "item_id", "condition__key", "condition__role")
-    return [StimulusRef(*row) for row in rows]
+    drawn = drawn_clips(task.material.get("draw", {}))
+    fields = ("pk", "item_id", "condition__key", "condition__role", "item__key", "key")
+    return [
+        StimulusRef(pk, item, condition, role)
+        for pk, item, condition, role, item_key, key in stimuli.values_list(*fields)
+        if drawn(item_key, condition, key)
+    ]
+
+
+def trials_of(task: Task) -> list[PlannedTrial]:
+    """The screens of one replicate."""
+    planned = method_named(task.method).trials(material_of(task), task.options)
+    keys = dict(Item.objects.filter(study=task.study_id).values_list("pk", "key"))
+    return only_drawn(planned, task.material.get("draw", {}), keys)
 
 
 @transaction.atomic
@@ -48,8 +57,7 @@ def plan_study(study: Study) -> int:
 
 
 def _plan_task(task: Task) -> int:
-    method = method_named(task.method)
-    trials = list(method.trials(material_of(task), task.options))
+    trials = trials_of(task)
     blocks = plan_blocks(
         trials,
         block_size=task.block_size,
@@ -57,6 +65,7 @@ def _plan_task(task: Task) -> int:
         seed=task.study.seed + task.order,
         repeat_items=task.repeat_items,
         steady_chunks=task.blocks_per_rater > 1,
+        scattered=is_scattered(task.material.get("draw", {})),
     )
     rng = Random(f"queue {task.study.seed} {task.order}")
     while batch := list(islice(blocks, COPY_BATCH)):

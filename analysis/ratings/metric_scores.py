@@ -24,7 +24,7 @@ from analysis.ratings.problems import NEAR, RatingsError, likeness
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 DIRECTION, REASON = "higher_is_better", "reason"
 ENDS = ("low", "high")
-NO_METRICS = frozenset({"n_words"})  # scores that tell what a clip holds, not how good it is
+NO_METRICS = frozenset({"n_words", "length_s"})  # what a clip holds, not how good it is
 _STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip in a line of JSON
 _NAMED = 3
 

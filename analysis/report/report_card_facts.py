@@ -168,6 +168,8 @@ def _asking(task: Mapping[str, Any]) -> Iterator[str]:
     yield f"The text of the clips was {'shown' if task['show_text'] else 'not shown'}."
     if task["show_caption"]:
         yield "The caption of the clips was shown."
+    if task["drawn"]:
+        yield task["drawn"]
     why = task["justification"]
     if why:
         least = f", at least {why['min_chars']} characters" if why.get("min_chars") else ""

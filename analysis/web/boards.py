@@ -13,6 +13,7 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.text import slugify
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -24,6 +25,8 @@ from listening.selectors import board_choices, board_projects, study_head_or_404
 from listening.signals import acted
 
 MOST_STUDIES = 20
+BIBTEX = "references.bib"
+LONGEST_NAME = 120
 REFRESH_S = 2
 NO_SUCH = "There is no such leaderboard of yours."
 
@@ -63,16 +66,19 @@ def board_page(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @require_GET
 def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponse:
-    """One of its tables as CSV or LaTeX."""
+    """One of its tables as CSV or LaTeX, or what its methods cite."""
+    from analysis.report.works import works_in
+
     board = board_for(request.user, pk)
     stem, _, kind = name.rpartition(".")
     content = content_of(board)
     for table in content.tables if content else ():
         if table.key == stem and kind in ("csv", "tex"):
             text, of_kind = _written(board, table, kind)
-            response = HttpResponse(text, content_type=of_kind)
-            response["Content-Disposition"] = f'attachment; filename="leaderboard-{pk}-{name}"'
-            return response
+            return _download(text, of_kind, _name_of(board, table, kind))
+    if content and name == BIBTEX and content.methods:
+        works = "\n".join(work.bibtex for work in works_in(content.methods))
+        return _download(works, "text/plain; charset=utf-8", name)
     raise Http404(f"There is no file {name}.")
 
 
@@ -91,6 +97,19 @@ def board_do(request: HttpRequest, pk: int) -> HttpResponse:
     except BoardError as error:
         messages.error(request, str(error))
     return redirect("leaderboard", pk=pk)
+
+
+def _name_of(board: Leaderboard, table: Table, kind: str) -> str:
+    """As a file is called: the leaderboard, the table, and what it is about."""
+    named = (board.title, table.key.partition("_")[0], table.about)
+    stem = "-".join(part for part in map(slugify, named) if part)
+    return f"{stem[:LONGEST_NAME]}.{kind}"
+
+
+def _download(text: str, of_kind: str, name: str) -> HttpResponse:
+    response = HttpResponse(text, content_type=of_kind)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
 
 
 # --- Who may -------------------------------------------------------------------------------------
@@ -154,6 +173,7 @@ def shown_board(board: Leaderboard, link: Any) -> dict[str, Any]:
         "sentences": content.sentences,
         "warned": warned(content),
         "methods": content.methods,
+        "bibtex": link(BIBTEX) if content.methods else "",
         "systems": _systems(content),
     }
 
@@ -171,7 +191,7 @@ def _systems(content: Content) -> list[str]:
 
 def _file_link(pk: int) -> Any:
     def link(name: str) -> str:
-        if not name.endswith((".csv", ".tex")):
+        if not name.endswith((".csv", ".tex", ".bib")):
             return ""
         return reverse("leaderboard-file", args=[pk, name])
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from statistics import fmean
-from typing import Protocol
+from typing import Any, Protocol
 
 from listening.design.blocks import plan_blocks
 from listening.design.studyfile import StudyFile, TaskEntry
-from listening.design.studyfile.drawing import takes_of
-from listening.methods import PlannedTrial, StimulusRef
+from listening.design.studyfile.drawing import is_scattered, only_drawn, takes_of
+from listening.methods import PlannedTrial, StimulusRef, method_named
 
 
 class Asked(Protocol):
@@ -25,6 +25,8 @@ class Asked(Protocol):
     def blocks_per_session(self) -> int: ...
     @property
     def repeat_items(self) -> bool: ...
+    @property
+    def material(self) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ def amount_of(trials: Sequence[PlannedTrial], task: Asked) -> Amount:
             replicates=1,
             seed=0,
             repeat_items=task.repeat_items,
+            scattered=is_scattered(task.material.get("draw", {})),
         )
         blocks = sum(1 for _ in planned)
     in_session = max(task.blocks_per_session, 1)
@@ -81,3 +84,9 @@ def material_of(study: StudyFile, task: TaskEntry) -> list[StimulusRef]:
         for n, s in enumerate(study.stimuli)
         if s.condition in named and takes(s)
     ]
+
+
+def trials_of(study: StudyFile, task: TaskEntry) -> list[PlannedTrial]:
+    """The screens of one replicate, by places in the study."""
+    planned = method_named(task.method).trials(material_of(study, task), task.options)
+    return only_drawn(planned, task.draw, {n: item.key for n, item in enumerate(study.items)})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from math import gcd
 from random import Random
 from typing import TypeVar
@@ -40,12 +42,14 @@ def plan_blocks(
     seed: int,
     repeat_items: bool = False,
     steady_chunks: bool = False,
+    scattered: bool = False,
 ) -> Iterator[PlannedBlock]:
     """Every trial exactly once per replicate, in blocks of at most `block_size`.
 
     Without `repeat_items` a block holds each item at most once and its columns within one of each
     other. With it, items and columns both cycle, so that a block holds each of them as evenly as
-    their numbers allow and no trial twice. Cells that the material lacks leave shorter blocks.
+    their numbers allow and no trial twice. Cells that the material lacks leave shorter blocks;
+    where most lack by design, `scattered` fills blocks with the cells that there are.
     Items are cut into chunks anew in each replicate; with `steady_chunks` they are cut once, so
     that a rater who takes several blocks always finds some that share nothing with them.
     """
@@ -57,6 +61,8 @@ def plan_blocks(
     rng = Random(seed)
     first_order = _first_orders(sorted(cells), rng)
     plan = _cycling_chunks if repeat_items else _latin_chunks
+    if scattered:
+        plan = _dealt_chunks
     items, columns = _axes(cells, rng)
     for replicate in range(replicates):
         if not steady_chunks:
@@ -115,6 +121,26 @@ def _cycling_chunks(
         for k in range(n_items * n_columns)
     ]
     yield from even_chunks([cell for cell in walk if cell in cells], block_size)
+
+
+def _dealt_chunks(
+    cells: Cells, items: list[int], columns: list[str], block_size: int, rng: Random
+) -> Iterator[list[Cell]]:
+    """The cells that there are, dealt item by item to chunks in turn: sizes within one of each
+    other, no item twice in a chunk; of an item's columns each chunk takes what it has least of."""
+    own = {item: [c for c in columns if (item, c) in cells] for item in items}
+    count = max(-(-len(cells) // block_size), *map(len, own.values()))
+    chunks: list[list[Cell]] = [[] for _ in range(count)]
+    held = [Counter[str]() for _ in range(count)]
+    turn = cycle(range(count))
+    for item, waiting in own.items():
+        while waiting:
+            place = next(turn)
+            column = min(waiting, key=held[place].__getitem__)
+            waiting.remove(column)
+            held[place][column] += 1
+            chunks[place].append((item, column))
+    yield from chunks
 
 
 def even_chunks(things: list[T], size: int) -> Iterator[list[T]]:

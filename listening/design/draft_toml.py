@@ -175,7 +175,7 @@ def _fit_task(
         task["allow_missing"] = True
     else:
         task.pop("allow_missing", None)
-    places = len(trials_of(task, rated, role)) if task.get("repeat_items") else len(items)
+    places = len(table_trials(task, rated, role)) if task.get("repeat_items") else len(items)
     if places and isinstance(task.get("block_size"), int) and wish > 0:
         task["block_size"] = ceil(places / ceil(places / wish))
     _fit_traps(task, trapped)
@@ -196,7 +196,7 @@ def _fit_traps(task: Table, trapped: bool) -> None:
     task["traps"] = {"placement": "outside", "kinds": [kind]} | own | {"per": per}
 
 
-def trials_of(
+def table_trials(
     task: Table, rated: Sequence[Mapping[str, str]], role: Mapping[str, str]
 ) -> list[PlannedTrial]:
     """Screens that the method makes of the table; none where it cannot yet."""

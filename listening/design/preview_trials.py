@@ -11,6 +11,7 @@ from typing import Any
 from listening.design.amounts import material_of
 from listening.design.blocks import PlannedSlot, plan_blocks
 from listening.design.studyfile import StimulusEntry, StudyFile, TaskEntry
+from listening.design.studyfile.drawing import is_scattered, only_drawn
 from listening.design.traps import TRAINING, TrapKind, TrapPlan, labels_to_pass, weave
 from listening.methods import Scale, method_named
 
@@ -84,8 +85,10 @@ class _Table:
         material = material_of(self.study, self.task)
         items = sorted({ref.item for ref in material})
         some = set(self.rng.sample(items, min(ENOUGH, len(items))))
+        keys = {n: item.key for n, item in enumerate(self.study.items)}
         for refs in ([ref for ref in material if ref.item in some], material):
-            planned = list(self.method.trials(refs, self.task.options)) if refs else []
+            made = self.method.trials(refs, self.task.options) if refs else ()
+            planned = only_drawn(made, self.task.draw, keys)
             if planned:
                 blocks = plan_blocks(
                     planned,
@@ -93,6 +96,7 @@ class _Table:
                     replicates=1,
                     seed=self.rng.getrandbits(31),
                     repeat_items=self.task.repeat_items,
+                    scattered=is_scattered(self.task.draw),
                 )
                 return max((block.slots for block in islice(blocks, ENOUGH)), key=len)
         return ()

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from listening.design.amounts import Amount, amount_of, material_of, sessions_of
+from listening.design.amounts import Amount, amount_of, sessions_of, trials_of
 from listening.design.draft_context import heard
-from listening.design.draft_toml import roles, trials_of
+from listening.design.draft_toml import roles, table_trials
 from listening.design.duration import SessionLength, estimate
 from listening.design.guessing import through_checks, through_traps
 from listening.design.odds import TrapOdds
@@ -17,7 +17,6 @@ from listening.design.settings import derive
 from listening.design.studyfile import Reading, StudyFile, read_folder
 from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
-from listening.methods import method_named
 from listening.models import Draft
 from listening.recruitment.connecting import connection_for
 from listening.recruitment.plan import Plan
@@ -87,20 +86,16 @@ def amounts_of(draft: Draft, reading: Reading, top: Mapping[str, Any]) -> list[A
     """One for each task; while something is to mend, of those that can be counted."""
     study = whole(reading)
     if study is not None:
-        return [
-            amount_of(
-                list(method_named(t.method).trials(material_of(study, t), t.options)),
-                t,
-            )
-            for t in study.tasks
-        ]
+        return [amount_of(trials_of(study, task), task) for task in study.tasks]
     rated = heard(dict(top), rows_of(draft))
     found = []
     for task in top.get("tasks", []):
         counts = {"blocks_per_session": 1, **{k: task[k] for k in COUNTS if k in task}}
         if len(counts) == len(COUNTS) and all(isinstance(n, int) for n in counts.values()):
-            asked = SimpleNamespace(repeat_items=bool(task.get("repeat_items")), **counts)
-            found.append(amount_of(trials_of(task, rated, roles(dict(top))), asked))
+            asked = SimpleNamespace(
+                material={}, repeat_items=bool(task.get("repeat_items")), **counts
+            )
+            found.append(amount_of(table_trials(task, rated, roles(dict(top))), asked))
     return found
 
 

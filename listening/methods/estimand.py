@@ -31,6 +31,7 @@ class Estimand:
     phrase: str  # as in a methods section: the mean opinion score (MOS)
     axis: str  # as on a figure's axis, with what its ends mean
     ends: tuple[float, float] | None = None
+    absent: float | None = None  # a score apart from the scale: what was asked about is not there
     neutral: float | None = None
     comparison: str = ONE_CLIP
     decimals: int = 2
@@ -88,7 +89,12 @@ class Estimand:
         return 2 * self.neutral - score
 
     def ends_for(self, low: float, high: float) -> tuple[float, float] | None:
-        """The ends of the scale, if it has known ones and scores from low to high fit between."""
-        if self.ends is None or low < self.ends[0] or high > self.ends[1]:
+        """The ends of the scale, if it has known ones and scores from low to high fit between.
+
+        The low end is `absent` where a score is.
+        """
+        if self.ends is None or high > self.ends[1]:
             return None
-        return self.ends
+        if low == self.absent:
+            return low, self.ends[1]
+        return self.ends if low >= self.ends[0] else None

@@ -25,6 +25,7 @@ class Mos(Method):
         phrase="the mean opinion score (MOS)",
         axis="MOS: mean opinion score",
         ends=(1.0, 5.0),
+        absent=0.0,
         equivalence=0.1,
     )
     standard = "ITU-T P.800 annex B (ACR); half steps as in Clark et al. 2019"

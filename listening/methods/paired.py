@@ -14,6 +14,8 @@ from listening.methods.method import (
     gettext_noop,
 )
 
+BETWEEN = " ~ "  # between the two conditions of a column
+
 
 class Paired(Method):
     """A method that compares two clips; both orders are planned equally often."""
@@ -30,7 +32,7 @@ class Paired(Method):
         return [list(pair) for pair in combinations(conditions, 2)]
 
     def columns(self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]) -> list[str]:
-        return [f"{a} ~ {b}" for a, b in self.pairs(stimuli, options)]
+        return [BETWEEN.join(pair) for pair in self.pairs(stimuli, options)]
 
     def trials(
         self, stimuli: Sequence[StimulusRef], options: Mapping[str, Any]
@@ -39,7 +41,7 @@ class Paired(Method):
         for item in sorted({s.item for s in stimuli}):
             for a, b in self.pairs(stimuli, options):
                 if (item, a) in by_cell and (item, b) in by_cell:
-                    yield PlannedTrial(item, f"{a} ~ {b}", (by_cell[item, a],), by_cell[item, b])
+                    yield PlannedTrial(item, a + BETWEEN + b, (by_cell[item, a],), by_cell[item, b])
 
     def parts(self, trial: PlannedTrial, *, versus_first: bool, rng: Random) -> list[Part]:
         if trial.versus is None:

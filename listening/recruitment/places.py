@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from listening.allocation import material_of
+from listening.allocation import trials_of
 from listening.design.amounts import amount_of, sessions_of
-from listening.methods import method_named
 from listening.models import Block, Connection, Recruitment, Study, Task
 from listening.recruitment import plan as plans
 from listening.recruitment.plan import Plan
@@ -27,8 +26,7 @@ def _sessions_of(task: Task) -> int:
     if task.study.state != Study.State.DRAFT:
         blocks = task.blocks.filter(state=Block.State.OPEN).count()
     else:  # not opened yet: as many as its targets will make
-        trials = list(method_named(task.method).trials(material_of(task), task.options))
-        return amount_of(trials, task).sessions
+        return amount_of(trials_of(task), task).sessions
     return ceil(blocks / max(task.blocks_per_session, 1))
 
 

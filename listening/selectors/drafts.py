@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 from listening.access import LOOK, draft_for
-from listening.design.amounts import amount_of, material_of
+from listening.design.amounts import amount_of, trials_of
 from listening.design.preview_trials import scales_of
 from listening.drafts.figures import reading_of, whole
 from listening.methods import Scale, method_named
@@ -33,7 +33,7 @@ def draft_plans(code: str, user: Any) -> list[DraftPlan]:
         return plans
     for task in study.tasks:
         method = method_named(task.method)
-        amount = amount_of(list(method.trials(material_of(study, task), task.options)), task)
+        amount = amount_of(trials_of(study, task), task)
         low, high, answers = _ends(scales_of(task)[0])
         plans.append(
             DraftPlan(

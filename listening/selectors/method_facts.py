@@ -19,6 +19,7 @@ from listening.checks import check_named
 from listening.design.occasions import is_between
 from listening.design.questionnaires import default_title
 from listening.design.sources import sources_of
+from listening.design.studyfile.drawing import drawn_of
 from listening.design.traps import TrapPlan
 from listening.languages import name_of, speaking
 from listening.leases import ANSWERED
@@ -64,6 +65,7 @@ class TaskFacts(TypedDict):
     heard: float | None  # share of every clip before an answer; None: its first two seconds
     show_text: bool
     show_caption: bool
+    drawn: str  # in words: the rule, the seed and what was left out; "": all was rated
     examples: int
     training: int
     repeats: int
@@ -266,6 +268,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         heard=method.playback(task.options).share,
         show_text=task.show_text,
         show_caption=task.show_caption,
+        drawn=drawn_of(task),
         examples=len(task.examples),
         training=len(task.training),
         repeats=task.repeats,

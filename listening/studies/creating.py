@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 from listening import audio
 from listening.design import studyfile
 from listening.design.studyfile import Problem, Reading, StudyFile, StudyProblems, TaskEntry
-from listening.design.studyfile.drawing import said
+from listening.design.studyfile.drawing import draws_of
 from listening.design.studyfile.entries import OUTCOMES, StimulusEntry
 from listening.events import COMMAND_LINE, note
 from listening.methods import method_named
@@ -137,7 +137,7 @@ class _Shelf:
 
 def _draws(file: StudyFile) -> dict[str, Any]:
     """What tasks drew, for the log: the rule, the seed and what was left out, in words."""
-    told = [said(task.key, task.draw) for task in file.tasks if task.draw]
+    told = draws_of(file.tasks)
     return {"draws": told} if told else {}
 
 

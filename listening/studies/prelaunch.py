@@ -9,10 +9,11 @@ from statistics import median
 from typing import Literal
 
 from listening import audio
-from listening.allocation import material_of
+from listening.allocation import material_of, trials_of
 from listening.audio.appearance import sample_appearance
 from listening.audio.leaks import OF_SOUND, Leak, facts_of, leaks
 from listening.design.settings import derive
+from listening.design.studyfile.drawing import is_scattered
 from listening.design.studyfile.problems import quoted
 from listening.design.traps import TrapPlan
 from listening.methods import method_named
@@ -61,8 +62,9 @@ def _about_sets(study: Study) -> Iterator[Finding]:
     One clip less in ten, as a draft's own fit leaves it (17 clips beside 18), is no finding.
     """
     for task in study.tasks.exclude(traps={}):
-        trials = list(method_named(task.method).trials(material_of(task), task.options))
-        places = len(trials) if task.repeat_items else len({trial.item for trial in trials})
+        trials = trials_of(task)
+        whole = task.repeat_items or is_scattered(task.material.get("draw", {}))
+        places = len(trials) if whole else len({trial.item for trial in trials})
         fewest = places // -(-places // task.block_size)
         plan = TrapPlan.from_dict(task.traps)
         if plan.kinds and _set_of(plan, fewest) < MIN_SET_SHARE * _set_of(plan, task.block_size):

@@ -20,6 +20,7 @@ from listening import sessions
 from listening.access import EDIT, LOOK, study_for
 from listening.design.settings import derive
 from listening.design.studyfile import StimulusEntry
+from listening.design.studyfile.drawing import draws_of
 from listening.events import note, withdrawals_of
 from listening.models import Study
 from listening.monitor import forget_progress, page_progress
@@ -79,6 +80,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "before": beforehand(mine),
         "length": session_length(mine),
         "made_of": _what_it_is(mine) if mine.state == Study.State.DRAFT else None,
+        "drawn": draws_of(mine.tasks.order_by("order")),
         "measured_from": MEASURED_FROM,
         "tries": count_pilots(mine),
         "unplayed": unplayed_clips(key),

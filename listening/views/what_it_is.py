@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from listening.design.amounts import Amount, amount_of, material_of, sessions_of
+from listening.design.amounts import Amount, amount_of, sessions_of, trials_of
 from listening.design.preview_trials import scales_of
 from listening.design.studyfile import StimulusEntry, StudyFile, TaskEntry
-from listening.design.studyfile.drawing import said
+from listening.design.studyfile.drawing import drawn_of
 from listening.design.traps import TrapPlan
 from listening.methods import Scale, method_named
 
@@ -47,7 +47,7 @@ def what_it_is(study: StudyFile, address: Callable[[StimulusEntry], str]) -> dic
 
 def _task(study: StudyFile, task: TaskEntry) -> dict[str, Any]:
     method = method_named(task.method)
-    amount: Amount = amount_of(list(method.trials(material_of(study, task), task.options)), task)
+    amount: Amount = amount_of(trials_of(study, task), task)
     questions = [
         {"question": criterion.question, "help": criterion.help_text, "scale": _scale(scale)}
         for criterion, scale in zip(task.criteria, scales_of(task), strict=True)
@@ -58,7 +58,7 @@ def _task(study: StudyFile, task: TaskEntry) -> dict[str, Any]:
         "method": method.title,
         "questions": questions,
         "amount": amount,
-        "drawn": said(task.key, task.draw) if task.draw else "",
+        "drawn": drawn_of(task),
         "traps": traps.sets_for(task.block_size) * traps.traps_per_set * task.blocks_per_session,
         "reasons": task.justification.get("required") if task.justification else None,
     }

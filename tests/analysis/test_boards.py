@@ -53,11 +53,16 @@ def test_a_leaderboard_is_made_changed_and_taken_out(client, two):
     assert "May be compared" in page
     assert "may not be compared" not in page
     assert "being made" not in page
-    lines = client.get(f"/leaderboards/{board.pk}/leaderboard.csv").content.decode().splitlines()
+    file = client.get(f"/leaderboards/{board.pk}/leaderboard.csv")
+    assert 'filename="voices-leaderboard-mos-naturalness.csv"' in file["Content-Disposition"]
+    lines = file.content.decode().splitlines()
     assert lines[0].startswith("group,rank,system,score,score_low,score_high")
     assert len(lines) == 3
     tex = client.get(f"/leaderboards/{board.pk}/leaderboard.tex").content.decode()
     assert "\\textbf" in tex
+    assert f"/leaderboards/{board.pk}/references.bib" in page
+    works = client.get(f"/leaderboards/{board.pk}/references.bib").content.decode()
+    assert re.findall(r"@article{(\w+)", works) == ["gelman2006", "brunner1997"]
     assert client.get(f"/leaderboards/{board.pk}/nothing.csv").status_code == 404
     answer_all(arrive(two[0]))
     assert "being made again" in client.get(f"/leaderboards/{board.pk}/").content.decode()

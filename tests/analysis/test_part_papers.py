@@ -29,6 +29,7 @@ from analysis.report.parts.nvv import Nvv, by_criterion
 from analysis.report.parts.nvv.nvv_cmos import cmos
 from analysis.report.parts.nvv.nvv_heatmaps import UNRATED, UNSUPPORTED, heatmaps
 from analysis.report.parts.nvv.nvv_inventory import inventories
+from analysis.report.parts.nvv.nvv_judges import judged
 from analysis.report.parts.nvv.nvv_means import means_table
 from analysis.report.parts.nvv.nvv_objective import objective
 from analysis.report.pipeline import chosen_parts
@@ -366,6 +367,90 @@ def test_table_4_of_nvv_superbench_comes_out_as_printed() -> None:
     assert marks["CosyVoice 2"] == [SECOND, BEST, "", "", ""]
     assert marks["Gemini 2.5 Flash"] == ["", "", BEST, "", BEST]
     assert cell(table.columns[2], table.rows[-1]).mark == BEST
+
+
+def test_table_5_of_nvv_superbench_comes_out_as_printed_and_beside_raters() -> None:
+    """Two clips a cell whose judges' scores have its mean and its interval."""
+    printed = published("nvv_table5_judges.csv")
+    scores, ratings = [], []
+    for c in printed:
+        far = float(c["ci95_half_width"]) / 12.7062  # the t quantile with one degree of freedom
+        for n, sign in enumerate((-1, 1)):
+            clip = {"condition": c["system"], "language": c["language"]}
+            clip["stimulus"] = f"{c['system']}{c['language']}{n}"
+            score = {"metric": f"judge_panel_{c['criterion']}", "version": "nvv_tags.v1"}
+            scores.append(clip | score | {"value": float(c["mos"]) + sign * far})
+            own = {"task": c["control"], "criterion": c["criterion"], "rater": "r", "item": f"i{n}"}
+            ratings.append(
+                BLANK | clip | own | {"score": 3.0, "session": "s", "code": len(ratings)}
+            )
+    table = from_rows(ratings)
+    columns = {"task": "control", "condition": "system"}
+    order = {
+        name: list(dict.fromkeys(c[columns.get(name, name)] for c in printed))
+        for name in ("task", "condition", "language", "criterion")
+    }
+    inputs = replace(given(table, scores_from_rows(scores)), order=order)
+    made, beside = judged(by_task(table, order), [], inputs).tables
+    assert [c.heading for c in made.columns] == ["System", "Language", *order["criterion"]]
+    assert [heading for heading, _ in made.grouped()] == ["prompt", "tag"]
+    texts = {
+        (row["language"], row["system"], name): row[f"{name}_text"]
+        for row in made.rows
+        for name in order["criterion"]
+        if f"{name}_text" in row
+    }
+    assert texts == {
+        (
+            c["language"],
+            c["system"],
+            c["criterion"],
+        ): f"{c['mos']}\u00a0±\u00a0{c['ci95_half_width']}"
+        for c in printed
+    }
+    best = {
+        (row["group"], row["language"]): row["system"]
+        for row in made.rows
+        if row.get("nvv_effect_text_mark") == BEST
+    }
+    assert best["prompt", "EN"] == "Gemini 2.5 Flash"  # as the paper's text says
+    assert best["tag", "EN"] == best["tag", "ZH"] == "ElevenLabs"
+    assert len(beside.rows) == len(printed)
+    assert beside.rows[0]["difference"] == pytest.approx(float(printed[0]["mos"]) - 3)
+    assert "Table 5 is not there" in judged(by_task(table, order), [], given(table)).sentences[0]
+
+
+def test_studies_of_two_languages_are_one_report_and_of_one_language_are_refused(
+    nvv: Content, tmp_path: Path
+) -> None:
+    """As the docs say: one header, the rows of both files below each other."""
+    head, *lines = simulated_nvv.text().splitlines()
+    place = head.split(",").index("language")
+    studies = [f"{line},nvv-{line.split(',')[place]}" for line in lines]
+    joined = "\n".join([f"{head},study", *sorted(studies, key=lambda line: line[-2:])])
+    (tmp_path / "joined.csv").write_text(joined + "\n", encoding="utf-8")
+    reading = read_csv(tmp_path / "joined.csv")
+    inputs = replace(given(reading.table), order=reading.order)
+    (pairs, scored) = ([], {})
+    for family in families(inputs.kept):
+        if family.in_pairs:
+            pairs.append(family)
+        else:
+            scored.setdefault(family.group["task"], []).append(family)
+    made = [
+        means_table(scored, inputs).tables[0],
+        cmos(by_criterion(pairs, inputs), inputs).tables[0],
+    ]
+    for table in made:
+        alone = tables(nvv)[table.key]
+        mine = {(row["language"], row["system"]): row for row in table.rows}
+        assert len(mine) == len(alone.rows)
+        for row in alone.rows:
+            assert mine[row["language"], row["system"]]["naturalness"] == row["naturalness"]
+    both = joined.replace(",nvv-zh", ",nvv-more").replace(",zh,", ",en,")
+    (tmp_path / "both.csv").write_text(both + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="both hold ratings of the language “en”"):
+        Nvv().make(given(read_csv(tmp_path / "both.csv").table))
 
 
 def by_task(table: pd.DataFrame, order: dict[str, list[str]]) -> dict[str, list[Any]]:

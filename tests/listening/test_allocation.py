@@ -367,6 +367,20 @@ def test_what_was_not_drawn_and_later_runs_are_not_rated():
 
 
 @pytest.mark.django_db
+def test_of_pairs_only_the_drawn_are_planned():
+    first = [["item-0", "cond-0 ~ cond-1"], ["item-0", "cond-1 ~ cond-2"]]
+    drawn = [*first, ["item-1", "cond-0 ~ cond-2"]]
+    material = {"draw": {"of": "pairs", "drawn": drawn}}
+    task = {"method": "cmos", "block_size": 2, "material": material}
+    task = make_study(conditions=3, items=2, task=task).tasks.get()
+    pairs = {
+        (slot.stimulus.item.key, f"{slot.stimulus.condition.key} ~ {slot.versus.condition.key}")
+        for slot in task.slots.all()
+    }
+    assert pairs == set(map(tuple, drawn))
+
+
+@pytest.mark.django_db
 def test_a_block_at_the_very_end_of_the_queue_is_claimed():
     study = make_study(conditions=2, items=2, task={"ratings_per_stimulus": 1})
     Block.objects.filter(task__study=study).update(ord=2**31 - 1)

@@ -49,6 +49,31 @@ def test_every_stimulus_is_planned_exactly_n_times_and_items_do_not_repeat(desig
         assert max(columns.values()) - rarest <= 1
 
 
+@pytest.mark.parametrize("repeat_items", [False, True])
+def test_blocks_of_scattered_cells_are_full_and_each_cell_comes_once(repeat_items):
+    chosen = Random(3).sample(material(60, 8), 90)
+    for seed in range(5):
+        blocks = list(
+            plan_blocks(
+                chosen,
+                block_size=10,
+                replicates=2,
+                seed=seed,
+                repeat_items=repeat_items,
+                scattered=True,
+            )
+        )
+        counts = Counter((s.trial.rated, b.replicate) for b in blocks for s in b.slots)
+        assert set(counts.values()) == {1}
+        assert len(counts) == 180
+        assert [len(block.slots) for block in blocks] == [10] * 18
+        for block in blocks:
+            columns = Counter(s.trial.column for s in block.slots)
+            assert max(columns.values()) <= 4
+            if not repeat_items:
+                assert len({s.trial.item for s in block.slots}) == 10
+
+
 @given(designs, st.integers(0, 10**6))
 @settings(max_examples=150, deadline=None)
 def test_with_repeated_items_no_stimulus_repeats_and_blocks_stay_balanced(design, seed):

@@ -3,16 +3,27 @@
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from listening.design.amounts import material_of
+from listening.design.amounts import amount_of, material_of, trials_of
 from listening.design.definition import definition_of
 from listening.design.studyfile import CriterionEntry, ItemEntry, read_folder, toml_text
 from listening.design.studyfile.drawing import WRITTEN
-from tests.listening.folders import CSV, HEADER, ROWS, TOML, csv_with, make_folder, problems_of
+from tests.listening.folders import (
+    CSV,
+    HEADER,
+    ROWS,
+    STUDY,
+    TASK,
+    TOML,
+    csv_with,
+    make_folder,
+    problems_of,
+)
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 
@@ -192,11 +203,37 @@ def test_a_draw_is_the_same_with_the_same_seed_and_says_what_it_left_out(tmp_pat
     assert "2 of 4 clips, drawn at random: 50 % per condition, seed 5; 2 are left out" in said
 
 
+def test_single_pairs_are_drawn_among_many_systems(tmp_path: Path) -> None:
+    systems = ("one", "one-bare", "two", "two-bare")
+    rows = [f"{c}{n},{c},i{n},audio/a1.wav" for c in systems for n in range(9)]
+    toml = STUDY + "".join(f'\n[[conditions]]\nkey = "{c}"\n' for c in systems)
+    toml += (
+        TASK.replace("mos", "cmos") + 'draw = { number = 4, of = "pairs", per = ["condition"] }\n'
+    )
+    toml += '[tasks.options]\npairs = [["one", "one-bare"], ["two", "two-bare"]]\n'
+    reading = read_folder(make_folder(tmp_path, toml, csv_with(*rows)))
+    study = reading.study
+    assert study is not None, reading.problems
+    assert reading.remarks[-1].startswith("Task “cmos” rates 8 of 18 pairs, drawn at random: 4 per")
+    trials = trials_of(study, study.tasks[0])
+    assert Counter(t.column for t in trials) == {"one ~ one-bare": 4, "two ~ two-bare": 4}
+    assert len({t.item for t in trials}) > 4  # each system has a draw of its own
+    assert amount_of(trials, study.tasks[0]).sessions == 4 * study.tasks[0].ratings_per_stimulus
+    assert {study.stimuli[s.pk].condition for s in material_of(study, study.tasks[0])} == set(
+        systems
+    )
+
+
 @pytest.mark.parametrize(
     ("rule", "place", "what"),
     [
         ("per = []", "draw", "A draw needs a number or a share, and not both."),
         ('number = 1, per = ["system"]', "draw.per", "Items cannot be drawn per “system”."),
+        (
+            'number = 1, of = "pairs"',
+            "draw.of",
+            "Pairs are drawn of comparisons of two clips, and “mos” is none.",
+        ),
         ("nmber = 1", "draw.nmber", "There is no field “nmber”."),
     ],
 )

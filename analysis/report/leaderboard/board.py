@@ -16,6 +16,7 @@ from analysis.report.leaderboard.standings import (
     score_rows,
     standing_of,
 )
+from analysis.report.works import cite
 from analysis.statistics.linking.linked_studies import PRIOR_SHARE, components_of
 
 KEY = "leaderboard"
@@ -24,10 +25,11 @@ METHODS = (
     "of a system in a study is the sum of a study effect, a system effect and a deviation of the "
     "system in that study, fitted by weighted least squares. Variances are clustered by raters and "
     "items, each study with its own degrees of freedom. The SD of the deviations has a half-t "
-    f"prior with {PRIOR_SHARE:.0%} of the scale as its scale (Gelman 2006); its posterior comes "
-    "from the weighted residual sum of squares, whose test is the ANOVA-type one of Brunner, Dette "
-    "and Munk (1997). Intervals across studies are quantiles over this posterior, so they contain "
-    "the error of linking; those of systems that only one study rated, and the same, do not."
+    f"prior with {PRIOR_SHARE:.0%} of the scale as its scale {cite('gelman2006')}; its posterior "
+    "comes from the weighted residual sum of squares, whose test is an ANOVA-type one "
+    f"{cite('brunner1997')}. Intervals across studies are quantiles over this posterior, so they "
+    "contain the error of linking; those of systems that only one study rated, and the same, do "
+    "not."
 )
 NOTE = "Scores are means over clips, each clip with the same weight."
 

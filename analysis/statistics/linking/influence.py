@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.comparisons.clustered_variance import both_codes, two_way_sums
+from analysis.statistics.comparisons.clustered_variance import both_codes
 
 _LEAST_DF, _NONE = 0.5, 1e-15
 
 
 @dataclass(frozen=True)
 class Influence:
-    """Ratings as contributions to means of cells (each (n,)), with the study (unit) of each.
+    """Ratings as contributions to means of cells (each (n,)), and the study (unit) of each cell.
 
-    ``contribution`` is weight * (score - mean); ``weight`` sums to 1 within each cell.
+    ``contribution`` is weight * (score - mean); ``weight`` sums to 1 within each cell. Sums over
+    clusters of squares are forms of what each two cells share: a contrast costs cells squared,
+    however many ratings there are.
     """
 
     contribution: Floats
     weight: Floats
     cell: Codes
-    unit: Codes
+    unit: Codes  # (C,)
     rater: Codes
     item: Codes
 
@@ -33,14 +37,12 @@ class Influence:
         of each study by itself, put together after Satterthwaite: a study with few raters counts
         as much as it brings.
         """
-        share = row[self.cell]
-        used = share != 0
-        moved = (share * self.contribution)[used]
-        held = (np.abs(share) * self.weight)[used]
-        unit, rater, item = self.unit[used], self.rater[used], self.item[used]
-        by_rater, by_item, by_both = two_way_sums(moved, rater, item)
-        of_raters, dr = _factor(moved, held, unit, rater)
-        of_items, di = _factor(moved, held, unit, item)
+        used = np.flatnonzero(row)
+        own = row[used]
+        at = np.ix_(used, used)
+        by_rater, by_item, by_both = (float(own @ form[at] @ own) for form in self._moved)
+        of_raters, dr = self._factor(own, used, 0)
+        of_items, di = self._factor(own, used, 1)
         raters, items = by_rater * of_raters, by_item * of_items
         both = (by_rater + by_item - by_both) * (of_raters * of_items) ** 0.5
         variance = max(both, raters, items)
@@ -51,11 +53,9 @@ class Influence:
 
     def covariance(self, rows: Floats) -> Floats:
         """The covariance (m, m) of contrasts (m, C), each variance as `spread` has it."""
-        moved = rows[:, self.cell] * self.contribution
-        sums = [_sums(moved, groups) for groups in (self.rater, self.item)]
-        both = _sums(moved, both_codes(self.rater, self.item))
-        raw = sums[0] @ sums[0].T + sums[1] @ sums[1].T - both @ both.T
-        value, vector = np.linalg.eigh(raw)
+        raters, items, both = self._moved
+        raw = rows @ (raters + items - both) @ rows.T
+        value, vector = np.linalg.eigh((raw + raw.T) / 2)
         positive = (vector * np.maximum(value, 0.0)) @ vector.T
         own = np.array([self.spread(row)[0] for row in rows])
         now = np.diag(positive)
@@ -64,23 +64,36 @@ class Influence:
         np.fill_diagonal(scaled, own)
         return np.asarray(scaled, dtype=np.float64)
 
+    @cached_property
+    def _moved(self) -> tuple[Floats, Floats, Floats]:
+        """The forms (C, C) of contributions summed by rater, by item and by both."""
+        groups = (self.rater, self.item, both_codes(self.rater, self.item))
+        first, second, third = (self._form(self.contribution, group) for group in groups)
+        return first, second, third
 
-def _factor(moved: Floats, held: Floats, unit: Codes, group: Codes) -> tuple[float, float]:
-    """The factor G / (G - 1) and the degrees of freedom of groups, over the studies involved."""
-    parts, degrees = [], []
-    for each in np.unique(unit):
-        mine = unit == each
-        weights = np.bincount(group[mine], held[mine])
-        effective = float(weights.sum() ** 2 / np.sum(weights**2))
-        degrees.append(max(effective - 1.0, _LEAST_DF))
-        parts.append(float(np.sum(np.bincount(group[mine], moved[mine]) ** 2)))
-    part, df = np.array(parts), np.array(degrees)
-    whole = float(part.sum())
-    if whole <= _NONE:
-        return 1.0 + 1.0 / float(df.min()), float(df.min())
-    return float(part @ (1 + 1 / df)) / whole, whole**2 / float(np.sum(part**2 / df))
+    @cached_property
+    def _held(self) -> tuple[Floats, Floats]:
+        """The same of weights, by rater and by item."""
+        return self._form(self.weight, self.rater), self._form(self.weight, self.item)
 
+    def _form(self, values: Floats, group: Codes) -> Floats:
+        """Of each two cells the sum over groups of the products of their sums."""
+        shape = (len(self.unit), int(group.max(initial=-1)) + 1)
+        sums = csr_array((values, (self.cell, group)), shape=shape)
+        return np.asarray((sums @ sums.T).toarray(), dtype=np.float64)
 
-def _sums(moved: Floats, group: Codes) -> Floats:
-    """The contributions (m, n) summed by group (m, G)."""
-    return np.stack([np.bincount(group, row) for row in moved])
+    def _factor(self, own: Floats, used: Codes, way: int) -> tuple[float, float]:
+        """G / (G - 1) and the degrees of freedom of raters (0) or items (1), over the studies."""
+        parts, degrees = [], []
+        unit = self.unit[used]
+        for each in np.unique(unit):
+            row, at = own[unit == each], used[unit == each]
+            size, block = np.abs(row), np.ix_(at, at)
+            effective = float(size.sum() ** 2 / (size @ self._held[way][block] @ size))
+            degrees.append(max(effective - 1.0, _LEAST_DF))
+            parts.append(max(float(row @ self._moved[way][block] @ row), 0.0))
+        part, df = np.array(parts), np.array(degrees)
+        whole = float(part.sum())
+        if whole <= _NONE:
+            return 1.0 + 1.0 / float(df.min()), float(df.min())
+        return float(part @ (1 + 1 / df)) / whole, whole**2 / float(np.sum(part**2 / df))

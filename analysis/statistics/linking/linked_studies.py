@@ -206,9 +206,11 @@ def _sets_of_clips(ratings: pd.DataFrame, units: list[str]) -> pd.DataFrame:
     clips = ratings[["unit", "system", "clip"]].drop_duplicates()
     clips = clips.assign(name=clips["unit"], unit=clips["unit"].map(place).astype(np.int64))
     clips = clips.sort_values(["system", "clip", "unit"], ignore_index=True)
-    clips["place"] = clips["unit"].astype(str)
-    signature = clips.groupby(["system", "clip"])["place"].transform(",".join)
-    return clips.assign(signature=signature)
+    which = clips.groupby(["system", "clip"], sort=False).ngroup().to_numpy()
+    rated_in: list[list[str]] = [[] for _ in range(which.max(initial=-1) + 1)]
+    for group, unit in zip(which, clips["unit"], strict=True):
+        rated_in[group].append(str(unit))
+    return clips.assign(signature=[",".join(rated_in[group]) for group in which])
 
 
 def _linked_units(sets: pd.DataFrame, units: int) -> Codes:
@@ -250,4 +252,4 @@ def _means(
     weight = clip_weights(cell, clip)
     mean = clustered(y, cell, rater, item, count, weight).value
     contribution = weight * (y - mean[cell])
-    return mean, Influence(contribution, weight, cell, cells.unit[cell], rater, item)
+    return mean, Influence(contribution, weight, cell, cells.unit, rater, item)

@@ -8,9 +8,9 @@ from difflib import get_close_matches
 
 from listening.design.studyfile.entries import ConditionEntry, StudyFile
 from listening.design.studyfile.problems import quoted
+from listening.methods.paired import BETWEEN
 
 MISSPELT = 0.8  # a name so like a declared one is a mistake until it is declared, too
-PAIR = " ~ "  # joins the two conditions of a pair
 
 
 def with_undeclared(study: StudyFile) -> tuple[StudyFile, tuple[str, ...]]:
@@ -24,7 +24,7 @@ def with_undeclared(study: StudyFile) -> tuple[StudyFile, tuple[str, ...]]:
     made = [
         ConditionEntry(key, role="trap" if kinds == {True} else "test")
         for key, kinds in traps.items()
-        if PAIR not in key and not get_close_matches(key, declared, n=1, cutoff=MISSPELT)
+        if BETWEEN not in key and not get_close_matches(key, declared, n=1, cutoff=MISSPELT)
     ]
     if not made:
         return study, ()

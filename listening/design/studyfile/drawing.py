@@ -1,30 +1,41 @@
-"""A seeded draw of what a task rates: so many items or clips of each group, and a record of it."""
+"""A seeded draw of what a task rates: so many items, clips or pairs of each group, recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import ceil
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 from listening.design.studyfile import shapes
 from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.shapes import Field, read_table
+from listening.methods import Method, PlannedTrial, StimulusRef, method_named
+from listening.methods.paired import BETWEEN, Paired
 
-ITEMS, CLIPS = "items", "clips"
+ITEMS, CLIPS, PAIRS = "items", "clips", "pairs"
 OF_ITEMS = ("dimension", "language", "split", "speaker")
 OF_CLIPS = ("condition", "system", "voice")
 RULE = {
     "number": Field(shapes.whole, low=1, high=200_000),
     "share": Field(shapes.number, low=0, high=1),
-    "of": Field(shapes.choice, default=ITEMS, choices=(ITEMS, CLIPS)),
+    "of": Field(shapes.choice, default=ITEMS, choices=(ITEMS, CLIPS, PAIRS)),
     "per": Field(shapes.texts, default=(), longest=20),
     "seed": Field(shapes.whole),
 }
 WRITTEN = tuple(RULE)  # of a draw: what a study folder says; the rest is what came of it
 MOST_NAMED = 5
+
+
+class Drawing(Protocol):
+    """A task, of a file or stored."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def material(self) -> Mapping[str, Any]: ...
 
 
 def with_draws(study: StudyFile, notes: Notebook) -> StudyFile:
@@ -51,6 +62,9 @@ def _rule(task: TaskEntry, study: StudyFile, where: str, notes: Notebook) -> dic
             what = f"{rule['of'].capitalize()} cannot be drawn per “{name}”."
             more = ' Write of = "clips" to draw per condition.' if name in OF_CLIPS else ""
             notes.toml(f"{where}.per", what, f"Use {', '.join(known)}.{more}")
+    if rule["of"] == PAIRS and not _compares(task):
+        what = f"Pairs are drawn of comparisons of two clips, and “{task.method}” is none."
+        notes.toml(f"{where}.of", what, 'Write of = "items" or of = "clips".')
     if not set(task.conditions) <= {c.key for c in study.conditions}:
         what = "What settings make of lines cannot be drawn from."
         notes.toml(where, what, "Name conditions of stimuli.csv in this task, or remove the draw.")
@@ -64,10 +78,12 @@ def made(study: StudyFile, task: TaskEntry, rule: Mapping[str, Any]) -> dict[str
     """The rule with the keys ``drawn``, how many there were, and which groups were too small.
 
     Groups and keys are sorted before each draw, which has a seed of its own: what other groups
-    hold, and the order of the files, change nothing.
+    hold, and the order of the files, change nothing. Of pairs a key is the item and the column.
     """
-    groups = _groups(study, replace(task, draw={}), rule)
-    drawn: list[str] = []
+    groups: dict[tuple[str, ...], set[Any]] = {}
+    for group, key in _members(study, replace(task, draw={}), rule):
+        groups.setdefault(group, set()).add(key)
+    drawn: list[Any] = []
     short: dict[str, int] = {}
     for name in sorted(groups):
         keys = sorted(groups[name])
@@ -77,39 +93,99 @@ def made(study: StudyFile, task: TaskEntry, rule: Mapping[str, Any]) -> dict[str
         chance = Random(f"draw {rule['seed']} {task.key} {name}")
         drawn += sorted(chance.sample(keys, min(wanted, len(keys))))
     there = sum(map(len, groups.values()))
+    drawn = [list(key) if isinstance(key, tuple) else key for key in drawn]  # as JSON has it
     return {**rule, "drawn": drawn, "there": there, "short": short}
 
 
-def _groups(
+def _members(
     study: StudyFile, task: TaskEntry, rule: Mapping[str, Any]
-) -> dict[tuple[str, ...], set[str]]:
-    """The keys that there are, by the values of what they are drawn per."""
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each key that there is, after the values of what it is drawn per.
+
+    A pair has those of its rated clip, the first of the two that the column names.
+    """
     items = {item.key: item for item in study.items}
     conditions = {c.key: c for c in study.conditions}
     takes = takes_of(task, {item.key: item.dimension for item in study.items})
     named = set(task.conditions) or {c.key for c in study.conditions if not c.derived}
-    groups: dict[tuple[str, ...], set[str]] = {}
-    for s in study.stimuli:
-        if s.condition not in named or s.condition not in conditions or not takes(s):
-            continue
+    rated = [s for s in study.stimuli if s.condition in conditions and s.condition in named]
+    rated = [s for s in rated if takes(s)]
+
+    def group(s: StimulusEntry) -> tuple[str, ...]:
         facts = {name: getattr(items[s.item], name) for name in OF_ITEMS}
         facts |= {"condition": s.condition, "system": conditions[s.condition].system}
         facts["voice"] = conditions[s.condition].voice
-        group = tuple(facts[name] or "–" for name in rule["per"])
-        groups.setdefault(group, set()).add(s.item if rule["of"] == ITEMS else s.key)
-    return groups
+        return tuple(facts[name] or "–" for name in rule["per"])
+
+    if rule["of"] != PAIRS:
+        yield from ((group(s), s.item if rule["of"] == ITEMS else s.key) for s in rated)
+        return
+    places = {key: n for n, key in enumerate(items)}
+    for trial in _trials(task, rated, places, {c.key: c.role for c in study.conditions}):
+        clip = rated[trial.rated[0]]
+        yield group(clip), (clip.item, trial.column)
+
+
+def _compares(task: TaskEntry) -> bool:
+    """Whether a task compares two clips; a method that there is not is said elsewhere."""
+    return task.method not in Method.registry or isinstance(method_named(task.method), Paired)
+
+
+def _trials(
+    task: TaskEntry,
+    rated: Iterable[StimulusEntry],
+    places: Mapping[str, int],
+    roles: Mapping[str, str],
+) -> list[PlannedTrial]:
+    """What the method makes of these clips; nothing where it cannot, which `check_fit` says."""
+    refs = [
+        StimulusRef(n, places[s.item], s.condition, roles[s.condition]) for n, s in enumerate(rated)
+    ]
+    try:
+        return list(method_named(task.method).trials(refs, task.options))
+    except (ValueError, TypeError, KeyError, AttributeError, StopIteration):
+        return []
 
 
 def takes_of(task: TaskEntry, dimension: Mapping[str, str]) -> Callable[[StimulusEntry], bool]:
     """Whether a task rates a clip of its conditions: no trap, no later run, none not drawn."""
-    drawn, of_items = set(task.draw.get("drawn", ())), task.draw.get("of") == ITEMS
+    drawn = drawn_clips(task.draw)
 
     def takes(s: StimulusEntry) -> bool:
-        if s.trap or s.run != 1 or (drawn and (s.item if of_items else s.key) not in drawn):
+        if s.trap or s.run != 1 or not drawn(s.item, s.condition, s.key):
             return False
         return not task.dimensions or dimension[s.item] in task.dimensions
 
     return takes
+
+
+def drawn_clips(draw: Mapping[str, Any]) -> Callable[[str, str, str], bool]:
+    """Whether a clip (its item, its condition, its own key) is of what was drawn."""
+    if not draw.get("drawn"):
+        return lambda item, condition, key: True
+    if draw["of"] == PAIRS:
+        sides = {(item, side) for item, column in draw["drawn"] for side in column.split(BETWEEN)}
+        return lambda item, condition, key: (item, condition) in sides
+    keys, of_items = set(draw["drawn"]), draw["of"] == ITEMS
+    return lambda item, condition, key: (item if of_items else key) in keys
+
+
+def only_drawn(
+    trials: Iterable[PlannedTrial], draw: Mapping[str, Any], items: Mapping[int, str]
+) -> list[PlannedTrial]:
+    """Of the trials that clips make those of the pairs that were drawn; ``items`` has their keys.
+
+    Two clips may each be of a pair that was drawn, and not make one together.
+    """
+    if draw.get("of") != PAIRS:
+        return list(trials)
+    drawn = {(item, column) for item, column in draw["drawn"]}
+    return [trial for trial in trials if (items[trial.item], trial.column) in drawn]
+
+
+def is_scattered(draw: Mapping[str, Any]) -> bool:
+    """Whether what was drawn is some cells of items and columns, and not whole items."""
+    return draw.get("of") in (CLIPS, PAIRS)
 
 
 def rule_of(draw: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,9 +209,20 @@ def said(task: str, draw: Mapping[str, Any]) -> str:
     return words
 
 
+def drawn_of(task: Drawing) -> str:
+    """What a task draws, in a sentence; empty where it rates all that there is."""
+    draw = task.material.get("draw")
+    return said(task.key, draw) if draw else ""
+
+
+def draws_of(tasks: Iterable[Drawing]) -> list[str]:
+    """The same of each task that draws."""
+    return [words for words in map(drawn_of, tasks) if words]
+
+
 def remarks_of(study: StudyFile) -> list[str]:
     """What of stimuli.csv is not rated: what was not drawn, and later runs."""
-    told = [said(task.key, task.draw) for task in study.tasks if task.draw]
+    told = draws_of(study.tasks)
     runs = sorted({s.run for s in study.stimuli if s.run != 1})
     if runs:
         n = sum(s.run != 1 for s in study.stimuli)

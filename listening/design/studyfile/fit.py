@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from listening.design.studyfile.csvpart import Row
-from listening.design.studyfile.drawing import takes_of
+from listening.design.studyfile.drawing import is_scattered, only_drawn, takes_of
 from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
 from listening.design.studyfile.watched import Layered, WatchedOptions
 from listening.design.traps import TRAINING, TrapKind, TrapPlan
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
+from listening.methods.paired import BETWEEN
 from listening.methods.together import ItemsError
 
 MEANT = {"scale": "points", "range": "points", "steps": "step", "labels": "names"}  # other words
@@ -200,7 +201,9 @@ class TaskFit:
         ]
         try:
             columns = self.method.columns(refs, self.options)
-            return columns, list(self.method.trials(refs, self.options))
+            keys = {n: key for key, n in places.items()}
+            planned = self.method.trials(refs, self.options)
+            return columns, only_drawn(planned, self.task.draw, keys)
         except ItemsError as error:
             self._say_unplannable(error)
         except (ValueError, TypeError, KeyError, AttributeError, StopIteration) as error:
@@ -237,10 +240,10 @@ class TaskFit:
             if column not in filled:
                 what = f"No item makes a trial for “{column}”."
                 self.say("options", what, "Check the conditions that it names.")
-        if self.task.allow_missing:
-            return
+        if self.task.allow_missing or is_scattered(self.task.draw):
+            return  # what was drawn of single clips or pairs lacks the others by design
         first = {s.item: s for s in reversed(self.material)}
-        needed = {c for c in filled if self.derived.isdisjoint(c.split(" ~ "))}
+        needed = {c for c in filled if self.derived.isdisjoint(c.split(BETWEEN))}
         for place, item in enumerate(self.study.items):
             if item.key not in first or self.notes.follows_from_unread(item.key):
                 continue

@@ -70,7 +70,7 @@ def against_people(each: FamilyInput, suffix: str) -> Content:
     if units is None or not scores:
         return Content(tables=tables)
     return Content(
-        [_sentence(scores[0], len(scores), title)],
+        [_sentence(scores, title)],
         [_figure(scores, raters, title, suffix)],
         [*tables, *_tests(units, [row["who"] for row in scores], title, suffix)],
     )
@@ -130,16 +130,18 @@ def _mean_rater(raters: Sequence[Row]) -> list[Row]:
     return [row]
 
 
-def _sentence(best: Row, n: int, title: str) -> str:
+def _sentence(scores: Sequence[Row], title: str) -> str:
+    best, most = scores[0], max(row.get("n", 0) for row in scores)
     if best["srcc"] is None:
         return f"{title}: no automatic score has a defined rank correlation with people."
     ends = "no interval"
     if best["srcc_low"] is not None:
         ends = interval_text(best["srcc_low"], best["srcc_high"], None, 3)
     srcc = f"SRCC {best['srcc']:.3f} {ends}".replace("-", "−")
+    few = f", of {most} that have others: not the same clips" * (best["n"] < most)
     return (
-        f"{title}: of {n} automatic scores, {best['who']} follows people most closely "
-        f"({srcc} over {best['n']} clips)."
+        f"{title}: of {len(scores)} automatic scores, {best['who']} follows people most closely "
+        f"({srcc} over {best['n']} clips{few})."
     )
 
 

@@ -30,8 +30,33 @@ def by_challenge(clips: Clips) -> Content:
     told = []
     if flat:
         told.append(f"Radars leave out {enumerated(flat)}: all means are equal, nothing to map.")
+    told += _not_drawn(clips.frame, limits)
     figures = [*_figure3(clips, limits, words), *_figure11(clips, limits, words)]
     return Content(told, figures)
+
+
+def _not_drawn(frame: pd.DataFrame, limits: Mapping[str, Any]) -> list[str]:
+    """Why there are no radars."""
+    told = []
+    measures = _drawn(frame, limits)
+    if len(measures) < LEAST_AXES:
+        which = f" ({enumerated([each.name for each in measures])})" * bool(measures)
+        told.append(
+            f"Figure 3 is not there: a radar needs {LEAST_AXES} measures with scores, and there "
+            f"{'is' if len(measures) == 1 else 'are'} {len(measures)}{which}."
+        )
+    scenarios = frame["dimension"][frame["dimension"] != ""].nunique()
+    if scenarios < LEAST_AXES:
+        told.append(
+            f"Figure 11 is not there: a radar needs {LEAST_AXES} scenarios (column dimension), and "
+            f"there {'is' if scenarios == 1 else 'are'} {scenarios}."
+        )
+    if not (frame["challenge"] != "").any():
+        told.append(
+            "Figure 3 is not there: no scenario is one of the paper's, and no clip names a "
+            "challenge (column challenge in stimuli.csv)."
+        )
+    return told
 
 
 def mapped(measure: Measure, value: float, limits: Mapping[str, tuple[float, float]]) -> float:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from analysis.formatting import enumerated
 from analysis.ratings.breakdowns import Family
 from analysis.report.content import Column, Content, Table
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
@@ -67,7 +68,7 @@ def objective(
         return Content()
     if "condition" not in scores:
         return Content(warnings=[_WHY_NOT])
-    groups, plain = _groups(tasks, pairs, scores)
+    groups, plain = groups_of(tasks, pairs, scores)
     scores = scores[scores["condition"].astype(str).isin(groups)]
     taken = _taken(scores["metric"].unique())
     runs = _by_run(scores, taken)
@@ -99,12 +100,15 @@ def _table(rows: Sequence[Row], group: str, others: Sequence[str]) -> Table:
     n = sorted({row["runs"] for row in rows})
     many = " to ".join(map(str, dict.fromkeys((n[0], n[-1]))))
     told = f"Measured with settings of their own: {', '.join(others)}. " if others else ""
-    note = f"{many} runs. {_NOTE}{told}{LEGEND}"
+    absent = [headings[name] for name in DECIMALS if name not in there]
+    if absent:
+        told += f"Without scores: {enumerated(absent)}. "
+    note = f"{many} {'run' if many == '1' else 'runs'}. {_NOTE}{told}{LEGEND}"
     title = "Objective results over synthesis runs"
     return Table("table3", title, columns, rows, note, group=group)
 
 
-def _groups(
+def groups_of(
     tasks: Tasks, pairs: Sequence[Family], scores: pd.DataFrame
 ) -> tuple[dict[str, str], set[str]]:
     """Each condition's group: what the study says, else its task; and those without NVV.
