@@ -133,7 +133,7 @@ def att(top: Top, share: float) -> list[Row]:
 # --- Long form ----------------------------------------------------------------------------------
 
 PARAGRAPHS = {2: 46, 3: 31, 4: 15, 5: 11}  # Table 2; the 11 longer ones have five sentences here
-DIALOGUES = 104
+DIALOGUES = 113  # 42 and 71 of two pairs of speakers
 NEWS = ["Ri", "Ti", "Rp", "Tp", "R1R1", "R1T1", "T1T1", "Text1T1", "T2T1", "T1T2"]
 TALK = ["Ri", "Ti", "R1R1", "R1T1", "T1T1"]
 
@@ -193,7 +193,7 @@ SAMPLES, FEW = 200, 50
 
 
 def lfs(top: Top, share: float) -> list[Row]:
-    """200 samples of ten systems; 10 raters hear all for richness and hierarchy, 50 for the rest."""
+    """200 samples of ten systems: all for richness and hierarchy, 50 each for the other tests."""
     names = [row["system"] for row in published("lfs_systems.csv") if row["table"] == "table2"]
     systems = [name for name in names if name != "Average" and not name.startswith("Real")][:10]
     top.pop("settings")

@@ -68,6 +68,18 @@ KINDS = {
         "long_form",
         ("paragraphs",),
     ),
+    "long_form_preference": Kind(
+        "Long form, two systems",
+        "Whole passages in pairs: which one sounds more natural, and how clearly?",
+        "long_form_preference",
+        ("paragraphs",),
+    ),
+    "long_form_mushra": Kind(
+        "Long form, MUSHRA",
+        "Whole passages of all systems on one screen, from 0 to 100, beside the reference.",
+        "long_form_mushra",
+        ("paragraphs",),
+    ),
     "nvv": Kind(
         "Nonverbal sounds",
         "Laughter, breaths, sighs: five questions about a clip whose text shows where they belong.",
