@@ -3,7 +3,7 @@
 `new_study` writes the preset's folder, which is filled with made-up clips. Then a user's commands
 run one after the other, each in a process of its own. A share of the scripted raters go through the
 real pages of a web process, clips and all, as `simulate_raters` sends them; the others call the
-same views in the bench's own process (`paper_raters.py`). Scores of metrics are simulated.
+same views in processes of the bench (`paper_raters.py`). Scores of metrics are simulated.
 """
 
 from __future__ import annotations
@@ -72,13 +72,14 @@ class Bench:
         return said
 
     def directly(self, study: str, first: int, count: int) -> None:
-        """The other raters, in this process."""
+        """The other raters, in three processes of the bench."""
         from benchmarks.paper_raters import send_directly
 
         meter = Meter(postgres=partial(postgres_of, self.var))
-        began, cpu = time.perf_counter(), time.process_time()
+        began, before = time.perf_counter(), os.times()
         ends = send_directly(study, first, count, CARELESS)
-        wall, cpu = time.perf_counter() - began, time.process_time() - cpu
+        wall, after = time.perf_counter() - began, os.times()
+        cpu = sum(after[:4]) - sum(before[:4])  # user and system, of this process and of those
         row = [study, f"{count} raters by the same views", wall, cpu, meter.read()["postgres"]]
         self.rows.append([*row, "", "", os.getloadavg()[0]])
         print(f"{study}: {count} raters by the same views, {wall:.0f} s: {dict(ends)}", flush=True)

@@ -45,8 +45,9 @@ def fill_folder(paper: Paper, folder: Path, share: float) -> list[Row]:
     top = tomllib.loads(toml.read_text("utf-8"))
     rows = paper.fill(top, share)
     for task in top["tasks"]:
-        for name in ("examples", "repeat_items"):
-            task.pop(name, None)
+        task.pop("examples", None)
+        if paper.preset != "lfs":  # whose ten raters hear every text from every system
+            task.pop("repeat_items", None)
     toml.write_text(tomli_w.dumps(top, multiline_strings=True), "utf-8")
     for old in (folder / "audio").iterdir():
         old.unlink()
