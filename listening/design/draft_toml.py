@@ -64,7 +64,7 @@ KINDS = {
     ),
     "long_form": Kind(
         "Long form",
-        "Whole passages, one file each, in half steps. The ten conditions of the paper take a folder.",
+        "Whole passages, one file each, in half steps. The paper's ten conditions take a folder.",
         "long_form",
         ("paragraphs",),
     ),
