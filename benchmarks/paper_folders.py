@@ -286,7 +286,8 @@ def nvv(top: Top, share: float) -> list[Row]:
     tags |= {"conditions": [slug(f"tag {n}") for n in names["tag"]], "block_size": 35}
     captions |= {"conditions": [slug(f"prompt {n}") for n in names["prompt"]], "block_size": 26}
     compared = [[slug(f"{k} {n}"), slug(f"without {k}")] for k, n in COMPARED.items()]
-    pairs |= {"conditions": [key for pair in compared for key in pair], "block_size": 20}
+    pairs |= {"conditions": [key for pair in compared for key in pair]}
+    pairs["block_size"] = min(20, len(LANGUAGES) * share_of(PAIRS, share))
     pairs["options"] = {"reach": 3, "pairs": compared}
     for task in (tags, captions, pairs):
         task |= {"ratings_per_stimulus": 1, "allow_missing": True}
@@ -322,15 +323,16 @@ def nvv_rows(
 
 def nvv_row(kind: str, name: str, language: str, place: str, n: int, run: int) -> Row:
     text = f"A line about a {place}, number {n}."
-    item = f"{language}-{slug(place)}-{n}".replace("-/-", "-")
+    asked = name if kind == "without" else kind  # a pair is of one text
+    item = f"{asked}-{language}-{slug(place)}-{n}"
     key = slug(f"{kind} {name}")
     return {
         "stimulus": f"{key}-{item}-{run}",
         "condition": key,
         "item": item,
-        "text": f"[{place}] {text}" if kind == "tag" else text,
+        "text": f"[{place}] {text}" if asked == "tag" else text,
         "transcript": text,
-        "caption": f"A voice that does a {place}." if kind == "prompt" else "",
+        "caption": f"A voice that does a {place}." if asked == "prompt" else "",
         "dimension": place,
         "language": LANGUAGES[language],
         "run": str(run),
