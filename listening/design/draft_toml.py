@@ -64,8 +64,20 @@ KINDS = {
     ),
     "long_form": Kind(
         "Long form",
-        "Whole passages, one file each, in half steps. Sentences heard in context take a folder.",
+        "Whole passages, one file each, in half steps. The paper's ten conditions take a folder.",
         "long_form",
+        ("paragraphs",),
+    ),
+    "long_form_preference": Kind(
+        "Long form, two systems",
+        "Whole passages in pairs: which one sounds more natural, and how clearly?",
+        "long_form_preference",
+        ("paragraphs",),
+    ),
+    "long_form_mushra": Kind(
+        "Long form, MUSHRA",
+        "Whole passages of all systems on one screen, from 0 to 100, beside the reference.",
+        "long_form_mushra",
         ("paragraphs",),
     ),
     "nvv": Kind(

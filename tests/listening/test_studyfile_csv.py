@@ -101,7 +101,9 @@ def test_a_wrong_header_is_named(
     assert remedy in match[0].remedy
 
 
-@pytest.mark.parametrize("name", ["seed", "duration", "engine", "take", "speaker age", "文本"])
+@pytest.mark.parametrize(
+    "name", ["seed", "duration", "engine", "take", "speaker age", "speakers", "sentences", "文本"]
+)
 def test_other_columns_are_no_misspelling(tmp_path: Path, name: str) -> None:
     rows = [f"{row},1" for row in ROWS]
     assert problems_of(tmp_path, csv=csv_with(*rows, header=f"{HEADER},{name}")) == []

@@ -39,6 +39,7 @@ COLUMNS = {
     "run": Field(shapes.text, longest=3),
 }
 CAPTION = "caption"  # of a clip, kept among its attributes: raters may see it, metrics read it
+OF_REPORTS = ("speakers", "sentences", "challenge")  # of a clip, read by reports (LFS-Bench)
 REQUIRED = ("stimulus", "condition", "item", "file")
 ATTRIBUTE = Field(shapes.text, longest=2000)
 
@@ -127,7 +128,7 @@ def _check_column(name: str, place: int, names: list[str], number: int, notes: N
     elif names.index(name) + 1 != place:
         notes.csv(number, name, "There are two columns of this name.", "Rename or delete one.")
     elif name not in COLUMNS:
-        meant = _near(name)
+        meant = "" if name in (CAPTION, *OF_REPORTS) else _near(name)
         if meant and meant not in names:
             what = f"The column “{name}” looks like “{meant}”, and would not be used as such."
             notes.csv(number, name, what, f"Rename it to “{meant}”, or to something else.")
@@ -145,7 +146,7 @@ def _near(name: str) -> str:
             return column
     meant = did_you_mean(name, COLUMNS)
     column = meant.removeprefix("Did you mean “").removesuffix("”?")
-    if name == CAPTION or column not in COLUMNS or abs(len(column) - len(name)) > 1:
+    if column not in COLUMNS or abs(len(column) - len(name)) > 1:
         return ""
     return column if sorted(column) == sorted(folded) or _one_letter_off(column, folded) else ""
 
