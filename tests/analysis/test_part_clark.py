@@ -133,3 +133,21 @@ def test_preferences_stand_by_setting_from_one_side(tmp_path: Path) -> None:
     assert figure.at == (0.0,)
     (effect,) = table_of(made, "context_effects").rows
     assert (effect["name"], effect["value"]) == ("R1T1 (new over old) − Ti (new over old)", 2.0)
+
+
+def test_scores_beside_an_open_reference_are_of_their_own_clip(tmp_path: Path) -> None:
+    """On a MUSHRA screen every row names the reference, too; it is no side of a comparison."""
+    head = "task,method,estimand,criterion,rater,paragraph,item,condition,versus_condition,"
+    lines = [head + "stimulus,label,score"]
+    for n in range(4):
+        for reference, form, score in (("Ri", "Ri", 90), ("Ri", "Ti", 60), ("R1R1", "R1T1", 70)):
+            for rater in range(3):
+                item, y = f"p{n}.2", score + rater
+                lines.append(
+                    f"t,mushra,mushra,quality,r{rater},p{n},{item},{form},{reference},"
+                    f"{form}:{item},{y},{y}"
+                )
+    path = tmp_path / "ratings.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    rows = table_of(shown(path), "long_form_conditions").rows
+    assert {row["name"]: row["value"] for row in rows} == {"Ri": 91, "R1T1": 71, "Ti": 61}

@@ -94,9 +94,12 @@ def materials(table: pd.DataFrame) -> Iterator[Material]:
 
     MOS and context MOS stand together, for that is the comparison of Clark et al. (2019); criteria
     are kept apart only where a task has several. Preferences between two clips stand by the form
-    that both have, from the side that is named first (`over`); other comparisons are left out.
+    that both have, from the side that is named first (`over`); other comparisons are left out. A
+    score beside an open reference (MUSHRA, DCR) is that of its own clip.
     """
     use = rated(table)
+    in_pairs = use["estimand"].isin(keys_where("in_pairs"))
+    use = use.assign(versus_condition=use["versus_condition"].astype(str).where(in_pairs, ""))
     prefers = use["estimand"].isin(keys_where("prefers")) & (use["versus_condition"] != "")
     use = use[((use["versus_condition"] == "") | prefers) & (use["condition"] != "")]
     use = one_way_round(use)
