@@ -24,7 +24,6 @@ from listening.studies import create_study, open_study
 from listening.studies.length import session_length
 from listening.studies.prelaunch import study_leaks
 from tests.factories import make_user
-from tests.listening.web import WebProcess
 from tests.test_nothing_leaks import (
     NUMBERS,
     as_text,
@@ -62,9 +61,8 @@ class Facts:
 
 
 @pytest.fixture(scope="module")
-def web(django_db_setup):
-    with WebProcess() as running:
-        yield running.url
+def web(web):
+    return web.url
 
 
 def studied(tmp_path: Path, preset: str) -> Study:

@@ -17,7 +17,6 @@ from tests.browser.recorder import WORKLET
 from tests.browser.story import Story
 from tests.browser.taken import take  # noqa: F401  (a fixture)
 from tests.config.helpers import PATIENCE_S
-from tests.listening.web import WebProcess
 
 # The shell is Chromium without its windows and menus: the same engine at half the cost.
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -63,12 +62,6 @@ def browser() -> Iterator[Browser]:
         yield found
         found.close()
         del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
-
-
-@pytest.fixture(scope="module")
-def web(django_db_setup: None) -> Iterator[WebProcess]:
-    with WebProcess() as running:
-        yield running
 
 
 @pytest.fixture
