@@ -1,5 +1,6 @@
 """Kill -9 of everything in turn while raters submit: each acknowledged answer is there, once."""
 
+import signal
 import threading
 import time
 from collections import Counter
@@ -150,6 +151,8 @@ def test_every_acknowledged_answer_survives_kill_9_of_everything(nth):
             finally:
                 crowd.stop()
             report(house, crowd, healed)
+            assert house.stop(signal.SIGTERM) == 0
+            assert processes_in(var) == []
         finally:
             house.close()
 
@@ -209,11 +212,13 @@ def kill_a_backend(house: DemoHouse, crowd: Crowd) -> float:
 
 def kill_and_start_again(house: DemoHouse, crowd: Crowd) -> float:
     began = time.monotonic()
+    login = (house.var / "researcher-login.txt").read_text()
     house.process.kill()
     house.process.wait(PATIENCE_S)
     wait_for(lambda: processes_in(house.var) == [])
     house.start()
     wait_for_answers(crowd, 1)
+    assert (house.var / "researcher-login.txt").read_text() == login
     return time.monotonic() - began
 
 
