@@ -131,8 +131,10 @@ def demo_house(pytestconfig: pytest.Config) -> Iterator["DemoHouse"]:
     """A supervised house with the demo study, one for all tests of a process."""
     from tests.config.helpers import own_folder
     from tests.demo_house import DemoHouse
+    from tests.migrated_house import migrated_into
 
     with own_folder() as var:
+        migrated_into(var)
         house = pytestconfig.stash[HOUSE] = DemoHouse(var).start()
         try:
             yield house

@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 
 from tests.config.helpers import PATIENCE_S, RETRY_S, own_folder, processes_in, wait_for
 from tests.demo_house import DemoHouse
+from tests.migrated_house import migrated_into
 from tests.visitor import Visitor, answer_to
 
 pytestmark = pytest.mark.slow
@@ -142,6 +143,7 @@ class Crowd:
 )
 def test_every_acknowledged_answer_survives_kill_9_of_everything(nth):
     with own_folder() as var:
+        migrated_into(var)
         house = DemoHouse(var).start()
         try:
             crowd, healed = Crowd(house), dict[str, float]()
