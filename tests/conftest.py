@@ -26,6 +26,7 @@ from config.keeper import join
 
 if TYPE_CHECKING:
     from tests.demo_house import DemoHouse
+    from tests.listening.web import WebProcess
 
 pytest_plugins = ["tests.costs"]
 
@@ -114,14 +115,42 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 
 @pytest.fixture(scope="session")
-def demo_house() -> Iterator["DemoHouse"]:
+def web(django_db_setup: None) -> Iterator["WebProcess"]:
+    """Pages, clips and sockets on the database of this process: they start once."""
+    from tests.listening.web import WebProcess
+
+    with WebProcess() as running:
+        yield running
+
+
+HOUSE = pytest.StashKey["DemoHouse"]()
+
+
+@pytest.fixture(scope="session")
+def demo_house(pytestconfig: pytest.Config) -> Iterator["DemoHouse"]:
     """A supervised house with the demo study, one for all tests of a process."""
     from tests.config.helpers import own_folder
     from tests.demo_house import DemoHouse
+    from tests.migrated_house import migrated_into
 
     with own_folder() as var:
-        house = DemoHouse(var).start()
+        migrated_into(var)
+        house = pytestconfig.stash[HOUSE] = DemoHouse(var).start()
         try:
             yield house
         finally:
             house.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """In a parallel run the demo house ends with the last test that uses it, and idles no more."""
+    done = yield
+    if HOUSE in item.config.stash and hasattr(item.config, "workerinput"):
+        path = str(nextitem.path.relative_to(item.config.rootpath)) if nextitem else ""
+        if not (path and _uses_the_demo_house(path)):
+            item.config.stash[HOUSE].close()
+            del item.config.stash[HOUSE]
+    return done

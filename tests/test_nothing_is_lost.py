@@ -1,5 +1,6 @@
 """Kill -9 of everything in turn while raters submit: each acknowledged answer is there, once."""
 
+import signal
 import threading
 import time
 from collections import Counter
@@ -13,6 +14,7 @@ from psycopg.types.json import Jsonb
 
 from tests.config.helpers import PATIENCE_S, RETRY_S, own_folder, processes_in, wait_for
 from tests.demo_house import DemoHouse
+from tests.migrated_house import migrated_into
 from tests.visitor import Visitor, answer_to
 
 pytestmark = pytest.mark.slow
@@ -141,6 +143,7 @@ class Crowd:
 )
 def test_every_acknowledged_answer_survives_kill_9_of_everything(nth):
     with own_folder() as var:
+        migrated_into(var)
         house = DemoHouse(var).start()
         try:
             crowd, healed = Crowd(house), dict[str, float]()
@@ -150,6 +153,8 @@ def test_every_acknowledged_answer_survives_kill_9_of_everything(nth):
             finally:
                 crowd.stop()
             report(house, crowd, healed)
+            assert house.stop(signal.SIGTERM) == 0
+            assert processes_in(var) == []
         finally:
             house.close()
 
@@ -209,11 +214,13 @@ def kill_a_backend(house: DemoHouse, crowd: Crowd) -> float:
 
 def kill_and_start_again(house: DemoHouse, crowd: Crowd) -> float:
     began = time.monotonic()
+    login = (house.var / "researcher-login.txt").read_text()
     house.process.kill()
     house.process.wait(PATIENCE_S)
     wait_for(lambda: processes_in(house.var) == [])
     house.start()
     wait_for_answers(crowd, 1)
+    assert (house.var / "researcher-login.txt").read_text() == login
     return time.monotonic() - began
 
 

@@ -22,13 +22,22 @@ def shared_study(django_db_setup: None, django_db_blocker: Any) -> Iterator[Any]
 
 
 @pytest.fixture(scope="module")
-def without_models() -> Iterator[None]:
+def without_models() -> Iterator[Any]:
     """Reports of this module lack mixed models, most of their cost, which others look at."""
     from analysis.report.parts.models import Models
 
+    own = Models.applies
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Models, "applies", lambda self, given: False)
-        yield
+        yield own
+
+
+@pytest.fixture
+def with_models(without_models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One test of such a module has them all the same."""
+    from analysis.report.parts.models import Models
+
+    monkeypatch.setattr(Models, "applies", without_models)
 
 
 @pytest.fixture

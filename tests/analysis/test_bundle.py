@@ -72,7 +72,7 @@ def table():
 
 
 @pytest.fixture(scope="module")
-def report(table):
+def report(table, without_models):
     return report_of(table, options=Options(replicates=200), made_at="some moment")
 
 

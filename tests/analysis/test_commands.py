@@ -17,6 +17,8 @@ from tests.analysis.rated_study import score_stimuli
 from tests.analysis.reference import DATA
 from tests.config.helpers import PATIENCE_S
 
+# Models are in what a process of its own makes: test_analyse_runs_on_a_machine_without_database
+pytestmark = pytest.mark.usefixtures("without_models")
 ROOT = Path(__file__).resolve().parents[2]
 NO_FIGURES = ["--everything", "--figures", "none"]  # quicker
 QUICK = ["--replicates", "200"]

@@ -31,6 +31,7 @@ from listening.studies import close_study
 from tests.analysis.rated_study import rated_study, score_stimuli
 from tests.factories import make_study
 
+pytestmark = pytest.mark.usefixtures("without_models")
 QUICK = Options(replicates=200)
 
 
@@ -309,7 +310,7 @@ def test_a_file_that_cannot_be_made_says_why_and_may_be_asked_for_again(
 
 @pytest.mark.slow
 def test_the_draws_of_a_model_are_those_of_the_analysis(
-    db, monkeypatch, django_capture_on_commit_callbacks
+    db, with_models, monkeypatch, django_capture_on_commit_callbacks
 ):
     """Of four careful raters: what two said is explained exactly in one study of seven."""
     study = rated_study(key="ranked", raters=6)
@@ -389,7 +390,7 @@ def test_the_answer_is_stored_first_and_stays_as_it_was(study, monkeypatch):
         assert [found[part["key"]] for part in each["parts"]] == each["parts"]
         for key in ("estimates", "contrasts", "shares", "warnings", "data", "interim"):
             assert each[key] == last[key]
-    assert [p["key"] for p in last["parts"]].index("models") < len(last["parts"]) - 1
+    assert [p["key"] for p in last["parts"]].index("agreement") < len(last["parts"]) - 1
 
 
 def test_a_study_that_closes_is_analysed_without_bounds_for_looking(

@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 from django.core.management import call_command
+from django.db import transaction
 from django.urls import reverse
 
 from analysis.models import AnalysisRun
@@ -30,9 +31,25 @@ GOLD = {
 OWN = TaskTraps((("att", (("human", 2, 2),)), ("mos", (('the "gold" one', 1, 1),))))
 
 
-@pytest.fixture
-def study(db):
-    """Two tasks with traps of their own; some raters fail one, some the other."""
+@pytest.fixture(scope="module")
+def shared_study(django_db_setup, django_db_blocker):
+    """In place of that of conftest.py, for all tests of this file."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield two_tasks()
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="module")
+def exported(shared_study, without_models, django_db_blocker, tmp_path_factory):
+    """A folder with the study's export, which no test writes into."""
+    folder = tmp_path_factory.mktemp("exported")
+    with django_db_blocker.unblock():
+        call_command("export_study", shared_study.key, "--out", str(folder), *NO_FIGURES, *QUICK)
+    return folder
+
+
+def two_tasks():
+    """With traps of their own; some raters fail those of one task, some of the other."""
     task = {"method": "att", "block_size": 10, "ratings_per_stimulus": 2, "traps": HUMANS}
     traps = {"human": 4, 'the "gold" one': 2}
     study = make_study(key="own", items=10, traps=traps, task=task, task_plan="all")
@@ -75,28 +92,26 @@ def test_a_study_without_traps_has_no_trap_rule(db):
 
 
 @pytest.mark.slow
-def test_each_task_is_judged_by_its_own_traps(study, tmp_path):
-    call_command("export_study", study.key, "--out", str(tmp_path), *NO_FIGURES, *QUICK)
-    report = report_in(tmp_path)
+def test_each_task_is_judged_by_its_own_traps(exported):
+    report = report_in(exported)
     counts = {row["rule"]: row for row in report["exclusions"]}
     assert "att_traps" not in counts
     assert (counts["task_traps"]["ratings"], counts["task_traps"]["blocks"]) == (20, 2)
     assert "in task mos" in counts["task_traps"]["what"]
-    assert "in task mos" in (tmp_path / "report.html").read_text("utf-8")
+    assert "in task mos" in (exported / "report.html").read_text("utf-8")
 
 
 @pytest.mark.slow
-def test_the_command_of_the_report_makes_its_numbers_again(study, tmp_path, monkeypatch):
-    call_command("export_study", study.key, "--out", str(tmp_path / "a"), *NO_FIGURES, *QUICK)
-    made = report_in(tmp_path / "a")
+def test_the_command_of_the_report_makes_its_numbers_again(exported, tmp_path, monkeypatch):
+    made = report_in(exported)
     again = made["provenance"]["again"]
     assert "--rule 'task_traps:att/human=2/2,mos/the%20\"gold\"%20one=1/1'" in again
-    monkeypatch.chdir(tmp_path / "a")
+    monkeypatch.chdir(exported)
     words = shlex.split(again)
     assert words[:3] == ["manage.py", "analyse", "ratings.csv"]
     call_command(*words[1:], "--out", str(tmp_path / "b"), *NO_FIGURES)
     for name in ("estimates.csv", "contrasts.csv", "exclusions.csv", "screening.csv", "shares.csv"):
-        assert (tmp_path / "a" / name).read_text() == (tmp_path / "b" / name).read_text()
+        assert (exported / name).read_text() == (tmp_path / "b" / name).read_text()
     other = report_in(tmp_path / "b")
     assert made.pop("made_at")
     assert other.pop("made_at")
@@ -106,11 +121,10 @@ def test_the_command_of_the_report_makes_its_numbers_again(study, tmp_path, monk
 
 
 @pytest.mark.slow
-def test_a_bare_csv_has_the_default_rule(study, tmp_path):
-    call_command("export_study", study.key, "--out", str(tmp_path / "a"), *NO_FIGURES, *QUICK)
-    words = [str(tmp_path / "a" / "ratings.csv"), "--out", str(tmp_path / "b"), *QUICK]
+def test_a_bare_csv_has_the_default_rule(exported, tmp_path):
+    words = [str(exported / "ratings.csv"), "--out", str(tmp_path), *QUICK]
     call_command("analyse", *words, *NO_FIGURES)
-    own, bare = report_in(tmp_path / "a"), report_in(tmp_path / "b")
+    own, bare = report_in(exported), report_in(tmp_path)
     assert "att_traps:flawed=1/1,human=1/2" in bare["provenance"]["rules"]
     assert bare["data"]["ratings_kept"] > own["data"]["ratings_kept"]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from scipy import stats
 
 from analysis.models import AnalysisRun
@@ -29,6 +30,7 @@ from tests.factories import answer_all, arrive, make_study, make_user
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
 from tests.own_cache import empty_cache
 
+pytestmark = pytest.mark.usefixtures("without_models")
 RATERS, ITEMS, CONDITIONS = 24, 8, 3
 MARGIN = 0.2
 
@@ -117,9 +119,23 @@ def test_what_tells_nothing_is_not_equal():
 # --- Studies -------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def shared_versions(django_db_setup, django_db_blocker):
+    """Made once; what a test changes is rolled back."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield two_versions()
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def versions(db):
-    """Two versions, rated; scripted answers are drawn alike, so a wide margin holds both."""
+def versions(shared_versions, db):
+    for study in shared_versions:
+        study.refresh_from_db()
+    return shared_versions
+
+
+def two_versions():
+    """Both rated; scripted answers are drawn alike, so a wide margin holds both."""
     first = rated_study("first", raters=4)
     second = studies.copy_study(first, first.owner, key="second", as_version=True, keep_out=False)
     Task.objects.filter(study=second).update(ratings_per_stimulus=3)  # of the plan: may differ
@@ -129,9 +145,9 @@ def versions(db):
     return first, second
 
 
-def wanted(margin=1.0, **fields):
+def wanted(margin=1.0, earlier="first"):
     margins = (("hls", margin),)
-    return Options(rules=(), versions=("first",), margins=margins, replicates=200, **fields)
+    return Options(rules=(), versions=(earlier,), margins=margins, replicates=200)
 
 
 def test_combined_ratings_keep_their_version(versions):
@@ -166,12 +182,12 @@ def test_versions_further_apart_than_the_margin_are_refused_with_the_numbers(ver
     ],
 )
 def test_what_was_measured_in_another_way_is_refused_with_the_reason(db, change, reason):
-    first = make_study(key="first", conditions=2, items=4)
-    second = studies.copy_study(first, first.owner, key="second", as_version=True)
-    assert version_match("first", "second")["refused"] == []
-    change(second)
+    older = make_study(key="older", conditions=2, items=4)
+    newer = studies.copy_study(older, older.owner, key="newer", as_version=True)
+    assert version_match("older", "newer")["refused"] == []
+    change(newer)
     with pytest.raises(NotCombined, match=reason):
-        combined_table("second", wanted())
+        combined_table("newer", wanted(earlier="older"))
 
 
 def test_a_clip_that_was_mended_stands_apart(versions):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -17,7 +18,6 @@ from tests.browser.recorder import WORKLET
 from tests.browser.story import Story
 from tests.browser.taken import take  # noqa: F401  (a fixture)
 from tests.config.helpers import PATIENCE_S
-from tests.listening.web import WebProcess
 
 # The shell is Chromium without its windows and menus: the same engine at half the cost.
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -53,22 +53,31 @@ def launching() -> dict[str, Any]:
     return {"executable_path": path, "args": ARGUMENTS, "env": os.environ | ELSEWHERE}
 
 
-@pytest.fixture(scope="module")  # Playwright's event loop must not outlive the browser tests
-def browser() -> Iterator[Browser]:
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
+    """One Chromium for all browser tests of this process, and the loop that Playwright talks by.
+
+    Playwright lets its loop run in this thread beside the tests. Other tests, which come between
+    those with a browser, must not see it: they start loops of their own.
+    """
     how = launching()
     with sync_playwright() as playwright:
-        # Playwright keeps an event loop in this thread; Django's guard would refuse the database.
-        os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
         found = playwright.chromium.launch(**how)
-        yield found
+        loop = asyncio.get_running_loop()
+        asyncio._set_running_loop(None)
+        yield found, loop
+        asyncio._set_running_loop(loop)
         found.close()
-        del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
 @pytest.fixture(scope="module")
-def web(django_db_setup: None) -> Iterator[WebProcess]:
-    with WebProcess() as running:
-        yield running
+def browser(chromium: tuple[Browser, asyncio.AbstractEventLoop]) -> Iterator[Browser]:
+    found, loop = chromium
+    asyncio._set_running_loop(loop)
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Django's guard would refuse the database
+    yield found
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+    asyncio._set_running_loop(None)
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def test_a_fault_of_dark_pages_alone_would_be_found(serve: Serve, new_page: NewP
 
 @pytest.mark.parametrize(
     ("scheme", "language"),
-    [("light", "en"), ("light", "ar"), ("dark", "zh-Hans"), ("dark", "ar")],
+    [("light", "en"), ("dark", "ar")],
 )
 def test_from_the_door_to_the_end(
     serve: Serve, new_page: NewPage, report: Report, scheme: str, language: str
@@ -78,8 +78,7 @@ def test_from_the_door_to_the_end(
     page = new_page(color_scheme=scheme, **(PHONE if scheme == "dark" else {}))
     server = serve(test_rater_looks.whole_story())
     server.house.language = language
-    buttons = {"zh-Hans": "开始"}
-    for stage in test_rater_looks.stages(page, server, begin=buttons.get(language, "Begin")):
+    for stage in test_rater_looks.stages(page, server, begin="Begin"):
         report.look(page, stage)
 
 

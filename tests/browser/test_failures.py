@@ -34,6 +34,7 @@ from tests.listening.web import WebProcess
 
 Serve = Callable[[Story], FakeServer]
 NewPage = Callable[..., Page]
+# One test of each kind; that each sentence has its translation is tested in test_languages.py.
 LANGUAGES = pytest.mark.parametrize("language", ["en", "zh-Hans"])
 COOKIES_OFF = (
     "Your browser refuses cookies from this page, so sounds and answers do not come through. "
@@ -104,24 +105,22 @@ def test_with_cookies_off_the_door_and_the_session_say_so(
     assert server.house.clip_requests == []
 
 
-@LANGUAGES
 def test_cookies_that_are_refused_later_are_named_and_the_answer_is_kept(
-    serve: Serve, new_page: NewPage, language: str
+    serve: Serve, new_page: NewPage
 ) -> None:
     page = new_page()
-    server = speaking_house(serve, short_story(2), language)
+    server = serve(short_story(2))
     page.goto(f"{server.url}/s/demo/")
     page.locator("[data-part=start]").click()
     hear(page)
     choose(page, "4")
     server.house.fail("/answers/", "csrf", times=2)
     page.locator("[data-part=next]").click()
-    expect(page.locator("#notice")).to_have_text(re.compile(re.escape(said(COOKIES_OFF, language))))
+    expect(page.locator("#notice")).to_have_text(re.compile(re.escape(COOKIES_OFF)))
     wait_stored(page, server, 1)
 
 
-@LANGUAGES
-@pytest.mark.parametrize("path", ["/r/x/", "/s/demo/"])
+@pytest.mark.parametrize(("path", "language"), [("/r/x/", "en"), ("/s/demo/", "zh-Hans")])
 def test_with_javascript_off_the_page_says_so(
     serve: Serve, new_page: NewPage, language: str, path: str
 ) -> None:
@@ -134,16 +133,15 @@ def test_with_javascript_off_the_page_says_so(
 # --- Ad blockers ---------------------------------------------------------------------------------
 
 
-@LANGUAGES
 @pytest.mark.parametrize("module", ["trial.js", "session.js", "dom.js"])
 def test_a_script_that_an_ad_blocker_holds_back_is_missed_in_words(
-    serve: Serve, new_page: NewPage, language: str, module: str
+    serve: Serve, new_page: NewPage, module: str
 ) -> None:
     page = new_page()
-    server = speaking_house(serve, short_story(1), language)
+    server = serve(short_story(1))
     page.route(f"**/{module}", lambda route: route.abort("blockedbyclient"))
     page.goto(f"{server.url}/s/demo/")
-    expect(page.get_by_text(said(SCRIPT_MISSING, language))).to_be_visible()
+    expect(page.get_by_text(SCRIPT_MISSING)).to_be_visible()
 
 
 @LANGUAGES
@@ -161,13 +159,12 @@ def test_a_script_of_a_later_stage_that_is_held_back_is_missed_in_words(
     expect(page.locator(".clip-button").first).to_be_visible()
 
 
-@LANGUAGES
 @pytest.mark.parametrize("how", ["blocked", "404"])
 def test_a_clip_that_is_held_back_or_gone_can_be_left_out(
-    serve: Serve, new_page: NewPage, language: str, how: str
+    serve: Serve, new_page: NewPage, how: str
 ) -> None:
     page = new_page()
-    server = speaking_house(serve, short_story(2), language)
+    server = serve(short_story(2))
     page.route(
         "**/c/0x0",
         lambda route: (
@@ -177,9 +174,9 @@ def test_a_clip_that_is_held_back_or_gone_can_be_left_out(
     page.clock.install()
     page.goto(f"{server.url}/s/demo/")
     page.locator("[data-part=start]").click()
-    skip = page.get_by_role("button", name=said("Go on without this clip", language))
+    skip = page.get_by_role("button", name="Go on without this clip")
     wait_until(page, lambda: page.clock.run_for(2_000) or skip.is_visible())
-    expect(page.get_by_text(said(CLIP_LOST, language))).to_be_visible()
+    expect(page.get_by_text(CLIP_LOST)).to_be_visible()
     skip.click()
     expect(page.locator("#count")).to_contain_text("2")
 
@@ -200,16 +197,13 @@ def test_blocked_requests_to_the_server_keep_the_answers_on_the_device(
 # --- The line ------------------------------------------------------------------------------------
 
 
-@LANGUAGES
-def test_a_slow_line_shows_how_far_the_clip_is(
-    serve: Serve, new_page: NewPage, language: str
-) -> None:
+def test_a_slow_line_shows_how_far_the_clip_is(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
-    server = speaking_house(serve, short_story(1), language)
+    server = serve(short_story(1))
     rest = server.house.hold("/c/0x0")
     page.goto(f"{server.url}/s/demo/")
     page.locator("[data-part=start]").click()
-    percent = re.escape(said("Loading {percent} %%", language)).replace("%%", "%")
+    percent = re.escape("Loading {percent} %")
     percent = percent.replace(re.escape("{percent}"), r"[1-9]\d?")
     expect(page.locator(".player-status")).to_have_text(re.compile(percent))
     rest.set()

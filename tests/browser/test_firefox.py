@@ -77,29 +77,31 @@ def test_what_comes_out_is_the_clip_at_its_own_level(
 
 PAGES = (
     failures.test_cookies_that_are_refused_later_are_named_and_the_answer_is_kept,
-    failures.test_a_script_of_a_later_stage_that_is_held_back_is_missed_in_words,
     failures.test_a_slow_line_shows_how_far_the_clip_is,
-)
-SERVER = (
-    failures.test_a_restart_of_the_server_loses_nothing,
-    failures.test_the_back_button_leads_back_into_the_session,
-    failures.test_the_last_place_may_go_between_reading_and_starting,
 )
 
 
 @pytest.mark.parametrize("failure", PAGES)
 def test_a_page_that_fails_says_so(failure: Callable[..., None], serve: Serve, new_page) -> None:
-    failure(serve, new_page, "en")
+    failure(serve, new_page)
 
 
 @pytest.mark.parametrize("how", ["blocked", "404"])
 def test_a_clip_that_is_missing_can_be_left_out(serve: Serve, new_page: NewPage, how: str) -> None:
-    failures.test_a_clip_that_is_held_back_or_gone_can_be_left_out(serve, new_page, "en", how)
+    failures.test_a_clip_that_is_held_back_or_gone_can_be_left_out(serve, new_page, how)
 
 
 def test_a_script_that_is_held_back_is_missed(serve: Serve, new_page: NewPage) -> None:
     failures.test_a_script_that_an_ad_blocker_holds_back_is_missed_in_words(
-        serve, new_page, "en", "session.js"
+        serve, new_page, "session.js"
+    )
+
+
+def test_a_script_of_a_later_stage_that_is_held_back_is_missed(
+    serve: Serve, new_page: NewPage
+) -> None:
+    failures.test_a_script_of_a_later_stage_that_is_held_back_is_missed_in_words(
+        serve, new_page, "en"
     )
 
 
@@ -107,14 +109,12 @@ def test_blocked_requests_keep_the_answers_on_the_device(serve: Serve, new_page:
     failures.test_blocked_requests_to_the_server_keep_the_answers_on_the_device(serve, new_page)
 
 
-@pytest.mark.parametrize("failure", SERVER)
-def test_a_server_that_fails_loses_nothing(
-    failure: Callable[..., None],
+def test_the_back_button_leads_back_into_the_session(
     web: WebProcess,
     study: Study,  # noqa: F811
     new_page: NewPage,
 ) -> None:
-    failure(web, study, new_page)
+    failures.test_the_back_button_leads_back_into_the_session(web, study, new_page)
 
 
 # --- Set otherwise by its user -------------------------------------------------------------------
@@ -131,10 +131,15 @@ def test_with_cookies_off_the_door_and_the_session_say_so(
     expect(page.get_by_text(failures.COOKIES_OFF)).to_be_visible()
 
 
-def test_without_an_output_it_says_what_to_do(serve: Serve, start: Start) -> None:
+@pytest.fixture(scope="module")
+def without_output(start: Start) -> Browser:
+    return start(os.environ | {"PULSE_SERVER": "unix:/nobody/listens"})
+
+
+def test_without_an_output_it_says_what_to_do(serve: Serve, without_output: Browser) -> None:
     """Firefox reports that as a clip that cannot be decoded, and it is not."""
     server = serve(short_story(1))
-    page = start(os.environ | {"PULSE_SERVER": "unix:/nobody/listens"}).new_page()
+    page = without_output.new_page()
     enter(page, server)
     for _ in range(5):  # as often as it takes to give up a clip that cannot be decoded
         page.locator(".player-button").click()
@@ -143,8 +148,10 @@ def test_without_an_output_it_says_what_to_do(serve: Serve, start: Start) -> Non
     assert server.house.clip_requests.count("/c/0x0") == 1
 
 
-def test_without_an_output_clips_that_are_compared_say_so_too(serve: Serve, start: Start) -> None:
-    page = start(os.environ | {"PULSE_SERVER": "unix:/nobody/listens"}).new_page()
+def test_without_an_output_clips_that_are_compared_say_so_too(
+    serve: Serve, without_output: Browser
+) -> None:
+    page = without_output.new_page()
     enter(page, serve(mushra_story(0.6, MUSHRA)))
     page.locator(".clip-button").first.click()
     expect(page.get_by_text("No sound comes out")).to_be_visible()

@@ -95,13 +95,12 @@ class Echo(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no typ
 
 clips.resolve_clip = resolve_clip  # type: ignore[attr-defined]  # replaced for the test
 clips.appearance_of = lambda clip: clip.copy  # type: ignore[attr-defined]  # they are no sounds
-if os.environ.get("TEST_PAGES") == "wsgi":
-    web.pages = Bridge(
-        pages,
-        queues={"pages": Queue("pages", 4, 100)},
-        queue_of=lambda method, path: "pages",
-        max_body_bytes=64 * 1024**2,
-        unavailable=unavailable.answer,
-    )
+web.pages = Bridge(
+    pages,
+    queues={"pages": Queue("pages", 4, 100)},
+    queue_of=lambda method, path: "pages",
+    max_body_bytes=64 * 1024**2,
+    unavailable=unavailable.answer,
+)
 web.sockets = web.Sockets([route("ws/echo", Echo.as_asgi())])
 application = web.application

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from types import SimpleNamespace
 
+import httpx
 import pytest
 from django.core.cache import cache
 from django.db import DataError, InternalError, OperationalError, connection
@@ -14,6 +15,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from config.operations import health, heartbeats, pages, queues, unavailable
 from config.operations.health import Check, Health, Readiness
 from config.operations.models import Heartbeat
+from tests.listening.web import WebProcess
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +28,13 @@ def all_beat() -> None:
     heartbeats.write("jobs@here", "analysis,default")
     heartbeats.write("gpu@here", "gpu")
     heartbeats.write("beat@here", "beat")
+
+
+@pytest.mark.slow
+def test_django_answers_behind_the_bridge(web: WebProcess, transactional_db: None):
+    assert httpx.get(f"{web.url}/readyz").json()["checks"]["cache"]["grade"] == "ok"
+    assert "csrftoken" in httpx.get(f"{web.url}/login/").headers["set-cookie"]
+    assert httpx.get(f"{web.url}/readyz", headers={"Host": "evil"}).status_code == 400
 
 
 @pytest.mark.django_db

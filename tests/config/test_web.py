@@ -64,7 +64,7 @@ def serve(folder: Path, **environment: str) -> Served:
 
 @pytest.fixture(scope="module")
 def web(servers: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    served = serve(tmp_path_factory.mktemp("web"), TEST_PAGES="wsgi")
+    served = serve(tmp_path_factory.mktemp("web"))
     yield served
     served.process.terminate()
     assert served.process.wait(PATIENCE_S) == 0
@@ -267,21 +267,7 @@ def test_a_socket_without_a_route_is_refused(web: Served):
         asyncio.run(echo(web, web.url, "/ws/nowhere"))
 
 
-# --- The real pages ----------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("servers")
-def test_django_answers_behind_the_bridge(tmp_path: Path):
-    served = serve(tmp_path)
-    try:
-        assert get(f"{served.url}/readyz").json()["checks"]["cache"]["grade"] == "ok"
-        page = get(f"{served.url}/login/")
-        assert "csrftoken" in page.headers["set-cookie"]
-        assert get(f"{served.url}/readyz", headers={"Host": "evil"}).status_code == 400
-    finally:
-        served.process.terminate()
-        assert served.process.wait(PATIENCE_S) == 0
+# --- The real clips ----------------------------------------------------------------------------
 
 
 @pytest.mark.slow

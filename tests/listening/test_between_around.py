@@ -178,20 +178,19 @@ def test_the_preview_asks_after_the_clips_of_each_task(client: Client, tmp_path,
 
 
 @pytest.mark.slow
-def test_scripted_raters_answer_at_every_occasion(transactional_db: None) -> None:
+def test_scripted_raters_answer_at_every_occasion(web: WebProcess, transactional_db: None) -> None:
     study = a_study(ABOUT, AFTER, PAUSE, EFFORT)
     give_sound(study)
     token = signing.dumps(study.key, salt="simulate")
     kinds = [Kind.CAREFUL, Kind.CARELESS, Kind.RETURNER, Kind.DOUBLE]
     truth = Truth(3, {"cond-0": 1.0, "cond-1": 0.0, "trap": 0.0})
     landing = f"/r/{study.link}/?simulate={token}"
-    with WebProcess() as web:
-        summary = asyncio.run(
-            send_crowd(
-                web.url, landing=landing, known=known_to_raters(study), truth=truth, kinds=kinds,
-                concurrency=4,
-            )
-        )  # fmt: skip
+    summary = asyncio.run(
+        send_crowd(
+            web.url, landing=landing, known=known_to_raters(study), truth=truth, kinds=kinds,
+            concurrency=4,
+        )
+    )  # fmt: skip
     assert (summary.trouble, summary.refused) == ({}, {})
     assert {str(report.end) for report in summary.reports} == {"complete"}
     for session in Session.objects.all():

@@ -22,16 +22,14 @@ from listening.models import Justification, Rater, Rating, Session, Study, Trial
 from listening.recruitment.evidence import evidence_of
 from tests.factories import ATT_TRAPS, add_task, make_study
 from tests.listening.sounds import give_sound
-from tests.listening.web import WebProcess
 
 WHY = {"required": True, "min_chars": 20, "prompt": "What made you think so?"}
 ATT = {"method": "att", "traps": ATT_TRAPS, "justification": WHY, "ratings_per_stimulus": 20}
 
 
 @pytest.fixture(scope="module")
-def web(django_db_setup):
-    with WebProcess() as running:
-        yield running.url
+def web(web):
+    return web.url
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,9 +28,8 @@ RATERS = 3
 
 
 @pytest.fixture(scope="module")
-def web(django_db_setup: None) -> Iterator[str]:
-    with WebProcess() as running:
-        yield running.url
+def web(web: WebProcess) -> str:
+    return web.url
 
 
 # The others are crawled from consent to code in tests/test_no_method_leaks.py too.
