@@ -134,7 +134,8 @@ def _beside(
         for language in inputs.ordered("language", map(str, facts["language"].unique())):
             mine = {str(c) for lang, c in means.index if lang == language}
             for system in inputs.ordered("condition", mine):
-                human, judge = (float(value) for value in means.loc[(language, system)])
-                n = int(counts.loc[(language, system)])
+                place = (language, system)
+                human = float(means["raters"][place])
+                judge, n = float(means["judges"][place]), int(counts[place])
                 criterion = name_of(family)
                 yield BesideRow(task, language, system, criterion, human, judge, judge - human, n)
