@@ -7,14 +7,15 @@ from typing import Any
 
 
 class EarnestError(Exception):
-    """It was not done. `status` is HTTP's, 0 where no server answered; `mistakes` are one by one."""
+    """It was not done. `status` is HTTP's, 0 where no server answered; `mistakes` are listed."""
 
     def __init__(
         self, detail: str, status: int = 0, mistakes: Sequence[Mapping[str, Any]] = ()
     ) -> None:
         self.status = status
         self.mistakes = [dict(each) for each in mistakes]
-        super().__init__("\n".join([detail, *map(said, self.mistakes)]))
+        more = [said(each) for each in self.mistakes if str(each.get("what")) not in detail]
+        super().__init__("\n".join([detail, *more]))
 
 
 def said(mistake: Mapping[str, Any]) -> str:

@@ -35,7 +35,7 @@ class OneForm(DefaultContentNegotiation):
 
 
 class ApiView(APIView):
-    """The base of every view; `scopes` says what of a token a method takes where it is not usual."""
+    """The base of every view; `scopes` says which scope a method takes, where not the usual."""
 
     authentication_classes = (TokenAuthentication,)
     permission_classes = (HasScope,)

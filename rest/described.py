@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 
 from rest.problems import TYPE
 from rest.shapes import ProblemShape
+
+
+class Described(AutoSchema):
+    """Operations are called after their path and method."""
+
+    def get_operation_id(self) -> str:
+        """Such as get_studies_ratings; of one of a list, without its end: get_studies_one."""
+        parts = self.path.removeprefix("/api/v1/").split("/")
+        last = "_one" if parts[-1].startswith("{") else ""
+        named = [part for part in parts if not part.startswith("{")]
+        return f"{self.method.lower()}_{'_'.join(named)}{last}"
+
 
 USUAL = (401, 403, 429)
 BODY = (400, 415, 422)

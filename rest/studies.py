@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import Http404
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -178,7 +178,6 @@ class StudyCopies(ApiView):
 
 
 class Progress(ApiView):
-    @extend_schema(operation_id="study_progress")
     @described("How far a study is", OpenApiTypes.OBJECT)
     def get(self, request: Request, key: str) -> Response:
         """Sessions by status; places planned and filled by task and condition; traps; blocks.

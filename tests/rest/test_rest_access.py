@@ -75,9 +75,8 @@ def lab():
 
 
 def methods_of(route):
-    return [
-        m.upper() for m in route.callback.cls.http_method_names if hasattr(route.callback.cls, m)
-    ]
+    view = route.callback.cls
+    return [each.upper() for each in view.http_method_names if hasattr(view, each)]
 
 
 def address_of(route):
@@ -90,13 +89,8 @@ def outcome(answer):
     assert answer["Cache-Control"] == "private, no-store"
     told = answer.json()
     if answer.status_code == 404:
-        return (
-            "in"
-            if told["detail"] == "passed"
-            else "unknown"
-            if "of yours" in told["detail"]
-            else told
-        )
+        said = {"passed": "in"}.get(told["detail"], told["detail"])
+        return "unknown" if "of yours" in said else said
     return {401: "log in", 403: "role"}.get(answer.status_code, told)
 
 
@@ -122,19 +116,12 @@ def test_every_method_asks_the_one_place_that_decides_and_gets_what_the_table_sa
                 assert (route.name, method) in OF_ACCOUNT
                 continue
             right = TABLE[route.name, method][1]
-            kind = (
-                "application/octet-stream" if route.name == "api-v1-upload" else "application/json"
-            )
+            kind, body = ("application/json", {})
+            if route.name == "api-v1-upload":
+                kind, body = "application/octet-stream", b"x"
             for who, script in people.items():
-                answer = (
-                    script.ask(
-                        method, f"{address_of(route)}?size=1&offset=0", {}, content_type=kind
-                    )
-                    if kind == "application/json"
-                    else script.ask(
-                        method, f"{address_of(route)}?size=1&offset=0", b"x", content_type=kind
-                    )
-                )
+                path = f"{address_of(route)}?size=1&offset=0"
+                answer = script.ask(method, path, body, content_type=kind)
                 wanted = expected("stranger" if who == "root" else who, right)
                 assert outcome(answer) == wanted, (who, route.name, method)
     assert tried == SCOPES
@@ -155,9 +142,8 @@ def test_a_token_of_a_project_reaches_nothing_else(lab):
     make_study(key="private", items=2)
     Study.objects.filter(key="private").update(owner=make_user("owner"))
     everything, labs = Script(token_of("owner")), Script(token_of("owner", project=lab))
-    keys = [
-        [s["key"] for s in each.get("studies").json()["results"]] for each in (everything, labs)
-    ]
+    listed = [each.get("studies").json()["results"] for each in (everything, labs)]
+    keys = [[study["key"] for study in found] for found in listed]
     assert keys == [["private", "voices"], ["voices"]]
     assert everything.get("studies/private").status_code == 200
     assert labs.get("studies/private").status_code == 404
