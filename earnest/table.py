@@ -28,9 +28,12 @@ class Table:
             raise ImportError(
                 "Data frames take pandas: pip install pandas. `rows` is the same as plain values."
             ) from None
-        frame = pandas.DataFrame(self.rows).convert_dtypes(convert_floating=False)
+        frame = pandas.DataFrame(self.rows)
         for name in frame.columns:
+            kinds = {type(row.get(name)) for row in self.rows} - {type(None)}
             if name.endswith("_at"):
                 frame[name] = pandas.to_datetime(frame[name], utc=True, format="ISO8601")
+            elif kinds in ({int}, {bool}):
+                frame[name] = frame[name].astype("Int64" if int in kinds else "boolean")
         frame.attrs["cursor"] = self.cursor
         return frame

@@ -20,9 +20,8 @@ from listening.access import study_for
 from listening.models import Study
 from rest.authentication import HasScope, TokenAuthentication, TokenThrottle, TokenUser
 from rest.problems import response_to
+from rest.shapes import MOST_LISTED
 from rest.tokens import READ, WRITE
-
-MOST_JSON = 1000  # of one page of a list
 
 
 class OneForm(DefaultContentNegotiation):
@@ -87,7 +86,11 @@ class ApiView(APIView):
 
 def sent(shape: type[BaseSerializer[Any]], request: Request) -> Any:
     """What was sent, in this shape; else each mistake with its field."""
-    serializer = shape(data=request.data)
+    return checked(shape, request.data)
+
+
+def checked(shape: type[BaseSerializer[Any]], data: Any) -> Any:
+    serializer = shape(data=data)
     serializer.is_valid(raise_exception=True)
     return serializer.validated_data
 
@@ -96,6 +99,6 @@ class Pages(CursorPagination):
     """A list in pages, each with the address of the next."""
 
     page_size = 100
-    max_page_size = MOST_JSON
+    max_page_size = MOST_LISTED
     page_size_query_param = "limit"
     ordering = ("-created_at", "-pk")

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiYamlRenderer
 
@@ -33,5 +34,6 @@ def as_yaml(request: HttpRequest) -> HttpResponse:
     return HttpResponse(text, content_type="application/yaml")
 
 
+@csrf_exempt
 def unknown(request: HttpRequest, rest: str = "") -> HttpResponse:
     return problem(404, "There is nothing at this address. /api/v1/openapi.json lists what is.")

@@ -13,6 +13,7 @@ from listening.models import Study
 
 Shape = serializers.Serializer[Any]
 MOST_SESSIONS = 10_000
+MOST_LISTED = 1000  # of one page
 
 
 class Mistake(Shape):
@@ -57,6 +58,22 @@ class StudyShape(serializers.ModelSerializer[Study]):
 
     def get_link(self, study: Study) -> str:
         return str(settings.EARNEST_PUBLIC_URL) + reverse("landing", args=[study.link])
+
+
+class Narrowing(Shape):
+    """Which studies are listed; what is absent narrows nothing."""
+
+    q = serializers.CharField(required=False, allow_blank=True, max_length=200)
+    state = serializers.ChoiceField(required=False, choices=Study.State.values)
+    tag = serializers.CharField(required=False, allow_blank=True, max_length=40)
+    project = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+    archived = serializers.BooleanField(
+        default=False, help_text="Those that were put away, in place of the others."
+    )
+    limit = serializers.IntegerField(
+        required=False, min_value=1, max_value=MOST_LISTED, help_text="Of one page."
+    )
+    cursor = serializers.CharField(required=False, allow_blank=True)
 
 
 class StudyPage(Shape):

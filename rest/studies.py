@@ -16,8 +16,8 @@ from listening.access import EDIT, LOOK, projects_of, visible_studies
 from listening.drafts import folder
 from listening.models import Project, Study
 from listening.monitor import forget_progress, page_progress
-from listening.studies.searching import FILTERS, filtered
-from rest.base import ApiView, Pages, sent
+from listening.studies.searching import filtered
+from rest.base import ApiView, Pages, checked, sent
 from rest.described import described
 from rest.problems import mistake_of
 from rest.shapes import (
@@ -26,6 +26,7 @@ from rest.shapes import (
     Copy,
     FindingShape,
     Made,
+    Narrowing,
     StateChange,
     StudyPage,
     StudySent,
@@ -35,23 +36,17 @@ from rest.sources import ZIP, ZipParser, source_of
 
 STUDY = {"application/json": StudySent, ZIP: OpenApiTypes.BINARY}
 IN_PROJECT = OpenApiParameter("project", int, description="The project that it belongs to.")
-NARROWING = [
-    *(OpenApiParameter(name, str) for name in FILTERS if name not in ("sort", "archived")),
-    OpenApiParameter("archived", bool, description="Those that were put away, in their place."),
-    OpenApiParameter("limit", int, description="Of one page, at most 1,000."),
-    OpenApiParameter("cursor", str),
-]
 
 
 class Studies(ApiView):
     parser_classes = (JSONParser, ZipParser)
 
-    @described("Lists studies", StudyPage, parameters=NARROWING)
+    @described("Lists studies", StudyPage, parameters=[Narrowing])
     def get(self, request: Request) -> Response:
         """All that the token reaches, the newest first."""
-        asked = {name: request.query_params.get(name, "")[:200] for name in FILTERS}
-        asked["archived"] = "yes" if asked["archived"].casefold() in ("true", "1", "yes") else ""
-        found = filtered(visible_studies(self.who), asked | {"sort": ""})
+        given = {name: value for name, value in request.query_params.items() if value}
+        asked = {name: str(value) for name, value in checked(Narrowing, given).items() if value}
+        found = filtered(visible_studies(self.who), asked)
         if self.who.token.project_id is not None:
             found = found.filter(project=self.who.token.project_id)
         pages = Pages()

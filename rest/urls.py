@@ -33,7 +33,7 @@ urlpatterns = [
     *api,
     path(f"{V1}openapi.json", schema.as_json, name="api-v1-schema"),
     path(f"{V1}openapi.yaml", schema.as_yaml, name="api-v1-schema-yaml"),
-    re_path(r"^api/v1/(?P<rest>.*)$", schema.unknown, name="api-v1-unknown"),
+    re_path(r"^api/v1/(?P<rest>[\s\S]*)\Z", schema.unknown, name="api-v1-unknown"),
     path("api/", pages.reference, name="rest-reference"),
     path("account/tokens/", pages.tokens_page, name="tokens"),
     path("account/tokens/do/", pages.tokens_do, name="tokens-do"),

@@ -1,19 +1,25 @@
 """The client and its command line, against the API in the tests' own process."""
 
+import base64
 import csv
 import json
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
 from django.core import signals
 from django.core.wsgi import get_wsgi_application
-from django.db import close_old_connections
+from django.db import close_old_connections, transaction
 
+import earnest
 from analysis.models import AnalysisRun
+from analysis.web import jobs
 from earnest import Client, EarnestError, folders
 from earnest.cli import main
 from earnest.sending import Sender
-from listening.models import Draft, Study, StudyEvent
+from listening.models import Draft, Rating, Study, StudyEvent
 from rest.models import ApiToken
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.folders import TOML, make_folder
@@ -21,6 +27,7 @@ from tests.own_cache import empty_cache
 from tests.rest.asking import token_of
 
 pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -103,9 +110,6 @@ def test_a_large_zip_is_sent_in_pieces_and_a_draft_is_replaced(client, tmp_path,
 
 
 def test_a_study_is_made_of_json(client, tmp_path):
-    import base64
-    import tomllib
-
     folder = make_folder(tmp_path / "study")
     with (folder / "stimuli.csv").open(newline="") as file:
         stimuli = list(csv.DictReader(file))
@@ -121,26 +125,49 @@ def test_a_study_is_made_of_json(client, tmp_path):
     assert caught.value.mistakes[0]["field"] == "files.../x.wav"
 
 
-def test_results_and_metrics_are_asked_for_and_read(client, monkeypatch):
-    study = make_study(key="voices")
-    answer_all(arrive(study))
+def test_the_notebook_goes_from_a_folder_to_results(client, tmp_path, monkeypatch, capsys):
+    """Its cells run here one after the other; raters answer where it says that they do."""
+    book = json.loads((ROOT / "docs/notebooks/a-study-by-script.ipynb").read_text("utf-8"))
+    code = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
+    assert [(cell["outputs"], cell["execution_count"]) for cell in code] == [([], None)] * len(code)
+    make_folder(tmp_path / "my-study")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(earnest, "Client", lambda: client)
+    at_once = SimpleNamespace(on_commit=lambda do: do(), atomic=transaction.atomic)
+    monkeypatch.setattr(jobs, "transaction", at_once)
+    monkeypatch.setattr(jobs.run_analysis, "delay", jobs.run_analysis)
+    names: dict[str, object] = {}
+    for cell in code:
+        lines = "".join(cell["source"])
+        exec(lines, names)
+        if "earnest.open(" in lines or "earnest.ratings(key)" in lines:
+            answer_all(arrive(Study.objects.get()))
+    said = capsys.readouterr().out
+    each = Rating.objects.count() // 2
+    assert f"{each} ratings\n" in said
+    assert f"{each} new ratings\n" in said
+    assert AnalysisRun.objects.get().state == "done"
+    assert (tmp_path / "estimates.csv").read_bytes().startswith(b"breakdown,")
+    assert Study.objects.get().state == "paused"
+
+
+def test_analyses_and_metrics_say_what_is_wrong_with_what_is_asked(client):
+    make_study(key="voices")
     with pytest.raises(EarnestError, match="no option colour"):
         client.analyse("voices", {"colour": "blue"})
     run = client.analyse("voices", {"level": 0.9}, wait_s=0)
     assert (run["state"], run["options"]["level"]) == ("queued", 0.9)
-    from analysis.web.jobs import run_analysis
-
-    run_analysis(run["run"])
-    told = client.results("voices")
-    assert told["run"]["run"] == told["newest"]["run"] == run["run"]
-    assert told["report"]["estimates"]
-    assert client.result_file("voices", "estimates.csv").startswith(b"breakdown,")
-    assert AnalysisRun.objects.get().state == "done"
+    assert client.results("voices")["report"] is None
+    with pytest.raises(EarnestError, match="No analysis of this study is finished"):
+        client.result_file("voices", "estimates.csv")
     with pytest.raises(EarnestError, match="no metric is called pesq9"):
         client.score("voices", metrics=["pesq9"])
     scoring = client.score("voices", metrics=["length_s"])
     assert client.scoring("voices")[0]["run"] == scoring["run"]
     assert client.scores("voices").rows == []
+    with pytest.raises(EarnestError) as caught:
+        client.studies(state="ajar", limit="many")
+    assert [each["field"] for each in caught.value.mistakes] == ["state", "limit"]
 
 
 def test_what_may_be_repeated_is_and_nothing_else():
