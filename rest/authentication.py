@@ -73,8 +73,9 @@ class HasScope(BasePermission):
     """Whether the token may do what the view says that this method does."""
 
     def has_permission(self, request: Request, view: Any) -> bool:
+        token: Any = request.auth
         wanted = view.scope_of(request.method)
-        if wanted not in request.auth.scopes:
+        if wanted not in token.scopes:
             raise PermissionDenied(
                 f"This token lacks the scope “{wanted}” ({SCOPES[wanted]}). Make one that has it."
             )

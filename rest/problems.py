@@ -95,7 +95,7 @@ def _of_framework(error: exceptions.APIException, context: dict[str, Any]) -> Ht
         view = context["view"]
         response["WWW-Authenticate"] = view.get_authenticate_header(context["request"])
     if isinstance(error, exceptions.Throttled):
-        response["Retry-After"] = str(max(1, math.ceil(error.wait or 1)))
+        response["Retry-After"] = str(max(1, math.ceil(getattr(error, "wait", None) or 1)))
     if isinstance(error, exceptions.MethodNotAllowed):
         response["Allow"] = ", ".join(context["view"].allowed_methods)
     return response

@@ -65,7 +65,7 @@ class Ratings(ApiView):
         study, form = self.study(key, ANALYSE), form_of(request, FORMS)
         settled = settled_ratings(study, _after(request, study), _limit(request))
         rows = rating_rows(key, settled.ratings)
-        response = WRITTEN[form](rows, settled, study)
+        response: HttpResponseBase = WRITTEN[form](rows, settled, study)
         if not settled.is_empty:
             note_taken(study, self.by, f"ratings.{form}")
         response[NEXT], response[MORE] = cursor_of(study, settled), str(settled.more).lower()

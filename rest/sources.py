@@ -52,8 +52,9 @@ def source_of(request: Request, who: Any) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="earnest-api-") as space:
         place = Path(space)
         if (request.content_type or "").startswith(ZIP):
+            body: Any = request.data  # see ZipParser
             with (place / ARCHIVE).open("wb") as file:
-                shutil.copyfileobj(request.data, file)
+                shutil.copyfileobj(body, file)
             yield place / ARCHIVE
             return
         if not (request.content_type or "").startswith("application/json"):

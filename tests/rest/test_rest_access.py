@@ -11,7 +11,7 @@ from listening import access
 from listening.models import Draft, Membership, Project, Study
 from rest import tokens
 from rest.models import ApiToken
-from rest.urls import api
+from rest.routes import api
 from tests.factories import make_study, make_user
 from tests.listening.test_access import ROLES, VALUES, expected
 from tests.own_cache import empty_cache
