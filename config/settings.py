@@ -110,6 +110,7 @@ INSTALLED_APPS = [
     "listening",
     "metrics",
     "analysis",
+    "rest",
 ]
 MIDDLEWARE = [
     "config.operations.logs.RequestIds",
@@ -169,6 +170,16 @@ CONTENT_SECURITY_POLICY = {
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "rest.described.Described",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Earnest",
+    "DESCRIPTION": "Listening tests for speech synthesis, for scripts.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
 }
 AUTH_PASSWORD_VALIDATORS = PASSWORD_VALIDATORS
 EARNEST_REQUIRE_TWO_FACTOR = _env.choice("EARNEST_REQUIRE_TWO_FACTOR", WHO_NEEDS_TWO)

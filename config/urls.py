@@ -27,5 +27,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("operations/", pages.operations, name="operations"),
     path("admin/", admin.site.urls),
 ]
-for room in ("listening", "metrics", "analysis.web"):
+for room in ("rest", "listening", "metrics", "analysis.web"):
     urlpatterns.append(path("", include(f"{room}.urls")))

@@ -32,6 +32,7 @@ WAITING = {"raters": 2048, "researchers": 96, "logins": 16, "operators": 30, "si
 PATIENCE_S = dict.fromkeys(THREADS, 20.0) | {"researchers": 300.0}
 OPERATORS = ("/readyz",)  # not /metrics: scrapes that hang would take all of these threads
 RATERS = ("/r/", "/s/", "/k/", "/api/", "/static/")
+SCRIPTS = "/api/v1/"  # of researchers, by tokens
 LOGINS = ("/login", "/account/confirm")
 SIGN_ONS = "/sign-on/"  # these wait for a provider
 
@@ -42,6 +43,8 @@ def queue_of(method: str, path: str) -> str:
         return "logins"
     if path.startswith(SIGN_ONS):
         return "sign-ons"
+    if path.startswith(SCRIPTS):
+        return "researchers"
     if path in OPERATORS:
         return "operators"
     return "raters" if path.startswith(RATERS) else "researchers"

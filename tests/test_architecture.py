@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("config", "listening", "metrics", "analysis")
+ROOMS = ("config", "listening", "metrics", "analysis", "rest")
 DOORS = {  # of each room what needs a framework; all else in it is pure
     "listening": (
         *(
@@ -31,6 +31,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "audio",
             "bots",
             "consumers",
+            "decisions",
             "draws",
         ),
         *(
@@ -99,6 +100,7 @@ ALLOWED = {  # room -> what it may import of other rooms
         *("listening.selectors", "listening.methods", "listening.registry", "metrics.selectors"),
         "listening.signals",
     ),
+    "rest": ("listening", "metrics", "analysis"),  # doors for scripts: nobody imports it but config
 }
 NEVER_IN_LISTENING = ("pandas", "torch", "torchaudio", "pymc", "arviz")
 
@@ -162,7 +164,7 @@ def arrows(room: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("room", ["config", "listening", "metrics", "analysis"])
+@pytest.mark.parametrize("room", ROOMS)
 def test_no_module_imports_itself_by_a_detour(room):
     try:
         TopologicalSorter(arrows(room)).prepare()
@@ -240,6 +242,12 @@ def test_doors_of_listening_are_not_imported_by_its_rules():
     assert wrong == []
 
 
+def test_the_client_imports_no_room_and_nothing_that_a_laptop_lacks():
+    """It is for other machines than the server's: httpx, and pandas where somebody wants frames."""
+    found = {name.split(".")[0] for path in sources("earnest") for name in imports(path)}
+    assert found - set(sys.stdlib_module_names) == {"earnest", "httpx", "pandas"}
+
+
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 for name in sys.argv[1].split():
@@ -279,7 +287,7 @@ def test_the_columns_of_the_ratings_table_are_the_keys_of_a_rating_row():
 @pytest.mark.slow
 def test_every_module_opens_with_one_sentence():
     wrong = []
-    for path in (p for room in ROOMS for p in sources(room)):
+    for path in (p for room in (*ROOMS, "earnest") for p in sources(room)):
         if path.name == "__init__.py" and not path.read_text().strip():
             continue
         docstring = ast.get_docstring(tree(path)) or ""
@@ -290,7 +298,7 @@ def test_every_module_opens_with_one_sentence():
 
 
 def functions() -> Iterator[tuple[str, int]]:
-    for path in (p for room in ROOMS for p in sources(room)):
+    for path in (p for room in (*ROOMS, "earnest") for p in sources(room)):
         for node in ast.walk(tree(path)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 length = (node.end_lineno or node.lineno) - node.lineno + 1
@@ -309,7 +317,7 @@ def test_functions_stay_short():
 def test_files_stay_short():
     long = [
         f"{path.relative_to(ROOT)} ({count})"
-        for room in (*ROOMS, "static", "templates")
+        for room in (*ROOMS, "earnest", "static", "templates")
         for path in (ROOT / room).rglob("*")
         if path.suffix in (".py", ".js", ".html") and "migrations" not in path.parts
         if (count := len(path.read_text().splitlines())) > 400
@@ -321,7 +329,7 @@ def test_ids_and_file_names_of_the_machine_stay_out_of_the_house():
     """Settings read the environment; nobody else does."""
     wrong = [
         str(path.relative_to(ROOT))
-        for room in ("listening", "metrics", "analysis")
+        for room in ("listening", "metrics", "analysis", "rest")
         for path in sources(room)
         if "os.environ" in path.read_text() or "getenv" in path.read_text()
     ]

@@ -110,6 +110,19 @@ def json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     yield "\n]\n"
 
 
+def in_pieces(lines: Iterable[str], size: int = 32_768) -> Iterator[bytes]:
+    """The lines as UTF-8 in pieces of about that many characters: fewer, larger writes."""
+    held: list[str] = []
+    length = 0
+    for line in lines:
+        held.append(line)
+        length += len(line)
+        if length >= size:
+            yield "".join(held).encode()
+            held, length = [], 0
+    yield "".join(held).encode()
+
+
 def dtype_of(name: str) -> str:
     """The pandas type of a column: Int64, float64, boolean or str."""
     if name in INTEGERS:

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from analysis.models import AnalysisRun, RunFile
+from analysis.ratings.cells import in_pieces
 from analysis.report.report_schema import Report
 from analysis.web.artifacts import PAPER, is_quick, paper_zip
 from analysis.web.views import shown_run
@@ -58,7 +59,7 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> HttpResponse | St
     name = f"ratings.{kind}" if chosen is None else f"ratings-filtered.{kind}"
     _taken(request, key, name, "" if chosen is None else request.GET.urlencode()[:300])
     lines: Callable[[Iterable[Any]], Iterator[str]] = csv_lines if kind == "csv" else json_lines
-    pieces = _in_pieces(lines(rating_rows(key, chosen)))
+    pieces = in_pieces(lines(rating_rows(key, chosen)))
     response = StreamingHttpResponse(
         pieces, content_type=f"{CSV}; charset=utf-8" if kind == "csv" else JSON
     )
@@ -74,7 +75,7 @@ def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
 
     _taken(request, key, "sessions.csv")
     response = StreamingHttpResponse(
-        _in_pieces(sessions_csv(key)), content_type=f"{CSV}; charset=utf-8"
+        in_pieces(sessions_csv(key)), content_type=f"{CSV}; charset=utf-8"
     )
     response["Content-Disposition"] = f'attachment; filename="{key}-sessions.csv"'
     return response
@@ -88,7 +89,7 @@ def questionnaires_file(request: HttpRequest, key: str) -> StreamingHttpResponse
 
     _taken(request, key, "questionnaires.csv")
     response = StreamingHttpResponse(
-        _in_pieces(questionnaires_csv(key)), content_type=f"{CSV}; charset=utf-8"
+        in_pieces(questionnaires_csv(key)), content_type=f"{CSV}; charset=utf-8"
     )
     response["Content-Disposition"] = f'attachment; filename="{key}-questionnaires.csv"'
     return response
@@ -122,15 +123,20 @@ def report_file(request: HttpRequest, key: str, name: str) -> HttpResponse:
     if name == PAPER:  # it holds all ratings, too
         _taken(request, key, name)
         return _paper(request, key, finished)
-    report = finished.report()
-    about = request.GET.get("about", "")
-    found = _whole(report, name) or _of_paper(report, about, name) or _plot(report, name)
-    if not found:
-        stem, _, kind = name.rpartition(".")
-        found = _part_file(report, stem, kind)
+    found = file_of(finished, name, request.GET.get("about", ""))
     if not found:
         raise Http404(f"There is no file {name}.")
     return _attached(found, KINDS.get(name.rpartition(".")[2], "text/plain"), f"{key}-{name}")
+
+
+def file_of(finished: AnalysisRun, name: str, about: str = "") -> str | bytes:
+    """A file that is made at once from a finished analysis; empty for other names."""
+    report = finished.report()
+    found = _whole(report, name) or _of_paper(report, about, name) or _plot(report, name)
+    if found:
+        return found
+    stem, _, kind = name.rpartition(".")
+    return _part_file(report, stem, kind)
 
 
 def _paper(request: HttpRequest, key: str, finished: AnalysisRun) -> HttpResponse:
@@ -231,16 +237,3 @@ def _attached(content: str | bytes, kind: str, name: str) -> HttpResponse:
     response = HttpResponse(content, content_type=f"{kind}{charset}")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
-
-
-def _in_pieces(lines: Iterable[str], size: int = 32_768) -> Iterator[bytes]:
-    """The lines as UTF-8 in pieces of about that many characters: fewer, larger writes."""
-    held: list[str] = []
-    length = 0
-    for line in lines:
-        held.append(line)
-        length += len(line)
-        if length >= size:
-            yield "".join(held).encode()
-            held, length = [], 0
-    yield "".join(held).encode()

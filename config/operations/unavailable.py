@@ -54,7 +54,10 @@ def answer(path: str) -> HttpResponse:
     """What is sent for an address; without its request, whose session would ask the database."""
     wait_s = random.randint(*WAIT_S)
     response: HttpResponse
-    if path.startswith("/api/"):
+    if path.startswith("/api/v1/"):
+        told = {"type": "about:blank", "title": "Not just now", "status": 503, "detail": SENTENCE}
+        response = JsonResponse(told, status=503, content_type="application/problem+json")
+    elif path.startswith("/api/"):
         response = JsonResponse({"error": "unavailable", "message": _(SENTENCE)}, status=503)
     else:
         response = HttpResponse(render_to_string("503.html", {"wait_s": wait_s}), status=503)

@@ -3,7 +3,7 @@
 from listening.design.studyfile import StudyProblems
 from listening.studies.copying import copy_study, free_key
 from listening.studies.correcting import Place, correct_wording, places_of
-from listening.studies.creating import create_study
+from listening.studies.creating import Looked, create_study, look_at
 from listening.studies.deleting import Contents, contents_of, delete_study, why_not
 from listening.studies.deriving import what_was_derived
 from listening.studies.errors import StudyError
@@ -19,16 +19,18 @@ from listening.studies.pilots import (
     promised_s,
 )
 from listening.studies.prelaunch import check_study
-from listening.studies.states import close_study, open_study, pause_study
+from listening.studies.states import change_state, close_study, open_study, pause_study
 
 __all__ = [
     "Contents",
     "Finding",
+    "Looked",
     "Pilot",
     "Place",
     "StudyError",
     "StudyProblems",
     "archive_study",
+    "change_state",
     "check_study",
     "close_study",
     "contents_of",
@@ -41,6 +43,7 @@ __all__ = [
     "door_seconds",
     "export_study",
     "free_key",
+    "look_at",
     "open_study",
     "pause_study",
     "pilots_of",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from listening.design.studyfile.drawing import draws_of
 from listening.design.studyfile.entries import OUTCOMES, StimulusEntry
 from listening.events import COMMAND_LINE, note
 from listening.methods import method_named
-from listening.models import Condition, Criterion, Item, Stimulus, Study, Task
+from listening.models import Condition, Criterion, Item, Project, Stimulus, Study, Task
 from listening.models.codes import completion_code
 from listening.studies.deriving import write_derived
 from listening.studies.emptying import audio_of, empty, forget_unused
@@ -36,12 +36,15 @@ def create_study(
     owner: AbstractUser,
     *,
     replace: bool = False,
+    project: Project | None = None,
+    only: str = "",
     by: str = COMMAND_LINE,
     tell: Callable[[str], object] = len,
 ) -> Study:
     """A study from a folder or a .zip of one; StudyProblems lists all that is wrong with it.
 
-    `tell` hears, a sentence at a time, what was taken for granted. A draft that is replaced stays
+    `tell` hears, a sentence at a time, what was taken for granted. A new one may belong to a
+    project at once; `only`: another key than this is refused. A draft that is replaced stays
     what others know of it: its link, its owner, what was recruited for it. Whether it may be
     replaced by who asks is the caller's to know.
 
@@ -54,6 +57,8 @@ def create_study(
         problems = (*reading.problems, *unreadable)
         if problems or reading.study is None:
             raise StudyProblems(problems)
+        if only and reading.study.key != only:
+            raise StudyError(f"The folder is of the study “{reading.study.key}”, not “{only}”.")
         _check_key(reading.study.key, replace)
         for remark in reading.remarks:
             tell(remark)
@@ -62,7 +67,9 @@ def create_study(
             shelf = _Shelf(reading, facts, stored)
             with transaction.atomic():
                 draft = _emptied_draft(reading.study.key, replace, by)
-                study = _write(reading.study, draft or Study(owner_id=owner.pk), shelf)
+                study = _write(
+                    reading.study, draft or Study(owner_id=owner.pk, project=project), shelf
+                )
                 note(study, "replaced" if draft else "made", by, **_draws(reading.study))
                 return study
         except BaseException as error:
@@ -70,6 +77,26 @@ def create_study(
             if isinstance(error, IntegrityError):
                 _check_key(reading.study.key, replace)  # made by somebody else at this moment?
             raise
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A folder that was read and stored nowhere."""
+
+    key: str | None
+    problems: tuple[Problem, ...]
+    remarks: tuple[str, ...]
+
+
+def look_at(source: Path) -> Looked:
+    """All that `create_study` would refuse in the folder, and what it would take for granted."""
+    try:
+        with _as_folder(source) as folder:
+            reading = studyfile.read_folder(folder)
+            problems = (*reading.problems, *_probed(reading)[1])
+    except StudyProblems as error:
+        return Looked(None, error.problems, ())
+    return Looked(reading.study.key if reading.study else None, problems, reading.remarks)
 
 
 @contextmanager

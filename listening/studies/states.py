@@ -40,6 +40,18 @@ def open_study(study: Study, *, anyway: bool = False, by: str = COMMAND_LINE) ->
     return planned
 
 
+def change_state(study: Study, to: str, *, anyway: bool = False, by: str = COMMAND_LINE) -> None:
+    """To one of the states that somebody may ask for."""
+    if to == Study.State.OPEN:
+        open_study(study, anyway=anyway, by=by)
+    elif to == Study.State.PAUSED:
+        pause_study(study, by=by)
+    elif to == Study.State.CLOSED:
+        close_study(study, by=by)
+    else:
+        raise StudyError("A study can be opened, paused or closed.")
+
+
 @transaction.atomic
 def pause_study(study: Study, *, by: str = COMMAND_LINE) -> None:
     """Lets nobody new in; raters who are at it may finish."""

@@ -16,16 +16,16 @@ from django.views.decorators.http import require_GET, require_POST
 
 from listening import summaries
 from listening.access import ANALYSE, EDIT, LOOK, may_see_ids, study_for
+from listening.decisions import decide
 from listening.events import note
-from listening.judging import AT_ONCE, Judged, reject_sessions, restore_sessions
+from listening.judging import AT_ONCE, Judged
 from listening.models import Session, Study
-from listening.monitor import forget_progress
 from listening.spreadsheets import safe_cell
+from listening.studies import StudyError
 from listening.tables import Shown
 from listening.views.raters_table import described, raters_table, rows_of
 from listening.views.researcher import who
 
-LONGEST_REASON = 300  # characters
 READ_AT_ONCE = 2000  # rows of a CSV
 
 
@@ -62,22 +62,15 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
 def judge(request: HttpRequest, key: str) -> HttpResponse:
     """Rejects or restores the chosen sessions, or all that the filters leave, for a reason."""
     study = study_for(request.user, key, EDIT)
-    reason = request.POST.get("reason", "").strip()[:LONGEST_REASON]
-    to = request.POST.get("to", "")
+    to, reason = request.POST.get("to", ""), request.POST.get("reason", "")
     chosen, trouble = _chosen(request, study)
-    if to not in ("rejected", "restored"):
-        trouble = "Sessions can be rejected or restored."
-    elif not reason:
-        trouble = "A session is rejected or restored for a reason. Please write it down."
-    if trouble:
-        messages.error(request, f"Nothing was changed. {trouble}")
+    try:
+        if trouble:
+            raise StudyError(trouble)
+        judged = decide(study, chosen, to, reason, by=who(request))
+    except StudyError as error:
+        messages.error(request, f"Nothing was changed. {error}")
         return redirect(_back(request, study))
-    judged = reject_sessions(chosen, reason) if to == "rejected" else restore_sessions(chosen)
-    if judged.raters:
-        details = {"sessions": len(judged.raters), "raters": list(judged.raters), "reason": reason}
-        note(study, to, who(request), **details)
-        forget_progress(key)
-        summaries.count_sessions(chosen)
     _tell(request, to, judged)
     return redirect(_back(request, study))
 
@@ -96,14 +89,7 @@ def _chosen(request: HttpRequest, study: Study) -> tuple[list[int], str]:
         chosen = list(study.sessions.filter(pk__in=asked).values_list("pk", flat=True))
         if len(chosen) < len(set(asked)):
             return [], "Some of these sessions are not of this study, or are gone. Look again."
-    if not chosen:
-        return [], "Choose at least one session."
-    if len(chosen) > AT_ONCE:
-        words = (
-            f"{len(chosen):,} sessions are too many at once: {AT_ONCE:,} can be judged in one go"
-        )
-        return [], f"{words}. Narrow the filters."
-    return sorted(chosen), ""
+    return chosen, ""
 
 
 def _tell(request: HttpRequest, to: str, judged: Judged) -> None:

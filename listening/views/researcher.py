@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
-from listening import sessions
+from listening import sessions, studies
 from listening.access import EDIT, LOOK, study_for
 from listening.design.settings import derive
 from listening.design.studyfile import StimulusEntry
@@ -30,10 +30,7 @@ from listening.studies import (
     Finding,
     StudyError,
     check_study,
-    close_study,
     count_pilots,
-    open_study,
-    pause_study,
     study_as_file,
 )
 from listening.studies.length import MEASURED_FROM, session_length
@@ -137,14 +134,7 @@ def change_state(request: HttpRequest, key: str) -> HttpResponse:
     mine = study_for(request.user, key, EDIT)
     to = request.POST.get("to", "")
     try:
-        if to == Study.State.OPEN:
-            open_study(mine, anyway="anyway" in request.POST, by=who(request))
-        elif to == Study.State.PAUSED:
-            pause_study(mine, by=who(request))
-        elif to == Study.State.CLOSED:
-            close_study(mine, by=who(request))
-        else:
-            raise StudyError("A study can be opened, paused or closed.")
+        studies.change_state(mine, to, anyway="anyway" in request.POST, by=who(request))
     except StudyError as error:
         for line in str(error).splitlines():
             messages.error(request, line)

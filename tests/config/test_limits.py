@@ -186,6 +186,7 @@ def test_without_valkey_nobody_is_turned_away_and_the_log_says_so(monkeypatch, c
         ("POST", "/sign-on/uni/", "sign-ons"),
         ("GET", "/login/", "researchers"),
         ("POST", "/api/s/x/answers/", "raters"),
+        ("GET", "/api/v1/studies/x/ratings", "researchers"),
         ("GET", "/r/x/", "raters"),
         ("GET", "/s/x/", "raters"),
         ("GET", "/studies/x/", "researchers"),

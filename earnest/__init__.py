@@ -1,0 +1,7 @@
+"""Earnest for scripts: `Client(url, token)` asks a server through its REST API."""
+
+from earnest.client import Client
+from earnest.errors import EarnestError
+from earnest.table import Table
+
+__all__ = ["Client", "EarnestError", "Table"]

@@ -1,0 +1,232 @@
+"""The client: a method for each thing that the REST API does."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from earnest import folders
+from earnest.errors import EarnestError
+from earnest.sending import Sender
+from earnest.table import Table
+
+TRIES = 5
+TIMEOUT_S = 120.0
+AT_ONCE = 10_000  # ratings in one request
+LOOK_AGAIN_S = 1.0
+Told = dict[str, Any]
+
+
+class Client:
+    """Asks one server, with one token.
+
+    Without `url` and `token`, the environment says them: EARNEST_URL and EARNEST_TOKEN. What may
+    be repeated is asked for again when the server or the network is away for a while. What the
+    server refuses is raised as EarnestError, in its words.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        tries: int = TRIES,
+        timeout_s: float = TIMEOUT_S,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        url = url or os.environ.get("EARNEST_URL", "")
+        token = token or os.environ.get("EARNEST_TOKEN", "")
+        if not url.startswith(("http://", "https://")):
+            raise EarnestError("Say where the server is: Client(url, token), or EARNEST_URL.")
+        if not token:
+            raise EarnestError("A token is needed: make one on the page Account, EARNEST_TOKEN.")
+        http = httpx.Client(
+            base_url=f"{url.rstrip('/')}/api/v1/",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=timeout_s,
+            transport=transport,
+        )
+        self.sender = Sender(http, max(1, tries))
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_connection()
+
+    def close_connection(self) -> None:
+        self.sender.http.close()
+
+    def _get(self, path: str, **query: Any) -> Any:
+        asked = {name: value for name, value in query.items() if value is not None}
+        return self.sender.ask("GET", path, params=asked).json()
+
+    def _post(self, path: str, body: Mapping[str, Any]) -> Any:
+        return self.sender.ask("POST", path, json=body).json()
+
+    # --- Studies ----------------------------------------------------------------------------------
+
+    def studies(self, **narrowed: Any) -> Table:
+        """All that the token reaches; narrowed by q, state, tag, project, archived."""
+        rows: list[Told] = []
+        cursor: str | None = None
+        while True:
+            page = self._get("studies", **narrowed, cursor=cursor)
+            rows += page["results"]
+            if not page["next"]:
+                return Table(rows)
+            cursor = httpx.URL(page["next"]).params["cursor"]
+
+    def study(self, key: str) -> Told:
+        found: Told = self._get(f"studies/{key}")
+        return found
+
+    def validate(self, folder: str | Path) -> Told:
+        """Every mistake of a study folder, or a zip of one; nothing is stored."""
+        with folders.zipped(Path(folder)) as file:
+            return folders.send(self.sender, file, "POST", "validations")
+
+    def create(self, folder: str | Path, project: int | None = None) -> Told:
+        """A study from a folder, as a draft: `study`, `remarks`, `findings`."""
+        with folders.zipped(Path(folder)) as file:
+            return folders.send(self.sender, file, "POST", "studies", project=project)
+
+    def replace(self, key: str, folder: str | Path) -> Told:
+        """A draft by another folder of the same key."""
+        with folders.zipped(Path(folder)) as file:
+            return folders.send(self.sender, file, "PUT", f"studies/{key}")
+
+    def open(self, key: str, *, anyway: bool = False) -> Told:
+        """Lets raters in; `anyway` in spite of problems that were found."""
+        return self._state(key, "open", anyway=anyway)
+
+    def pause(self, key: str) -> Told:
+        return self._state(key, "paused")
+
+    def close(self, key: str) -> Told:
+        """Ends a study for good."""
+        return self._state(key, "closed")
+
+    def _state(self, key: str, to: str, *, anyway: bool = False) -> Told:
+        told: Told = self._post(f"studies/{key}/state", {"to": to, "anyway": anyway})
+        return told
+
+    def copy(self, key: str, to: str = "", *, as_version: bool = False) -> Told:
+        """A copy, as a draft; or the next version."""
+        told: Told = self._post(f"studies/{key}/copies", {"key": to, "as_version": as_version})
+        return told
+
+    def change(self, key: str, **change: Any) -> Told:
+        """What colleagues see: name, tags, archived."""
+        told: Told = self.sender.ask("PATCH", f"studies/{key}", json=change).json()
+        return told
+
+    def findings(self, key: str) -> list[Told]:
+        """What should be known before a draft is opened."""
+        found: list[Told] = self._get(f"studies/{key}/findings")
+        return found
+
+    def progress(self, key: str) -> Told:
+        told: Told = self._get(f"studies/{key}/progress")
+        return told
+
+    # --- Sessions and ratings ---------------------------------------------------------------------
+
+    def sessions(self, key: str) -> Table:
+        return Table(self._get(f"studies/{key}/sessions")["sessions"])
+
+    def reject(self, key: str, sessions: Iterable[str], reason: str) -> Told:
+        """Sessions such as “s12”: their ratings are kept, and no longer count."""
+        return self._decide(key, sessions, "rejected", reason)
+
+    def restore(self, key: str, sessions: Iterable[str], reason: str) -> Told:
+        return self._decide(key, sessions, "restored", reason)
+
+    def _decide(self, key: str, sessions: Iterable[str], decision: str, reason: str) -> Told:
+        body = {"sessions": list(sessions), "decision": decision, "reason": reason}
+        told: Told = self._post(f"studies/{key}/decisions", body)
+        return told
+
+    def ratings(self, key: str, since: str = "") -> Table:
+        """All ratings, or those that came since a cursor: every one exactly once.
+
+        The table's `cursor` is what to ask with next time.
+        """
+        rows: list[Told] = []
+        for page in self.rating_pages(key, since):
+            rows += page.rows
+            since = page.cursor
+        return Table(rows, since)
+
+    def rating_pages(self, key: str, since: str = "") -> Iterator[Table]:
+        """The same in pages of some thousand, which need little memory."""
+        more = True
+        while more:
+            told = self._get(f"studies/{key}/ratings", since=since or None, limit=AT_ONCE)
+            since, more = told["next"], told["more"]
+            yield Table(told["ratings"], since)
+
+    # --- Results ----------------------------------------------------------------------------------
+
+    def results(self, key: str) -> Told:
+        """The newest finished analysis: `report`, `run`; `newest` may be on its way."""
+        told: Told = self._get(f"studies/{key}/results")
+        return told
+
+    def result_file(self, key: str, name: str, **query: Any) -> bytes:
+        """A file of the results, such as estimates.csv."""
+        return self.sender.ask("GET", f"studies/{key}/results/files/{name}", params=query).content
+
+    def analyse(
+        self, key: str, options: Mapping[str, Any] | None = None, *, wait_s: float = 600.0
+    ) -> Told:
+        """Asks for an analysis and waits for it, at most so long; 0 does not wait."""
+        run: Told = self._post(f"studies/{key}/results/runs", {"options": dict(options or {})})
+        until = time.monotonic() + wait_s
+        while run["state"] in ("queued", "running") and time.monotonic() < until:
+            self.sender.sleep(LOOK_AGAIN_S)
+            run = self._get(f"studies/{key}/results/runs/{run['run']}")
+        if run["state"] == "failed":
+            raise EarnestError(f"The analysis failed: {run['error']}")
+        return run
+
+    # --- Metrics ----------------------------------------------------------------------------------
+
+    def score(
+        self, key: str, preset: str = "", metrics: Sequence[Mapping[str, Any] | str] = ()
+    ) -> Told:
+        """Asks for a preset of metrics, or for metrics one by one; how far that is."""
+        listed = [{"metric": each} if isinstance(each, str) else dict(each) for each in metrics]
+        body: Told = {"preset": preset} if preset else {"metrics": listed}
+        told: Told = self._post(f"studies/{key}/metrics/runs", body)
+        return told
+
+    def scoring(self, key: str) -> list[Told]:
+        """The runs of metrics, the newest first, and how far each is."""
+        runs: list[Told] = self._get(f"studies/{key}/metrics/runs")["runs"]
+        return runs
+
+    def scores(self, key: str) -> Table:
+        return Table(self._get(f"studies/{key}/metrics/scores")["scores"])
+
+    # --- Webhooks ---------------------------------------------------------------------------------
+
+    def webhooks(self) -> list[Told]:
+        found: list[Told] = self._get("webhooks")
+        return found
+
+    def add_webhook(
+        self, url: str, events: Iterable[str], name: str = "", study: str | None = None
+    ) -> Told:
+        """With its `secret`, which is told only now."""
+        body = {"url": url, "events": list(events), "name": name}
+        told: Told = self._post("webhooks", body | ({"study": study} if study else {}))
+        return told
+
+    def remove_webhook(self, pk: int) -> None:
+        self.sender.ask("DELETE", f"webhooks/{pk}")

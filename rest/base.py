@@ -1,0 +1,104 @@
+"""What all views of the API share: who asks and may what, problems, pages of lists, no cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from django.http.response import HttpResponseBase
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.pagination import CursorPagination
+from rest_framework.parsers import BaseParser, JSONParser
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.serializers import BaseSerializer
+from rest_framework.views import APIView
+
+from listening.access import study_for
+from listening.models import Study
+from rest.authentication import HasScope, TokenAuthentication, TokenThrottle
+from rest.problems import response_to
+from rest.shapes import MOST_LISTED
+from rest.tokens import READ, WRITE
+
+
+class OneForm(DefaultContentNegotiation):
+    """Views answer in JSON, or choose among their own forms themselves."""
+
+    def select_renderer(
+        self, request: Request, renderers: Any, format_suffix: str | None = None
+    ) -> tuple[Any, str]:
+        return renderers[0], renderers[0].media_type
+
+
+class ApiView(APIView):
+    """The base of every view; `scopes` says which scope a method takes, where not the usual."""
+
+    authentication_classes = (TokenAuthentication,)
+    permission_classes = (HasScope,)
+    throttle_classes = (TokenThrottle,)
+    renderer_classes = (JSONRenderer,)
+    parser_classes: tuple[type[BaseParser], ...] = (JSONParser,)
+    content_negotiation_class = OneForm
+    http_method_names = ("get", "post", "put", "patch", "delete")
+    scopes: Mapping[str, str] = {}
+
+    def scope_of(self, method: str) -> str:
+        return self.scopes.get(method, READ if method == "GET" else WRITE)
+
+    def get_exception_handler(self) -> Callable[..., Any]:
+        return response_to
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        final: HttpResponseBase = super().finalize_response(request, response, *args, **kwargs)
+        final["Cache-Control"] = "private, no-store"
+        return final
+
+    @property
+    def who(self) -> Any:
+        """A TokenUser, which stands where an account is asked for."""
+        return self.request.user
+
+    @property
+    def by(self) -> str:
+        """As the study's log names who does it."""
+        return str(self.who.by)
+
+    def study(self, key: str, wants: str) -> Study:
+        """The study, as `listening.access` decides it; a project's token reaches no other."""
+        study = study_for(self.who, key, wants)
+        project = self.who.token.project_id
+        if project is not None and study.project_id != project:
+            raise Http404(f"There is no study “{key}” in the project of this token.")
+        return study
+
+    def of_account(self) -> Any:
+        """For what is an account's own: a token of one project does not reach it."""
+        if self.who.token.project_id is not None:
+            raise PermissionDenied(
+                "This token is of one project. What is asked belongs to an account: make a token "
+                "for all your studies."
+            )
+        return self.who
+
+
+def sent(shape: type[BaseSerializer[Any]], request: Request) -> Any:
+    """What was sent, in this shape; else each mistake with its field."""
+    return checked(shape, request.data)
+
+
+def checked(shape: type[BaseSerializer[Any]], data: Any) -> Any:
+    serializer = shape(data=data)
+    serializer.is_valid(raise_exception=True)
+    return serializer.validated_data
+
+
+class Pages(CursorPagination):
+    """A list in pages, each with the address of the next."""
+
+    page_size = 100
+    max_page_size = MOST_LISTED
+    page_size_query_param = "limit"
+    ordering = ("-created_at", "-pk")

@@ -1,0 +1,51 @@
+"""How a view's method stands in the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+
+from rest.problems import TYPE
+from rest.shapes import ProblemShape
+
+
+class Described(AutoSchema):
+    """Operations are called after their path and method."""
+
+    def get_operation_id(self) -> str:
+        """Such as get_studies_ratings; of one of a list, without its end: get_studies_one."""
+        parts = self.path.removeprefix("/api/v1/").split("/")
+        last = "_one" if parts[-1].startswith("{") else ""
+        named = [part for part in parts if not part.startswith("{")]
+        return f"{self.method.lower()}_{'_'.join(named)}{last}"
+
+
+USUAL = (401, 403, 429)
+BODY = (400, 415, 422)
+
+
+def described(
+    summary: str,
+    answer: Any,
+    *,
+    status: int = 200,
+    request: Any = None,
+    parameters: Any = None,
+    problems: tuple[int, ...] = (404, 409, 422, 503),
+    **more: Any,
+) -> Callable[[Any], Any]:
+    """The summary, what is sent and answered, and the problems that may come instead."""
+    statuses = sorted({*USUAL, *problems, *(BODY if request is not None else ())})
+    responses: dict[Any, Any] = {
+        (code, TYPE): OpenApiResponse(ProblemShape, "A problem") for code in statuses
+    }
+    if isinstance(answer, dict):
+        responses |= answer
+    else:
+        responses[status] = answer
+    return extend_schema(
+        summary=summary, request=request, responses=responses, parameters=parameters, **more
+    )

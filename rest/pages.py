@@ -1,0 +1,166 @@
+"""Pages for people: what the API has, made from its schema; one's tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from allauth.account.decorators import reauthentication_required
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from listening.access import projects_of
+from listening.accounts.sign_on import STRONG
+from rest import tokens
+from rest.models import ApiToken
+from rest.schema import schema
+from rest.tokens import TokenError
+
+MOST_SHOWN = 100
+again = reauthentication_required(app="allauth.account")
+GROUPS = {  # by what follows /api/v1/: a heading
+    "studies": "Studies",
+    "validations": "Studies",
+    "uploads": "Uploads",
+    "webhooks": "Webhooks",
+}
+OF_STUDY = {  # by what follows the study's key
+    "sessions": "Sessions",
+    "decisions": "Sessions",
+    "ratings": "Ratings",
+    "results": "Results",
+    "metrics": "Metrics",
+}
+
+
+@login_required
+@require_GET
+def reference(request: HttpRequest) -> HttpResponse:
+    """Every address of the API, in the words of its schema."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for path, methods in schema()["paths"].items():
+        for method, told in methods.items():
+            groups.setdefault(_group(path), []).append(_operation(path, method, told))
+    context = {"groups": groups, "url": settings.EARNEST_PUBLIC_URL, "scopes": tokens.SCOPES}
+    return render(request, "rest/reference.html", context)
+
+
+def _group(path: str) -> str:
+    parts = path.removeprefix("/api/v1/").split("/")
+    return OF_STUDY.get(parts[2], "Studies") if len(parts) > 2 else GROUPS[parts[0]]
+
+
+def _operation(path: str, method: str, told: dict[str, Any]) -> dict[str, Any]:
+    parameters = [each for each in told.get("parameters", ()) if each["in"] == "query"]
+    sent = told.get("requestBody", {}).get("content", {})
+    answers = [
+        (code, sorted(each.get("content", {})) or ["nothing"])
+        for code, each in sorted(told["responses"].items())
+        if code.startswith("2")
+    ]
+    return {
+        "method": method.upper(),
+        "path": path,
+        "summary": told.get("summary", ""),
+        "words": told.get("description", ""),
+        "parameters": parameters,
+        "sent": [(kind, list(_fields(each.get("schema", {})))) for kind, each in sent.items()],
+        "answers": answers,
+    }
+
+
+def _fields(shape: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The fields of a body, by their names; none of what is no object."""
+    name = shape.get("$ref", "").rpartition("/")[2]
+    known = schema()["components"]["schemas"].get(name, shape)
+    for field, told in known.get("properties", {}).items():
+        needed = field in known.get("required", ())
+        yield {"name": field, "needed": needed, "words": told.get("description", "")}
+
+
+# --- Tokens ---------------------------------------------------------------------------------------
+
+
+@never_cache
+@login_required
+@require_GET
+def tokens_page(request: HttpRequest) -> HttpResponse:
+    return _page(request)
+
+
+def _page(
+    request: HttpRequest, made: str = "", typed: Any = None, status: int = 200
+) -> HttpResponse:
+    rows = ApiToken.objects.filter(owner=int(request.user.pk or 0)).select_related("project")
+    found = list(rows[: MOST_SHOWN + 1])
+    context = {
+        "tokens": found[:MOST_SHOWN],
+        "left_out": len(found) > MOST_SHOWN,
+        "now": timezone.now(),
+        "scopes": tokens.SCOPES.items(),
+        "days": tokens.DAYS,
+        "projects": projects_of(request.user),
+        "made": made,
+        "typed": typed or {"scopes": [tokens.READ], "days": "90"},
+        "longest": tokens.LONGEST_NAME,
+    }
+    return render(request, "rest/tokens.html", context, status=status)
+
+
+@never_cache
+@login_required
+@require_POST
+def tokens_do(request: HttpRequest) -> HttpResponse:
+    action = ACTIONS.get(request.POST.get("action", ""))
+    if action is None:
+        messages.error(request, "There is no such action.")
+        return redirect("tokens")
+    return action(request)
+
+
+@again  # type: ignore[untyped-decorator]
+def _make(request: HttpRequest) -> HttpResponse:
+    """The page that follows shows the token, and no other page ever does."""
+    form = request.POST
+    project = None
+    try:
+        if number := _number(form.get("project", "")):
+            project = projects_of(request.user).filter(pk=number).first()
+            if project is None:
+                raise TokenError("You are in no such project.")
+        made = tokens.make_token(
+            request.user,
+            form.get("name", ""),
+            form.getlist("scope"),
+            _number(form.get("days", "")),
+            project,
+            by_provider=bool(request.session.get(STRONG)),
+        )
+    except TokenError as error:
+        messages.error(request, str(error))
+        typed = form.dict() | {"scopes": form.getlist("scope")}
+        return _page(request, typed=typed, status=400)
+    return _page(request, made=made)
+
+
+def _revoke(request: HttpRequest) -> HttpResponse:
+    mine = ApiToken.objects.filter(owner=int(request.user.pk or 0))
+    ended = tokens.revoke(mine, _number(request.POST.get("token", "")), request.user)
+    words = (
+        f"The token “{ended.name}” opens nothing any more." if ended else "It was revoked before."
+    )
+    messages.success(request, words)
+    return redirect("tokens")
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+
+
+ACTIONS: dict[str, Callable[[HttpRequest], HttpResponse]] = {"make": _make, "revoke": _revoke}

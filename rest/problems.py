@@ -1,0 +1,135 @@
+"""What is raised becomes a problem (RFC 9457): what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.http import Http404, HttpResponse, JsonResponse
+from kombu.exceptions import OperationalError
+from rest_framework import exceptions
+
+from analysis.statistics.options import OptionsError
+from listening.design.studyfile import Problem, StudyProblems
+from listening.notifications.channels import ChannelError
+from listening.projects import ProjectError
+from listening.selectors.settled import NotSettled
+from listening.studies import StudyError
+from metrics.metric import ParameterError
+from metrics.presets import PresetError
+from metrics.studymaterial import NoStimuli
+
+TYPE = "application/problem+json"
+TITLES = {
+    400: "The request cannot be read",
+    401: "No token that works",
+    403: "Not allowed",
+    404: "Not found",
+    405: "This address takes another method",
+    406: "Not in this form",
+    409: "Not as things stand",
+    413: "Too large",
+    415: "Not in this form",
+    422: "What was sent has mistakes",
+    429: "Too many requests",
+    503: "Not just now",
+}
+CONFLICTS = (StudyError, ProjectError, ChannelError)
+WRONG = (OptionsError, PresetError, ParameterError, NoStimuli)
+QUEUE = "The queue of jobs cannot be reached just now. Ask again in a minute."
+
+
+def problem(
+    status: int, detail: str, mistakes: list[dict[str, Any]] | None = None, **more: Any
+) -> HttpResponse:
+    body = {"type": "about:blank", "title": TITLES[status], "status": status, "detail": detail}
+    told = {"mistakes": mistakes} if mistakes else {}
+    ascii_too = {"ensure_ascii": False}
+    response = JsonResponse(body | told | more, status=status, json_dumps_params=ascii_too)
+    response["Content-Type"] = TYPE
+    return response
+
+
+def mistake_of(each: Problem) -> dict[str, Any]:
+    """A mistake of a study folder, as pages and commands list it."""
+    return {
+        "file": each.file,
+        "row": each.row,
+        "field": each.place,
+        "what": each.what,
+        "remedy": each.remedy,
+    }
+
+
+def response_to(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
+    """What is told of an exception; None for what nobody has foreseen."""
+    for kind, told in TOLD.items():
+        if isinstance(error, kind):
+            return told(error)
+    if isinstance(error, exceptions.APIException):
+        return _of_framework(error, context)
+    return None
+
+
+def _of_folder(error: StudyProblems) -> HttpResponse:
+    found = [mistake_of(each) for each in error.problems]
+    return problem(422, f"The study has {len(found)} mistakes; nothing was stored.", found)
+
+
+def _of_fields(error: exceptions.ValidationError) -> HttpResponse:
+    listed = list(_fields(error.detail))
+    return problem(422, " ".join(_sentence(each) for each in listed), listed)
+
+
+def _later(detail: str, wait_s: int) -> HttpResponse:
+    response = problem(503, detail)
+    response["Retry-After"] = str(wait_s)
+    return response
+
+
+def _of_framework(error: exceptions.APIException, context: dict[str, Any]) -> HttpResponse:
+    response = problem(error.status_code, str(error.detail))
+    if isinstance(error, exceptions.AuthenticationFailed | exceptions.NotAuthenticated):
+        view = context["view"]
+        response["WWW-Authenticate"] = view.get_authenticate_header(context["request"])
+    if isinstance(error, exceptions.Throttled):
+        response["Retry-After"] = str(max(1, math.ceil(getattr(error, "wait", None) or 1)))
+    if isinstance(error, exceptions.MethodNotAllowed):
+        response["Allow"] = ", ".join(context["view"].allowed_methods)
+    return response
+
+
+def _fields(detail: Any, where: str = "") -> Iterator[dict[str, Any]]:
+    """Each mistake with the name of its field."""
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            path = where if name == "non_field_errors" else f"{where}.{name}".lstrip(".")
+            yield from _fields(inner, path)
+    elif isinstance(detail, list):
+        for inner in detail:
+            yield from _fields(inner, where)
+    else:
+        yield {"field": where, "what": str(detail)}
+
+
+def _sentence(mistake: dict[str, Any]) -> str:
+    return f"{mistake['field']}: {mistake['what']}" if mistake["field"] else mistake["what"]
+
+
+def _plain(status: int, usual: str = "") -> Callable[[Any], HttpResponse]:
+    return lambda error: problem(status, str(error) or usual)
+
+
+TOLD: dict[type[Exception] | tuple[type[Exception], ...], Callable[[Any], HttpResponse]] = {
+    StudyProblems: _of_folder,
+    exceptions.ValidationError: _of_fields,
+    Http404: _plain(404, "There is nothing at this address."),
+    PermissionDenied: _plain(403, "This is not yours to do."),
+    RequestDataTooBig: lambda _: problem(413, "More than is taken at once. Upload it in pieces."),
+    NotSettled: lambda error: _later(str(error), 1),
+    OperationalError: lambda _: _later(QUEUE, 60),
+    CONFLICTS: _plain(409),
+    WRONG: _plain(422),
+}

@@ -1,0 +1,124 @@
+"""A study's ratings, whole or since a cursor, each exactly once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import FileResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+from analysis.ratings.cells import csv_lines, in_pieces, json_lines
+from listening.access import ANALYSE
+from listening.models import Study
+from listening.selectors import RatingRow, rating_rows
+from listening.selectors.settled import Settled, settled_ratings
+from rest.arrow import arrow_stream, parquet_file
+from rest.base import ApiView
+from rest.described import described
+from rest.forms import ARROW, CSV, FORM, JSON, PARQUET, form_of, note_taken
+from rest.shapes import RatingsShape
+from rest.tokens import RATINGS
+
+FORMS = {"json": JSON, "csv": CSV, "parquet": PARQUET, "arrow": ARROW}
+MOST, USUAL = 100_000, 10_000
+NEXT, MORE = "Earnest-Next", "Earnest-More"
+CURSOR = re.compile(r"r(\d{1,18})-(\d{1,18})", re.ASCII)
+SINCE = OpenApiParameter(
+    "since", str, description="The cursor of the answer before; without it, from the first rating."
+)
+LIMIT = OpenApiParameter(
+    "limit", {"type": "integer", "minimum": 1, "maximum": MOST}, description="About so many."
+)
+HEADERS = [
+    OpenApiParameter(name, str, OpenApiParameter.HEADER, response=[200], description=told)
+    for name, told in ((NEXT, "The cursor for `since`."), (MORE, "Others come after: true, false."))
+]
+
+
+class Ratings(ApiView):
+    scopes = {"GET": RATINGS}
+
+    @described(
+        "Ratings",
+        {
+            (200, JSON): RatingsShape,
+            (200, CSV): OpenApiTypes.STR,
+            (200, PARQUET): OpenApiTypes.BINARY,
+            (200, ARROW): OpenApiTypes.BINARY,
+        },
+        parameters=[SINCE, LIMIT, FORM(FORMS), *HEADERS],
+        problems=(404, 406, 422, 503),
+    )
+    def get(self, request: Request, key: str) -> HttpResponseBase:
+        """Pseudonymous, traps included, in the order of storing: pages of one endless list.
+
+        Ask with `since` for what came after the answer before. Every rating is given exactly once,
+        also while others are being stored. What changes later (a session rejected, a rating that
+        counts no longer) is not given again: read all anew where that matters.
+        """
+        study, form = self.study(key, ANALYSE), form_of(request, FORMS)
+        settled = settled_ratings(study, _after(request, study), _limit(request))
+        rows = rating_rows(key, settled.ratings)
+        response: HttpResponseBase = WRITTEN[form](rows, settled, study)
+        if not settled.is_empty:
+            note_taken(study, self.by, f"ratings.{form}")
+        response[NEXT], response[MORE] = cursor_of(study, settled), str(settled.more).lower()
+        return response
+
+
+def cursor_of(study: Study, settled: Settled) -> str:
+    return f"r{study.pk}-{settled.upto}"
+
+
+def _after(request: Request, study: Study) -> int:
+    given = request.query_params.get("since", "")
+    if not given:
+        return 0
+    match = CURSOR.fullmatch(given)
+    if match is None or int(match[1]) != study.pk:
+        raise ValidationError(
+            {"since": "This is no cursor of this study. Leave it out to begin from the first."}
+        )
+    return int(match[2])
+
+
+def _limit(request: Request) -> int:
+    text = request.query_params.get("limit", str(USUAL))
+    if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) <= MOST):
+        raise ValidationError({"limit": f"Ask for 1 to {MOST:,} ratings at once."})
+    return int(text)
+
+
+Rows = Iterator[RatingRow]
+
+
+def _json(rows: Rows, settled: Settled, study: Study) -> StreamingHttpResponse:
+    def lines() -> Iterator[str]:
+        more = str(settled.more).lower()
+        yield f'{{"next": "{cursor_of(study, settled)}", "more": {more}, "ratings": '
+        yield from json_lines(rows)
+        yield "}\n"
+
+    return StreamingHttpResponse(in_pieces(lines()), content_type=JSON)
+
+
+def _csv(rows: Rows, settled: Settled, study: Study) -> StreamingHttpResponse:
+    return StreamingHttpResponse(in_pieces(csv_lines(rows)), content_type=f"{CSV}; charset=utf-8")
+
+
+def _arrow(rows: Rows, settled: Settled, study: Study) -> StreamingHttpResponse:
+    return StreamingHttpResponse(arrow_stream(rows), content_type=ARROW)
+
+
+def _parquet(rows: Rows, settled: Settled, study: Study) -> FileResponse:
+    name = f"{study.key}-ratings.parquet"
+    return FileResponse(parquet_file(rows), content_type=PARQUET, filename=name)
+
+
+WRITTEN: dict[str, Any] = {"json": _json, "csv": _csv, "arrow": _arrow, "parquet": _parquet}

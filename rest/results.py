@@ -1,0 +1,108 @@
+"""Analyses: the newest result, runs asked for and followed, files of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from analysis.models import AnalysisRun
+from analysis.statistics.options import options_from
+from analysis.web.downloads import IN_UTF8, KINDS, file_of
+from analysis.web.jobs import asked_run, cancel_run
+from analysis.web.version_choice import check_versions
+from analysis.web.views import LONG, runs_of, shown_run
+from listening.access import ANALYSE, LOOK
+from listening.events import note
+from rest.base import ApiView, sent
+from rest.described import described
+from rest.shapes import Analyse, Results, RunShape
+
+RUN = OpenApiParameter("run", int, description="A finished analysis; else the newest.")
+ABOUT = OpenApiParameter("about", str, description="The title of one task and criterion.")
+MOST_RUNS = 100
+
+
+class StudyResults(ApiView):
+    @described("Results", Results, parameters=[RUN], problems=(404,))
+    def get(self, request: Request, key: str) -> Response:
+        """The report of the newest finished analysis as JSON; `newest` may be on its way."""
+        self.study(key, LOOK)
+        finished = shown_run(key, request.query_params.get("run", ""))
+        newest = runs_of(key).defer(*LONG).first()
+        return Response(
+            {
+                "run": RunShape(finished).data if finished else None,
+                "newest": RunShape(newest).data if newest else None,
+                "report": json.loads(finished.result) if finished else None,
+            }
+        )
+
+
+class ResultsFile(ApiView):
+    @described(
+        "A file of the results",
+        {(200, "application/octet-stream"): OpenApiTypes.BINARY},
+        parameters=[RUN, ABOUT],
+        problems=(404,),
+    )
+    def get(self, request: Request, key: str, name: str) -> HttpResponse:
+        """Such as estimates.csv, comparisons.csv, report.json, report.html, main-table.tex.
+
+        `report` lists what there is. What holds all ratings (bundles) is taken from the page.
+        """
+        self.study(key, LOOK)
+        finished = shown_run(key, request.query_params.get("run", ""))
+        if finished is None:
+            raise Http404("No analysis of this study is finished yet: start one.")
+        content = file_of(finished, name, request.query_params.get("about", ""))
+        if not content:
+            raise Http404(f"There is no file {name}.")
+        ending = name.rpartition(".")[2]
+        kind = IN_UTF8.get(ending, KINDS.get(ending, "text/plain"))
+        response = HttpResponse(content, content_type=kind)
+        response["Content-Disposition"] = f'attachment; filename="{key}-{name}"'
+        return response
+
+
+class Runs(ApiView):
+    @described("Analyses", RunShape(many=True), problems=(404,))
+    def get(self, request: Request, key: str) -> Response:
+        """The newest 100, the newest first."""
+        self.study(key, LOOK)
+        return Response(RunShape(runs_of(key).defer(*LONG)[:MOST_RUNS], many=True).data)
+
+    @described("Asks for an analysis", RunShape, status=202, request=Analyse)
+    def post(self, request: Request, key: str) -> Response:
+        """One with the same options of the same ratings is given as it is stored."""
+        study = self.study(key, ANALYSE)
+        options = options_from(sent(Analyse, request)["options"])
+        check_versions(key, self.who, options)
+        run = asked_run(study.pk, key, options)
+        note(study, "analysed", self.by, options=run.asked_for)
+        return Response(RunShape(run).data, status=202)
+
+
+class OneRun(ApiView):
+    @described("How far an analysis is", RunShape, problems=(404,))
+    def get(self, request: Request, key: str, run: int) -> Response:
+        self.study(key, LOOK)
+        return Response(RunShape(self._run(key, run)).data)
+
+    @described("Gives an analysis up", RunShape, problems=(404,))
+    def delete(self, request: Request, key: str, run: int) -> Response:
+        """One that waits or runs; what is finished stays."""
+        self.study(key, ANALYSE)
+        cancel_run(self._run(key, run).pk)
+        return Response(RunShape(self._run(key, run)).data)
+
+    def _run(self, key: str, run: int) -> Any:
+        found: AnalysisRun | None = runs_of(key).filter(pk=run).defer(*LONG).first()
+        if found is None:
+            raise Http404("There is no such analysis of this study.")
+        return found

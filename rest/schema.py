@@ -1,0 +1,39 @@
+"""The schema of the API (OpenAPI 3), made once in each process, and what is outside of it."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiYamlRenderer
+
+from rest.problems import problem
+from rest.routes import api
+
+
+@cache
+def schema() -> dict[str, Any]:
+    """All paths, parameters and shapes, as plain values."""
+    generator = SchemaGenerator(patterns=api)  # type: ignore[no-untyped-call]
+    made: dict[str, Any] = generator.get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    plain: dict[str, Any] = json.loads(json.dumps(made, default=str))
+    return plain
+
+
+def as_json(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(json.dumps(schema(), ensure_ascii=False), content_type="application/json")
+
+
+def as_yaml(request: HttpRequest) -> HttpResponse:
+    renderer = OpenApiYamlRenderer()
+    text = renderer.render(schema(), renderer_context={})  # type: ignore[no-untyped-call]
+    return HttpResponse(text, content_type="application/yaml")
+
+
+@csrf_exempt
+def unknown(request: HttpRequest, rest: str = "") -> HttpResponse:
+    return problem(404, "There is nothing at this address. /api/v1/openapi.json lists what is.")

@@ -1,0 +1,103 @@
+"""Metrics: runs asked for and followed, scores taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from analysis.ratings.cells import in_pieces
+from listening.access import ANALYSE, LOOK
+from listening.events import note
+from metrics import pages, runs, score_tables
+from metrics.jobs import score_shard
+from metrics.metric import Metric
+from metrics.presets import Choice, PresetError, preset
+from metrics.views import runs_of
+from rest.base import ApiView, sent
+from rest.described import described
+from rest.forms import CSV, FORM, JSON, form_of, json_array, note_taken
+from rest.shapes import Score
+
+JSONL = "application/jsonl"
+FORMS = {"json": JSON, "csv": CSV, "jsonl": JSONL}
+MOST_RUNS = 100
+
+
+class ScoringRuns(ApiView):
+    @described("Runs of metrics", OpenApiTypes.OBJECT, problems=(404,))
+    def get(self, request: Request, key: str) -> Response:
+        """The newest 100, the newest first, and how far each is."""
+        self.study(key, LOOK)
+        return Response({"runs": [pages.run_state(run) for run in runs_of(key)[:MOST_RUNS]]})
+
+    @described("Asks for metrics", OpenApiTypes.OBJECT, status=202, request=Score)
+    def post(self, request: Request, key: str) -> Response:
+        """Clips that have a score already are not scored again; asking twice does no harm."""
+        study, choices = self.study(key, ANALYSE), _choices(sent(Score, request))
+        run = runs.ask(study.pk, key, choices, score_shard.delay, by=self.by)
+        note(study, "scored", self.by, metrics=[choice.metric for choice in choices])
+        return Response(pages.run_state(run), status=202)
+
+
+def _choices(asked: dict[str, Any]) -> list[Choice]:
+    if asked.get("preset"):
+        return preset(asked["preset"]).choices(judges=asked["judges"])
+    choices = [Choice(each["metric"], each["parameters"]) for each in asked["metrics"]]
+    if unknown := sorted({choice.metric for choice in choices} - set(Metric.registry)):
+        raise PresetError(f"no metric is called {', '.join(unknown)}")
+    return choices
+
+
+class OneScoringRun(ApiView):
+    @described("How far a run is", OpenApiTypes.OBJECT, problems=(404,))
+    def get(self, request: Request, key: str, run: int) -> Response:
+        self.study(key, LOOK)
+        return Response(pages.run_state(self._run(key, run)))
+
+    @described("Gives a run up", OpenApiTypes.OBJECT, problems=(404,))
+    def delete(self, request: Request, key: str, run: int) -> Response:
+        """What is scored already is kept."""
+        self.study(key, ANALYSE)
+        runs.cancel(self._run(key, run))
+        return Response(pages.run_state(self._run(key, run)))
+
+    def _run(self, key: str, run: int) -> Any:
+        found = runs_of(key).filter(pk=run).first()
+        if found is None:
+            raise Http404("There is no such run of this study.")
+        return found
+
+
+class Scores(ApiView):
+    @described(
+        "Scores",
+        {
+            (200, JSON): OpenApiTypes.OBJECT,
+            (200, CSV): OpenApiTypes.STR,
+            (200, JSONL): OpenApiTypes.STR,
+        },
+        parameters=[FORM(FORMS)],
+        problems=(404, 406),
+    )
+    def get(self, request: Request, key: str) -> HttpResponseBase:
+        """Every stored score of the study's clips; one without a value says why."""
+        study, form = self.study(key, ANALYSE), form_of(request, FORMS)
+        note_taken(study, self.by, f"scores.{form}")
+        rows = score_tables.export_rows(key)
+        if form == "json":
+            return StreamingHttpResponse(in_pieces(_object(json_array(rows))), content_type=JSON)
+        text = score_tables.as_csv(rows) if form == "csv" else score_tables.as_jsonl(rows)
+        kind = f"{CSV}; charset=utf-8" if form == "csv" else JSONL
+        return HttpResponse(text, content_type=kind)
+
+
+def _object(lines: Iterator[str]) -> Iterator[str]:
+    yield '{"scores": '
+    yield from lines
+    yield "}\n"

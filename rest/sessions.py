@@ -1,0 +1,73 @@
+"""Sessions as they stand, and what a person decides about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from analysis.ratings.cells import csv_lines, in_pieces
+from analysis.ratings.sessions_csv import spread_out
+from listening.access import ANALYSE, EDIT
+from listening.decisions import decide
+from listening.selectors import session_columns, session_rows
+from listening.studies import StudyError
+from rest.base import ApiView, sent
+from rest.described import described
+from rest.forms import CSV, FORM, JSON, form_of, json_array, note_taken
+from rest.shapes import Decided, Decision
+from rest.tokens import RATINGS
+
+FORMS = {"json": JSON, "csv": CSV}
+
+
+class Sessions(ApiView):
+    scopes = {"GET": RATINGS}
+
+    @described(
+        "Sessions",
+        {(200, JSON): OpenApiTypes.OBJECT, (200, CSV): OpenApiTypes.STR},
+        parameters=[FORM(FORMS)],
+        problems=(404, 406),
+    )
+    def get(self, request: Request, key: str) -> HttpResponseBase:
+        """Every session in the order of arrival: status, checks, answers around the trials.
+
+        Pseudonymous: no participant ids, no codes that open a session.
+        """
+        study, form = self.study(key, ANALYSE), form_of(request, FORMS)
+        note_taken(study, self.by, f"sessions.{form}")
+        rows = map(spread_out, session_rows(key))
+        lines = (
+            csv_lines(rows, session_columns(key)) if form == "csv" else _object(json_array(rows))
+        )
+        return StreamingHttpResponse(in_pieces(lines), content_type=FORMS[form])
+
+
+def _object(lines: Iterator[str]) -> Iterator[str]:
+    yield '{"sessions": '
+    yield from lines
+    yield "}\n"
+
+
+class Decisions(ApiView):
+    @described("Rejects or restores sessions", Decided, request=Decision)
+    def post(self, request: Request, key: str) -> Response:
+        """Ratings of rejected sessions are kept, but no longer count, and their places open."""
+        study, asked = self.study(key, EDIT), sent(Decision, request)
+        numbers = {int(name[1:]) for name in asked["sessions"]}
+        known = study.sessions.filter(pk__in=numbers, pilot=False)
+        chosen = list(known.values_list("pk", flat=True))
+        if len(chosen) < len(numbers):
+            gone = sorted(numbers - set(chosen))
+            names = ", ".join(f"s{pk}" for pk in gone[:5])
+            raise StudyError(f"Nothing was changed: not of this study, or gone: {names}.")
+        judged = decide(study, chosen, asked["decision"], asked["reason"], by=self.by)
+        told: dict[str, Any] = {"raters": list(judged.raters)}
+        told |= {name: getattr(judged, name) for name in ("left_as_they_were", "not_counting")}
+        return Response(told)

@@ -1,0 +1,287 @@
+"""What is sent and answered, in the words of the schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+from rest_framework import serializers
+
+from listening.decisions import LONGEST_REASON, REJECTED, RESTORED
+from listening.models import Study
+
+Shape = serializers.Serializer[Any]
+MOST_SESSIONS = 10_000
+MOST_LISTED = 1000  # of one page
+
+
+class Mistake(Shape):
+    """One mistake: where, what, and what to do about it."""
+
+    file = serializers.CharField(required=False)
+    row = serializers.IntegerField(required=False, allow_null=True)
+    field = serializers.CharField(required=False, allow_blank=True)
+    what = serializers.CharField()
+    remedy = serializers.CharField(required=False, allow_blank=True)
+
+
+class ProblemShape(Shape):
+    """RFC 9457, with the mistakes one by one."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    mistakes = Mistake(many=True, required=False)
+
+
+class StudyShape(serializers.ModelSerializer[Study]):
+    """A study as its researchers know it."""
+
+    name = serializers.CharField(source="called", help_text="What researchers call it.")
+    link = serializers.SerializerMethodField(help_text="Where raters start.")
+    owner = serializers.CharField(source="owner.username")
+    project = serializers.CharField(source="project.name", allow_null=True, default=None)
+    project_id = serializers.IntegerField(allow_null=True)
+    version_of = serializers.CharField(source="version_of.key", allow_null=True, default=None)
+    tags = serializers.ListField(child=serializers.CharField())
+
+    class Meta:
+        model = Study
+        fields = (
+            *("key", "title", "name", "state", "language", "version", "version_of", "tags"),
+            *("owner", "project", "project_id", "link", "created_at", "opened_at", "closed_at"),
+            "archived_at",
+        )
+        read_only_fields = fields
+
+    def get_link(self, study: Study) -> str:
+        return str(settings.EARNEST_PUBLIC_URL) + reverse("landing", args=[study.link])
+
+
+class Narrowing(Shape):
+    """Which studies are listed; what is absent narrows nothing."""
+
+    q = serializers.CharField(required=False, allow_blank=True, max_length=200)
+    state = serializers.ChoiceField(required=False, choices=Study.State.values)
+    tag = serializers.CharField(required=False, allow_blank=True, max_length=40)
+    project = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
+    archived = serializers.BooleanField(
+        default=False, help_text="Those that were put away, in place of the others."
+    )
+    limit = serializers.IntegerField(
+        required=False, min_value=1, max_value=MOST_LISTED, help_text="Of one page."
+    )
+    cursor = serializers.CharField(required=False, allow_blank=True)
+
+
+class StudyPage(Shape):
+    """A page of studies."""
+
+    next = serializers.CharField(allow_null=True)
+    previous = serializers.CharField(allow_null=True)
+    results = StudyShape(many=True)
+
+
+class FindingShape(Shape):
+    """Something to know before raters come: a problem stops the opening, a warning does not."""
+
+    level = serializers.ChoiceField(choices=("problem", "warning"))
+    what = serializers.CharField()
+    remedy = serializers.CharField(allow_blank=True)
+
+
+class Made(Shape):
+    """A study that was made."""
+
+    study = StudyShape()
+    remarks = serializers.ListField(
+        child=serializers.CharField(), help_text="What was taken for granted."
+    )
+    findings = FindingShape(many=True)
+
+
+class Checked(Shape):
+    """A folder that was read, and stored nowhere."""
+
+    valid = serializers.BooleanField()
+    key = serializers.CharField(allow_null=True)
+    mistakes = Mistake(many=True)
+    remarks = serializers.ListField(child=serializers.CharField())
+
+
+class StudySent(Shape):
+    """A study: an upload's code; or study.toml as JSON, rows of stimuli.csv, and files."""
+
+    upload = serializers.SlugField(
+        required=False, max_length=40, help_text="Of a zip that was uploaded in pieces."
+    )
+    study = serializers.DictField(
+        required=False, help_text="All of study.toml: study, tasks, conditions …"
+    )
+    stimuli = serializers.ListField(
+        required=False,
+        max_length=20_000,
+        child=serializers.DictField(child=serializers.CharField(allow_blank=True)),
+        help_text="The rows of stimuli.csv, by column.",
+    )
+    files = serializers.DictField(
+        required=False,
+        child=serializers.CharField(),
+        help_text="Each file in base64, by its path in the folder, such as audio/a.wav.",
+    )
+
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        whole = "study" in data and "stimuli" in data
+        if ("upload" in data) == whole or ("upload" in data and len(data) > 1):
+            raise serializers.ValidationError(
+                "Send either `upload`, or `study` and `stimuli` with `files`."
+            )
+        return data
+
+
+class Change(Shape):
+    """What colleagues see of a study."""
+
+    name = serializers.CharField(required=False, allow_blank=True, max_length=120)
+    tags = serializers.ListField(
+        required=False, max_length=12, child=serializers.CharField(max_length=40)
+    )
+    archived = serializers.BooleanField(required=False)
+
+
+class StateChange(Shape):
+    """Opened, paused, or closed for good."""
+
+    to = serializers.ChoiceField(choices=("open", "paused", "closed"))
+    anyway = serializers.BooleanField(
+        default=False, help_text="Open in spite of problems that were found."
+    )
+
+
+class Copy(Shape):
+    """A copy, as a draft."""
+
+    key = serializers.CharField(required=False, allow_blank=True, default="", max_length=80)
+    as_version = serializers.BooleanField(default=False, help_text="The next version of it.")
+    keep_out = serializers.BooleanField(
+        default=True, help_text="Of a version: who took part in an earlier one cannot begin."
+    )
+
+
+class Upload(Shape):
+    """A zip on its way."""
+
+    upload = serializers.CharField()
+    received = serializers.IntegerField(help_text="Bytes that are here.")
+    whole = serializers.BooleanField()
+
+
+class Decision(Shape):
+    """Sessions judged by a person."""
+
+    sessions = serializers.ListField(
+        child=serializers.RegexField(r"^s[0-9]{1,17}$"),
+        min_length=1,
+        max_length=MOST_SESSIONS,
+        help_text="As ratings and sessions name them, such as s12.",
+    )
+    decision = serializers.ChoiceField(choices=(REJECTED, RESTORED))
+    reason = serializers.CharField(max_length=LONGEST_REASON, help_text="The log keeps it.")
+
+
+class Decided(Shape):
+    """What became of it."""
+
+    raters = serializers.ListField(
+        child=serializers.CharField(), help_text="Codes of those whose session was judged."
+    )
+    left_as_they_were = serializers.IntegerField()
+    not_counting = serializers.IntegerField(
+        help_text="Ratings of restored sessions whose places others have filled."
+    )
+
+
+class RatingsShape(Shape):
+    """Ratings in the order of storing, and where to go on."""
+
+    next = serializers.CharField(help_text="The cursor for `since`, also where nothing new came.")
+    more = serializers.BooleanField(help_text="Whether there are others after these already.")
+    ratings = serializers.ListField(child=serializers.DictField())
+
+
+class RunShape(Shape):
+    """An analysis: how far it is."""
+
+    run = serializers.IntegerField(source="pk")
+    state = serializers.CharField()
+    share = serializers.FloatField(help_text="Of the work that is done, 0 to 1.")
+    doing = serializers.CharField(allow_blank=True)
+    error = serializers.CharField(allow_blank=True)
+    options = serializers.DictField(source="parameters")
+    ratings = serializers.IntegerField(allow_null=True)
+    created_at = serializers.DateTimeField()
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+
+class Results(Shape):
+    """The newest finished analysis, and whether a newer one is on its way."""
+
+    run = RunShape(allow_null=True)
+    newest = RunShape(allow_null=True)
+    report = serializers.DictField(allow_null=True)
+
+
+class Analyse(Shape):
+    """Options of an analysis as reports list them; what is absent is as usual."""
+
+    options = serializers.DictField(required=False, default=dict)
+
+
+class MetricChoice(Shape):
+    """One metric with the parameters that differ from its defaults."""
+
+    metric = serializers.CharField(max_length=100)
+    parameters = serializers.DictField(required=False, default=dict)
+
+
+class Score(Shape):
+    """A preset, or metrics one by one."""
+
+    preset = serializers.CharField(required=False, max_length=40)
+    judges = serializers.BooleanField(default=False, help_text="With the judges of the preset.")
+    metrics = MetricChoice(many=True, required=False)
+
+    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+        if bool(data.get("preset")) == bool(data.get("metrics")):
+            raise serializers.ValidationError("Send either `preset` or `metrics`.")
+        return data
+
+
+class Webhook(Shape):
+    """A webhook: an address that is told of events."""
+
+    id = serializers.IntegerField(source="pk")
+    name = serializers.CharField()
+    url = serializers.CharField(source="address")
+    events = serializers.ListField(child=serializers.CharField())
+    stopped_at = serializers.DateTimeField(allow_null=True)
+    problem = serializers.CharField(allow_blank=True)
+
+
+class NewWebhook(Shape):
+    """An address, and what it is told of."""
+
+    url = serializers.CharField(max_length=1600)
+    name = serializers.CharField(required=False, allow_blank=True, default="", max_length=80)
+    events = serializers.ListField(child=serializers.CharField(max_length=30), max_length=50)
+    study = serializers.SlugField(
+        required=False, max_length=80, help_text="Only of this study; else of all."
+    )
+
+
+class MadeWebhook(Webhook):
+    """With the secret that signs, which is shown only now."""
+
+    secret = serializers.CharField()

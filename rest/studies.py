@@ -1,0 +1,183 @@
+"""Studies: listed, made, checked, changed, opened, paused, closed, copied; and how far each is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.parsers import JSONParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from listening import studies
+from listening.access import EDIT, LOOK, projects_of, visible_studies
+from listening.drafts import folder
+from listening.models import Project, Study
+from listening.monitor import forget_progress, page_progress
+from listening.studies.searching import filtered
+from rest.base import ApiView, Pages, checked, sent
+from rest.described import described
+from rest.problems import mistake_of
+from rest.shapes import (
+    Change,
+    Checked,
+    Copy,
+    FindingShape,
+    Made,
+    Narrowing,
+    StateChange,
+    StudyPage,
+    StudySent,
+    StudyShape,
+)
+from rest.sources import ZIP, ZipParser, source_of
+
+STUDY = {"application/json": StudySent, ZIP: OpenApiTypes.BINARY}
+IN_PROJECT = OpenApiParameter("project", int, description="The project that it belongs to.")
+
+
+class Studies(ApiView):
+    parser_classes = (JSONParser, ZipParser)
+
+    @described("Lists studies", StudyPage, parameters=[Narrowing])
+    def get(self, request: Request) -> Response:
+        """All that the token reaches, the newest first."""
+        given = {name: value for name, value in request.query_params.items() if value}
+        asked = {name: str(value) for name, value in checked(Narrowing, given).items() if value}
+        found = filtered(visible_studies(self.who), asked)
+        if self.who.token.project_id is not None:
+            found = found.filter(project=self.who.token.project_id)
+        pages = Pages()
+        page = pages.paginate_queryset(
+            found.select_related("owner", "project", "version_of"), request, self
+        )
+        rows = StudyShape(page, many=True).data
+        links = {"next": pages.get_next_link(), "previous": pages.get_previous_link()}
+        return Response({**links, "results": rows})
+
+    @described("Makes a study", Made, status=201, request=STUDY, parameters=[IN_PROJECT])
+    def post(self, request: Request) -> Response:
+        """A draft from a study folder: a zip of it, an upload, or its tables and files as JSON.
+
+        All of it, or nothing and every mistake. Nobody can take part before it is opened.
+        """
+        remarks: list[str] = []
+        project = self._project(request)
+        with source_of(request, self.who) as source:
+            made = studies.create_study(
+                source, self.who, project=project, by=self.by, tell=remarks.append
+            )
+        forget_upload(self.who, request.data)
+        return Response(_made(made, remarks), status=201)
+
+    def _project(self, request: Request) -> Project | None:
+        """Where a new study belongs: as asked for, else as the token does."""
+        own, asked = self.who.token.project_id, request.query_params.get("project", "")
+        number = int(asked) if asked.isdecimal() and len(asked) < 10 else own
+        if not asked and own is None:
+            return None
+        found = projects_of(self.who, EDIT).filter(pk=number or 0).first()
+        if found is None or own not in (None, found.pk):
+            raise Http404("There is no such project of yours in which you may make studies.")
+        return found
+
+
+def _made(study: Study, remarks: list[str]) -> dict[str, Any]:
+    findings = FindingShape(studies.check_study(study), many=True).data
+    return {"study": StudyShape(study).data, "remarks": remarks, "findings": findings}
+
+
+def forget_upload(who: Any, data: Any) -> None:
+    """What a study was made of is in the study now."""
+    if isinstance(data, dict) and "upload" in data:
+        from rest.sources import upload_for
+
+        folder.delete(upload_for(who, data["upload"]))
+
+
+class Validation(ApiView):
+    parser_classes = (JSONParser, ZipParser)
+
+    @described("Checks a study folder", Checked, request=STUDY)
+    def post(self, request: Request) -> Response:
+        """Every mistake at once, with file, row and remedy; nothing is stored."""
+        with source_of(request, self.who) as source:
+            looked = studies.look_at(source)
+        mistakes = [mistake_of(each) for each in looked.problems]
+        told = {"key": looked.key, "mistakes": mistakes, "remarks": looked.remarks}
+        return Response({"valid": not mistakes, **told})
+
+
+class OneStudy(ApiView):
+    parser_classes = (JSONParser, ZipParser)
+
+    @described("One study", StudyShape)
+    def get(self, request: Request, key: str) -> Response:
+        return Response(StudyShape(self.study(key, LOOK)).data)
+
+    @described("Replaces a draft", Made, request=STUDY)
+    def put(self, request: Request, key: str) -> Response:
+        """By another folder of the same key. What is open is never replaced."""
+        self.study(key, EDIT)
+        remarks: list[str] = []
+        with source_of(request, self.who) as source:
+            made = studies.create_study(
+                source, self.who, replace=True, only=key, by=self.by, tell=remarks.append
+            )
+        forget_upload(self.who, request.data)
+        forget_progress(key)
+        return Response(_made(made, remarks))
+
+    @described("Changes name, tags, archive", StudyShape, request=Change)
+    def patch(self, request: Request, key: str) -> Response:
+        """What colleagues see; raters see nothing of it."""
+        study, change = self.study(key, EDIT), sent(Change, request)
+        if "name" in change:
+            studies.rename_study(study, change["name"], by=self.by)
+        if "tags" in change:
+            studies.tag_study(study, studies.tags_in(",".join(change["tags"])), by=self.by)
+        if "archived" in change:
+            studies.archive_study(study, archived=change["archived"], by=self.by)
+        return Response(StudyShape(study).data)
+
+
+class StudyState(ApiView):
+    @described("Opens, pauses or closes", StudyShape, request=StateChange)
+    def post(self, request: Request, key: str) -> Response:
+        """Opening plans who hears what; closing is for good."""
+        study, change = self.study(key, EDIT), sent(StateChange, request)
+        studies.change_state(study, change["to"], anyway=change["anyway"], by=self.by)
+        forget_progress(key)
+        return Response(StudyShape(study).data)
+
+
+class StudyFindings(ApiView):
+    @described("What should be known before it opens", FindingShape(many=True))
+    def get(self, request: Request, key: str) -> Response:
+        """Every clip is listened to for it, so a large study takes a while."""
+        study = self.study(key, LOOK)
+        found = studies.check_study(study) if study.state == Study.State.DRAFT else []
+        return Response(FindingShape(found, many=True).data)
+
+
+class StudyCopies(ApiView):
+    @described("Copies a study", StudyShape, status=201, request=Copy)
+    def post(self, request: Request, key: str) -> Response:
+        """As a draft, without raters and answers: on its own, or as the next version."""
+        study, asked = self.study(key, EDIT), sent(Copy, request)
+        return Response(
+            StudyShape(studies.copy_study(study, self.who, by=self.by, **asked)).data, status=201
+        )
+
+
+class Progress(ApiView):
+    @described("How far a study is", OpenApiTypes.OBJECT)
+    def get(self, request: Request, key: str) -> Response:
+        """Sessions by status; places planned and filled by task and condition; traps; blocks.
+
+        Counted once a second at most; `at` says when.
+        """
+        self.study(key, LOOK)
+        return Response(page_progress(key))

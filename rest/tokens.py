@@ -1,0 +1,100 @@
+"""Tokens made, shown once, found again by their hash, revoked."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import secrets
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from listening.access import projects_of
+from listening.models import Project
+from rest.models import ApiToken
+
+READ, RATINGS, WRITE = "read", "ratings", "write"
+SCOPES = {  # what each lets a script do, where its owner's role lets it, too
+    READ: "lists studies, reads progress, results, scores of metrics and webhooks",
+    RATINGS: "takes out ratings and sessions",
+    WRITE: "makes, opens, pauses, closes and copies studies, judges sessions, starts analyses and "
+    "metrics, makes webhooks",
+}
+DAYS = (7, 30, 90, 365)
+MOST = 50  # that work, of one account
+PREFIX = "earnest_"
+SHOWN = len(PREFIX) + 4
+NOTED_EVERY = timedelta(minutes=1)
+LONGEST_NAME = 60
+log = logging.getLogger(__name__)
+
+
+class TokenError(ValueError):
+    """What was asked cannot be done; the message says why."""
+
+
+def digest(token: str) -> str:
+    """What is stored: a token has 256 random bits, so that nothing slower is needed."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def make_token(
+    user: Any,
+    name: str,
+    scopes: Iterable[str],
+    days: int,
+    project: Project | None = None,
+    *,
+    by_provider: bool = False,
+) -> str:
+    """The new token; nobody can be shown it again."""
+    name, chosen = " ".join(name.split()), [each for each in SCOPES if each in set(scopes)]
+    if not 0 < len(name) <= LONGEST_NAME:
+        raise TokenError(f"A token has a name of 1 to {LONGEST_NAME} characters.")
+    if not chosen:
+        raise TokenError("Choose at least one thing that the token may do.")
+    if days not in DAYS:
+        raise TokenError("Choose one of the times that are offered.")
+    if project is not None and not projects_of(user).filter(pk=project.pk).exists():
+        raise TokenError("You are in no such project.")
+    if working(user).count() >= MOST:
+        raise TokenError(f"{MOST} tokens are the most. Revoke one first.")
+    token = PREFIX + secrets.token_urlsafe(32)
+    made = ApiToken.objects.create(
+        owner_id=user.pk,
+        project=project,
+        name=name,
+        scopes=chosen,
+        digest=digest(token),
+        begins=token[:SHOWN],
+        by_provider=by_provider,
+        expires_at=timezone.now() + timedelta(days=days),
+    )
+    log.info("account %s made token %s for %s", user.pk, made.pk, ", ".join(chosen))
+    return token
+
+
+def working(user: Any) -> Any:
+    """The tokens of an account that still open something."""
+    return ApiToken.objects.filter(owner_id=user.pk, revoked_at=None, expires_at__gt=timezone.now())
+
+
+def found(token: str) -> ApiToken | None:
+    """The token with this hash, also one that works no more; when it was used last is noted."""
+    row = ApiToken.objects.select_related("owner", "project").filter(digest=digest(token)).first()
+    now = timezone.now()
+    if row and row.works and (row.last_used_at is None or now - row.last_used_at > NOTED_EVERY):
+        ApiToken.objects.filter(pk=row.pk).update(last_used_at=now)
+    return row
+
+
+def revoke(tokens: Any, pk: int, by: Any) -> ApiToken | None:
+    """Ends one of these tokens; None where there is none that works."""
+    row: ApiToken | None = tokens.filter(pk=pk, revoked_at=None).first()
+    if row is not None:
+        row.revoked_at = timezone.now()
+        row.save(update_fields=["revoked_at"])
+        log.info("account %s revoked token %s of account %s", by.pk, row.pk, row.owner_id)
+    return row

@@ -1,0 +1,61 @@
+"""Webhooks: the channels of this kind that the page Messages has, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from listening.access import LOOK
+from listening.models import Channel
+from listening.notifications import channels
+from listening.notifications.channels import ChannelError
+from listening.notifications.kinds import KINDS
+from rest.base import ApiView, sent
+from rest.described import described
+from rest.shapes import MadeWebhook, NewWebhook, Webhook
+
+
+class Webhooks(ApiView):
+    @described("Webhooks", Webhook(many=True), problems=())
+    def get(self, request: Request) -> Response:
+        """Those of the token's account, without their secrets."""
+        rows = Channel.objects.filter(owner=self.of_account().pk, kind=Channel.Kind.WEBHOOK)
+        found = rows.prefetch_related("subscriptions")
+        return Response(Webhook([_told(each) for each in found], many=True).data)
+
+    @described("Makes a webhook", MadeWebhook, status=201, request=NewWebhook)
+    def post(self, request: Request) -> Response:
+        """The secret that signs its messages is shown now, and never again."""
+        who, asked = self.of_account(), sent(NewWebhook, request)
+        if unknown := sorted(set(asked["events"]) - set(KINDS)):
+            known = ", ".join(KINDS)
+            told = f"There is no event {', '.join(unknown)}; there are {known}."
+            raise ValidationError({"events": told})
+        study = self.study(asked["study"], LOOK) if asked.get("study") else None
+        with transaction.atomic():
+            kind = Channel.Kind.WEBHOOK
+            made = channels.add_channel(who.token.owner, kind, asked["name"], asked["url"])
+            channels.choose(made, asked["events"], study=study)
+        return Response(MadeWebhook(_told(made) | {"secret": made.secret}).data, status=201)
+
+
+class OneWebhook(ApiView):
+    @described("Removes a webhook", {204: None}, problems=(404, 409))
+    def delete(self, request: Request, pk: int) -> Response:
+        channel = channels.channel_of(self.of_account().token.owner, pk)
+        if channel.kind != Channel.Kind.WEBHOOK:
+            raise ChannelError("This channel is no webhook. Remove it on the page Messages.")
+        channel.delete()
+        return Response(status=204)
+
+
+def _told(channel: Channel) -> dict[str, Any]:
+    events = {event for each in channel.subscriptions.all() for event in each.events}
+    fields = ("pk", "name", "address", "stopped_at", "problem")
+    return {name: getattr(channel, name) for name in fields} | {
+        "events": [key for key in KINDS if key in events]
+    }
