@@ -39,11 +39,27 @@ class _Hashed:
         return block
 
 
+class _Counted:
+    """A target that only takes what is written, such as a pipe; it knows how much that was."""
+
+    def __init__(self, target: IO[bytes]) -> None:
+        self.target, self.written = target, 0
+
+    def write(self, block: bytes) -> int:
+        self.target.write(block)
+        self.written += len(block)
+        return len(block)
+
+    def tell(self) -> int:
+        return self.written
+
+
 class Writer:
     """Writes member after member; `close` adds the manifest."""
 
     def __init__(self, target: IO[bytes]) -> None:
-        self.tar = tarfile.TarFile.open(fileobj=target, mode="w|", format=tarfile.PAX_FORMAT)
+        counted: Any = _Counted(target)
+        self.tar = tarfile.TarFile(fileobj=counted, mode="w", format=tarfile.PAX_FORMAT)
         self.members: dict[str, dict[str, Any]] = {}
         self.began = int(time.time())
 
@@ -89,19 +105,27 @@ class Reader:
         except (tarfile.TarError, OSError) as error:
             raise self._unreadable(str(error)) from None
         self.members: dict[str, tarfile.TarInfo] = {}
-        seen = self._hashes()
+        try:
+            self.about = self._looked_through()
+        except BaseException:
+            self.close()
+            raise
+
+    def _looked_through(self) -> dict[str, Any]:
+        path, seen = self.path, self._hashes()
         if MANIFEST not in seen:
             raise BackupError(
                 f"{path} is cut off: its last part, the list of what belongs to it, is missing. "
                 "Copy the file again from where it was made, or take another backup."
             )
         self._compare(json.loads(self._content(MANIFEST))["members"], seen)
-        self.about: dict[str, Any] = json.loads(self._content(ABOUT))
-        if self.about["format"] > FORMAT:
+        about: dict[str, Any] = json.loads(self._content(ABOUT))
+        if about["format"] > FORMAT:
             raise BackupError(
-                f"{path} was written by Earnest {self.about['earnest']} in a form that this "
+                f"{path} was written by Earnest {about['earnest']} in a form that this "
                 "version does not know: restore it with that version or a newer one."
             )
+        return about
 
     def _unreadable(self, why: str) -> BackupError:
         return BackupError(
@@ -155,3 +179,9 @@ class Reader:
 
     def close(self) -> None:
         self.tar.close()
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -30,7 +30,7 @@ def move(url: str, say: Say, *, replace: bool = False) -> Contents:
         loading.check_known(found)
         with instead(target):
             check_server(session)
-            check_free(replace)
+            check_free(replace, "set the URL")
             loading.check_alone()
             loading.load(found, lambda table: copied_out(session, table), say, lambda: None)
     return found

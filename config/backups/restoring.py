@@ -60,13 +60,12 @@ def _nothing() -> None:
     """All else is put in its place after the database."""
 
 
-def check_free(replace: bool) -> None:
+def check_free(replace: bool, way_out: str = "set EARNEST_VAR to a new folder") -> None:
     found = loading.who_is_there()
     if found and not replace:
         raise BackupError(
-            f"There is a house here already: {', '.join(found)}. Nothing was changed. To keep it, "
-            "set EARNEST_VAR to a new folder (or DATABASE_URL to an empty database). To put the "
-            "backup in its place, and lose what is here, add --replace."
+            f"The database holds a house already: {', '.join(found)}. Nothing was changed. To keep "
+            f"it, {way_out} or DATABASE_URL to an empty database. To lose it, add --replace."
         )
 
 

@@ -26,12 +26,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             self.stderr.write("The backup is looked through ...")
-            reader = Reader(options["file"])
-            self.stdout.write(described(reader))
-            if options["check"]:
-                self.stdout.write("It is whole. Nothing was restored.")
-                return
-            gone = restore(reader, self.stderr.write, replace=options["replace"])
+            with Reader(options["file"]) as reader:
+                self.stdout.write(described(reader))
+                if options["check"]:
+                    self.stdout.write("It is whole. Nothing was restored.")
+                    return
+                gone = restore(reader, self.stderr.write, replace=options["replace"])
         except BackupError as error:
             raise CommandError(str(error)) from None
         if gone:
