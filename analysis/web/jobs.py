@@ -241,6 +241,18 @@ def _fail_file(file_id: int, why: str) -> None:
     RunFile.objects.filter(pk=file_id).update(state=RunFile.State.FAILED, error=why, content=None)
 
 
+def queue_again() -> int:
+    """Jobs that waited when a backup was taken: the queue itself is not in it."""
+    runs = AnalysisRun.objects.filter(state__in=(State.QUEUED, State.RUNNING))
+    files = RunFile.objects.filter(state__in=(RunFile.State.QUEUED, RunFile.State.RUNNING))
+    run_ids, file_ids = (list(each.values_list("pk", flat=True)) for each in (runs, files))
+    for pk in run_ids:
+        _queue(pk)
+    for pk in file_ids:
+        _queue_file(pk)
+    return len(run_ids) + len(file_ids)
+
+
 def _queue_file(file_id: int) -> None:
     try:
         make_run_file.delay(file_id)

@@ -53,7 +53,17 @@ def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
         finally:
             shutil.rmtree(staged, ignore_errors=True)
         cache.clear()
+        queue_again(say)
         return files.forget_others(reader)
+
+
+def queue_again(say: Say) -> None:
+    """The queue itself is not in a backup; shards of metrics are queued again by the beat."""
+    from analysis.web import board_jobs, jobs
+
+    count = jobs.queue_again() + board_jobs.queue_again()
+    if count:
+        say(f"{count:,} analyses that waited are queued again")
 
 
 def _nothing() -> None:
