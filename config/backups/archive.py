@@ -67,7 +67,7 @@ class Writer:
         member = tarfile.TarInfo(name)
         member.size, member.mode, member.mtime = size, 0o600, self.began
         hashed = _Hashed(file)
-        self.tar.addfile(member, hashed)  # type: ignore[arg-type]  # it is only read
+        self.tar.addfile(member, hashed)
         self.members[name] = {"sha256": hashed.sum.hexdigest(), "bytes": size}
 
     def add_bytes(self, name: str, content: bytes) -> None:
