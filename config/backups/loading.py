@@ -74,8 +74,8 @@ def check_alone() -> None:
         )
 
 
-def load(found: Contents, rows: Rows, say: Say, finish: Callable[[], None]) -> None:
-    """Fills the database that Django uses; `finish` is called before all becomes visible."""
+def load(found: Contents, rows: Rows, say: Say) -> None:
+    """Fills the database that Django uses."""
     connection.ensure_connection()
     try:
         with transaction.atomic():
@@ -87,7 +87,6 @@ def load(found: Contents, rows: Rows, say: Say, finish: Callable[[], None]) -> N
             _fill(found, rows, say)
             say("tables: brought up to date ...")
             call_command("migrate", interactive=False, verbosity=0)
-            finish()
     except (DatabaseError, psycopg.Error) as error:
         reason = str(error).strip().splitlines()[0]
         raise BackupError(

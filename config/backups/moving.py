@@ -32,7 +32,7 @@ def move(url: str, say: Say, *, replace: bool = False) -> Contents:
             check_server(session)
             check_free(replace, "set the URL")
             loading.check_alone()
-            loading.load(found, lambda table: copied_out(session, table), say, lambda: None)
+            loading.load(found, lambda table: copied_out(session, table), say)
     return found
 
 

@@ -17,6 +17,7 @@ from config.backups.archive import Reader
 from config.backups.progress import Say
 from config.backups.tables import Contents
 from config.running import lock_file
+from listening.audio import store
 
 
 def described(reader: Reader) -> str:
@@ -45,9 +46,9 @@ def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
             with key_of(staged):
                 new = files.put_clips(reader, say)
                 try:
-                    loading.load(found, lambda table: reader.rows(table.name), say, _nothing)
+                    loading.load(found, lambda table: reader.rows(table.name), say)
                 except BaseException:
-                    files.store.forget(new)
+                    store.forget(new)
                     raise
             files.replace_by(staged)
         finally:
@@ -64,10 +65,6 @@ def queue_again(say: Say) -> None:
     count = jobs.queue_again() + board_jobs.queue_again()
     if count:
         say(f"{count:,} analyses that waited are queued again")
-
-
-def _nothing() -> None:
-    """All else is put in its place after the database."""
 
 
 def check_free(replace: bool, way_out: str = "set EARNEST_VAR to a new folder") -> None:
