@@ -1,46 +1,9 @@
 #!/usr/bin/env python
-"""Runs Django's commands, with the embedded servers started for as long as the command runs."""
+"""Runs Earnest's and Django's commands: `manage.py help` lists them."""
 
-import os
 import sys
 
-# These answer without a database, so nothing is started for them.
-SERVERLESS = {"", "--help", "--version", "check", "collectstatic", "compilemessages"}
-SERVERLESS |= {"analyse", "diffsettings", "findstatic", "help", "makemessages", "plan", "version"}
-SERVERLESS |= {"describe_metric", "list_metrics", "list_presets", "scan_audio", "score_files"}
-# These write files for whoever asked, who says with a umask of their own who else may read them.
-FOR_PEOPLE = {"analyse", "auto_att", "export_scores", "export_study", "export_study_folder"}
-FOR_PEOPLE |= {"judge_stability", "judge_study", "new_study", "plan", "simulate_raters"}
-FOR_PEOPLE |= {"export_dataset", "scan_audio"}
-
-
-def main() -> int:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    from django.core.exceptions import ImproperlyConfigured
-
-    from config.command_help import execute
-    from config.embedded import EmbeddedError
-    from config.keeper import join
-    from config.reachable import UnreachableError, try_database
-    from config.running import follow
-
-    try:
-        follow(os.environ)
-        from django.conf import settings
-
-        var = settings.EARNEST_VAR
-        command = sys.argv[1] if len(sys.argv) > 1 else ""
-        serverless = command in SERVERLESS and "--store" not in sys.argv
-        if not serverless and "--help" not in sys.argv:
-            try_database()
-            join(var, settings.EMBEDDED)
-        if command in FOR_PEOPLE:
-            os.umask(settings.PERSONS_UMASK)
-    except (ImproperlyConfigured, EmbeddedError, UnreachableError) as error:
-        sys.exit(f"Earnest cannot start. {error}")
-    execute()
-    return 0
-
+from config.commands import main
 
 if __name__ == "__main__":
     sys.exit(main())

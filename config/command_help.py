@@ -8,6 +8,8 @@ from textwrap import wrap
 
 from django.core.management import ManagementUtility, get_commands, load_command_class
 
+from config.missing import remedy
+
 ROOMS = ("listening", "metrics", "analysis", "config")
 
 
@@ -17,26 +19,31 @@ class Commands(ManagementUtility):
     def main_help_text(self, commands_only: bool = False) -> str:
         if commands_only:
             return super().main_help_text(commands_only=True)
-        rooms: dict[str, list[str]] = defaultdict(list)
+        rooms: dict[str, dict[str, str]] = defaultdict(dict)
         for name, app in sorted(get_commands().items()):
-            room = app if isinstance(app, str) else app.__module__
-            rooms[room.partition(".")[0]].append(name)
+            module = app if isinstance(app, str) else app.__module__
+            rooms[module.partition(".")[0]][name] = module
         lines = [f"Type '{self.prog_name} help COMMAND' for what a command takes.", ""]
         for room in ROOMS:
-            for name in rooms.pop(room, ()):
-                lines.append(f"  {name:<20} {first_sentence(room, name)}")
+            for name, module in rooms.pop(room, {}).items():
+                lines.append(f"  {name:<20} {first_sentence(module, name)}")
         others = sorted(name for names in rooms.values() for name in names)
         lines += ["", "Of Django and its packages:", *wrap(", ".join(others), 98)]
         return "\n".join(lines)
 
 
-def first_sentence(room: str, name: str) -> str:
+def first_sentence(module: str, name: str) -> str:
     """What the command says of itself, where it can be loaded in this installation."""
     try:
-        return str(load_command_class(room, name).help).partition(". ")[0].rstrip(".")
+        return str(load_command_class(module, name).help).partition(". ")[0].rstrip(".")
     except ImportError as error:
         return f"(not installed here: {error})"
 
 
 def execute() -> None:
-    Commands(sys.argv).execute()
+    try:
+        Commands(sys.argv).execute()
+    except ModuleNotFoundError as error:
+        if not (words := remedy(error)):
+            raise
+        sys.exit(f"CommandError: {words}")

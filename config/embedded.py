@@ -121,7 +121,8 @@ def _prepare_postgres(var: Path, owner: Account | None) -> None:
         if version != POSTGRES_MAJOR:
             raise EmbeddedError(
                 f"{data} was written by PostgreSQL {version}, and this version of Earnest brings "
-                f"{POSTGRES_MAJOR}: export your studies with the old version, or use pg_upgrade."
+                f"{POSTGRES_MAJOR}. Start the old version of Earnest, run `manage.py backup FILE`, "
+                "and restore FILE with this version into a new EARNEST_VAR."
             )
         return
     new = home / "data.new"

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from config.embedded import SERVERS, EmbeddedError, Server, account, stop_leftovers
 from config.log_pipes import LogPipes
+from config.places import CODE
 from config.processes import last_lines, spawn, stop
 
 ALREADY_KEPT = 3  # exit status of a keeper that finds another one at work
 LOOK_EVERY_S = 0.1
-_BASE_DIR = Path(__file__).resolve().parent.parent
 
 
 def _open(path: Path) -> int:
@@ -72,7 +72,7 @@ class Use:
             with log_file(self.var, self.server).open("ab") as log:
                 self._keeper = subprocess.Popen(
                     [sys.executable, "-m", "config.keeper", str(self.var), self.server.name],
-                    cwd=_BASE_DIR,
+                    cwd=CODE,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,

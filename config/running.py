@@ -6,8 +6,8 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 from config.environment import Environment
+from config.places import default_var
 
-_BASE_DIR = Path(__file__).resolve().parent.parent
 NAMES = ("EARNEST_PUBLIC_URL", "EARNEST_HOST", "EARNEST_PORT")  # the lines of the file
 
 
@@ -41,6 +41,6 @@ def follow(variables: MutableMapping[str, str]) -> None:
     given = Environment(variables)
     if given.text("EARNEST_PUBLIC_URL") or given.text("EARNEST_PORT"):
         return
-    for name, value in read_address(given.folder("EARNEST_VAR", _BASE_DIR / "var")).items():
+    for name, value in read_address(given.folder("EARNEST_VAR", default_var())).items():
         if not given.text(name):
             variables[name] = value

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from config.log_pipes import LogPipes
+from config.places import CODE
 from config.processes import signal_group, spawn
 
-BASE_DIR = Path(__file__).resolve().parent.parent
 STEADY_S = 30.0  # a process that lived this long may restart at once
 LONGEST_PAUSE_S = 10.0
 MOST_CONNECTIONS = 8192  # per web worker; every rater's browser keeps one or a few open
@@ -31,7 +31,7 @@ class Service:
     wait_until: float = field(default=0.0)
 
     def start(self) -> None:
-        self.child = spawn(self.command, log=None, cwd=BASE_DIR, death_signal=self.death_signal)
+        self.child = spawn(self.command, log=None, cwd=CODE, death_signal=self.death_signal)
         self.pipes.attach(self.child, self.log)
         self.started_at = time.monotonic()
 

@@ -22,6 +22,7 @@ from config.embedded import POSTGRES, VALKEY, Server, socket_folder
 from config.environment import Environment, kept_secret, make_folder, wrong
 from config.mail import mail_server
 from config.media import media_storage
+from config.places import FILES, default_var
 from config.private_files import (
     FILE,
     FOLDER,
@@ -33,11 +34,11 @@ from config.private_files import (
 )
 from config.schedule import CELERY_BEAT_SCHEDULE  # noqa: F401
 
-BASE_DIR = Path(__file__).resolve().parent.parent
+BASE_DIR = FILES  # templates, static files, words, the demo
 _env = Environment(os.environ)
 
 # Where everything that is not code lives: databases, media, key, logs.
-EARNEST_VAR = make_folder("EARNEST_VAR", _env.folder("EARNEST_VAR", BASE_DIR / "var"))
+EARNEST_VAR = make_folder("EARNEST_VAR", _env.folder("EARNEST_VAR", default_var()))
 PERSONS_UMASK = os.umask(UMASK)  # of who starts a command; what Earnest writes is its own
 EARNEST_FILE_GROUP = group_of("EARNEST_FILE_GROUP", _env.text("EARNEST_FILE_GROUP"))
 DEBUG = _env.switch("EARNEST_DEBUG", False)

@@ -22,12 +22,13 @@ from config.embedded import EmbeddedError
 from config.keeper import Use, join
 from config.liveness import Liveness
 from config.log_pipes import LogPipes
+from config.places import CODE
 from config.prepare import AWAY_STATUS
 from config.private_files import close_all
 from config.processes import last_lines, signal_group, spawn, stop
 from config.reachable import UnreachableError, try_database, try_redis
 from config.running import lock_file, write_address
-from config.services import BASE_DIR, LONGEST_PAUSE_S, MOST_CONNECTIONS, Service, services
+from config.services import LONGEST_PAUSE_S, MOST_CONNECTIONS, Service, services
 
 LOOK_EVERY_S = 0.1
 GRACE_S = 4.0
@@ -158,7 +159,7 @@ class Supervisor:
     def prepare_once(self, result: Path, log: Path) -> int:
         result.unlink(missing_ok=True)
         command = [sys.executable, "-m", "config.prepare", str(result)]
-        child = spawn(command, log=log, cwd=BASE_DIR)
+        child = spawn(command, log=log, cwd=CODE)
         while child.poll() is None and not self.stopping:
             self.heal()
             self.pipes.pump(LOOK_EVERY_S / 4)

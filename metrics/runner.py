@@ -9,6 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from config.missing import remedy
 from metrics import audio
 from metrics.audio import Wave
 from metrics.material import Material
@@ -146,7 +147,8 @@ def load_failure(metric: Metric, error: Exception) -> Score:
     if isinstance(error, Unavailable):
         reason = str(error)
     elif isinstance(error, ImportError):
-        reason = f"no package: {error}; install what docs/metrics.md names for {metric.key}"
+        what = remedy(error) or f"install what docs/metrics.md names for {metric.key}"
+        reason = f"no package: {error}; {what}"
     elif is_out_of_memory(error):
         reason = OUT_OF_MEMORY
     else:

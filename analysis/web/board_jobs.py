@@ -120,6 +120,16 @@ def _empty(boards: list[tuple[int]]) -> None:
     found.update(state=State.EMPTY, result="", mark="", error="")
 
 
+def queue_again() -> int:
+    """Leaderboards that waited when a backup was taken."""
+    waiting = list(
+        Leaderboard.objects.filter(state=Leaderboard.State.WAITING).values_list("pk", flat=True)
+    )
+    for pk in waiting:
+        _queue(pk)
+    return len(waiting)
+
+
 def _queue(pk: int) -> None:
     try:
         make_leaderboard.delay(pk)

@@ -26,6 +26,7 @@ from analysis.web.study_tables import (
     with_labels,
     with_version_notes,
 )
+from config.missing import remedy
 from listening.signals import analysed
 
 log = logging.getLogger(__name__)
@@ -80,6 +81,9 @@ def run_analysis(run_id: int) -> None:
     except (OptionsError, ValueError, KeyError) as error:
         _fail(run_id, str(error) or type(error).__name__)
     except Exception as error:
+        if words := remedy(error):
+            _fail(run_id, f"The worker of queue analysis cannot do it. {words}")
+            return
         log.exception("Analysis %s broke", run_id)
         _fail(run_id, f"the analysis broke ({type(error).__name__}: {error}); see the worker's log")
     else:
@@ -136,6 +140,9 @@ def make_run_file(file_id: int) -> None:
     except (OptionsError, ValueError, KeyError) as error:
         _fail_file(file_id, str(error) or type(error).__name__)
     except Exception as error:
+        if words := remedy(error):
+            _fail_file(file_id, f"The worker of queue analysis cannot do it. {words}")
+            return
         log.exception("%s broke", file)
         _fail_file(file_id, f"it broke ({type(error).__name__}: {error}); see the worker's log")
     else:
@@ -232,6 +239,18 @@ def _tell(study_id: int, run_id: int, state: str, ratings: int | None) -> None:
 
 def _fail_file(file_id: int, why: str) -> None:
     RunFile.objects.filter(pk=file_id).update(state=RunFile.State.FAILED, error=why, content=None)
+
+
+def queue_again() -> int:
+    """Jobs that waited when a backup was taken: the queue itself is not in it."""
+    runs = AnalysisRun.objects.filter(state__in=(State.QUEUED, State.RUNNING))
+    files = RunFile.objects.filter(state__in=(RunFile.State.QUEUED, RunFile.State.RUNNING))
+    run_ids, file_ids = (list(each.values_list("pk", flat=True)) for each in (runs, files))
+    for pk in run_ids:
+        _queue(pk)
+    for pk in file_ids:
+        _queue_file(pk)
+    return len(run_ids) + len(file_ids)
 
 
 def _queue_file(file_id: int) -> None:

@@ -1,4 +1,4 @@
-"""While the database or the disk is away: a page that waits and goes on by itself, with 503."""
+"""What is away: a page that waits, with 503; for a package that is not installed, one with 501."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import requires_csrf_token
@@ -19,6 +20,7 @@ from django.views.defaults import server_error
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
+from config.missing import remedy
 from config.operations.health import reason_of
 from config.operations.logs import route_of
 
@@ -76,16 +78,28 @@ class Unavailable:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if words := remedy(error):
+            return not_installed(request, words)
         if not is_away(error):
             return None
         say(request, error)
         return answer(request.path)
 
 
+def not_installed(request: HttpRequest, words: str) -> HttpResponse:
+    """A light installation lacks a package that this page needs; all other pages work."""
+    log.warning("%s: %s", route_of(request), words)
+    if "text/html" not in request.headers.get("Accept", "text/html"):
+        return JsonResponse({"error": "not_installed", "message": words}, status=501)
+    return render(request, "operations/not_installed.html", {"words": words}, status=501)
+
+
 @requires_csrf_token
 def failed(request: HttpRequest) -> HttpResponseBase:
     """Django's handler500: other middleware may find a server away too (log-ins, sessions)."""
     error = sys.exc_info()[1]
+    if error is not None and (words := remedy(error)):
+        return not_installed(request, words)
     if error is not None and is_away(error):
         say(request, error)
         return answer(request.path)

@@ -5,23 +5,27 @@ from __future__ import annotations
 import subprocess
 import tomllib
 from functools import cache
+from importlib import metadata
 
-from django.conf import settings
+from config.places import CODE
 
 
 @cache
 def version() -> str:
-    """Like 0.1.0+1a2b3c4."""
-    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
+    """Like 0.1.0+1a2b3c4; of an installed wheel 0.1.0."""
+    project = CODE / "pyproject.toml"
+    if not project.exists():
+        return metadata.version("earnest")
+    number = str(tomllib.loads(project.read_text())["project"]["version"])
     try:
         done = subprocess.run(
             ["git", "rev-parse", "--short=7", "HEAD"],
-            cwd=settings.BASE_DIR,
+            cwd=CODE,
             capture_output=True,
             text=True,
             timeout=5,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return str(project["version"])
+        return number
     commit = done.stdout.strip()
-    return f"{project['version']}+{commit}" if commit else str(project["version"])
+    return f"{number}+{commit}" if commit else number

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO
 
 from django.conf import settings
 from django.core.files import File
@@ -102,10 +103,38 @@ def forget(names: Iterable[str]) -> None:
             default_storage.delete(name)
 
 
+def stored_names() -> Iterator[str]:
+    """All that is stored; files of other names are not Earnest's."""
+    for kind in ("originals", "served"):
+        for folder in _listed(kind)[0]:
+            for file in _listed(f"{kind}/{folder}")[1]:
+                if NAME.fullmatch(name := f"{kind}/{folder}/{file}"):
+                    yield name
+
+
+def put_back(name: str, content: IO[bytes]) -> None:
+    """Stores a file of a backup under the name that it had."""
+    if not NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name that Earnest gives to stored audio")
+    default_storage.delete(name)
+    _save(name, content)
+
+
+def _listed(folder: str) -> tuple[list[str], list[str]]:
+    try:
+        return default_storage.listdir(folder)
+    except FileNotFoundError:
+        return [], []
+
+
 def _keep(kind: str, suffix: str, source: Path) -> str:
     code = secrets.token_hex(16)
     with source.open("rb") as file:
-        name = default_storage.save(f"{kind}/{code[:2]}/{code}.{suffix}", File(file))
+        return _save(f"{kind}/{code[:2]}/{code}.{suffix}", file)
+
+
+def _save(wanted: str, content: IO[bytes]) -> str:
+    name = default_storage.save(wanted, File(content))
     with contextlib.suppress(NotImplementedError):
         os.utime(default_storage.path(name), (SAME_TIME_FOR_ALL, SAME_TIME_FOR_ALL))
     return name

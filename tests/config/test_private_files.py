@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import get_commands
 
-import manage
+from config import commands
 from config.private_files import close_all, close_folder, group_of
 from config.processes import closed_folders
 from tests.config.helpers import open_places
@@ -95,11 +95,11 @@ def test_commands_that_write_for_people_keep_their_umask(
     monkeypatch.setattr("config.command_help.execute", lambda: seen.append(os.umask(0)))
     before = os.umask(0o077)
     try:
-        manage.main()
+        commands.main()
     finally:
         os.umask(before)
     assert seen == [umask]
-    assert set(get_commands()) >= manage.FOR_PEOPLE
+    assert set(get_commands()) >= commands.FOR_PEOPLE
 
 
 def test_no_group_is_no_group():

@@ -15,8 +15,8 @@ URL, PORT = "https://listen.example.org", 8176
 SHOW = """
 import json, sys
 sys.argv = ["manage.py", "version"]
-import manage
-manage.main()
+from config import commands
+commands.main()
 from django.conf import settings as s
 print(json.dumps([s.EARNEST_PUBLIC_URL, s.EARNEST_HOST, s.EARNEST_PORT]))
 """

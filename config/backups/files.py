@@ -1,0 +1,150 @@
+"""What of a house is no row: clips in the media store, and what lies in EARNEST_VAR itself."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+
+from config.backups import BackupError
+from config.backups.archive import BLOCK_BYTES, Reader, Writer
+from config.backups.progress import Progress, Say, as_size
+from listening.audio import store
+
+KEY = "secret_key"
+LOG_IN = "researcher-login.txt"
+FOLDERS = ("drafts", "judges")  # begun studies with their sounds; answers of judges that were paid
+# What is made again by itself, put there by hand, or of this machine only.
+LEFT_OUT = {
+    "models": "weights of metrics: fetched again, or put there by hand",
+    "logs": "logs of this machine",
+    "valkey": "jobs that wait and counts that are kept: asked for again or counted again",
+    "media-cache, cache, previews, static": "made again when they are needed",
+}
+
+
+def add_files(writer: Writer, say: Say, key: bool) -> list[str]:
+    """Writes clips, drafts and keys; names what was deleted while the backup was taken."""
+    gone = _add_clips(writer, say)
+    var = Path(settings.EARNEST_VAR)
+    for name in (KEY, LOG_IN) if key else ():
+        if (var / name).exists():
+            writer.add_bytes(f"files/{name}", (var / name).read_bytes())
+    for path in [path for folder in FOLDERS for path in _below(var / folder)]:
+        name = path.relative_to(var).as_posix()
+        try:
+            with path.open("rb") as file:
+                writer.add(f"files/{name}", file, path.stat().st_size)
+        except FileNotFoundError:
+            gone.append(name)
+    return gone
+
+
+def _add_clips(writer: Writer, say: Say) -> list[str]:
+    gone: list[str] = []
+    names = sorted(store.stored_names())
+    progress = Progress(say, "clips", len(names))
+    for name in names:
+        try:
+            size = default_storage.size(name)
+            with default_storage.open(name) as file:
+                writer.add(f"media/{name}", file, size)
+            progress.step(size)
+        except FileNotFoundError:
+            gone.append(name)
+    return gone
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    yield from sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
+
+
+# --- Restoring -----------------------------------------------------------------------------------
+
+
+def check_space(reader: Reader) -> None:
+    """Before anything is written: whether clips and drafts will fit."""
+    var = Path(settings.EARNEST_VAR)
+    needed = sum(reader.size(name) for name in reader.members)
+    free = shutil.disk_usage(var).free
+    if needed > free:
+        raise BackupError(
+            f"{var} has {as_size(free)} of free space, and the backup needs {as_size(needed)}: "
+            "make space, or set EARNEST_VAR to a folder on another disk."
+        )
+
+
+def put_clips(reader: Reader, say: Say) -> list[str]:
+    """Stores the clips that are not there yet; their names, so that they can be taken out again."""
+    names = reader.names("media/")
+    progress = Progress(say, "clips", len(names))
+    new: list[str] = []
+    try:
+        for name in names:
+            size = reader.size(f"media/{name}")
+            if not _is_there(name, size, reader):
+                new.append(name)
+                with reader.open(f"media/{name}") as file:
+                    store.put_back(name, file)
+            progress.step(size)
+    except BaseException:
+        store.forget(new)
+        raise
+    return new
+
+
+def _is_there(name: str, size: int, reader: Reader) -> bool:
+    try:
+        if default_storage.size(name) != size:
+            return False
+        with default_storage.open(name) as here, reader.open(f"media/{name}") as there:
+            return _sum(here) == _sum(there)
+    except FileNotFoundError:
+        return False
+
+
+def _sum(file: object) -> str:
+    found = hashlib.sha256()
+    while block := file.read(BLOCK_BYTES):  # type: ignore[attr-defined]
+        found.update(block)
+    return found.hexdigest()
+
+
+def forget_others(reader: Reader) -> int:
+    """Takes out the clips of the house that was replaced."""
+    others = set(store.stored_names()) - set(reader.names("media/"))
+    store.forget(others)
+    return len(others)
+
+
+def stage(reader: Reader) -> Path:
+    """Writes drafts and keys beside the ones in use; `replace_by` puts them there."""
+    staged = Path(settings.EARNEST_VAR) / "restoring"
+    shutil.rmtree(staged, ignore_errors=True)
+    for name in reader.names("files/"):
+        target = staged / name
+        if not target.resolve().is_relative_to(staged.resolve()):
+            raise BackupError(f"{reader.path} names a place outside of it: {name}.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with reader.open(f"files/{name}") as file, target.open("wb") as copy:
+            shutil.copyfileobj(file, copy, BLOCK_BYTES)
+    return staged
+
+
+def replace_by(staged: Path) -> None:
+    """What the backup has takes the place of what was there, the first log-in too."""
+    var = Path(settings.EARNEST_VAR)
+    for folder in FOLDERS:
+        shutil.rmtree(var / folder, ignore_errors=True)
+        if (staged / folder).exists():
+            (staged / folder).rename(var / folder)
+    (var / LOG_IN).unlink(missing_ok=True)
+    for name in (LOG_IN, KEY):
+        if (staged / name).exists():
+            (staged / name).chmod(0o600)
+            (staged / name).replace(var / name)
+    shutil.rmtree(staged, ignore_errors=True)

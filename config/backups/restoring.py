@@ -1,0 +1,107 @@
+"""A backup becomes a house: looked through first, then all of it or nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.conf import settings
+from django.core.cache import cache
+
+from config.backups import BackupError, files, loading
+from config.backups.archive import Reader
+from config.backups.progress import Say
+from config.backups.tables import Contents
+from config.running import lock_file
+from listening.audio import store
+
+
+def described(reader: Reader) -> str:
+    """One line: what this backup is of."""
+    about, found = reader.about, Contents.from_json(reader.about["database"])
+    clips = len(reader.names("media/"))
+    return (
+        f"A backup of {about['taken_at']} by Earnest {about['earnest']}, PostgreSQL "
+        f"{found.server}: {found.count('listening_study'):,} studies, "
+        f"{found.count('listening_rating'):,} ratings, "
+        f"{found.rows:,} rows in all, {clips:,} clips"
+        f"{'' if about['key'] else ', without the key of its server'}."
+    )
+
+
+def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
+    """Puts the backup in the place of what is here; the number of old clips that were taken out."""
+    found = Contents.from_json(reader.about["database"])
+    loading.check_known(found)
+    with stopped_house():
+        check_free(replace)
+        loading.check_alone()
+        files.check_space(reader)
+        staged = files.stage(reader)
+        try:
+            with key_of(staged):
+                new = files.put_clips(reader, say)
+                try:
+                    loading.load(found, lambda table: reader.rows(table.name), say)
+                except BaseException:
+                    store.forget(new)
+                    raise
+            files.replace_by(staged)
+        finally:
+            shutil.rmtree(staged, ignore_errors=True)
+        cache.clear()
+        queue_again(say)
+        return files.forget_others(reader)
+
+
+def queue_again(say: Say) -> None:
+    """The queue itself is not in a backup; shards of metrics are queued again by the beat."""
+    from analysis.web import board_jobs, jobs
+
+    count = jobs.queue_again() + board_jobs.queue_again()
+    if count:
+        say(f"{count:,} analyses that waited are queued again")
+
+
+def check_free(replace: bool, way_out: str = "set EARNEST_VAR to a new folder") -> None:
+    found = loading.who_is_there()
+    if found and not replace:
+        raise BackupError(
+            f"The database holds a house already: {', '.join(found)}. Nothing was changed. To keep "
+            f"it, {way_out} or DATABASE_URL to an empty database. To lose it, add --replace."
+        )
+
+
+@contextmanager
+def stopped_house() -> Iterator[None]:
+    """Earnest may not run with this folder, nor start, until this is over."""
+    var = Path(settings.EARNEST_VAR)
+    lock = os.open(lock_file(var), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise BackupError(
+            f"Earnest runs with the data in {var}: stop it first (Ctrl-C there, or "
+            "systemctl stop earnest)."
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+@contextmanager
+def key_of(staged: Path) -> Iterator[None]:
+    """What the backup holds is sealed by its own key, which migrations may need."""
+    here = settings.SECRET_KEY
+    if (staged / files.KEY).exists():
+        settings.SECRET_KEY = (staged / files.KEY).read_text().strip()
+    try:
+        yield
+    finally:
+        settings.SECRET_KEY = here

@@ -1,0 +1,102 @@
+"""A backup is taken: one snapshot of the database, then every clip, while the house runs.
+
+Clips are stored before the rows that name them and get new random names, so all that the snapshot
+names are there when they are read; those of a study that is deleted meanwhile are named.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from json import dumps
+from pathlib import Path
+from typing import IO
+
+import psycopg
+from django.conf import settings
+
+from config.backups import BackupError
+from config.backups.archive import ABOUT, FORMAT, Writer
+from config.backups.files import LEFT_OUT, add_files
+from config.backups.progress import Progress, Say, as_size
+from config.backups.tables import Contents, contents, copied_out, snapshot
+from config.operations.version import version
+
+STDOUT = "-"
+
+
+def take(target: str, say: Say, *, key: bool = True) -> Contents:
+    """Writes the backup to a file that appears when it is whole, or to standard output."""
+    with _opened(target) as file, snapshot() as session:
+        say("database: counting ...")
+        found = contents(session)
+        if not found.migrations:
+            raise BackupError("The database has no tables of Earnest: there is nothing to back up.")
+        writer = Writer(file)
+        writer.add_bytes(ABOUT, dumps(_about(found, key), indent=1).encode())
+        progress = Progress(say, "database: tables", len(found.tables))
+        for table in found.tables:
+            writer.add_rows(table.name, copied_out(session, table))
+            progress.step()
+        gone = add_files(writer, say, key)
+        writer.close()
+    if gone:
+        say(f"{len(gone)} files were deleted while the backup was taken, first {gone[0]}")
+    return found
+
+
+def _about(found: Contents, key: bool) -> dict[str, object]:
+    return {
+        "format": FORMAT,
+        "earnest": version(),
+        "taken_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "key": key,
+        "left_out": LEFT_OUT,
+        "database": found.as_json(),
+    }
+
+
+@contextmanager
+def _opened(target: str) -> Iterator[IO[bytes]]:
+    if target == STDOUT:
+        if sys.stdout.isatty():
+            raise BackupError("A terminal is no place for a backup: send it on with | or >.")
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    path = Path(target)
+    if path.exists():
+        raise BackupError(f"{path} is there already: choose another name, or take it away first.")
+    draft = path.with_name(f".{path.name}.part")
+    try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        draft.rename(path)
+    except OSError as error:
+        raise BackupError(_why(path, error)) from None
+    except psycopg.OperationalError as error:
+        raise BackupError(f"The database went away: {error}. Start again.".strip()) from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _why(path: Path, error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        media = settings.MEDIA_ROOT
+        return (
+            f"The disk of {path} is full. Nothing was kept. A backup takes about the space of the "
+            f"clips ({media}) and a fifth of that of the database; write it to another disk, or "
+            "send it away: manage.py backup - | ssh HOST 'cat > earnest.tar'"
+        )
+    where = error.filename or path
+    return f"{where} cannot be written or read: {error.strerror}. Nothing was kept."
+
+
+def size_of(target: str) -> str:
+    return "" if target == STDOUT else f" ({as_size(Path(target).stat().st_size)})"

@@ -1,0 +1,45 @@
+"""Moves the database to another server, such as from the embedded one to one of your own."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError
+
+from config.backups import BackupError
+from config.backups.moving import move
+
+
+class Command(BaseCommand):
+    help = "Copies the database to another server and compares every row. Stop Earnest first."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "url",
+            help="postgresql://user:password@host:5432/name; - reads it from standard input, "
+            "so that the password stands in no list of processes",
+        )
+        parser.add_argument(
+            "--replace", action="store_true", help="delete the studies and ratings that are there"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        url = sys.stdin.readline().strip() if options["url"] == "-" else options["url"]
+        try:
+            found = move(url, self.stderr.write, replace=options["replace"])
+        except (BackupError, ImproperlyConfigured) as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(
+            f"{found.rows:,} rows in {len(found.tables)} tables are there now, the same as here. "
+            "The database here was left as it is; clips and keys stay where they are.\n"
+            "Start Earnest with this in its environment, and keep it there for its commands:"
+        )
+        shown = "DATABASE_URL='the URL that you typed'" if options["url"] == "-" else None
+        self.stdout.write(f"  export {shown or f'DATABASE_URL={_quoted(url)}'}")
+
+
+def _quoted(url: str) -> str:
+    return "'" + url.replace("'", "'\\''") + "'"

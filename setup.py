@@ -1,0 +1,21 @@
+"""What a wheel holds; the rest stands in pyproject.toml.
+
+Templates, static files, words and the demo lie beside the code in a clone, and in a folder of their
+own in a wheel: config/places.py finds both.
+"""
+
+from setuptools import find_packages, setup
+
+FILES = ("templates", "static", "locale", "demo")
+
+setup(
+    packages=[
+        *find_packages(include=["config*", "listening*", "metrics*", "analysis*"]),
+        *(f"earnest_files.{name}" for name in FILES),
+    ],
+    package_dir={f"earnest_files.{name}": name for name in FILES},
+    package_data={
+        "*": ["**/*.flac", "**/*.toml", "**/*.yaml"],
+        **{f"earnest_files.{name}": ["**/*"] for name in FILES},
+    },
+)
