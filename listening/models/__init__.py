@@ -24,6 +24,13 @@ from listening.models.recruitment import (
     Recruitment,
     Submission,
 )
+from listening.models.review import (
+    ReviewAssignment,
+    Reviewer,
+    ReviewItem,
+    ReviewJob,
+    Verdict,
+)
 from listening.models.session import Block, Rater, Session, Slot, Trial
 from listening.models.study import Criterion, Study, Task
 from listening.models.summary import SessionSummary
@@ -50,6 +57,10 @@ __all__ = [
     "Rater",
     "Rating",
     "Recruitment",
+    "ReviewAssignment",
+    "ReviewItem",
+    "ReviewJob",
+    "Reviewer",
     "Role",
     "Session",
     "SessionSummary",
@@ -64,4 +75,5 @@ __all__ = [
     "Task",
     "Telling",
     "Trial",
+    "Verdict",
 ]

@@ -19,7 +19,7 @@ from listening.design.studyfile.drawing import said
 from listening.design.studyfile.entries import OUTCOMES, StimulusEntry
 from listening.events import COMMAND_LINE, note
 from listening.methods import method_named
-from listening.models import Condition, Criterion, Item, Stimulus, Study, Task
+from listening.models import Condition, Criterion, Item, Stimulus, Study, Task, Verdict
 from listening.models.codes import completion_code
 from listening.studies.deriving import write_derived
 from listening.studies.emptying import audio_of, empty, forget_unused
@@ -164,6 +164,11 @@ def _emptied_draft(key: str, replace: bool, by: str) -> Study | None:
     _check_key(key, replace)
     if draft is None:
         return None
+    if Verdict.objects.filter(assignment__item__job__study=draft).exists():
+        raise StudyError(
+            f"Reviewers have judged clips of the draft “{key}”: replacing it would lose what they "
+            "said. Choose another key in study.toml, or delete the review on its page Reviews."
+        )
     names = audio_of(draft)
     remove_pilots(draft, by=by)  # what they heard is no more
     empty(draft)

@@ -17,7 +17,15 @@ TRIALS = (
 )
 OF_TASKS = "IN (SELECT id FROM listening_task WHERE study_id = %s)"
 SESSIONS = "IN (SELECT id FROM listening_session WHERE study_id = %s)"
+ITEMS = (
+    "IN (SELECT i.id FROM listening_reviewitem i JOIN listening_reviewjob j ON j.id = i.job_id"
+    " WHERE j.study_id = %s)"
+)
 STATEMENTS = (
+    "DELETE FROM listening_verdict WHERE assignment_id IN"
+    f" (SELECT id FROM listening_reviewassignment WHERE item_id {ITEMS})",
+    f"DELETE FROM listening_reviewassignment WHERE item_id {ITEMS}",
+    f"DELETE FROM listening_reviewitem WHERE id {ITEMS}",
     f"DELETE FROM listening_rating WHERE trial_id {TRIALS}",
     f"DELETE FROM listening_justification WHERE trial_id {TRIALS}",
     f"DELETE FROM listening_trial WHERE session_id {SESSIONS}",
@@ -34,7 +42,14 @@ def empty(study: Study) -> None:
     with connection.cursor() as cursor:
         for statement in STATEMENTS:
             cursor.execute(statement, [study.pk])
-    for part in (study.stimuli, study.tasks, study.items, study.conditions, study.sessions):
+    for part in (
+        study.review_jobs,
+        study.stimuli,
+        study.tasks,
+        study.items,
+        study.conditions,
+        study.sessions,
+    ):
         part.all().delete()
     for relation in Study._meta.related_objects:
         model = relation.related_model

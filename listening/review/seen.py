@@ -1,0 +1,70 @@
+"""All that a reviewer is shown of an item: nothing else may reach their page.
+
+Labels as raters read them, the reason, the text and the clip by the code of the assignment. Never a
+system, a condition, a file, a truth, a trap, a rater, or what other reviewers said; what raters
+wrote themselves is shown as it is. `tests/listening/test_review_blind.py` reads pages, replies and
+headers for them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+from listening.models import Justification, Rating, ReviewAssignment, Stimulus
+
+
+class Answered(TypedDict):
+    """A question that the rater was asked, and the label that they chose."""
+
+    question: str
+    label: str
+
+
+class SeenReason(TypedDict):
+    """A reason and the labels that it is about; ``clips``: at how many places one can be heard."""
+
+    item: str
+    answers: list[Answered]
+    reason: str
+    language: str
+    clips: int
+
+
+def seen_reasons(given: Sequence[ReviewAssignment], *, with_clip: bool) -> list[dict[str, Any]]:
+    """In the order in which they were given."""
+    trials = [each.item.trial_id for each in given]
+    answers: dict[int, list[Answered]] = defaultdict(list)
+    rows = Rating.objects.filter(trial__in=trials).order_by("criterion__order", "pk")
+    for trial, question, label in rows.values_list("trial", "criterion__question", "label"):
+        answers[trial].append(Answered(question=question, label=label))
+    written = Justification.objects.filter(trial__in=trials).values_list(
+        "trial", "text", "trial__session__language", "trial__session__study__language"
+    )
+    reasons = {trial: (text, spoken or language) for trial, text, spoken, language in written}
+    found: list[dict[str, Any]] = []
+    for each in given:
+        text, language = reasons.get(each.item.trial_id or 0, ("", ""))
+        seen = SeenReason(
+            item=str(each.code),
+            answers=answers[each.item.trial_id or 0],
+            reason=text,
+            language=language,
+            clips=int(with_clip),
+        )
+        found.append(dict(seen))
+    return found
+
+
+def heard_copies(assignment: ReviewAssignment) -> list[str]:
+    """The stored copies that raters heard, in the order of the places in a clip's address."""
+    item = assignment.item
+    if item.trial_id is not None:
+        trial = item.trial
+        assert trial is not None
+        ids = [pk for pk in (trial.stimulus_id, trial.versus_id) if pk is not None]
+    else:
+        ids = [pk for pk in (item.stimulus_id, *item.others) if pk is not None]
+    served = dict(Stimulus.objects.filter(pk__in=ids).values_list("pk", "served"))
+    return [served[pk] for pk in ids if pk in served]

@@ -1,0 +1,176 @@
+"""The researcher's pages of reviews: jobs made, reviewers invited, progress, training items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from listening import review
+from listening.access import EDIT, LOOK, REVIEW, study_for
+from listening.models import ReviewJob, Study
+from listening.review import BadVerdict, Kind, Plan, ReviewError, kind_named
+from listening.review.kinds.kind import BadSettings, percent
+from listening.review.progress import job_progress, reviewers_progress
+from listening.review.reviewers import DAYS, MEMBER
+from listening.review.rules import RULES
+from listening.review.training import set_gold
+from listening.views.researcher import who
+
+
+@login_required
+@require_GET
+def page(request: HttpRequest, key: str) -> HttpResponse:
+    """All reviews of a study, and a form for another one."""
+    study = study_for(request.user, key, LOOK)
+    jobs = [
+        {"job": job, "kind": kind_named(job.kind), "progress": job_progress(job)}
+        for job in study.review_jobs.all()
+    ]
+    kinds = [kind_named(each) for each in Kind.registry]
+    context = {
+        "study": study,
+        "jobs": jobs,
+        "kinds": [
+            {"kind": kind, "lacking": kind.lacking(study), "rules": [RULES[r] for r in kind.rules]}
+            for kind in kinds
+        ]
+        if EDIT in study.may
+        else [],
+    }
+    return render(request, "review/reviews.html", context)
+
+
+@never_cache
+@login_required
+@require_GET
+def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    study = study_for(request.user, key, LOOK)
+    job = _job(study, pk)
+    kind = kind_named(job.kind)
+    done = reviewers_progress(job)
+    context = {
+        "study": study,
+        "job": job,
+        "kind": kind,
+        "rule": RULES[job.rule],
+        "progress": job_progress(job),
+        "reviewers": [(each, done.get(each.pk)) for each in job.reviewers.select_related("user")],
+        "days": DAYS,
+        "desk": reverse("review-desk", args=[f"{MEMBER}{job.pk}"]) if REVIEW in study.may else "",
+    }
+    return render(request, "review/job.html", context)
+
+
+def _job(study: Study, pk: int) -> ReviewJob:
+    job = study.review_jobs.filter(pk=pk).first()
+    if job is None:
+        raise Http404("There is no such review in this study.")
+    job.study = study
+    return job
+
+
+# --- What can be done ----------------------------------------------------------------------------
+
+
+@login_required
+@require_POST
+def do(request: HttpRequest, key: str) -> HttpResponse:
+    study = study_for(request.user, key, EDIT)
+    name, pk = request.POST.get("action", ""), _number(request, "job")
+    try:
+        if name == "make":
+            job = _make(request, study)
+            return redirect("review-job", key=key, pk=job.pk)
+        if name not in ACTIONS:
+            raise ReviewError("There is no such action.")
+        words = ACTIONS[name](request, _job(study, pk))
+        messages.success(request, words)
+    except (ReviewError, BadSettings, BadVerdict) as error:
+        messages.error(request, str(error))
+    if study.review_jobs.filter(pk=pk).exists():
+        return redirect(reverse("review-job", args=[key, pk]) + _anchor(request))
+    return redirect("reviews", key=key)
+
+
+def _anchor(request: HttpRequest) -> str:
+    return {"gold": "#training", "invite": "#reviewers"}.get(request.POST.get("action", ""), "")
+
+
+def _number(request: HttpRequest, name: str) -> int:
+    text = request.POST.get(name, "")
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
+
+
+def _make(request: HttpRequest, study: Study) -> ReviewJob:
+    form = request.POST
+    if form.get("kind", "") not in Kind.registry:
+        raise ReviewError("There is no such kind of review.")
+    kind = kind_named(form["kind"])
+    if reason := kind.lacking(study):
+        raise ReviewError(reason)
+    plan = Plan(
+        kind=kind.key,
+        title=form.get("title", ""),
+        instructions=form.get("instructions", "")[:5000],
+        settings=kind.read({name: str(value) for name, value in form.items()}),
+        per_item=_number(request, "per_item"),
+        repeated=percent(form, "repeated", 0.1),
+        resolving=form.get("resolving", "none"),
+        rule=form.get("rule", kind.rules[0]),
+    )
+    return review.make_job(study, plan, by=who(request))
+
+
+def _state(state: str) -> Callable[[HttpRequest, ReviewJob], str]:
+    def act(request: HttpRequest, job: ReviewJob) -> str:
+        review.set_state(job, state, by=who(request))
+        return f"The review is {state} now."
+
+    return act
+
+
+def _invite(request: HttpRequest, job: ReviewJob) -> str:
+    link = review.invite(
+        job,
+        _number(request, "days"),
+        by=who(request),
+        whom=request.POST.get("whom", ""),
+        adjudicates=request.POST.get("adjudicates") == "on",
+    )
+    return f"Send this link to one person. It is not shown again: {link}"
+
+
+def _revoke(request: HttpRequest, job: ReviewJob) -> str:
+    gone = review.revoke(job, _number(request, "reviewer"), by=who(request))
+    return "That desk is shut; its verdicts stay." if gone else "That desk was shut already."
+
+
+def _take_in(request: HttpRequest, job: ReviewJob) -> str:
+    new = review.take_in(job)
+    what = kind_named(job.kind).what
+    return f"{new:,} {what} are new in the review." if new else f"There are no new {what}."
+
+
+def _gold(request: HttpRequest, job: ReviewJob) -> str:
+    name, value = request.POST.get("answer", "").partition(":")[::2]
+    answer: dict[str, Any] | None = {name: value} if value else None
+    set_gold(job, _number(request, "item"), answer, request.POST.get("because", ""))
+    return "Marked for training." if answer else "The item is judged like others again."
+
+
+ACTIONS: dict[str, Callable[[HttpRequest, ReviewJob], str]] = {
+    "open": _state("open"),
+    "close": _state("closed"),
+    "invite": _invite,
+    "revoke": _revoke,
+    "take-in": _take_in,
+    "gold": _gold,
+}
