@@ -9,7 +9,7 @@ headers for them.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
 from listening.models import Justification, Rating, ReviewAssignment, Stimulus
@@ -54,6 +54,49 @@ def seen_reasons(given: Sequence[ReviewAssignment], *, with_clip: bool) -> list[
             clips=int(with_clip),
         )
         found.append(dict(seen))
+    return found
+
+
+class Framed(TypedDict):
+    """What goes with an item of any kind."""
+
+    training: bool
+    others: list[dict[str, str]]  # in a talk only: what the reviewers who differ said
+
+
+def framed(
+    given: Sequence[ReviewAssignment],
+    items: Sequence[dict[str, Any]],
+    say: Callable[[str], str],
+) -> list[dict[str, Any]]:
+    """Items with what goes around them; a second showing looks like a first."""
+    talk = ReviewAssignment.Occasion.TALK
+    spoken = _others([each for each in given if each.occasion == talk], say)
+    return [
+        {**item, **Framed(training=each.item.gold is not None, others=spoken.get(each.pk, []))}
+        for each, item in zip(given, items, strict=True)
+    ]
+
+
+def _others(
+    talks: Sequence[ReviewAssignment], say: Callable[[str], str]
+) -> dict[int, list[dict[str, str]]]:
+    """The first verdicts of all who judged the item, by neutral names, and their notes."""
+    found: dict[int, list[dict[str, str]]] = {}
+    for each in talks:
+        rows = ReviewAssignment.objects.filter(
+            item=each.item_id,
+            occasion=ReviewAssignment.Occasion.FIRST,
+            answered_at__isnull=False,
+        ).select_related("reviewer")
+        found[each.pk] = [
+            {
+                "who": "You" if row.reviewer_id == each.reviewer_id else str(row.reviewer),
+                "says": say(row.category),
+                "note": row.verdicts.order_by("-pk").values_list("note", flat=True).first() or "",
+            }
+            for row in rows.order_by("reviewer__number")
+        ]
     return found
 
 

@@ -23,10 +23,11 @@ from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review import ReviewError, Shut, give_next, kind_named, reviewer_at, store
 from listening.review.progress import own_progress
 from listening.review.reviewers import MEMBER
-from listening.review.seen import heard_copies
+from listening.review.seen import framed, heard_copies
 from listening.review.training import told_after
 
 GONE = "This desk is shut: its time is over, or the link was not copied whole."
+CLIPS_KEPT_S = 3600
 UNKNOWN = {"error": "unknown_desk", "message": GONE}
 
 
@@ -88,7 +89,8 @@ def next_items(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def seen_by(reviewer: Reviewer, given: list[ReviewAssignment]) -> list[dict[str, Any]]:
-    return kind_named(reviewer.job.kind).seen(reviewer.job, given)
+    kind = kind_named(reviewer.job.kind)
+    return framed(given, kind.seen(reviewer.job, given), kind.say)
 
 
 @never_cache
@@ -125,7 +127,6 @@ def _standing(reviewer: Reviewer) -> dict[str, Any]:
     return {"open": state == ReviewJob.State.OPEN, "progress": own_progress(reviewer)}
 
 
-@never_cache
 @require_GET
 def clip(request: HttpRequest, token: str, item: str, place: int) -> HttpResponseBase:
     """A clip of an item that this reviewer was given, where the job lets them hear it."""
@@ -136,6 +137,10 @@ def clip(request: HttpRequest, token: str, item: str, place: int) -> HttpRespons
     assignment = get_object_or_404(rows, reviewer=reviewer, code=item)
     copies = heard_copies(assignment) if kind_named(reviewer.job.kind).hears(reviewer.job) else []
     try:
-        return flac_response(audio.local_path(copies[place]), request.headers.get("Range", ""))
+        path = audio.local_path(copies[place])
+        response = flac_response(path, request.headers.get("Range", ""))
     except (IndexError, FileNotFoundError):
         raise Http404 from None
+    response["Cache-Control"] = f"private, max-age={CLIPS_KEPT_S}"
+    del response["Content-Disposition"]  # it would name the stored file
+    return response

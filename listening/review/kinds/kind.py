@@ -38,7 +38,7 @@ class Kind(ABC):
     """A subclass with a ``key`` registers itself.
 
     ``settings`` is a frozen dataclass with defaults; `ReviewJob.settings` holds its fields.
-    ``script`` is the module below ``static/js/review/kinds/`` that draws the item and its keys.
+    Its page is ``templates/review/faces/<key>.html`` and ``static/js/review/<key>.js``.
     """
 
     registry: ClassVar[Registry[Kind]]
@@ -47,6 +47,15 @@ class Kind(ABC):
     what: ClassVar[str] = "items"  # in the plural, for pages
     settings: ClassVar[type[Any]] = NoSettings
     rules: ClassVar[tuple[str, ...]] = ()  # keys of listening.review.rules that fit its answers
+
+    @property
+    def face(self) -> str:
+        """The part of the desk that shows an item."""
+        return f"review/faces/{self.key}.html"
+
+    @property
+    def script(self) -> str:
+        return f"js/review/{self.key}.js"
 
     @property
     def form(self) -> str:
@@ -95,6 +104,10 @@ class Kind(ABC):
     @abstractmethod
     def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
         """What a reviewer sees of each item, made by `listening.review.seen` alone."""
+
+    @abstractmethod
+    def say(self, category: str) -> str:
+        """A category in words."""
 
     @abstractmethod
     def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:

@@ -56,6 +56,9 @@ class ReasonsKind(Kind):
     def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
         return seen_reasons(given, with_clip=self.hears(job))
 
+    def say(self, category: str) -> str:
+        return next((words for _, value, words in CHOICES if value == category), category)
+
     def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         verdict = answer.get("verdict")
         if set(answer) != {"verdict"} or verdict not in {value for _, value, _ in CHOICES}:
