@@ -48,6 +48,8 @@ SAID = {
     "review_changed": "Review changed",
     "review_unblinded": "Review unblinded",
     "review_deleted": "Review deleted",
+    "left_out": "Left out of analyses",
+    "taken_in_again": "Taken into analyses again",
     "reviewer_invited": "Reviewer invited",
     "reviewer_revoked": "Reviewer’s desk shut",
     "scored": "Metrics asked for",

@@ -25,6 +25,7 @@ from listening.models.recruitment import (
     Submission,
 )
 from listening.models.review import (
+    LeftOut,
     ReviewAssignment,
     Reviewer,
     ReviewItem,
@@ -50,6 +51,7 @@ __all__ = [
     "Item",
     "Justification",
     "LedgerEntry",
+    "LeftOut",
     "MemberInvitation",
     "Membership",
     "Occurrence",

@@ -94,7 +94,10 @@ class ReviewItem(models.Model):
 
     job = models.ForeignKey(ReviewJob, models.CASCADE, related_name="items", db_index=False)
     trial = models.ForeignKey(Trial, models.CASCADE, null=True, related_name="review_items")
-    stimulus = models.ForeignKey(Stimulus, models.CASCADE, null=True, related_name="review_items")
+    stimulus = models.ForeignKey(  # NULL: replaced or taken away since
+        Stimulus, models.SET_NULL, null=True, related_name="review_items"
+    )
+    clip = models.JSONField(default=dict)  # what it was when it was drawn: ClipNames; {}: a reason
     others = ArrayField(models.BigIntegerField(), default=list)  # stimuli heard beside it
     part = models.CharField(max_length=20, blank=True)  # which question, where a kind has several
     position = models.PositiveIntegerField()  # random
@@ -108,7 +111,7 @@ class ReviewItem(models.Model):
             models.UniqueConstraint(fields=["job", "trial", "part"], name="reason_once_per_job"),
             models.UniqueConstraint(fields=["job", "stimulus", "part"], name="clip_once_per_job"),
             models.CheckConstraint(
-                condition=Q(trial__isnull=False) ^ Q(stimulus__isnull=False),
+                condition=Q(trial__isnull=False) ^ ~Q(clip={}),
                 name="a_review_item_is_a_reason_or_a_clip",
             ),
         ]
@@ -170,3 +173,25 @@ class Verdict(models.Model):
 
     def __str__(self) -> str:
         return f"verdict {self.pk}"
+
+
+class LeftOut(models.Model):
+    """A system or a clip that analyses leave out, or take in again; the newest row of it holds."""
+
+    class What(models.TextChoices):
+        CONDITION = "condition"
+        STIMULUS = "stimulus"
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="left_out")
+    what = models.CharField(max_length=9, choices=What)
+    name = models.CharField(max_length=120)  # its key in the study
+    out = models.BooleanField(default=True)
+    because = models.CharField(max_length=300, blank=True)
+    by = models.CharField(max_length=150)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.name}"

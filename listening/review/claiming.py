@@ -12,11 +12,13 @@ LEASE_S = 1800  # an item that was given and not answered is somebody else's aft
 AGAIN_AFTER = 20  # other verdicts between the first time and the second
 FIRST, AGAIN, THIRD, TALK = (int(each) for each in ReviewAssignment.Occasion)
 
+THERE = "(i.trial_id IS NOT NULL OR i.stimulus_id IS NOT NULL)"  # a clip may be replaced since
+
 # Given and not answered yet: theirs still, unless others have filled the item meanwhile.
 KEPT = f"""
 UPDATE listening_reviewassignment a SET given_at = statement_timestamp()
 FROM listening_reviewitem i
-WHERE i.id = a.item_id AND a.reviewer_id = %(me)s AND a.answered_at IS NULL
+WHERE i.id = a.item_id AND a.reviewer_id = %(me)s AND a.answered_at IS NULL AND {THERE}
   AND (a.occasion <> {FIRST} OR i.gold IS NOT NULL OR i.wanted > (
     SELECT count(*) FROM listening_reviewassignment o WHERE o.item_id = i.id AND o.id <> a.id
     AND o.occasion = {FIRST} AND (o.answered_at IS NOT NULL OR (o.reviewer_id <> %(me)s
@@ -34,7 +36,8 @@ NOT_MINE = """NOT EXISTS (SELECT 1 FROM listening_reviewassignment m
 # Training comes before all else; then whatever has not as many reviewers as are wanted.
 OPEN = f"""
 SELECT i.id, i.gold FROM listening_reviewitem i
-WHERE i.job_id = %(job)s AND {NOT_MINE.format(when="")} AND (i.gold IS NOT NULL OR i.wanted > (
+WHERE i.job_id = %(job)s AND {THERE} AND {NOT_MINE.format(when="")}
+  AND (i.gold IS NOT NULL OR i.wanted > (
     SELECT count(*) FROM listening_reviewassignment o WHERE o.item_id = i.id
     AND o.occasion = {FIRST} AND (o.answered_at IS NOT NULL
         OR o.given_at > statement_timestamp() - make_interval(secs => {LEASE_S}))))
@@ -43,7 +46,7 @@ ORDER BY i.gold IS NULL, i.position LIMIT %(most)s
 DRAWN_AGAIN = "picked.gold IS NULL AND random() < %(repeated)s"
 REPEATED = f"""
 SELECT i.id FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
-WHERE a.reviewer_id = %(me)s AND a.again AND a.answered_at IS NOT NULL
+WHERE a.reviewer_id = %(me)s AND a.again AND a.answered_at IS NOT NULL AND {THERE}
   AND {NOT_MINE.format(when=f"AND m.occasion = {AGAIN}")}
   AND (%(all)s OR (SELECT count(*) FROM listening_reviewassignment l
     WHERE l.reviewer_id = %(me)s AND l.answered_at > a.answered_at) >= {AGAIN_AFTER})
@@ -57,14 +60,15 @@ GROUP BY a.item_id, d.wanted
 HAVING count(*) >= d.wanted AND count(DISTINCT a.category) > 1
 """
 FOR_THIRD = f"""
-SELECT i.id FROM listening_reviewitem i WHERE i.id IN ({DISPUTED}) AND {NOT_MINE.format(when="")}
+SELECT i.id FROM listening_reviewitem i
+WHERE i.id IN ({DISPUTED}) AND {THERE} AND {NOT_MINE.format(when="")}
   AND NOT EXISTS (SELECT 1 FROM listening_reviewassignment t
     WHERE t.item_id = i.id AND t.occasion = {THIRD} AND (t.answered_at IS NOT NULL
         OR t.given_at > statement_timestamp() - make_interval(secs => {LEASE_S})))
 ORDER BY i.position LIMIT %(most)s
 """
 FOR_TALK = f"""
-SELECT i.id FROM listening_reviewitem i WHERE i.id IN ({DISPUTED})
+SELECT i.id FROM listening_reviewitem i WHERE i.id IN ({DISPUTED}) AND {THERE}
   AND EXISTS (SELECT 1 FROM listening_reviewassignment m WHERE m.item_id = i.id
     AND m.reviewer_id = %(me)s AND m.occasion = {FIRST} AND m.answered_at IS NOT NULL)
   AND {NOT_MINE.format(when=f"AND m.occasion = {TALK}")}

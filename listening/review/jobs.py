@@ -99,6 +99,7 @@ def take_in(job: ReviewJob) -> int:
                     job=job,
                     trial_id=target.trial,
                     stimulus_id=target.stimulus,
+                    clip=dict(target.clip or {}),
                     others=list(target.others),
                     part=target.part,
                     position=start + place,

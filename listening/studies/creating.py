@@ -19,8 +19,9 @@ from listening.design.studyfile.drawing import said
 from listening.design.studyfile.entries import OUTCOMES, StimulusEntry
 from listening.events import COMMAND_LINE, note
 from listening.methods import method_named
-from listening.models import Condition, Criterion, Item, Stimulus, Study, Task, Verdict
+from listening.models import Condition, Criterion, Item, Stimulus, Study, Task
 from listening.models.codes import completion_code
+from listening.review.relinking import relink
 from listening.studies.deriving import write_derived
 from listening.studies.emptying import audio_of, empty, forget_unused
 from listening.studies.errors import StudyError
@@ -63,6 +64,8 @@ def create_study(
             with transaction.atomic():
                 draft = _emptied_draft(reading.study.key, replace, by)
                 study = _write(reading.study, draft or Study(owner_id=owner.pk), shelf)
+                if draft:
+                    relink(study)
                 note(study, "replaced" if draft else "made", by, **_draws(reading.study))
                 return study
         except BaseException as error:
@@ -164,14 +167,9 @@ def _emptied_draft(key: str, replace: bool, by: str) -> Study | None:
     _check_key(key, replace)
     if draft is None:
         return None
-    if Verdict.objects.filter(assignment__item__job__study=draft).exists():
-        raise StudyError(
-            f"Reviewers have judged clips of the draft “{key}”: replacing it would lose what they "
-            "said. Choose another key in study.toml, or delete the review on its page Reviews."
-        )
     names = audio_of(draft)
     remove_pilots(draft, by=by)  # what they heard is no more
-    empty(draft)
+    empty(draft, reviews=False)  # what experts said of its clips stays, see relink
     transaction.on_commit(partial(forget_unused, names))
     return draft
 

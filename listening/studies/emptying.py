@@ -21,11 +21,13 @@ ITEMS = (
     "IN (SELECT i.id FROM listening_reviewitem i JOIN listening_reviewjob j ON j.id = i.job_id"
     " WHERE j.study_id = %s)"
 )
-STATEMENTS = (
+REVIEWS = (
     "DELETE FROM listening_verdict WHERE assignment_id IN"
     f" (SELECT id FROM listening_reviewassignment WHERE item_id {ITEMS})",
     f"DELETE FROM listening_reviewassignment WHERE item_id {ITEMS}",
     f"DELETE FROM listening_reviewitem WHERE id {ITEMS}",
+)
+STATEMENTS = (
     f"DELETE FROM listening_rating WHERE trial_id {TRIALS}",
     f"DELETE FROM listening_justification WHERE trial_id {TRIALS}",
     f"DELETE FROM listening_trial WHERE session_id {SESSIONS}",
@@ -34,16 +36,18 @@ STATEMENTS = (
 )
 
 
-def empty(study: Study) -> None:
+def empty(study: Study, *, reviews: bool = True) -> None:
     """Deletes all material, tasks and sessions of a study, and what other rooms made of them.
+
+    Without its ``reviews`` where they are to find their clips again: see `review.relinking`.
 
     Ratings go only where the caller says so: inside `sessions.deleting_ratings`.
     """
     with connection.cursor() as cursor:
-        for statement in STATEMENTS:
+        for statement in (*(REVIEWS if reviews else ()), *STATEMENTS):
             cursor.execute(statement, [study.pk])
     for part in (
-        study.review_jobs,
+        *((study.review_jobs,) if reviews else ()),
         study.stimuli,
         study.tasks,
         study.items,

@@ -23,6 +23,7 @@ from listening.review.reviewers import DAYS, MEMBER
 from listening.review.rules import RULES
 from listening.review.training import set_gold
 from listening.views.researcher import who
+from listening.views.review_clips import clip_actions
 
 
 @login_required
@@ -64,6 +65,7 @@ def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "progress": job_progress(job),
         "reviewers": [(each, done.get(each.pk)) for each in job.reviewers.select_related("user")],
         "days": DAYS,
+        **(kind.results_of(job) if job.unblinded_at else {}),
         "desk": reverse("review-desk", args=[f"{MEMBER}{job.pk}"]) if REVIEW in study.may else "",
     }
     return render(request, "review/job.html", context)
@@ -173,4 +175,5 @@ ACTIONS: dict[str, Callable[[HttpRequest, ReviewJob], str]] = {
     "revoke": _revoke,
     "take-in": _take_in,
     "gold": _gold,
+    **clip_actions,
 }

@@ -81,7 +81,7 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("api-comments", "api-withdraw", "readyz", "metrics", "operations"),
     *("messages", "messages-do", "messages-confirm"),
     # a desk is for whoever has its link: tests/listening/test_review_desk.py
-    *("my-reviews", "review-desk", "review-next", "review-verdicts", "review-clip"),
+    *("my-reviews", "review-desk", "review-next", "review-verdicts", "review-clip", "review-hints"),
     # about several studies: tests/analysis/test_boards.py
     *("leaderboards", "leaderboard", "leaderboard-do", "leaderboard-share", "leaderboard-unshare"),
     *("leaderboard-file", "shared-leaderboard"),

@@ -27,6 +27,7 @@ class Target:
     stimulus: int | None = None
     others: tuple[int, ...] = ()
     part: str = ""
+    clip: Mapping[str, Any] | None = None  # of a stimulus: see listening.review.clip_targets
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,15 @@ class Kind(ABC):
 
     def read(self, form: Mapping[str, str]) -> dict[str, Any]:
         """Settings from the fields of templates/review/forms/<key>.html; BadSettings if none."""
+        return {}
+
+    @property
+    def results(self) -> str:
+        """The template of what it came to, for the researcher's page; "": none of its own."""
+        return ""
+
+    def results_of(self, job: ReviewJob) -> dict[str, Any]:
+        """What that template shows."""
         return {}
 
     def hears(self, job: ReviewJob) -> bool:

@@ -31,6 +31,8 @@ import { ClipsAhead } from "./clips.js";
  * @property {(item: any, before: Answer | null) => void} show
  * @property {(key: string, event: KeyboardEvent) => boolean} key whether the face used it
  * @property {(answer: any) => string} say an answer in words
+ * @property {() => number} [place] which clip of the item is chosen
+ * @property {(item: Item, answer: Answer) => boolean} [lingers] whether it shows more of the item, and calls `next` itself
  */
 
 const AHEAD = 40; // items: two minutes at three seconds each
@@ -181,7 +183,7 @@ export class Desk {
     this.remember();
     this.clips.stop();
     if (item.training) this.waitForFeedback();
-    else this.next();
+    else if (!this.face.lingers?.(item, answer)) this.next();
   }
 
   waitForFeedback() {
@@ -319,7 +321,7 @@ export class Desk {
   }
 
   play() {
-    if (this.current && this.current.clips > 0) this.clips.toggle();
+    if (this.current && this.current.clips > 0) this.clips.toggle(this.face.place?.());
   }
 
   /**

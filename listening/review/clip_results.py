@@ -1,0 +1,215 @@
+"""What validators found of clips, by system and by clip, against the pass mark of the job."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from listening.models import LeftOut, ReviewAssignment, ReviewItem, ReviewJob, Study, Verdict
+from listening.review.leaving_out import Named, left_out_now
+from listening.review.rules import RULES, UNDECIDED, Said
+from listening.review.shares import Share
+
+FIRST, AGAIN, THIRD, TALK = (int(each) for each in ReviewAssignment.Occasion)
+THERE, REPLACED, GONE = "there", "replaced", "gone"  # what became of a clip since
+MET, MISSED, OPEN = "met", "missed", "open"
+
+
+@dataclass(frozen=True)
+class ClipResult:
+    """One clip, or group of clips, with what was said of it."""
+
+    item: int
+    stimulus: str
+    condition: str
+    outcome: str  # by the job's rule; "": undecided
+    complete: bool
+    now: str  # whether the very same sound is in the study still
+    said: tuple[str, ...] = ()  # categories of all who judged it
+    marks: tuple[Mapping[str, Any], ...] = ()  # of all of them
+    notes: tuple[str, ...] = ()
+    left_out: LeftOut | None = None
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """A system of the sample. Shares are of clips that are in the study now."""
+
+    condition: str
+    label: str
+    clips: int  # in the study, of all that could be drawn or not
+    drawn: int
+    complete: int
+    passed: int
+    failed: int
+    unsure: int
+    undecided: int  # complete, and the rule gives nothing
+    replaced: int  # were judged, and are another sound or gone since
+    pass_mark: float
+    left_out: LeftOut | None = None
+
+    @property
+    def share(self) -> Share:
+        """Of all that have their verdicts; what is not decided counts as not passed."""
+        return Share(self.passed, self.complete)
+
+    @property
+    def mark(self) -> str:
+        """Whether the pass mark is met; open until all that were drawn have their verdicts."""
+        value = self.share.value
+        if value is None or self.complete < self.drawn:
+            return OPEN
+        return MET if value >= self.pass_mark else MISSED
+
+
+@dataclass(frozen=True)
+class ClipResults:
+    systems: list[SystemResult]
+    failing: list[ClipResult]  # complete, and did not pass, as far as they are there still
+    replaced: list[ClipResult]
+    kinds: list[tuple[str, int]] = field(default_factory=list)  # of marks: in how many clips
+    new: int = 0  # drawn, and not judged by anybody yet
+
+
+def clip_results(job: ReviewJob, passing: str) -> ClipResults:
+    every = results_by_clip(job)
+    there = [each for each in every if each.now == THERE]
+    kinds: Counter[str] = Counter()
+    for each in there:
+        kinds.update({name for mark in each.marks for name in names_in(mark)})
+    return ClipResults(
+        systems=_systems(job, every, passing),
+        failing=[each for each in there if each.complete and each.outcome != passing],
+        replaced=[each for each in every if each.now != THERE],
+        kinds=kinds.most_common(),
+        new=sum(not each.said for each in there),
+    )
+
+
+def names_in(mark: Mapping[str, Any]) -> Iterable[str]:
+    """What an answer holds against a clip."""
+    if "what" in mark:
+        return [str(mark["what"])]
+    return [name for name, value in mark.items() if value == "differs"]
+
+
+def results_by_clip(job: ReviewJob) -> list[ClipResult]:
+    """Every item but training, in the order of the study's names."""
+    items = list(job.items.filter(gold__isnull=True))
+    said, answers = _said(job), _answers(job)
+    now, out, rule = _Now(job.study), left_out_now(job.study), RULES[job.rule]
+    found = []
+    for item in items:
+        told = said.get(item.pk, {})
+        first = tuple(told.get(FIRST, ()))
+        decided = rule.decide(
+            Said(first, tuple(told.get(TALK, ())), tuple(told.get(THIRD, ())), item.wanted)
+        )
+        given = answers.get(item.pk, [])
+        found.append(
+            ClipResult(
+                item=item.pk,
+                stimulus=item.clip["stimulus"],
+                condition=item.clip["condition"],
+                outcome=decided,
+                complete=len(first) >= item.wanted,
+                now=now.of(item),
+                said=first,
+                marks=tuple(mark for answer, _ in given for mark in _marks(answer)),
+                notes=tuple(words for _, words in given if words),
+                left_out=out.get((LeftOut.What.STIMULUS.value, item.clip["stimulus"])),
+            )
+        )
+    return sorted(found, key=lambda each: (each.condition, each.stimulus))
+
+
+def _marks(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if "defects" in answer:
+        return list(answer["defects"])
+    differs = {name: value for name, value in answer.items() if value == "differs"}
+    return [differs] if differs else []
+
+
+def _said(job: ReviewJob) -> dict[int, dict[int, list[str]]]:
+    """Item -> occasion -> the category that holds of each reviewer, in the order of answering."""
+    found: dict[int, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    rows = ReviewAssignment.objects.filter(item__job=job, answered_at__isnull=False)
+    for item, occasion, category in rows.order_by("answered_at", "pk").values_list(
+        "item", "occasion", "category"
+    ):
+        found[item][occasion].append(category)
+    return found
+
+
+def _answers(job: ReviewJob) -> dict[int, list[tuple[dict[str, Any], str]]]:
+    """Item -> the newest own answer of each who judged it, with its note; repeats apart."""
+    rows = Verdict.objects.filter(assignment__item__job=job, phase=Verdict.Phase.OWN).exclude(
+        assignment__occasion=AGAIN
+    )
+    newest = rows.order_by("assignment", "-pk").distinct("assignment")
+    found: dict[int, list[tuple[dict[str, Any], str]]] = defaultdict(list)
+    for item, answer, words in newest.values_list("assignment__item", "answer", "note"):
+        found[item].append((answer, words))
+    return found
+
+
+class _Now:
+    """Which of the sounds that were judged the study has still."""
+
+    def __init__(self, study: Study) -> None:
+        self.sounds = dict(study.stimuli.values_list("key", "sha256"))
+
+    def of(self, item: ReviewItem) -> str:
+        clips = [item.clip, *item.clip["others"]]
+        if any(each["stimulus"] not in self.sounds for each in clips):
+            return GONE
+        same = all(self.sounds[each["stimulus"]] == each["sha256"] for each in clips)
+        return THERE if same else REPLACED
+
+
+def _systems(job: ReviewJob, every: list[ClipResult], passing: str) -> list[SystemResult]:
+    labels = dict(job.study.conditions.values_list("key", "label"))
+    clips = Counter(
+        job.study.stimuli.filter(trap="", run=1).values_list("condition__key", flat=True)
+    )
+    by_system: dict[str, list[ClipResult]] = defaultdict(list)
+    for each in every:
+        by_system[each.condition].append(each)
+    out: Named = left_out_now(job.study)
+    mark = float(job.settings["pass_mark"])
+    return [
+        _system(name, labels.get(name, ""), clips[name], rows, passing, mark, out)
+        for name, rows in sorted(by_system.items())
+    ]
+
+
+def _system(
+    name: str,
+    label: str,
+    clips: int,
+    rows: list[ClipResult],
+    passing: str,
+    mark: float,
+    out: Named,
+) -> SystemResult:
+    there = [each for each in rows if each.now == THERE]
+    whole = [each for each in there if each.complete]
+    passed = sum(each.outcome == passing for each in whole)
+    unsure = sum(each.outcome == "unsure" for each in whole)
+    undecided = sum(each.outcome == UNDECIDED for each in whole)
+    return SystemResult(
+        condition=name,
+        label=label,
+        clips=clips,
+        drawn=len(there),
+        complete=len(whole),
+        passed=passed,
+        failed=len(whole) - passed - unsure - undecided,
+        unsure=unsure,
+        undecided=undecided,
+        replaced=len(rows) - len(there),
+        pass_mark=mark,
+        left_out=out.get((LeftOut.What.CONDITION.value, name)),
+    )
