@@ -49,6 +49,14 @@ from listening.selectors.publication import (
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.rating_table import chosen_ratings
 from listening.selectors.ratings import RatingRow, rating_rows
+from listening.selectors.reviews import (
+    ReviewHead,
+    ReviewOutcomes,
+    ReviewVerdict,
+    review_head_or_404,
+    review_outcomes,
+    review_verdicts,
+)
 from listening.selectors.served_clips import (
     ServedClip,
     questions_in_words,
@@ -97,6 +105,9 @@ __all__ = [
     "RaterMean",
     "RatingRow",
     "RatingsState",
+    "ReviewHead",
+    "ReviewOutcomes",
+    "ReviewVerdict",
     "ServedClip",
     "SessionRow",
     "StimulusRow",
@@ -131,6 +142,9 @@ __all__ = [
     "questions_in_words",
     "rating_rows",
     "ratings_state",
+    "review_head_or_404",
+    "review_outcomes",
+    "review_verdicts",
     "scripted_raters",
     "served_clip_response",
     "served_clips",
