@@ -1,7 +1,16 @@
 """The review desk: reasons and clips judged by experts who do not know whose they are."""
 
 from listening.review.claiming import give_next
-from listening.review.jobs import Plan, ReviewError, make_job, set_state, take_in
+from listening.review.jobs import (
+    Plan,
+    ReviewError,
+    delete_job,
+    make_job,
+    set_state,
+    take_in,
+    unblind,
+)
+from listening.review.jobs import change as change_job
 from listening.review.kinds import BadVerdict, Kind, kind_named
 from listening.review.reviewers import invite, member_of, reviewer_at, revoke
 from listening.review.storing import Shut, Stored, store
@@ -13,6 +22,8 @@ __all__ = [
     "ReviewError",
     "Shut",
     "Stored",
+    "change_job",
+    "delete_job",
     "give_next",
     "invite",
     "kind_named",
@@ -23,4 +34,5 @@ __all__ = [
     "set_state",
     "store",
     "take_in",
+    "unblind",
 ]

@@ -9,10 +9,11 @@ from typing import Any
 
 from listening.models import LeftOut, ReviewAssignment, ReviewItem, ReviewJob, Study, Verdict
 from listening.review.leaving_out import Named, left_out_now
-from listening.review.rules import RULES, UNDECIDED, Said
+from listening.review.outcomes import outcomes_of
+from listening.review.rules import UNDECIDED
 from listening.review.shares import Share
 
-FIRST, AGAIN, THIRD, TALK = (int(each) for each in ReviewAssignment.Occasion)
+AGAIN = ReviewAssignment.Occasion.AGAIN
 THERE, REPLACED, GONE = "there", "replaced", "gone"  # what became of a clip since
 MET, MISSED, OPEN = "met", "missed", "open"
 
@@ -73,14 +74,16 @@ class ClipResults:
     new: int = 0  # drawn, and not judged by anybody yet
 
 
-def clip_results(job: ReviewJob, passing: str) -> ClipResults:
-    every = results_by_clip(job)
+def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> ClipResults:
+    """Of the job's own study; or of a later version of it, as far as its sounds are the same."""
+    study = study or job.study
+    every = results_by_clip(job, study)
     there = [each for each in every if each.now == THERE]
     kinds: Counter[str] = Counter()
     for each in there:
         kinds.update({name for mark in each.marks for name in names_in(mark)})
     return ClipResults(
-        systems=_systems(job, every, passing),
+        systems=_systems(job, study, every, passing),
         failing=[each for each in there if each.complete and each.outcome != passing],
         replaced=[each for each in every if each.now != THERE],
         kinds=kinds.most_common(),
@@ -95,28 +98,25 @@ def names_in(mark: Mapping[str, Any]) -> Iterable[str]:
     return [name for name, value in mark.items() if value == "differs"]
 
 
-def results_by_clip(job: ReviewJob) -> list[ClipResult]:
+def results_by_clip(job: ReviewJob, study: Study) -> list[ClipResult]:
     """Every item but training, in the order of the study's names."""
-    items = list(job.items.filter(gold__isnull=True))
-    said, answers = _said(job), _answers(job)
-    now, out, rule = _Now(job.study), left_out_now(job.study), RULES[job.rule]
+    items = {item.pk: item for item in job.items.filter(gold__isnull=True)}
+    answers, now, out = _answers(job), _Now(study), left_out_now(study)
     found = []
-    for item in items:
-        told = said.get(item.pk, {})
-        first = tuple(told.get(FIRST, ()))
-        decided = rule.decide(
-            Said(first, tuple(told.get(TALK, ())), tuple(told.get(THIRD, ())), item.wanted)
-        )
+    for each in outcomes_of(job):
+        item = items.get(each.item)
+        if item is None:
+            continue
         given = answers.get(item.pk, [])
         found.append(
             ClipResult(
                 item=item.pk,
                 stimulus=item.clip["stimulus"],
                 condition=item.clip["condition"],
-                outcome=decided,
-                complete=len(first) >= item.wanted,
+                outcome=each.category,
+                complete=each.complete,
                 now=now.of(item),
-                said=first,
+                said=tuple(each.said.first),
                 marks=tuple(mark for answer, _ in given for mark in _marks(answer)),
                 notes=tuple(words for _, words in given if words),
                 left_out=out.get((LeftOut.What.STIMULUS.value, item.clip["stimulus"])),
@@ -130,17 +130,6 @@ def _marks(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         return list(answer["defects"])
     differs = {name: value for name, value in answer.items() if value == "differs"}
     return [differs] if differs else []
-
-
-def _said(job: ReviewJob) -> dict[int, dict[int, list[str]]]:
-    """Item -> occasion -> the category that holds of each reviewer, in the order of answering."""
-    found: dict[int, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
-    rows = ReviewAssignment.objects.filter(item__job=job, answered_at__isnull=False)
-    for item, occasion, category in rows.order_by("answered_at", "pk").values_list(
-        "item", "occasion", "category"
-    ):
-        found[item][occasion].append(category)
-    return found
 
 
 def _answers(job: ReviewJob) -> dict[int, list[tuple[dict[str, Any], str]]]:
@@ -169,15 +158,15 @@ class _Now:
         return THERE if same else REPLACED
 
 
-def _systems(job: ReviewJob, every: list[ClipResult], passing: str) -> list[SystemResult]:
-    labels = dict(job.study.conditions.values_list("key", "label"))
-    clips = Counter(
-        job.study.stimuli.filter(trap="", run=1).values_list("condition__key", flat=True)
-    )
+def _systems(
+    job: ReviewJob, study: Study, every: list[ClipResult], passing: str
+) -> list[SystemResult]:
+    labels = dict(study.conditions.values_list("key", "label"))
+    clips = Counter(study.stimuli.filter(trap="", run=1).values_list("condition__key", flat=True))
     by_system: dict[str, list[ClipResult]] = defaultdict(list)
     for each in every:
         by_system[each.condition].append(each)
-    out: Named = left_out_now(job.study)
+    out: Named = left_out_now(study)
     mark = float(job.settings["pass_mark"])
     return [
         _system(name, labels.get(name, ""), clips[name], rows, passing, mark, out)

@@ -13,9 +13,10 @@ from django.db.models import Max
 from django.utils import timezone
 
 from listening.events import note
-from listening.models import ReviewItem, ReviewJob, Study
+from listening.models import ReviewItem, ReviewJob, Study, Verdict
 from listening.review.kinds import kind_named
 from listening.review.kinds.kind import BadSettings, Kind
+from listening.review.progress import job_progress
 from listening.review.rules import RULES
 
 MOST_PER_ITEM = 9
@@ -127,3 +128,45 @@ def set_state(job: ReviewJob, state: str, *, by: str) -> None:
             row.closed_at = timezone.now()
         row.save(update_fields=["state", "opened_at", "closed_at"])
         note(row.study, f"review_{state if state == 'closed' else 'opened'}", by, review=row.title)
+
+
+def unblind(job: ReviewJob, *, by: str) -> None:
+    """Shows results by system and label from now on; the log says so, and it stays said."""
+    with transaction.atomic():
+        row = ReviewJob.objects.select_for_update().get(pk=job.pk)
+        if row.unblinded_at is None:
+            row.unblinded_at = timezone.now()
+            row.save(update_fields=["unblinded_at"])
+            given = job_progress(row).given
+            note(row.study, "review_unblinded", by, review=row.title, verdicts=given)
+
+
+def change(job: ReviewJob, *, by: str, rule: str, resolving: str, in_use: bool) -> bool:
+    """Another rule, way to resolve, or use; whether anything changed. Verdicts stay as they are."""
+    if rule not in kind_named(job.kind).rules or resolving not in ReviewJob.Resolving.values:
+        raise ReviewError("Choose one of the rules that are offered.")
+    with transaction.atomic():
+        row = ReviewJob.objects.select_for_update().get(pk=job.pk)
+        before = {"rule": row.rule, "where_they_differ": row.resolving, "in_use": row.in_use}
+        after = {"rule": rule, "where_they_differ": resolving, "in_use": in_use}
+        changed = {k: {"from": before[k], "to": after[k]} for k in after if before[k] != after[k]}
+        if not changed:
+            return False
+        row.rule, row.rule_version = rule, RULES[rule].version
+        row.resolving, row.in_use = resolving, in_use
+        row.save(update_fields=["rule", "rule_version", "resolving", "in_use"])
+        given = job_progress(row).given
+        note(row.study, "review_changed", by, review=row.title, **changed, verdicts=given)
+    return True
+
+
+def delete_job(job: ReviewJob, *, by: str) -> None:
+    """A job that nobody has judged anything of."""
+    with transaction.atomic():
+        row = ReviewJob.objects.select_for_update().get(pk=job.pk)
+        if Verdict.objects.filter(assignment__item__job=row).exists():
+            raise ReviewError(
+                "Verdicts are never deleted. Close the review, and take it out of use."
+            )
+        note(row.study, "review_deleted", by, review=row.title)
+        row.delete()

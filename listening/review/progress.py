@@ -10,7 +10,6 @@ from django.db import connection
 from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review.claiming import AGAIN, DISPUTED, FIRST, THIRD
 
-PACE_OF = 50  # the newest verdicts, of which a pace is told
 PAUSE_S = 300  # longer between two verdicts is a pause, not work
 
 
@@ -73,6 +72,12 @@ class ReviewerProgress:
     last: datetime | None
     gold_right: int
     gold: int
+
+    @property
+    def worked(self) -> str:
+        """Hours and minutes."""
+        minutes = round(self.worked_s / 60)
+        return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
 REVIEWERS = f"""

@@ -78,3 +78,18 @@ RULES = {
         ),
     )
 }
+
+
+def decide_codes(rule: Rule, said: Said) -> str:
+    """Codes "a|b", each of which holds by the rule: it was given, or it was not."""
+    codes = sorted({code for each in (*said.first, *said.third) for code in each.split("|")})
+    held = [code for code in codes if rule.decide(_about(said, code)) == "given"]
+    return "|".join(held)
+
+
+def _about(said: Said, code: str) -> Said:
+    first, talk, third = (
+        ["given" if code in each.split("|") else "not" for each in some]
+        for some in (said.first, said.talk, said.third)
+    )
+    return Said(first, talk, third, said.wanted)

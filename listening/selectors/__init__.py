@@ -20,6 +20,7 @@ from listening.selectors.clip_answers import (
     clip_answers,
 )
 from listening.selectors.clip_facts import LINE, TRAP, ClipFacts, clip_facts, only_lines
+from listening.selectors.clip_reviews import ClipReviewFacts, left_out_names
 from listening.selectors.definitions import (
     EarlierVersion,
     VersionMatch,
@@ -49,6 +50,14 @@ from listening.selectors.publication import (
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.rating_table import chosen_ratings
 from listening.selectors.ratings import RatingRow, rating_rows
+from listening.selectors.reviews import (
+    ReviewHead,
+    ReviewOutcomes,
+    ReviewVerdict,
+    review_head_or_404,
+    review_outcomes,
+    review_verdicts,
+)
 from listening.selectors.served_clips import (
     ServedClip,
     questions_in_words,
@@ -86,6 +95,7 @@ __all__ = [
     "ClipFacts",
     "ClipPage",
     "ClipQuery",
+    "ClipReviewFacts",
     "ConditionProgress",
     "DraftPlan",
     "EarlierVersion",
@@ -97,6 +107,9 @@ __all__ = [
     "RaterMean",
     "RatingRow",
     "RatingsState",
+    "ReviewHead",
+    "ReviewOutcomes",
+    "ReviewVerdict",
     "ServedClip",
     "SessionRow",
     "StimulusRow",
@@ -124,6 +137,7 @@ __all__ = [
     "heard_clips",
     "interim_questions",
     "is_earlier",
+    "left_out_names",
     "method_facts",
     "names_in_order",
     "only_lines",
@@ -131,6 +145,9 @@ __all__ = [
     "questions_in_words",
     "rating_rows",
     "ratings_state",
+    "review_head_or_404",
+    "review_outcomes",
+    "review_verdicts",
     "scripted_raters",
     "served_clip_response",
     "served_clips",

@@ -25,6 +25,12 @@ from listening.review.training import set_gold
 from listening.views.researcher import who
 from listening.views.review_clips import clip_actions
 
+RESOLVINGS = (
+    ("none", "It stays so"),
+    ("third", "A third one decides, without seeing their verdicts"),
+    ("talk", "They see each other’s verdicts, and judge once more"),
+)
+
 
 @login_required
 @require_GET
@@ -39,6 +45,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     context = {
         "study": study,
         "jobs": jobs,
+        "resolvings": RESOLVINGS,
         "kinds": [
             {"kind": kind, "lacking": kind.lacking(study), "rules": [RULES[r] for r in kind.rules]}
             for kind in kinds
@@ -64,6 +71,8 @@ def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "rule": RULES[job.rule],
         "progress": job_progress(job),
         "reviewers": [(each, done.get(each.pk)) for each in job.reviewers.select_related("user")],
+        "rules": [RULES[each] for each in kind.rules],
+        "resolvings": RESOLVINGS,
         "days": DAYS,
         **(kind.results_of(job) if job.unblinded_at else {}),
         "desk": reverse("review-desk", args=[f"{MEMBER}{job.pk}"]) if REVIEW in study.may else "",
@@ -168,6 +177,28 @@ def _gold(request: HttpRequest, job: ReviewJob) -> str:
     return "Marked for training." if answer else "The item is judged like others again."
 
 
+def _unblind(request: HttpRequest, job: ReviewJob) -> str:
+    review.unblind(job, by=who(request))
+    return "Results by system and label are shown from now on; the log says so."
+
+
+def _change(request: HttpRequest, job: ReviewJob) -> str:
+    form = request.POST
+    changed = review.change_job(
+        job,
+        by=who(request),
+        rule=form.get("rule", ""),
+        resolving=form.get("resolving", ""),
+        in_use=form.get("in_use") == "on",
+    )
+    return "Saved; the log says what changed." if changed else "Nothing changed."
+
+
+def _delete(request: HttpRequest, job: ReviewJob) -> str:
+    review.delete_job(job, by=who(request))
+    return "The review is deleted."
+
+
 ACTIONS: dict[str, Callable[[HttpRequest, ReviewJob], str]] = {
     "open": _state("open"),
     "close": _state("closed"),
@@ -175,5 +206,8 @@ ACTIONS: dict[str, Callable[[HttpRequest, ReviewJob], str]] = {
     "revoke": _revoke,
     "take-in": _take_in,
     "gold": _gold,
+    "unblind": _unblind,
+    "change": _change,
+    "delete": _delete,
     **clip_actions,
 }

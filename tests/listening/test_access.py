@@ -40,7 +40,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("study-messages", "study-messages-do", "rater-rules", "draft", "draft-questions"),
         *("draft-raters", "draft-review", "draft-state", "draft-files", "draft-clip"),
         *("draft-preview", "draft-preview-clip", "draft-preview-sound", "draft-precision"),
-        *("reviews", "review-job"),
+        *("reviews", "review-job", "review-agreement"),
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),

@@ -17,7 +17,7 @@ from listening.review.leaving_out import leave_out, left_out_now, take_in_again
 from listening.review.relinking import relink
 from listening.review.shares import Share
 from listening.studies.emptying import empty
-from tests.factories import make_material, make_study, make_user
+from tests.factories import answer_all, arrive, make_material, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -222,3 +222,34 @@ def test_wilsons_interval_is_that_of_the_textbooks():
     assert Share(3, 10).bounds == pytest.approx((0.1077913, 0.6032219), abs=1e-6)
     assert Share(0, 7).bounds == pytest.approx((0.0, 0.3543304), abs=1e-6)
     assert Share(0, 0).bounds is None
+
+
+def test_the_report_tells_what_was_found_and_leaves_out_what_was_named():
+    from analysis.statistics.options import Options
+    from analysis.web.study_tables import study_report, study_rules
+
+    study = make_study(conditions=2, items=10)
+    for _ in range(4):
+        answer_all(arrive(study))
+    job = job_of(study, share=0.5, pass_mark=0.9)
+    for _ in range(2):
+        judge(reviewer(job), lambda clip: flawed() if clip["condition"] == "cond-1" else OK)
+
+    def part():
+        options = Options(rules=study_rules(study.key), replicates=100)
+        report = study_report(study.key, options)[1]
+        (found,) = [each for each in report["parts"] if each["key"] == "clip_validation"]
+        assert not found["problem"]
+        return found, report
+
+    blind, _ = part()
+    assert "cond-1" not in json.dumps(blind)
+    review.unblind(job, by="ada")
+    leave_out(study, "condition", "cond-1", "Its clips are cut.", by="ada")
+    told, report = part()
+    rows = {row["condition"]: (row["passed"], row["mark"]) for row in told["tables"][0]["rows"]}
+    assert rows == {"cond-0": (5, "met"), "cond-1": (0, "missed")}
+    assert "Its clips are cut." in " ".join(told["sentences"])
+    assert {row["condition"] for row in report["estimates"]} == {"cond-0"}
+    (rule,) = [row for row in report["exclusions"] if "left_out" in row["rule"]]
+    assert rule["ratings_told"] > 0

@@ -6,8 +6,10 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from listening import review
-from listening.models import ReviewAssignment, ReviewItem, Verdict
+from listening.models import Rating, ReviewAssignment, ReviewItem, StudyEvent, Verdict
 from listening.review import Plan, ReviewError
+from listening.review.rules import RULES, Said
+from listening.selectors import rating_rows, ratings_state, review_verdicts
 from listening.sessions import delete_simulated
 from tests.factories import answer_all, arrive, make_study
 
@@ -164,3 +166,80 @@ def test_where_there_is_nothing_to_review_that_is_said():
         review.make_job(empty, Plan("reasons", ""), by="ada")
     with pytest.raises(ReviewError, match="1 to 9 reviewers"):
         review.make_job(empty, Plan("reasons", "", per_item=0), by="ada")
+
+
+# --- What it comes to -----------------------------------------------------------------------------
+
+
+def both_judge(study, **fields):
+    """All is judged by two; they differ at every fifth, and both say unfit at every third."""
+    job = job_of(study, repeated=0, **fields)
+
+    def first(each):
+        return "unfit" if each.item.position % 3 == 0 else "fit"
+
+    def second(each):
+        return "unsure" if each.item.position % 5 == 0 else first(each)
+
+    judge_all(reviewer(job), first)
+    judge_all(reviewer(job), second)
+    return job
+
+
+def test_the_ratings_have_the_verdict_of_the_rule_and_change_their_mark(study):
+    before = ratings_state(study.key)["mark"]
+    job = both_judge(study)
+    after = ratings_state(study.key)["mark"]
+    assert before != after
+    where = dict(job.items.values_list("trial", "position"))
+    trials = list(Rating.objects.order_by("pk").values_list("trial", flat=True))
+    wanted = ["" if where[t] % 5 == 0 else "unfit" if where[t] % 3 == 0 else "fit" for t in trials]
+    assert [row["review"] for row in rating_rows(study.key)] == wanted
+    changed = {"rule": "all_agree", "resolving": "none", "in_use": False}
+    assert review.change_job(job, by="ada", **changed)
+    assert {row["review"] for row in rating_rows(study.key)} == {""}
+    assert ratings_state(study.key)["mark"] != after
+    event = StudyEvent.objects.filter(what="review_changed").get()
+    assert event.details["in_use"] == {"from": True, "to": False}
+
+
+@pytest.mark.parametrize(
+    ("rule", "first", "talk", "third", "comes_to"),
+    [
+        ("all_agree", ["fit", "fit"], [], [], "fit"),
+        ("all_agree", ["fit"], [], [], ""),
+        ("all_agree", ["fit", "unfit"], [], ["fit"], ""),
+        ("majority", ["fit", "unfit", "fit"], [], [], "fit"),
+        ("majority", ["fit", "unfit"], [], [], ""),
+        ("adjudicated", ["fit", "unfit"], [], [], ""),
+        ("adjudicated", ["fit", "unfit"], [], ["unfit"], "unfit"),
+        ("adjudicated", ["fit", "unfit"], ["fit", "fit"], [], "fit"),
+        ("adjudicated", ["fit", "unfit"], ["fit", "unfit"], ["unsure"], "unsure"),
+        ("adjudicated", ["fit"], [], ["unfit"], ""),
+    ],
+)
+def test_a_rule_turns_verdicts_into_one_or_leaves_it_open(rule, first, talk, third, comes_to):
+    assert RULES[rule].decide(Said(first, talk, third)) == comes_to
+
+
+def test_systems_are_told_only_after_a_logged_unblinding(study, client):
+    job = both_judge(study)
+    assert {row["system"] for row in review_verdicts(study.key, job.pk)} == {""}
+    client.force_login(study.owner)
+    page = f"/studies/{study.key}/reviews/{job.pk}/agreement/"
+    blind = client.get(page).content.decode()
+    assert "Krippendorff" in blind
+    assert "By system" not in blind
+    client.post(f"/studies/{study.key}/reviews/do/", {"action": "unblind", "job": job.pk})
+    assert {row["system"] for row in review_verdicts(study.key, job.pk)} == {"cond-0", "cond-1"}
+    assert "By system" in client.get(page).content.decode()
+    assert StudyEvent.objects.filter(what="review_unblinded").count() == 1
+
+
+def test_notes_go_with_the_reasons_that_are_erased(study):
+    from listening.review.forgetting import forget_notes
+
+    who = reviewer(job_of(study))
+    review.store(who, said(review.give_next(who, 2), note="says “robot”"))
+    assert forget_notes(study) == 2
+    assert set(Verdict.objects.values_list("note", "category")) == {("", "fit")}

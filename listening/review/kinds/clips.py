@@ -56,7 +56,8 @@ class ClipsKind(Kind):
     what = "clips"
     settings = ClipSettings
     rules = ("all_agree", "majority", "adjudicated")
-    passing = OK
+    taken = "Reports tell it. Which clips are replaced, or left out, is yours to say."
+    passing, words = OK, NAMES
 
     @property
     def script(self) -> str:
@@ -68,7 +69,7 @@ class ClipsKind(Kind):
 
     def results_of(self, job: ReviewJob) -> dict[str, Any]:
         draft = job.study.drafts.first()
-        return {"results": clip_results(job, self.passing), "defects": NAMES, "draft": draft}
+        return {"results": clip_results(job, self.passing), "draft": draft}
 
     def lacking(self, study: Study) -> str:
         return "" if clips_of(study, references=False) else "The study has no clip of a system yet."

@@ -48,7 +48,8 @@ class ConsistencyKind(Kind):
     what = "groups of clips"
     settings = ConsistencySettings
     rules = ("all_agree", "majority", "adjudicated")
-    passing = SAME
+    taken = "Reports tell it. Which clips are replaced, or left out, is yours to say."
+    passing, words = SAME, NAMES
 
     @property
     def results(self) -> str:
@@ -56,7 +57,7 @@ class ConsistencyKind(Kind):
 
     def results_of(self, job: ReviewJob) -> dict[str, Any]:
         draft = job.study.drafts.first()
-        return {"results": clip_results(job, self.passing), "defects": NAMES, "draft": draft}
+        return {"results": clip_results(job, self.passing), "draft": draft}
 
     def lacking(self, study: Study) -> str:
         if grouped(study, 1.0, 2, 0, references=False):

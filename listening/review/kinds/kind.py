@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from listening.models import ReviewAssignment, ReviewJob, Study
 from listening.registry import Registry
+from listening.review.rules import Rule, Said, decide_codes
 
 
 class BadVerdict(ValueError):
@@ -46,7 +47,11 @@ class Kind(ABC):
     key: ClassVar[str] = ""
     title: ClassVar[str] = ""
     what: ClassVar[str] = "items"  # in the plural, for pages
+    taken: ClassVar[str] = ""  # what analyses and files make of its outcomes, as a sentence
+    passing: ClassVar[str] = ""  # the category of what is well, of kinds that have a pass mark
+    words: ClassVar[Mapping[str, str]] = {}  # what a mark in an answer is called
     settings: ClassVar[type[Any]] = NoSettings
+    several: ClassVar[bool] = False  # a category may hold several codes, "a|b"
     rules: ClassVar[tuple[str, ...]] = ()  # keys of listening.review.rules that fit its answers
 
     @property
@@ -114,6 +119,10 @@ class Kind(ABC):
     @abstractmethod
     def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
         """What a reviewer sees of each item, made by `listening.review.seen` alone."""
+
+    def decide(self, rule: Rule, said: Said) -> str:
+        """What an item comes to; "" while nothing is decided."""
+        return decide_codes(rule, said) if self.several else rule.decide(said)
 
     @abstractmethod
     def say(self, category: str) -> str:

@@ -33,6 +33,10 @@ class ReasonsKind(Kind):
     key = "reasons"
     title = "Reasons: do they fit their labels?"
     what = "reasons"
+    taken = (
+        "Analyses leave out ratings whose reason does not fit, under the rule “review”, and say "
+        "what changes without it; files have it in the column review."
+    )
     settings = ReasonSettings
     rules = ("all_agree", "majority", "adjudicated")
 
