@@ -113,7 +113,7 @@ def verdicts(request: HttpRequest, token: str) -> HttpResponse:
     body = {
         "stored": stored.keys,
         "refused": [{"key": key, "message": message} for key, message in stored.refused],
-        "training": told_after(reviewer, data),
+        **told_after(reviewer, stored.keys),
     }
     return replied({**body, **_standing(reviewer)}, 201)
 

@@ -47,7 +47,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("results-sessions", "results-questionnaires", "results-scores", "planning-pilot"),
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
         *("metrics-jsonl", "metrics-import", "raters-csv", "definition", "results-combine"),
-        *("ratings", "draft-folder"),
+        *("ratings", "draft-folder", "review-items", "review-codebook"),
     ),
     EDIT: (
         *("study-state", "raters-judge", "simulated-delete", "manage", "manage-do"),
