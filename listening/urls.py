@@ -33,7 +33,6 @@ urlpatterns = [
     path("review/<code:token>/", review_desk.desk, name="review-desk"),
     path("review/<code:token>/next/", review_desk.next_items, name="review-next"),
     path("review/<code:token>/verdicts/", review_desk.verdicts, name="review-verdicts"),
-    path("review/<code:token>/hints/", review_desk.hints, name="review-hints"),
     path("review/<code:token>/clips/<uuid:item>/<int:place>", review_desk.clip, name="review-clip"),
     path("", include("listening.researcher_urls")),
 ]

@@ -4,6 +4,7 @@ from listening.review.claiming import give_next
 from listening.review.jobs import (
     Plan,
     ReviewError,
+    change_codebook,
     delete_job,
     make_job,
     set_state,
@@ -22,6 +23,7 @@ __all__ = [
     "ReviewError",
     "Shut",
     "Stored",
+    "change_codebook",
     "change_job",
     "delete_job",
     "give_next",

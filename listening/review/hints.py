@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from listening import audio
-from listening.models import ReviewAssignment, Stimulus, Verdict
+from listening.models import Stimulus
 from listening.signals import clip_hints
 
 CLIPPED_SHARE = 0.0001  # of the samples
@@ -12,18 +12,9 @@ SHORT_END_S = 0.01  # sound up to the very end may be cut
 LEAST_S = 0.3
 
 
-class TooEarly(Exception):
-    """The reviewer has not said anything of this clip yet."""
-
-
-def hints_for(assignment: ReviewAssignment) -> list[str]:
-    """Sentences about the clip; TooEarly before the reviewer's own verdict."""
-    if not Verdict.objects.filter(assignment=assignment, phase=Verdict.Phase.OWN).exists():
-        raise TooEarly
-    clip = assignment.item.stimulus
-    if clip is None:
-        return []
-    heard = clip_hints.send(Stimulus, study_key=assignment.item.job.study.key, sha256=clip.sha256)
+def hints_about(clip: Stimulus) -> list[str]:
+    """Sentences from the sound itself, and from the scores that are stored."""
+    heard = clip_hints.send(Stimulus, study_key=clip.study.key, sha256=clip.sha256)
     return [*_of_sound(clip), *(words for _, found in heard for words in found)]
 
 

@@ -13,7 +13,9 @@ from django.db.models import Max
 from django.utils import timezone
 
 from listening.events import note
-from listening.models import ReviewItem, ReviewJob, Study, Verdict
+from listening.models import ReviewAssignment, ReviewItem, ReviewJob, Study, Verdict
+from listening.review import codebook
+from listening.review.codebook import NO_CODE
 from listening.review.kinds import kind_named
 from listening.review.kinds.kind import BadSettings, Kind
 from listening.review.progress import job_progress
@@ -158,6 +160,29 @@ def change(job: ReviewJob, *, by: str, rule: str, resolving: str, in_use: bool) 
         given = job_progress(row).given
         note(row.study, "review_changed", by, review=row.title, **changed, verdicts=given)
     return True
+
+
+def change_codebook(job: ReviewJob, text: str, *, by: str) -> int:
+    """Another version of it; codes that somebody gave stay in it. The number of the version."""
+    if job.kind != "codes":
+        raise ReviewError("This review has no codebook.")
+    try:
+        codes = codebook.from_text(text)
+    except codebook.BadCodebook as error:
+        raise ReviewError(str(error)) from None
+    with transaction.atomic():
+        row = ReviewJob.objects.select_for_update().get(pk=job.pk)
+        given = ReviewAssignment.objects.filter(item__job=row).values_list("category", flat=True)
+        used = {code for each in given.distinct() for code in each.split("|")} - {"", NO_CODE}
+        if lost := sorted(used - {code.key for code in codes}):
+            raise ReviewError(
+                f"Reviewers gave {', '.join(lost)}: keep them in it, or make a new review."
+            )
+        version = row.settings["version"] + 1
+        row.settings |= {"codebook": codebook.as_stored(codes), "version": version}
+        row.save(update_fields=["settings"])
+        note(row.study, "review_changed", by, review=row.title, codebook=version, codes=len(codes))
+    return int(version)
 
 
 def delete_job(job: ReviewJob, *, by: str) -> None:

@@ -8,7 +8,6 @@ headers for them.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
@@ -32,29 +31,35 @@ class SeenReason(TypedDict):
     clips: int
 
 
-def seen_reasons(given: Sequence[ReviewAssignment], *, with_clip: bool) -> list[dict[str, Any]]:
-    """In the order in which they were given."""
-    trials = [each.item.trial_id for each in given]
-    answers: dict[int, list[Answered]] = defaultdict(list)
+class Reason(TypedDict):
+    """What a rater answered and wrote in a trial."""
+
+    answers: list[Answered]
+    reason: str
+    language: str
+
+
+def reasons_in(trials: Sequence[int]) -> dict[int, Reason]:
+    """By trial; one whose reason was erased has an empty one."""
+    found = {pk: Reason(answers=[], reason="", language="") for pk in trials}
     rows = Rating.objects.filter(trial__in=trials).order_by("criterion__order", "pk")
     for trial, question, label in rows.values_list("trial", "criterion__question", "label"):
-        answers[trial].append(Answered(question=question, label=label))
+        found[trial]["answers"].append(Answered(question=question, label=label))
     written = Justification.objects.filter(trial__in=trials).values_list(
         "trial", "text", "trial__session__language", "trial__session__study__language"
     )
-    reasons = {trial: (text, spoken or language) for trial, text, spoken, language in written}
-    found: list[dict[str, Any]] = []
-    for each in given:
-        text, language = reasons.get(each.item.trial_id or 0, ("", ""))
-        seen = SeenReason(
-            item=str(each.code),
-            answers=answers[each.item.trial_id or 0],
-            reason=text,
-            language=language,
-            clips=int(with_clip),
-        )
-        found.append(dict(seen))
+    for trial, text, spoken, language in written:
+        found[trial]["reason"], found[trial]["language"] = text, spoken or language
     return found
+
+
+def seen_reasons(given: Sequence[ReviewAssignment], *, with_clip: bool) -> list[dict[str, Any]]:
+    """In the order in which they were given."""
+    reasons = reasons_in([each.item.trial_id or 0 for each in given])
+    return [
+        dict(SeenReason(item=str(a.code), clips=int(with_clip), **reasons[a.item.trial_id or 0]))
+        for a in given
+    ]
 
 
 class Framed(TypedDict):

@@ -1,35 +1,37 @@
-"""Gold items: the researcher says what is right, and a reviewer learns it after their verdict."""
+"""What is told after a verdict: in training what is right, and what rules suggest."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from listening.models import ReviewAssignment, Reviewer, ReviewItem, ReviewJob
+from listening.models import ReviewAssignment, Reviewer, ReviewItem, ReviewJob, Verdict
 from listening.review.kinds import BadVerdict, kind_named
 
 MOST_GOLD = 50  # in a job: everybody judges all of them first
 
 
-def told_after(reviewer: Reviewer, sent: Sequence[Any]) -> list[dict[str, Any]]:
-    """What is right in the training items of this batch, and why; of no other item."""
-    codes = [str(each.get("item")) for each in sent if isinstance(each, dict)]
-    wanted = [code for code in codes if len(code) == 36]
-    try:
-        rows = list(
-            ReviewAssignment.objects.filter(
-                reviewer=reviewer,
-                code__in=wanted,
-                item__gold__isnull=False,
-                answered_at__isnull=False,
-            ).select_related("item")
+def told_after(reviewer: Reviewer, keys: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
+    """Of the items whose own verdicts are stored under these keys, and of no others.
+
+    What is right in those for training, and why; and what rules suggest.
+    """
+    rows = list(
+        ReviewAssignment.objects.filter(
+            reviewer=reviewer, verdicts__key__in=keys, verdicts__phase=Verdict.Phase.OWN
         )
-    except (ValueError, TypeError):
-        return []
-    return [
+        .select_related("item")
+        .distinct()
+    )
+    kind = kind_named(reviewer.job.kind)
+    settings = kind.settings_from(reviewer.job.settings)
+    training = [
         {"item": str(row.code), "answer": row.item.gold, "because": row.item.gold_because}
         for row in rows
+        if row.item.gold is not None
     ]
+    hints = kind.hints(settings, [row for row in rows if row.item.gold is None])
+    return {"training": training, "hints": [{"item": k, "hints": v} for k, v in hints.items()]}
 
 
 def set_gold(job: ReviewJob, item: int, answer: dict[str, Any] | None, because: str = "") -> None:

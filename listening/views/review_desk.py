@@ -6,7 +6,6 @@ What a reviewer is shown of an item is made by `listening.review.seen` alone.
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -22,7 +21,6 @@ from listening.api import Malformed, is_storable, replied, sent
 from listening.audio.pieces import flac_response
 from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review import ReviewError, Shut, give_next, kind_named, reviewer_at, store
-from listening.review.hints import TooEarly, hints_for
 from listening.review.progress import own_progress
 from listening.review.reviewers import MEMBER
 from listening.review.seen import framed, heard_copies
@@ -115,7 +113,7 @@ def verdicts(request: HttpRequest, token: str) -> HttpResponse:
     body = {
         "stored": stored.keys,
         "refused": [{"key": key, "message": message} for key, message in stored.refused],
-        "training": told_after(reviewer, data),
+        **told_after(reviewer, stored.keys),
     }
     return replied({**body, **_standing(reviewer)}, 201)
 
@@ -127,27 +125,6 @@ def _refused(error: Exception, status: int) -> HttpResponse:
 def _standing(reviewer: Reviewer) -> dict[str, Any]:
     state = ReviewJob.objects.values_list("state", flat=True).get(pk=reviewer.job_id)
     return {"open": state == ReviewJob.State.OPEN, "progress": own_progress(reviewer)}
-
-
-@never_cache
-@require_POST
-def hints(request: HttpRequest, token: str) -> HttpResponse:
-    """What programs noticed of a clip, once this reviewer has judged it."""
-    reviewer = reviewer_at(token, request.user)
-    if reviewer is None:
-        return replied(UNKNOWN, 404)
-    job = reviewer.job
-    try:
-        code = UUID(str(sent(request).get("item")))
-        assignment = reviewer.assignments.select_related("item__stimulus").get(code=code)
-        if not job.settings.get("hints"):
-            raise TooEarly
-        return replied({"hints": hints_for(assignment)})
-    except (ReviewAssignment.DoesNotExist, TooEarly):
-        words = "There is nothing to be told of this item now."
-        return replied({"error": "too_early", "message": words}, 409)
-    except (ValueError, Malformed) as error:
-        return _refused(error, 400)
 
 
 @require_GET

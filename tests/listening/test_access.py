@@ -47,7 +47,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("results-sessions", "results-questionnaires", "results-scores", "planning-pilot"),
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
         *("metrics-jsonl", "metrics-import", "raters-csv", "definition", "results-combine"),
-        *("ratings", "draft-folder"),
+        *("ratings", "draft-folder", "review-items", "review-codebook"),
     ),
     EDIT: (
         *("study-state", "raters-judge", "simulated-delete", "manage", "manage-do"),
@@ -81,7 +81,7 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("api-comments", "api-withdraw", "readyz", "metrics", "operations"),
     *("messages", "messages-do", "messages-confirm"),
     # a desk is for whoever has its link: tests/listening/test_review_desk.py
-    *("my-reviews", "review-desk", "review-next", "review-verdicts", "review-clip", "review-hints"),
+    *("my-reviews", "review-desk", "review-next", "review-verdicts", "review-clip"),
     # about several studies: tests/analysis/test_boards.py
     *("leaderboards", "leaderboard", "leaderboard-do", "leaderboard-share", "leaderboard-unshare"),
     *("leaderboard-file", "shared-leaderboard"),

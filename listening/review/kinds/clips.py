@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from listening.models import ReviewAssignment, ReviewJob, Study
+from listening.models import ReviewAssignment, ReviewJob, Stimulus, Study
 from listening.review.clip_results import clip_results
 from listening.review.clip_targets import clips_of, sampled
+from listening.review.hints import hints_about
 from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
 from listening.review.marks import marks_of, region
 from listening.review.seen_clips import seen_clips
@@ -102,6 +103,19 @@ class ClipsKind(Kind):
 
     def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
         return seen_clips(given, with_text=bool(job.settings.get("show_text")))
+
+    def hints(self, settings: Any, given: Sequence[ReviewAssignment]) -> dict[str, Any]:
+        """What programs noticed of a clip; where nothing, the reviewer goes on at once."""
+        if not settings.hints:
+            return {}
+        rows = Stimulus.objects.filter(pk__in=[each.item.stimulus_id for each in given])
+        clips = {clip.pk: clip for clip in rows.select_related("study")}
+        found = {
+            str(each.code): hints_about(clips[each.item.stimulus_id])
+            for each in given
+            if each.item.stimulus_id in clips
+        }
+        return {code: words for code, words in found.items() if words}
 
     def say(self, category: str) -> str:
         return SAID.get(category, category)

@@ -82,7 +82,11 @@ class Kind(ABC):
             name: tuple(value) if isinstance(value, list) else value
             for name, value in given.items()
         }
-        lacking = [n for n, f in known.items() if f.default is MISSING and n not in values]
+        lacking = [
+            name
+            for name, each in known.items()
+            if each.default is MISSING and each.default_factory is MISSING and name not in values
+        ]
         if lacking:
             raise BadSettings(f"Say {', '.join(lacking)}.")
         return cls.settings(**values)
@@ -123,6 +127,10 @@ class Kind(ABC):
     def decide(self, rule: Rule, said: Said) -> str:
         """What an item comes to; "" while nothing is decided."""
         return decide_codes(rule, said) if self.several else rule.decide(said)
+
+    def hints(self, settings: Any, given: Sequence[ReviewAssignment]) -> dict[str, Any]:
+        """By code of the assignment: what rules suggest, told only after one's own verdict."""
+        return {}
 
     @abstractmethod
     def say(self, category: str) -> str:

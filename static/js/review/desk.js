@@ -32,7 +32,7 @@ import { ClipsAhead } from "./clips.js";
  * @property {(key: string, event: KeyboardEvent) => boolean} key whether the face used it
  * @property {(answer: any) => string} say an answer in words
  * @property {() => number} [place] which clip of the item is chosen
- * @property {(item: Item, answer: Answer) => boolean} [lingers] whether it shows more of the item, and calls `next` itself
+ * @property {(hints: any) => boolean} [hinted] what rules suggest, after one's own answer; whether there is anything
  */
 
 const AHEAD = 40; // items: two minutes at three seconds each
@@ -40,6 +40,7 @@ const LOW = 25; // from here on more are asked for
 const REMEMBERED = 30; // answers that can be taken back
 const AGAIN_MS = 5_000;
 const SHUT_S = 60;
+const HINTS_MS = 2_500;
 
 /** @returns {Told} */
 export function told() {
@@ -66,6 +67,8 @@ export class Desk {
     this.ended = false;
     this.done = 0;
     this.phase = "own";
+    /** @type {(item: string, hints: any) => void} */
+    this.hinted = () => undefined;
     this.face = makeFace(this);
     this.note = /** @type {HTMLTextAreaElement} */ (byId("note"));
   }
@@ -125,6 +128,7 @@ export class Desk {
    */
   draw(before, note) {
     const item = this.current;
+    this.phase = "own";
     byId("item").hidden = !item;
     byId("nothing").hidden = Boolean(item);
     byId("feedback").hidden = true;
@@ -174,16 +178,33 @@ export class Desk {
   /** @param {Answer} answer */
   answer(answer) {
     const item = this.current;
-    if (!item || !byId("feedback").hidden) return;
+    if (!item || !byId("feedback").hidden || byId("answers").hidden) return;
     const note = this.note.value.trim();
     const seconds = Math.round(performance.now() - this.shownAt) / 1000;
     const key = crypto.randomUUID();
     this.outbox.put({ trial: key, verdict: { key, item: item.item, answer, note, seconds, phase: this.phase } });
-    this.history.push({ item, answer, note });
+    if (this.phase === "own") this.history.push({ item, answer, note });
     this.remember();
     this.clips.stop();
     if (item.training) this.waitForFeedback();
-    else if (!this.face.lingers?.(item, answer)) this.next();
+    else if (this.told.question.hints && this.phase === "own") this.waitForHints(item);
+    else this.next();
+  }
+
+  /** Suggestions come with the reply; where none comes soon, one goes on without. @param {Item} item */
+  waitForHints(item) {
+    byId("answers").hidden = true;
+    const timer = window.setTimeout(() => this.hinted(item.item, null), HINTS_MS);
+    this.hinted = (of, hints) => {
+      if (of !== item.item || this.current !== item) return;
+      window.clearTimeout(timer);
+      this.hinted = () => undefined;
+      byId("answers").hidden = false;
+      if (hints && this.face.hinted?.(hints)) {
+        this.phase = "hinted";
+        this.shownAt = performance.now();
+      } else this.next();
+    };
   }
 
   waitForFeedback() {
@@ -262,6 +283,7 @@ export class Desk {
     if (refused || !body?.stored) this.shut(`One verdict was not taken: ${refused?.message ?? body?.message ?? reply.status}`);
     if (!body?.stored) return;
     this.progress(body.progress);
+    for (const { item, hints } of body.hints) this.hinted(item, hints);
     const last = this.history.at(-1)?.item.item;
     const lesson = body.training.find((/** @type {any} */ each) => each.item === last);
     if (lesson && !byId("feedback").hidden) this.teach(lesson);

@@ -1,8 +1,7 @@
 /** Clips: was each synthesised well? Defects are marked by what and where. */
 
-import { byId, setText } from "../shared/dom.js";
+import { byId, fillList, setText } from "../shared/dom.js";
 import { Desk } from "./desk.js";
-import { Hints } from "./hints.js";
 import { keyButton, Players, regionWords } from "./players.js";
 
 /**
@@ -16,7 +15,7 @@ class Validate {
     this.desk = desk;
     this.players = new Players(desk);
     this.players.changed = () => this.drawRegion();
-    this.hints = new Hints(desk, (answer) => this.say(answer));
+    this.own = "";
     /** @type {Defect[]} */
     this.defects = desk.told.question.defects;
     /** @type {Mark[]} */
@@ -46,10 +45,10 @@ class Validate {
    * @param {any} before
    */
   show(item, before) {
-    this.hints.hide();
+    byId("hints").hidden = true;
     this.marks = before?.defects ? [...before.defects] : [];
     byId("first").hidden = true;
-    this.players.show(item, Boolean(before) || this.desk.phase === "hinted");
+    this.players.show(item, Boolean(before));
     this.draw();
   }
 
@@ -104,6 +103,7 @@ class Validate {
   }
 
   finish() {
+    if (this.desk.phase === "hinted" && JSON.parse(this.own).verdict === "unsure" && !this.marks.length) return this.desk.next();
     if (this.marks.length) return this.answer("flawed");
     if (this.players.allHeard) return this.answer("ok");
     setText(byId("first"), "Hear the clip to its end first: a defect may come late.");
@@ -113,18 +113,24 @@ class Validate {
 
   /** @param {string} verdict */
   answer(verdict) {
-    if (this.hints.open) return;
-    this.desk.answer({ verdict, defects: verdict === "flawed" ? this.marks : [] });
+    const answer = { verdict, defects: verdict === "flawed" ? this.marks : [] };
+    const same = JSON.stringify(answer) === this.own;
+    if (this.desk.phase === "hinted" && same) this.desk.next();
+    else {
+      if (this.desk.phase === "own") this.own = JSON.stringify(answer);
+      this.desk.answer(answer);
+    }
   }
 
-  /** Whether the desk waits: what programs noticed comes after one's own verdict. @param {any} item @param {any} answer */
-  lingers(item, answer) {
-    return this.hints.after(item, answer);
+  /** What programs noticed, after one's own verdict was stored. @param {string[]} hints */
+  hinted(hints) {
+    fillList(byId("hints-list"), hints);
+    byId("hints").hidden = false;
+    return hints.length > 0;
   }
 
   /** @param {string} key */
   key(key) {
-    if (this.hints.key(key) || this.hints.open) return true;
     const defect = this.defects.find((each) => each.key === key);
     if (defect) this.toggle(defect.value);
     else if (key === "Enter") this.finish();
