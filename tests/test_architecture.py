@@ -67,7 +67,8 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
         "views",
     ),
     "metrics": (
-        *("admin", "apps", "details", "forms", "imports", "jobs", "management", "migrations"),
+        *("admin", "apps", "details", "event_views", "forms", "hints", "imports", "jobs"),
+        *("management", "migrations"),
         *(
             "models",
             "pages",

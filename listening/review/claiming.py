@@ -52,12 +52,19 @@ WHERE a.reviewer_id = %(me)s AND a.again AND a.answered_at IS NOT NULL AND {THER
     WHERE l.reviewer_id = %(me)s AND l.answered_at > a.answered_at) >= {AGAIN_AFTER})
 ORDER BY a.answered_at LIMIT %(most)s
 """
-# Items whose reviewers differ: all that are wanted have said something, and not the same.
+# Items whose reviewers differ: all that are wanted have said something, and not the same; by a
+# majority, where it needs one more, only where no half of them says the same.
 DISPUTED = f"""
-SELECT a.item_id FROM listening_reviewassignment a JOIN listening_reviewitem d ON d.id = a.item_id
-WHERE d.job_id = %(job)s AND d.gold IS NULL AND a.occasion = {FIRST} AND a.answered_at IS NOT NULL
-GROUP BY a.item_id, d.wanted
-HAVING count(*) >= d.wanted AND count(DISTINCT a.category) > 1
+SELECT k.item_id FROM (
+    SELECT a.item_id, d.wanted, j.rule, count(*) AS n
+    FROM listening_reviewassignment a JOIN listening_reviewitem d ON d.id = a.item_id
+    JOIN listening_reviewjob j ON j.id = d.job_id
+    WHERE d.job_id = %(job)s AND d.gold IS NULL AND a.occasion = {FIRST}
+      AND a.answered_at IS NOT NULL
+    GROUP BY a.item_id, d.wanted, j.rule, a.category) k
+GROUP BY k.item_id, k.wanted, k.rule
+HAVING sum(k.n) >= k.wanted AND count(*) > 1
+  AND (k.rule <> 'majority_third' OR 2 * max(k.n) <= sum(k.n))
 """
 FOR_THIRD = f"""
 SELECT i.id FROM listening_reviewitem i

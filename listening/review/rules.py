@@ -56,6 +56,13 @@ def adjudicated(said: Said) -> str:
     return said.third[-1] if said.third else UNDECIDED
 
 
+def majority_third(said: Said) -> str:
+    """What more than half of the verdicts say; where nothing is, what an adjudicator says."""
+    if decided := majority(said):
+        return decided
+    return said.third[-1] if len(said.first) >= said.wanted and said.third else UNDECIDED
+
+
 RULES = {
     rule.key: rule
     for rule in (
@@ -75,6 +82,13 @@ RULES = {
             "Adjudicated",
             "where reviewers differ, their talk or a third one decides",
             adjudicated,
+        ),
+        Rule(
+            "majority_third",
+            "1",
+            "Majority, else one more",
+            "what more than half of the reviewers say; where nothing is, one more decides",
+            majority_third,
         ),
     )
 }

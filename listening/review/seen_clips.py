@@ -5,10 +5,13 @@ As `listening.review.seen` for reasons; `tests/listening/test_review_clips.py` l
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, TypedDict
 
-from listening.models import ReviewAssignment, Stimulus
+from listening.methods.text_units import units
+from listening.methods.vocalisation_types import TYPES, canonical, marked
+from listening.models import ReviewAssignment, Stimulus, Study
 
 
 class SeenClips(TypedDict):
@@ -43,3 +46,42 @@ def seen_clips(given: Sequence[ReviewAssignment], *, with_text: bool) -> list[di
         )
         found.append(dict(seen))
     return found
+
+
+class SeenEvents(TypedDict):
+    """A clip, its words without any mark of what was asked for, and the types to choose from."""
+
+    item: str
+    clips: int
+    texts: list[str]
+    units: list[str]  # between which a vocalisation can be
+    language: str
+    part: str
+    types: list[str]
+
+
+def seen_events(study: Study, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+    types = inventory_of(study)
+    found: list[dict[str, Any]] = []
+    for each in seen_clips(given, with_text=True):
+        language = each["language"]
+        plain = [marked(text, language)[0] for text in each["texts"]]
+        seen = SeenEvents(
+            item=each["item"],
+            clips=each["clips"],
+            texts=["" for _ in plain],
+            units=units(plain[0], language) if plain else [],
+            language=language,
+            part="",
+            types=types,
+        )
+        found.append(dict(seen))
+    return found
+
+
+def inventory_of(study: Study) -> list[str]:
+    """The types that the study's systems support (attribute nvv_types); else the whole taxonomy."""
+    rows = study.conditions.values_list("attributes", flat=True)
+    named = [name for row in rows for name in re.split(r"[;,]", str(row.get("nvv_types", "")))]
+    own = {canonical(name) for name in named if name.strip()}
+    return sorted(own) if own else list(TYPES)

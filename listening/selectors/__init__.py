@@ -50,6 +50,7 @@ from listening.selectors.publication import (
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.rating_table import chosen_ratings
 from listening.selectors.ratings import RatingRow, rating_rows
+from listening.selectors.reviewed_events import MarkedClip, MarkedEvents, marked_events
 from listening.selectors.reviews import (
     ReviewHead,
     ReviewOutcomes,
@@ -101,6 +102,8 @@ __all__ = [
     "EarlierVersion",
     "HeardClip",
     "InterimQuestion",
+    "MarkedClip",
+    "MarkedEvents",
     "PlannedColumn",
     "PlannedTrap",
     "QuestionnaireRow",
@@ -138,6 +141,7 @@ __all__ = [
     "interim_questions",
     "is_earlier",
     "left_out_names",
+    "marked_events",
     "method_facts",
     "names_in_order",
     "only_lines",

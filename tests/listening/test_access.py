@@ -40,14 +40,14 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("study-messages", "study-messages-do", "rater-rules", "draft", "draft-questions"),
         *("draft-raters", "draft-review", "draft-state", "draft-files", "draft-clip"),
         *("draft-preview", "draft-preview-clip", "draft-preview-sound", "draft-precision"),
-        *("reviews", "review-job", "review-agreement"),
+        *("reviews", "review-job", "review-agreement", "review-events"),
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
         *("results-sessions", "results-questionnaires", "results-scores", "planning-pilot"),
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
         *("metrics-jsonl", "metrics-import", "raters-csv", "definition", "results-combine"),
-        *("ratings", "draft-folder", "review-items", "review-codebook"),
+        *("ratings", "draft-folder", "review-items", "review-codebook", "review-events-csv"),
     ),
     EDIT: (
         *("study-state", "raters-judge", "simulated-delete", "manage", "manage-do"),

@@ -225,31 +225,34 @@ def test_wilsons_interval_is_that_of_the_textbooks():
 
 
 def test_the_report_tells_what_was_found_and_leaves_out_what_was_named():
+    from analysis.report.part import PartInput
+    from analysis.report.parts.clip_validation import ClipValidation
     from analysis.statistics.options import Options
-    from analysis.web.study_tables import study_report, study_rules
+    from analysis.statistics.screening import screen
+    from analysis.web.study_tables import study_rules, study_tables, told_of
 
     study = make_study(conditions=2, items=10)
-    for _ in range(4):
-        answer_all(arrive(study))
+    answer_all(arrive(study), stop_after=8)
     job = job_of(study, share=0.5, pass_mark=0.9)
     for _ in range(2):
         judge(reviewer(job), lambda clip: flawed() if clip["condition"] == "cond-1" else OK)
 
     def part():
-        options = Options(rules=study_rules(study.key), replicates=100)
-        report = study_report(study.key, options)[1]
-        (found,) = [each for each in report["parts"] if each["key"] == "clip_validation"]
-        assert not found["problem"]
-        return found, report
+        rules = study_rules(study.key)
+        screened = screen(study_tables(study.key, Options(rules=rules))[0], rules)
+        kept = screened.kept(rules)
+        inputs = PartInput(kept, screened, Options(rules=rules), **told_of(study.key))
+        assert ClipValidation().applies(inputs)
+        return ClipValidation().make(inputs), kept
 
-    blind, _ = part()
-    assert "cond-1" not in json.dumps(blind)
+    blind, kept = part()
+    assert "cond-1" not in json.dumps(blind.plain())
+    assert {"cond-0", "cond-1"} == set(kept["condition"])
     review.unblind(job, by="ada")
     leave_out(study, "condition", "cond-1", "Its clips are cut.", by="ada")
-    told, report = part()
-    rows = {row["condition"]: (row["passed"], row["mark"]) for row in told["tables"][0]["rows"]}
+    told, kept = part()
+    rows = {row["condition"]: (row["passed"], row["mark"]) for row in told.tables[0].rows}
     assert rows == {"cond-0": (5, "met"), "cond-1": (0, "missed")}
-    assert "Its clips are cut." in " ".join(told["sentences"])
-    assert {row["condition"] for row in report["estimates"]} == {"cond-0"}
-    (rule,) = [row for row in report["exclusions"] if "left_out" in row["rule"]]
-    assert rule["ratings_told"] > 0
+    assert "Its clips are cut." in " ".join(told.sentences)
+    assert {"cond-0"} == set(kept["condition"])
+    assert "opened after the study" in " ".join(told.warnings)

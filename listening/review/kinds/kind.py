@@ -52,6 +52,8 @@ class Kind(ABC):
     words: ClassVar[Mapping[str, str]] = {}  # what a mark in an answer is called
     settings: ClassVar[type[Any]] = NoSettings
     several: ClassVar[bool] = False  # a category may hold several codes, "a|b"
+    per_item: ClassVar[int] = 2  # reviewers of each, unless somebody says otherwise
+    resolving: ClassVar[str] = "none"
     rules: ClassVar[tuple[str, ...]] = ()  # keys of listening.review.rules that fit its answers
 
     @property
