@@ -54,6 +54,7 @@ from listening.selectors.reviews import (
     ReviewOutcomes,
     ReviewVerdict,
     review_head_or_404,
+    review_hinted,
     review_outcomes,
     review_verdicts,
 )
@@ -143,6 +144,7 @@ __all__ = [
     "rating_rows",
     "ratings_state",
     "review_head_or_404",
+    "review_hinted",
     "review_outcomes",
     "review_verdicts",
     "scripted_raters",
