@@ -35,10 +35,11 @@ INSERT INTO listening_session (rater_id, study_id, code, status, prolific_study,
     SELECT id, %(study)s, code, 'finished', '', '', '', '', '1', '', 0, 0, true, '{}', '{}', '',
         'desktop', false, '', '', false, '', '', false, '', now()
     FROM listening_rater WHERE code LIKE 'r-bench%%';
-INSERT INTO listening_trial (session_id, rater_id, task_id, code, position, stimulus_id,
+INSERT INTO listening_trial (session_id, rater_id, task_id, block_id, code, position, stimulus_id,
         versus_first, others, context, item_id, trap, expected, state, answered_at, latency_ms,
         plays, heard_fraction, playback, fetched)
-    SELECT s.id, s.rater_id, %(task)s, 't' || s.id || '-' || k, k, x.id, false, '{}', '{}',
+    SELECT s.id, s.rater_id, %(task)s,
+        (SELECT min(id) FROM listening_block WHERE task_id = %(task)s), 't' || s.id || '-' || k, k, x.id, false, '{}', '{}',
         x.item_id, '', '[]', 'answered', now(), 2000, 1, 1, '{}', 1
     FROM listening_session s, generate_series(0, %(per)s - 1) k
     JOIN LATERAL (SELECT id, item_id FROM listening_stimulus WHERE study_id = %(study)s
@@ -165,7 +166,7 @@ def pages(study: Any, job: Any) -> list[list[object]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="500 reasons")
+    parser.add_argument("--quick", action="store_true", help="250 reasons")
     parser.add_argument("--reviewers", type=int, default=5)
     parser.add_argument("--port", type=int, default=8143)
     options = parser.parse_args()
@@ -177,7 +178,7 @@ def main() -> None:
 
         collect_static()
         facts = machine_facts()
-        study, truth = written(500 if options.quick else 10_000)
+        study, truth = written(250 if options.quick else 10_000)
         began = time.perf_counter()
         job = review.make_job(study, Plan("reasons", "Bench"), by="bench")
         print(f"{len(truth)} reasons drawn in {time.perf_counter() - began:.1f} s", flush=True)

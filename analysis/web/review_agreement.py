@@ -17,6 +17,7 @@ from listening.selectors import (
     ReviewHead,
     ReviewVerdict,
     review_head_or_404,
+    review_hinted,
     review_outcomes,
     review_verdicts,
     study_head_or_404,
@@ -48,6 +49,7 @@ def agreement(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         if not head["several"]
         else None,
         **_measures(first, head),
+        "hinted": review_hinted(key, pk),
         "selves": _selves(rows, first),
         "splits": _splits(rows, head) if head["unblinded"] else [],
     }

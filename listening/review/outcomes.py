@@ -14,7 +14,7 @@ from listening.review.rules import RULES, Said
 
 FIRST, AGAIN, THIRD, TALK = (int(each) for each in ReviewAssignment.Occasion)
 SAID = f"""
-SELECT i.id, i.trial_id, i.stimulus_id, i.wanted, i.gold,
+SELECT i.id, i.trial_id, i.stimulus_id, i.wanted, i.gold, i.gold_because,
     coalesce(array_agg(a.category ORDER BY a.reviewer_id) FILTER (
         WHERE a.occasion = {FIRST}), '{{}}'),
     coalesce(array_agg(a.category ORDER BY a.reviewer_id) FILTER (
@@ -37,6 +37,7 @@ class Outcome:
     category: str
     said: Said
     gold: dict[str, Any] | None
+    because: str = ""  # of a training item
 
     @property
     def complete(self) -> bool:
@@ -54,11 +55,11 @@ def outcomes_of(job: ReviewJob) -> Iterator[Outcome]:
     with connection.cursor() as cursor:
         cursor.execute(SAID, [job.pk])
         rows = cursor.fetchall()
-    for item, trial, stimulus, wanted, gold, first, talk, third in rows:
+    for item, trial, stimulus, wanted, gold, because, first, talk, third in rows:
         said = Said(first, talk, third, wanted)
         trained = gold is not None
         category = kind.checked(settings, gold)[1] if trained else kind.decide(rule, said)
-        yield Outcome(item, trial, stimulus, category, said, gold)
+        yield Outcome(item, trial, stimulus, category, said, gold, because)
 
 
 def jobs_in_use(study: Study, kind: str) -> list[ReviewJob]:

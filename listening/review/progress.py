@@ -14,10 +14,9 @@ PAUSE_S = 300  # longer between two verdicts is a pause, not work
 
 
 def own_progress(reviewer: Reviewer) -> dict[str, int]:
-    """What a reviewer is told: their own verdicts alone, and how much there is at most."""
-    rows = ReviewAssignment.objects.filter(reviewer=reviewer)
-    done = rows.filter(answered_at__isnull=False).count()
-    return {"done": done, "items": reviewer.job.items.count()}
+    """What a reviewer is told: their own verdicts alone."""
+    rows = ReviewAssignment.objects.filter(reviewer=reviewer, answered_at__isnull=False)
+    return {"done": rows.count()}
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
-
 from listening.models import ReviewAssignment, Reviewer, ReviewJob, Verdict
 from listening.review.jobs import ReviewError
 from listening.review.kinds import BadVerdict, kind_named
@@ -34,22 +32,21 @@ def store(reviewer: Reviewer, sent: Sequence[Any]) -> Stored:
     """Stores each verdict that is one; a bad one does not hinder the others."""
     if len(sent) > MOST:
         raise ReviewError(f"Send at most {MOST} verdicts at once.")
-    with transaction.atomic():
-        job = ReviewJob.objects.select_for_update(no_key=True).get(pk=reviewer.job_id)
-        if job.state != ReviewJob.State.OPEN:
-            raise Shut("This review is closed. What you said since is kept in this browser.")
-        keys: list[str] = []
-        refused: list[tuple[str, str]] = []
-        verdicts: list[Verdict] = []
-        theirs = _theirs(reviewer, sent)
-        for each in sent:
-            key = str(each.get("key", "")) if isinstance(each, Mapping) else ""
-            try:
-                verdicts.append(_verdict(job, theirs, each))
-                keys.append(key)
-            except BadVerdict as error:
-                refused.append((key, str(error)))
-        Verdict.objects.bulk_create(verdicts, ignore_conflicts=True)
+    job = ReviewJob.objects.get(pk=reviewer.job_id)
+    if job.state != ReviewJob.State.OPEN:
+        raise Shut("This review is closed. What you said since is kept in this browser.")
+    keys: list[str] = []
+    refused: list[tuple[str, str]] = []
+    verdicts: list[Verdict] = []
+    theirs = _theirs(reviewer, sent)
+    for each in sent:
+        key = str(each.get("key", "")) if isinstance(each, Mapping) else ""
+        try:
+            verdicts.append(_verdict(job, theirs, each))
+            keys.append(key)
+        except BadVerdict as error:
+            refused.append((key, str(error)))
+    Verdict.objects.bulk_create(verdicts, ignore_conflicts=True)
     return Stored(keys, refused)
 
 

@@ -56,6 +56,7 @@ from listening.selectors.reviews import (
     ReviewOutcomes,
     ReviewVerdict,
     review_head_or_404,
+    review_hinted,
     review_outcomes,
     review_verdicts,
 )
@@ -150,6 +151,7 @@ __all__ = [
     "rating_rows",
     "ratings_state",
     "review_head_or_404",
+    "review_hinted",
     "review_outcomes",
     "review_verdicts",
     "scripted_raters",

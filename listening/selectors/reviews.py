@@ -106,6 +106,30 @@ def review_verdicts(study: str, pk: int) -> list[ReviewVerdict]:
     ]
 
 
+class Hinted(TypedDict):
+    """What suggestions changed: verdicts of one's own, and those that were changed after."""
+
+    own: int
+    changed: int
+
+
+HINTED = """
+SELECT count(*), count(*) FILTER (WHERE h.category <> a.category)
+FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
+LEFT JOIN LATERAL (SELECT v.category FROM listening_verdict v
+    WHERE v.assignment_id = a.id AND v.phase = 'hinted' ORDER BY v.id DESC LIMIT 1) h ON true
+WHERE i.job_id = %s AND a.answered_at IS NOT NULL
+"""
+
+
+def review_hinted(study: str, pk: int) -> Hinted:
+    """Suggestions never change what agreement, outcomes and files take: they are one's own."""
+    with connection.cursor() as cursor:
+        cursor.execute(HINTED, [_job(study, pk).pk])
+        own, changed = cursor.fetchone()
+    return Hinted(own=own, changed=changed)
+
+
 class ReviewOutcomes(TypedDict):
     """How the items of a job came out by its rule: training items are not in it."""
 

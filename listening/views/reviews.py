@@ -113,6 +113,7 @@ def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
                 "item": row.outcome.item,
                 "outcome": kind.say(row.outcome.category) if row.outcome.category else "",
                 "gold": row.outcome.gold,
+                "because": row.outcome.because,
                 "text": texts.get(row.outcome.trial or 0),
                 "clip": clips.get(row.outcome.stimulus or 0),
                 "flags": [(f, FLAGS[f]) for f in sorted(row.evidence.flags)],

@@ -296,7 +296,7 @@ export class Desk {
     setText(byId("feedback-text"), because ? `${words} ${because}` : words);
   }
 
-  /** @param {{done: number, items: number}} progress */
+  /** @param {{done: number}} progress */
   progress({ done }) {
     this.done = done;
     this.drawSaved();
