@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from listening.models import LeftOut, ReviewAssignment, ReviewItem, ReviewJob, Study, Verdict
+from listening.review.kinds import kind_named
 from listening.review.leaving_out import Named, left_out_now
 from listening.review.outcomes import outcomes_of
 from listening.review.rules import UNDECIDED
@@ -28,7 +29,7 @@ class ClipResult:
     outcome: str  # by the job's rule; "": undecided
     complete: bool
     now: str  # whether the very same sound is in the study still
-    said: tuple[str, ...] = ()  # categories of all who judged it
+    said: tuple[str, ...] = ()  # by each who judged it, in words
     marks: tuple[Mapping[str, Any], ...] = ()  # of all of them
     notes: tuple[str, ...] = ()
     left_out: LeftOut | None = None
@@ -102,6 +103,7 @@ def results_by_clip(job: ReviewJob, study: Study) -> list[ClipResult]:
     """Every item but training, in the order of the study's names."""
     items = {item.pk: item for item in job.items.filter(gold__isnull=True)}
     answers, now, out = _answers(job), _Now(study), left_out_now(study)
+    kind = kind_named(job.kind)
     found = []
     for each in outcomes_of(job):
         item = items.get(each.item)
@@ -116,7 +118,7 @@ def results_by_clip(job: ReviewJob, study: Study) -> list[ClipResult]:
                 outcome=each.category,
                 complete=each.complete,
                 now=now.of(item),
-                said=tuple(each.said.first),
+                said=tuple(map(kind.say, each.said.first)),
                 marks=tuple(mark for answer, _ in given for mark in _marks(answer)),
                 notes=tuple(words for _, words in given if words),
                 left_out=out.get((LeftOut.What.STIMULUS.value, item.clip["stimulus"])),

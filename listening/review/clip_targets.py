@@ -69,8 +69,8 @@ def grouped(study: Study, share: float, size: int, seed: int, *, references: boo
     for clips in by_system.values():
         runs = _runs(clips)
         if runs:
-            order = sorted(runs, key=lambda group: drawn(f"{seed} {group[0].key}"))
-            found += [target(group[:size], RUNS) for group in order[: _of(share, len(order))]]
+            runs.sort(key=lambda group: drawn(f"{seed} {group[0].key}"))
+            found += [target(group[:size], RUNS) for group in runs[: _of(share, len(runs))]]
         else:
             order = _shuffled(clips, seed)
             chunks = [order[at : at + size] for at in range(0, len(order), size)]

@@ -15,7 +15,7 @@ LEAST_S = 0.3
 def hints_about(clip: Stimulus) -> list[str]:
     """Sentences from the sound itself, and from the scores that are stored."""
     heard = clip_hints.send(Stimulus, study_key=clip.study.key, sha256=clip.sha256)
-    return [*_of_sound(clip), *(words for _, found in heard for words in found)]
+    return [*_of_sound(clip), *(words for _, found in heard for words in found or ())]
 
 
 def _of_sound(clip: Stimulus) -> list[str]:
