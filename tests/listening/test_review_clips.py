@@ -221,8 +221,22 @@ def test_consistency_compares_runs_of_one_text_and_else_several_texts_of_a_syste
     assert judge(reviewer(job_of(study, "consistency")), lambda _: {**same, "odd": [9]})
 
 
-def test_a_system_is_left_out_with_a_reason_and_taken_in_again():
+def test_a_system_is_left_out_with_a_reason_and_taken_in_again(client):
     study = make_study(conditions=2, items=10)
+    job = job_of(study, share=0.2, per_item=1)
+    judge(reviewer(job), lambda _: flawed("timbre", 0.25, 1.0))
+    client.force_login(study.owner)
+    page = f"/studies/{study.key}/reviews/{job.pk}/"
+    assert "Take away" not in (blind := client.get(page).content.decode())
+    assert "cond-1" not in blind
+    review.unblind(job, by="ada")
+    shown = client.get(page).content.decode()
+    for words in ("Mixed voices 0.2 to 1.0 s", "missed", "2 of 10", "next version"):
+        assert words in shown, words
+    form = {"job": job.pk, "what": "stimulus", "name": "cond-1_item-0", "because": "Cut."}
+    client.post(f"/studies/{study.key}/reviews/do/", {**form, "action": "leave-out"})
+    assert set(left_out_now(study)) == {("stimulus", "cond-1_item-0")}
+    client.post(f"/studies/{study.key}/reviews/do/", {**form, "action": "take-in-again"})
     with pytest.raises(ReviewError, match="Say why"):
         leave_out(study, "condition", "cond-1", " ", by="ada")
     with pytest.raises(ReviewError, match="no condition"):
@@ -233,7 +247,7 @@ def test_a_system_is_left_out_with_a_reason_and_taken_in_again():
     }
     take_in_again(study, "condition", "cond-1", "Judged anew.", by="ada")
     assert left_out_now(study) == {}
-    assert study.left_out.count() == 2
+    assert study.left_out.count() == 4
 
 
 def test_wilsons_interval_is_that_of_the_textbooks():
@@ -249,7 +263,7 @@ def test_the_report_tells_what_was_found_and_leaves_out_what_was_named():
     from analysis.statistics.screening import screen
     from analysis.web.study_tables import study_rules, study_tables, told_of
 
-    study = make_study(conditions=2, items=10)
+    study = make_study(conditions=2, items=10, opened_at=timezone.now())
     answer_all(arrive(study), stop_after=8)
     job = job_of(study, share=0.5, pass_mark=0.9)
     for _ in range(2):

@@ -99,7 +99,10 @@ class ClipValidation(Part):
                 )
             )
         if left_out:
-            rows = [LeftOutRow(**{**row, "what": _called(row["what"])}) for row in left_out]
+            rows = [
+                LeftOutRow(_called(each["what"]), each["name"], each["because"], each["on"])
+                for each in left_out
+            ]
             tables.append(Table.of(LeftOutRow, "material_left_out", "Left out by name", rows))
         return Content(
             sentences=[*(words for each in reviews for words in _told(each)), *_out(left_out)],
@@ -237,7 +240,7 @@ def _method(review: ClipReviewFacts) -> str:
     alpha = ""
     for row in _agreement(review):
         if row.value is not None:
-            alpha = f" (Krippendorff’s alpha {number(row.value, 2)})"
+            alpha = f" (Krippendorff’s alpha {number(row.value, decimals=2)})"
         break
     when = "Before the test, " if review["before"] else "After the test had begun, "
     return (

@@ -1,4 +1,4 @@
-"""The kind for groups of clips of one system: are they of one voice, language and manner?"""
+"""The kind for groups of clips of one system, which are to have one voice, language and manner."""
 
 from __future__ import annotations
 
