@@ -39,8 +39,9 @@ INSERT INTO listening_trial (session_id, rater_id, task_id, block_id, code, posi
         versus_first, others, context, item_id, trap, expected, state, answered_at, latency_ms,
         plays, heard_fraction, playback, fetched)
     SELECT s.id, s.rater_id, %(task)s,
-        (SELECT min(id) FROM listening_block WHERE task_id = %(task)s), 't' || s.id || '-' || k, k, x.id, false, '{}', '{}',
-        x.item_id, '', '[]', 'answered', now(), 2000, 1, 1, '{}', 1
+        (SELECT min(id) FROM listening_block WHERE task_id = %(task)s),
+        't' || s.id || '-' || k, k, x.id, false, '{}', '{}', x.item_id,
+        '', '[]', 'answered', now(), 2000, 1, 1, '{}', 1
     FROM listening_session s, generate_series(0, %(per)s - 1) k
     JOIN LATERAL (SELECT id, item_id FROM listening_stimulus WHERE study_id = %(study)s
         AND trap = '' ORDER BY id OFFSET k LIMIT 1) x ON true WHERE s.study_id = %(study)s;

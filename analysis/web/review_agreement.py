@@ -107,10 +107,12 @@ def _shown(measure: Any) -> dict[str, Any]:
     if measure.value is None:
         return {"value": "", "interval": "", "n": measure.items, "note": measure.note}
     interval = (
-        "" if measure.low is None else f"{number(measure.low, 2)} to {number(measure.high, 2)}"
+        ""
+        if measure.low is None
+        else f"{number(measure.low, decimals=2)} to {number(measure.high, decimals=2)}"
     )
     return {
-        "value": number(measure.value, 2),
+        "value": number(measure.value, decimals=2),
         "interval": interval,
         "n": measure.items,
         "note": measure.note,

@@ -106,7 +106,7 @@ class _Giving:
 
     def __init__(self, job: ReviewJob, reviewer: Reviewer) -> None:
         self.job, self.reviewer = job, reviewer
-        self.values = {"job": job.pk, "me": reviewer.pk, "repeated": job.repeated}
+        self.values: dict[str, float] = {"job": job.pk, "me": reviewer.pk, "repeated": job.repeated}
 
     def give(self, most: int) -> list[int]:
         given = sorted(self._run(KEPT))[:most]
@@ -128,7 +128,7 @@ class _Giving:
         statement = GIVE.format(occasion=occasion, again=again, picked=picked)
         return self._run(statement, most=most, all=all)
 
-    def _run(self, statement: str, **more: object) -> list[int]:
+    def _run(self, statement: str, **more: int) -> list[int]:
         with connection.cursor() as cursor:
             cursor.execute(statement, {**self.values, **more})
             return [row[0] for row in cursor.fetchall()]
