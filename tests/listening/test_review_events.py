@@ -70,6 +70,7 @@ def job_of(study):
     return job
 
 
+@pytest.mark.slow
 def test_a_fourth_decides_only_where_there_is_no_majority_and_judges_are_held_against_it(
     study, client
 ):
