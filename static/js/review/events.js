@@ -149,7 +149,7 @@ class Events {
 
   finish() {
     if (!this.players.allHeard) return this.lack("Hear the clip to its end first.");
-    return this.desk.answer({ events: this.events, unsure: false });
+    return this.desk.answer({ events: [...this.events], unsure: false });
   }
 
   /** @param {string} key */

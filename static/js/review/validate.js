@@ -113,7 +113,7 @@ class Validate {
 
   /** @param {string} verdict */
   answer(verdict) {
-    const answer = { verdict, defects: verdict === "flawed" ? this.marks : [] };
+    const answer = { verdict, defects: verdict === "flawed" ? [...this.marks] : [] };
     const same = JSON.stringify(answer) === this.own;
     if (this.desk.phase === "hinted" && same) this.desk.next();
     else {
