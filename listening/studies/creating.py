@@ -167,7 +167,7 @@ def _emptied_draft(key: str, replace: bool, by: str) -> Study | None:
     if Verdict.objects.filter(assignment__item__job__study=draft).exists():
         raise StudyError(
             f"Reviewers have judged clips of the draft “{key}”: replacing it would lose what they "
-            "said. Choose another key in study.toml, or delete the review on its page Reviews."
+            "said. Choose another key in study.toml: the draft stays, and so does the review."
         )
     names = audio_of(draft)
     remove_pilots(draft, by=by)  # what they heard is no more
