@@ -145,7 +145,7 @@ def _splits(rows: Sequence[ReviewVerdict], head: ReviewHead) -> list[dict[str, A
         groups: dict[str, list[ReviewVerdict]] = defaultdict(list)
         for row in rows:
             if not row["again"]:
-                groups[row[what]].append(row)  # type: ignore[literal-required]
+                groups[row[what]].append(row)
         categories = sorted({c for row in rows for c in row["category"].split("|")})
         body = []
         for name, mine in sorted(groups.items())[:MOST_ROWS]:

@@ -7,9 +7,9 @@ from typing import TypedDict
 from django.db import connection
 from django.http import Http404
 
-from listening.models import ReviewAssignment, ReviewJob
+from listening.models import ReviewAssignment, ReviewJob, Study
 from listening.review.kinds import kind_named
-from listening.review.outcomes import outcomes_of
+from listening.review.outcomes import jobs_in_use, outcomes_of
 from listening.review.rules import RULES
 
 FIRST, AGAIN = int(ReviewAssignment.Occasion.FIRST), int(ReviewAssignment.Occasion.AGAIN)
@@ -128,6 +128,11 @@ def review_hinted(study: str, pk: int) -> Hinted:
         cursor.execute(HINTED, [_job(study, pk).pk])
         own, changed = cursor.fetchone()
     return Hinted(own=own, changed=changed)
+
+
+def has_review_in_use(study: str) -> bool:
+    """Whether a review of reasons decides what analyses use."""
+    return bool(jobs_in_use(Study.objects.get(key=study), "reasons"))
 
 
 class ReviewOutcomes(TypedDict):
