@@ -13,14 +13,17 @@ from django.http import Http404
 
 from listening.models import Draft, Membership, Project, Role, Study
 
-LOOK, ANALYSE, EDIT, OWN = "look", "analyse", "edit", "own"
+REVIEW, LOOK, ANALYSE, EDIT, OWN = "review", "look", "analyse", "edit", "own"
 RIGHTS = {
+    Role.REVIEWER: frozenset((REVIEW,)),
     Role.VIEWER: frozenset((LOOK,)),
-    Role.ANALYST: frozenset((LOOK, ANALYSE)),
-    Role.EDITOR: frozenset((LOOK, ANALYSE, EDIT)),
-    Role.OWNER: frozenset((LOOK, ANALYSE, EDIT, OWN)),
+    Role.ANALYST: frozenset((REVIEW, LOOK, ANALYSE)),
+    Role.EDITOR: frozenset((REVIEW, LOOK, ANALYSE, EDIT)),
+    Role.OWNER: frozenset((REVIEW, LOOK, ANALYSE, EDIT, OWN)),
 }
+SEES = tuple(role for role, rights in RIGHTS.items() if LOOK in rights)
 WORDS = {  # for pages
+    Role.REVIEWER: "judges reasons and clips in reviews, and sees nothing else: no study, no rater",
     Role.VIEWER: "sees progress, previews, results, plans and the log",
     Role.ANALYST: "takes out ratings and files, too, and asks for analyses and metrics",
     Role.EDITOR: "runs studies, too: opens, recruits and pays, rejects, sees Prolific ids, copies",
@@ -42,7 +45,7 @@ def visible_drafts(user: Any) -> QuerySet[Draft]:
 
 
 def _theirs(user: Any) -> Q:
-    projects = Membership.objects.filter(user=user.pk).values("project")
+    projects = Membership.objects.filter(user=user.pk, role__in=SEES).values("project")
     return Q(project=None, owner=user.pk) | Q(project__in=projects)
 
 
@@ -59,8 +62,8 @@ def _own_role(study: Study | Draft, user: Any) -> Role | None:
 
 
 def is_of(study: Study, user: Any) -> bool:
-    """Whether it is somebody's own, or of a project they are in: superusers see others', too."""
-    return _own_role(study, user) is not None
+    """Whether it is somebody's own, or of a project they see: superusers see others', too."""
+    return _own_role(study, user) in SEES
 
 
 def rights_in(study: Study | Draft, user: Any) -> frozenset[str]:
@@ -92,6 +95,13 @@ def study_for(user: Any, key: str, wants: str) -> Study:
     return study
 
 
+def reviews_of(user: Any) -> QuerySet[Study]:
+    """The studies whose reviews somebody may take part in, by their role."""
+    roles = [role for role, rights in RIGHTS.items() if REVIEW in rights]
+    projects = Membership.objects.filter(user=user.pk, role__in=roles).values("project")
+    return Study.objects.filter(Q(project=None, owner=user.pk) | Q(project__in=projects))
+
+
 def draft_for(user: Any, code: str, wants: str) -> Draft:
     """The draft, as `study_for`; it knows who asks."""
     draft = Draft.objects.filter(code=code).select_related("owner", "project").first()
@@ -115,7 +125,7 @@ def project_for(user: Any, pk: int, wants: str) -> tuple[Project, frozenset[str]
     """The project and all that this user may do in it; refused as `study_for` refuses."""
     project = Project.objects.filter(pk=pk).first()
     role = Role.OWNER if user.is_superuser else role_in(pk, user)
-    if project is None or role is None:
+    if project is None or role not in SEES:
         raise Http404("There is no such project of yours.")
     _check(wants, RIGHTS[role])
     return project, RIGHTS[role]

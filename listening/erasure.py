@@ -24,6 +24,7 @@ from listening.models import (
     Submission,
 )
 from listening.retention import due_at, rule_of, why_not_erased
+from listening.review.forgetting import forget_notes
 from listening.signals import reasons_erased
 from listening.studies.errors import StudyError
 
@@ -155,6 +156,8 @@ class _Parts:
         Session.objects.bulk_update(rows, ["questionnaires"], batch_size=500)
         ids = list(self.raters.values_list("pk", flat=True))
         Rater.objects.filter(pk__in=ids).update(prolific_id=None, external_id=None)
+        if self.study.erase_reasons:
+            forget_notes(self.study)
         self.reasons.delete()
         Invitation.objects.filter(study=self.study).delete()
         HookEvent.objects.filter(resource__in=[place.prolific_id for place in self.places]).delete()

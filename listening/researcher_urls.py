@@ -1,6 +1,6 @@
 """The researcher's pages: log-in, studies, one study and what can be done with it, the gallery."""
 
-from django.urls import include, path
+from django.urls import include, path, re_path
 
 from listening.views import (
     draft_wire,
@@ -18,6 +18,8 @@ from listening.views import (
     ratings,
     recruiting,
     researcher,
+    review_desk,
+    reviews,
     study_list,
     versions,
 )
@@ -47,6 +49,16 @@ urlpatterns = [
     ),
     path("studies/<slug:key>/wording/", versions.wording, name="wording"),
     path("studies/<slug:key>/ratings/", ratings.page, name="ratings"),
+    path("studies/<slug:key>/reviews/", reviews.page, name="reviews"),
+    path("studies/<slug:key>/reviews/do/", reviews.do, name="reviews-do"),
+    path("studies/<slug:key>/reviews/<int:pk>/", reviews.job_page, name="review-job"),
+    path("studies/<slug:key>/reviews/<int:pk>/items/", reviews.items_page, name="review-items"),
+    re_path(
+        r"^studies/(?P<key>[-\w]+)/reviews/(?P<pk>[0-9]+)/codebook\.(?P<form>csv|json)$",
+        reviews.codebook_file,
+        name="review-codebook",
+    ),
+    path("reviews/", review_desk.mine, name="my-reviews"),
     path("studies/<slug:key>/log/", manage.log, name="log"),
     path("studies/<slug:key>/log.csv", manage.log_csv, name="log-csv"),
     path("studies/<slug:key>/recruiting/", recruiting.page, name="recruiting"),

@@ -4,7 +4,7 @@ from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
 
 from listening import api
-from listening.views import rater
+from listening.views import rater, review_desk
 
 
 class CodeConverter(StringConverter):
@@ -30,5 +30,9 @@ urlpatterns = [
     path("api/s/<code:code>/skips/", api.SkipView.as_view(), name="api-skips"),
     path("api/s/<code:code>/comments/", api.CommentView.as_view(), name="api-comments"),
     path("api/s/<code:code>/withdraw/", api.WithdrawView.as_view(), name="api-withdraw"),
+    path("review/<code:token>/", review_desk.desk, name="review-desk"),
+    path("review/<code:token>/next/", review_desk.next_items, name="review-next"),
+    path("review/<code:token>/verdicts/", review_desk.verdicts, name="review-verdicts"),
+    path("review/<code:token>/clips/<uuid:item>/<int:place>", review_desk.clip, name="review-clip"),
     path("", include("listening.researcher_urls")),
 ]

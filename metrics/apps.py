@@ -12,9 +12,11 @@ class MetricsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from metrics import weights
+        from listening.signals import clip_hints
+        from metrics import hints, weights
         from metrics.judges import cost, endpoint
 
+        clip_hints.connect(hints.clip_hints)
         weights.configure(settings.EARNEST_MODELS, settings.EARNEST_OFFLINE)
         try:
             prices = cost.parse_prices(settings.EARNEST_JUDGE_PRICES)

@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from metrics import views
+from metrics import event_views, views
 
 HERE = "studies/<slug:key>/metrics/"
+EVENTS = "studies/<slug:key>/reviews/<int:pk>/"
 
 urlpatterns = [
     path(HERE, views.metrics_page, name="metrics"),
@@ -15,5 +16,7 @@ urlpatterns = [
     path(f"{HERE}import/", views.bring, name="metrics-import"),
     path(f"{HERE}metric/", views.metric_page, name="metrics-metric"),
     path(f"{HERE}scores.csv", views.export, {"form": "csv"}, name="metrics-csv"),
+    path(f"{EVENTS}events/", event_views.page, name="review-events"),
+    path(f"{EVENTS}events.csv", event_views.export, name="review-events-csv"),
     path(f"{HERE}scores.jsonl", views.export, {"form": "jsonl"}, name="metrics-jsonl"),
 ]

@@ -6,66 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from metrics import texts
+from listening.methods.vocalisation_types import TAXONOMY as TAXONOMY
+from listening.methods.vocalisation_types import TYPES as TYPES
+from listening.methods.vocalisation_types import canonical as canonical
+from listening.methods.vocalisation_types import has_marks as has_marks
+from listening.methods.vocalisation_types import marked
 
 TARGET = "nvv_target"  # the attribute of a clip that says what was asked for
 N_TYPES = 45  # of the taxonomy of NVV-SuperBench
 TOLERANCE = 1  # units of text; the paper leaves its delta open
-TAXONOMY = {  # NVV-SuperBench (2026), Table 1
-    "respiratory": "breath, inhale, exhale, quick breath, sigh, gasp, panting, wheezing, snore, "
-    "yawn",
-    "throat": "cough, sneeze, throat clearing, hiccup, sniff, sniffle, snort",
-    "laughter": "chuckle, giggle, laugh, laugh harder, start laughing, stifled laugh, "
-    "burst of laughter",
-    "crying": "crying, sobbing, crying loudly, wail, whimper",
-    "emotional": "hum, humming, groan, moan, grunt, mumble, exclamation",
-    "oral": "lipsmack, gulp, swallow, burp, tsk, sss, clucking, hissing, whisper",
-}
-TYPES = tuple(name for names in TAXONOMY.values() for name in names.split(", "))
-OTHER_NAMES = {  # names that systems and data sets use -> the taxonomy's
-    "laugh": "laughs laughing laughter",
-    "laugh harder": "laughs_harder laughing_harder",
-    "start laughing": "starts_laughing",
-    "chuckle": "chuckles chuckling",
-    "giggle": "giggles giggling",
-    "sigh": "sighs sighing",
-    "gasp": "gasps gasping",
-    "breath": "breathing breathe breathes",
-    "inhale": "inhales inhaling",
-    "exhale": "exhales exhaling",
-    "panting": "pant pants",
-    "wheezing": "wheeze wheezes",
-    "snore": "snores snoring",
-    "yawn": "yawns yawning",
-    "cough": "coughs coughing",
-    "sneeze": "sneezes sneezing",
-    "throat clearing": "clears_throat clearing_throat clear_throat throat",
-    "hiccup": "hiccups",
-    "sniff": "sniffs sniffing",
-    "sniffle": "sniffles sniffling",
-    "snort": "snorts snorting",
-    "crying": "cry cries",
-    "sobbing": "sob sobs",
-    "wail": "wails wailing",
-    "whimper": "whimpers whimpering",
-    "groan": "groans groaning",
-    "moan": "moans moaning",
-    "grunt": "grunts grunting",
-    "mumble": "mumbles mumbling",
-    "lipsmack": "lip_smack lip_smacking lipsmacks",
-    "gulp": "gulps gulping",
-    "swallow": "swallows swallowing",
-    "burp": "burps burping",
-    "clucking": "cluck clucks",
-    "hissing": "hiss hisses",
-    "whisper": "whispers whispering",
-}
-_CANONICAL = {
-    other.replace("_", " "): name
-    for name, others in OTHER_NAMES.items()
-    for other in others.split()
-}
-_MARKER = re.compile(r"\[\s*([^\[\]<>]+?)\s*\]|<\s*(/?[^\[\]<>]+?)\s*>|【\s*([^【】]+?)\s*】")
 _LISTED = re.compile(r"\s*(?P<type>[^@;,]+?)\s*@\s*(?P<position>\d+|\?)\s*")
 
 
@@ -81,12 +30,6 @@ class Vocalisation:
     position: int | None  # None: heard, but nobody said where; it matches nothing
 
 
-def canonical(name: str) -> str:
-    """A type in the taxonomy's spelling ("laugh" of "Laughs"); unknown names in lower case."""
-    plain = " ".join(re.split(r"[\s_-]+", name.strip().lower())).strip()
-    return _CANONICAL.get(plain, plain)
-
-
 def parse(text: str, language: str) -> tuple[Vocalisation, ...]:
     """The vocalisations of "laugh@3; sigh@7", or of a transcript with markers such as "[laugh]".
 
@@ -94,7 +37,7 @@ def parse(text: str, language: str) -> tuple[Vocalisation, ...]:
     Chinese (`texts.units`). A "?" as place says that nobody knows where. A transcript without a
     marker, or the word none, holds none. Raises VocalisationError for a broken list.
     """
-    if _MARKER.search(text):
+    if has_marks(text):
         return parse_marked(text, language)[1]
     parts = [part for part in re.split(r"[;,]", text) if part.strip()]
     listed = [_LISTED.fullmatch(part) for part in parts]
@@ -111,27 +54,9 @@ def parse(text: str, language: str) -> tuple[Vocalisation, ...]:
 
 
 def parse_marked(text: str, language: str) -> tuple[str, tuple[Vocalisation, ...]]:
-    """The transcript without its markers, and the vocalisations that they named.
-
-    Markers: [type], <type>, 【type】; closing ones (</type>) are dropped.
-    """
-    plain, vocalisations, end = "", [], 0
-    gap = "" if texts.in_characters(language) else " "
-    for marker in _MARKER.finditer(text):
-        plain += text[end : marker.start()]
-        end = marker.end()
-        name = next(part for part in marker.groups() if part)
-        if not name.startswith("/"):
-            place = len(texts.units(plain, language))
-            vocalisations.append(Vocalisation(canonical(name), place))
-        plain += gap
-    plain += text[end:]
-    return " ".join(plain.split()), tuple(vocalisations)
-
-
-def has_marks(text: str) -> bool:
-    """Whether a text holds a marker such as [laugh]."""
-    return _MARKER.search(text) is not None
+    """The transcript without its markers, and the vocalisations that they named."""
+    plain, found = marked(text, language)
+    return plain, tuple(Vocalisation(name, place) for name, place in found)
 
 
 def without_marks(text: str, language: str) -> str:
@@ -200,20 +125,26 @@ def _matched(
     predicted: Sequence[Vocalisation],
     tolerance: int,
 ) -> list[tuple[int, int]]:
-    """Index pairs of one type within the tolerance: as many as can be, as near as can be."""
-    if not asked or not heard:
-        return []
-    import numpy as np
-    from scipy.optimize import linear_sum_assignment
+    """Index pairs of one type within the tolerance: as many as can be, as near as can be.
 
-    apart_ = np.array([[apart(target[t], predicted[p]) for p in heard] for t in asked], float)
-    too_far = (tolerance + 1.0) * (len(asked) + len(heard))  # worse than any set of near pairs
-    rows, columns = linear_sum_assignment(np.where(apart_ <= tolerance, apart_, too_far))
-    return [
-        (asked[r], heard[c])
-        for r, c in zip(rows, columns, strict=True)
-        if apart_[r, c] <= tolerance
-    ]
+    On a line the best pairs need never cross, so both sides are gone through in their order.
+    """
+    asked = sorted(asked, key=lambda t: target[t].position or 0)
+    heard = sorted(heard, key=lambda p: predicted[p].position or 0)
+    # best[h]: (pairs, distances below zero, the pairs) of those asked for so far and h of the heard
+    best: list[tuple[int, int, tuple[tuple[int, int], ...]]] = [(0, 0, ())] * (len(heard) + 1)
+    for t in asked:
+        now = [best[0]]
+        for h, p in enumerate(heard):
+            found = max(best[h + 1], now[h], key=lambda each: each[:2])
+            far = apart(target[t], predicted[p])
+            if far <= tolerance:
+                pairs, near, chosen = best[h]
+                paired = (pairs + 1, near - far, (*chosen, (t, p)))
+                found = max(found, paired, key=lambda each: each[:2])
+            now.append(found)
+        best = now
+    return list(best[-1][2])
 
 
 def apart(one: Vocalisation, other: Vocalisation) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.db import connection, transaction
 
 from analysis.models import AnalysisRun
 from analysis.statistics.options import Options
+from analysis.statistics.screening import Review
 from analysis.web.jobs import asked_run
 from analysis.web.study_tables import study_rules
 
@@ -45,6 +47,13 @@ def default_options(study_key: str) -> Options:
     return Options(rules=study_rules(study_key))
 
 
+def _usual(study_key: str) -> list[dict[str, Any]]:
+    """The default options, and those of before a review was in use."""
+    now = default_options(study_key)
+    before = replace(now, rules=tuple(rule for rule in now.rules if rule.key != Review.key))
+    return [now.parameters(), before.parameters()]
+
+
 def _due(study_id: int, study_key: str) -> bool:
     from listening.selectors import ratings_state, still_open
 
@@ -57,7 +66,7 @@ def _due(study_id: int, study_key: str) -> bool:
     now = ratings_state(study_key)
     if now["mark"] == newest.ratings_mark or not now["ratings"]:
         return False
-    if newest.parameters != default_options(study_key).parameters():
+    if newest.parameters not in _usual(study_key):
         return False
     return now["ratings"] >= GROWN * (newest.ratings or 0) or not still_open(study_key)
 

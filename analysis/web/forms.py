@@ -52,7 +52,11 @@ def form_of(study_key: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
         "parts_chosen": bool(parameters.get("parts")),
         "conditions": list(condition_labels(study_key).items()),
         "without_own": bool(own) and not set(own) & set(parameters["rules"]),
-        "rules": [(text, words, text in rules) for text, words in rules_on_offer(study_key)],
+        "rules": [
+            (text, words, text in rules)
+            for text, words in rules_on_offer(study_key)
+            if text not in own
+        ],
     }
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options
-from analysis.statistics.screening import Rule
+from analysis.statistics.screening import LeftOut, Review, Rule
 from analysis.statistics.screening import study_rules as rules_of
 from analysis.web.combining import combined_table, notes_of
 
@@ -24,10 +24,17 @@ class StudyLabels(TypedDict):
 
 
 def study_rules(study_key: str) -> tuple[Rule, ...]:
-    """The rules of a study unless others are asked for, its own trap plans among them."""
-    from listening.selectors import trap_plans
+    """The rules of a study unless others are asked for.
 
-    return rules_of(trap_plans(study_key))
+    Its trap plans, a review of reasons that is in use, and what it leaves out by name.
+    """
+    from listening.selectors import has_review_in_use, left_out_names, trap_plans
+
+    rules = rules_of(trap_plans(study_key))
+    reviewed = (Review(),) if has_review_in_use(study_key) else ()
+    named = left_out_names(study_key)
+    out = (LeftOut(named["condition"], named["stimulus"]),) if any(named.values()) else ()
+    return (*rules, *reviewed, *out)
 
 
 def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, Report]:

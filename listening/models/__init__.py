@@ -24,6 +24,14 @@ from listening.models.recruitment import (
     Recruitment,
     Submission,
 )
+from listening.models.review import (
+    LeftOut,
+    ReviewAssignment,
+    Reviewer,
+    ReviewItem,
+    ReviewJob,
+    Verdict,
+)
 from listening.models.session import Block, Rater, Session, Slot, Trial
 from listening.models.study import Criterion, Study, Task
 from listening.models.summary import SessionSummary
@@ -43,6 +51,7 @@ __all__ = [
     "Item",
     "Justification",
     "LedgerEntry",
+    "LeftOut",
     "MemberInvitation",
     "Membership",
     "Occurrence",
@@ -50,6 +59,10 @@ __all__ = [
     "Rater",
     "Rating",
     "Recruitment",
+    "ReviewAssignment",
+    "ReviewItem",
+    "ReviewJob",
+    "Reviewer",
     "Role",
     "Session",
     "SessionSummary",
@@ -64,4 +77,5 @@ __all__ = [
     "Task",
     "Telling",
     "Trial",
+    "Verdict",
 ]

@@ -5,8 +5,12 @@ from django.db import models
 
 
 class Role(models.TextChoices):
-    """Each may do what those before it may; listening.access says what."""
+    """Each may do what those before it may, but for reviewers, who see reviews alone.
 
+    listening.access says what.
+    """
+
+    REVIEWER = "reviewer"
     VIEWER = "viewer"
     ANALYST = "analyst"
     EDITOR = "editor"
@@ -32,7 +36,7 @@ class Membership(models.Model):
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
-    role = models.CharField(max_length=7, choices=Role)
+    role = models.CharField(max_length=8, choices=Role)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -49,7 +53,7 @@ class MemberInvitation(models.Model):
     """A link into a project that works once, until a date. Only a hash of it is stored."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="invitations")
-    role = models.CharField(max_length=7, choices=Role)
+    role = models.CharField(max_length=8, choices=Role)
     digest = models.CharField(max_length=64, unique=True)
     whom = models.CharField(max_length=120, blank=True)  # a note for the owners
     by = models.CharField(max_length=150)

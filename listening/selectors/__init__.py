@@ -20,6 +20,7 @@ from listening.selectors.clip_answers import (
     clip_answers,
 )
 from listening.selectors.clip_facts import LINE, TRAP, ClipFacts, clip_facts, only_lines
+from listening.selectors.clip_reviews import ClipReviewFacts, left_out_names
 from listening.selectors.definitions import (
     EarlierVersion,
     VersionMatch,
@@ -49,6 +50,17 @@ from listening.selectors.publication import (
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.rating_table import chosen_ratings
 from listening.selectors.ratings import RatingRow, rating_rows
+from listening.selectors.reviewed_events import MarkedClip, MarkedEvents, marked_events
+from listening.selectors.reviews import (
+    ReviewHead,
+    ReviewOutcomes,
+    ReviewVerdict,
+    has_review_in_use,
+    review_head_or_404,
+    review_hinted,
+    review_outcomes,
+    review_verdicts,
+)
 from listening.selectors.served_clips import (
     ServedClip,
     questions_in_words,
@@ -86,17 +98,23 @@ __all__ = [
     "ClipFacts",
     "ClipPage",
     "ClipQuery",
+    "ClipReviewFacts",
     "ConditionProgress",
     "DraftPlan",
     "EarlierVersion",
     "HeardClip",
     "InterimQuestion",
+    "MarkedClip",
+    "MarkedEvents",
     "PlannedColumn",
     "PlannedTrap",
     "QuestionnaireRow",
     "RaterMean",
     "RatingRow",
     "RatingsState",
+    "ReviewHead",
+    "ReviewOutcomes",
+    "ReviewVerdict",
     "ServedClip",
     "SessionRow",
     "StimulusRow",
@@ -121,9 +139,12 @@ __all__ = [
     "definition_files",
     "draft_plans",
     "earlier_with",
+    "has_review_in_use",
     "heard_clips",
     "interim_questions",
     "is_earlier",
+    "left_out_names",
+    "marked_events",
     "method_facts",
     "names_in_order",
     "only_lines",
@@ -131,6 +152,10 @@ __all__ = [
     "questions_in_words",
     "rating_rows",
     "ratings_state",
+    "review_head_or_404",
+    "review_hinted",
+    "review_outcomes",
+    "review_verdicts",
     "scripted_raters",
     "served_clip_response",
     "served_clips",

@@ -27,6 +27,12 @@ from listening.methods import method_named
 from listening.models import Study, Task
 from listening.retention import rule_of
 from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
+from listening.selectors.clip_reviews import (
+    ClipReviewFacts,
+    LeftOutFacts,
+    clip_reviews,
+    left_out_facts,
+)
 from listening.selectors.condition_facts import ConditionFacts, condition_facts
 from listening.selectors.definitions import CorrectionFacts, corrections_of
 from listening.selectors.pay_facts import PayFacts, pay_facts
@@ -164,6 +170,8 @@ class StudyFacts(TypedDict):
     recruitments: list[RecruitmentFacts]
     people: PeopleFacts
     pay: PayFacts
+    clip_reviews: list[ClipReviewFacts]
+    left_out: list[LeftOutFacts]
 
 
 PEOPLE = f"""
@@ -232,6 +240,8 @@ def method_facts(study: str) -> StudyFacts:
             recruitments=[recruitment_facts(each) for each in row.recruitments.order_by("pk")],
             people=_people(row, sessions, list(last.values())),
             pay=pay_facts(row),
+            clip_reviews=clip_reviews(row),
+            left_out=left_out_facts(row),
         )
 
 

@@ -10,7 +10,8 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 
 from listening.methods import method_named
-from listening.models import Rating
+from listening.models import Rating, Study
+from listening.review.outcomes import used_codes, used_reviews
 
 
 class RatingRow(TypedDict):
@@ -44,7 +45,7 @@ class RatingRow(TypedDict):
     trap: str
     trap_passed: bool | None
     justification: str
-    review: str
+    review: str  # fit or unfit, from reviews that are in use; "" where nothing is decided
     latency_ms: int | None
     plays: int | None
     heard_fraction: float | None
@@ -53,7 +54,7 @@ class RatingRow(TypedDict):
     paid: bool
     counts: bool  # does it fill a place of the plan? never for traps
     headphones: bool | None  # what checks and the answer of this session say; None: not asked
-    codes: str  # of the justification, "a|b"; empty until reviews of reasons are kept
+    codes: str  # of the justification, "a|b", from reviews that are in use
     version: str  # of the study: "1" unless it is a later one
 
 
@@ -89,7 +90,7 @@ SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.blo
         WHERE l.line->>'role' = 'context')),
     q.label, q.score, t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
     t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    s.status, s.paid, q.counts, w.headphones, st.version::text
+    s.status, s.paid, q.counts, w.headphones, st.version::text, t.id
 FROM {ratings} q
 JOIN listening_trial t ON t.id = q.trial_id
 JOIN listening_session s ON s.id = t.session_id
@@ -123,6 +124,8 @@ def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[
         except EmptyResultSet:  # no database has to be asked
             return
         ratings = f"({picked} OFFSET 0)"  # picked first, and joined then
+    row_of = Study.objects.get(key=study)
+    reviews, codes = used_reviews(row_of), used_codes(row_of)
     with transaction.atomic():
         raw = connection.connection
         if chosen is not None:  # a few: all of them soon, not the first tenth of all soon
@@ -135,5 +138,7 @@ def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[
                 order = row[FIRST]  # None where nothing was compared
                 first = "" if order is None else method.presented_first(versus_first=order)
                 head = (*row[:4], method.estimand.key, *row[4:FIRST], first)
-                tail = (*row[FIRST + 1 : BEFORE_REVIEW], "", *row[BEFORE_REVIEW:-1], "", row[-1])
+                *rest, version, trial = row[BEFORE_REVIEW:]
+                said, coded = reviews.get(trial, ""), codes.get(trial, "")
+                tail = (*row[FIRST + 1 : BEFORE_REVIEW], said, *rest, coded, version)
                 yield dict(zip(keys, (*head, *tail), strict=True))  # type: ignore[misc]  # keys are RatingRow's

@@ -93,8 +93,8 @@ def ratings_state(study: str) -> RatingsState:
     """Quick to ask, so that a page can tell whether anything came or changed since it was made.
 
     Ratings are only added, or deleted with their session; what else a row shows (session, traps of
-    the plan, condition, item, stimulus) is in the mark by value, and whether the study is closed
-    and how often its wording was corrected.
+    the plan, condition, item, stimulus) is in the mark by value, and whether the study is closed,
+    how often its wording was corrected, and how far reviews of reasons are.
     """
     with connection.cursor() as cursor:
         cursor.execute(STATE, [study] * 2)
@@ -122,6 +122,14 @@ WITH chosen AS (SELECT id, language, state, version, wording FROM listening_stud
             WHERE study_id IN (SELECT id FROM chosen)
         UNION ALL SELECT 'x' || id || key FROM listening_stimulus
             WHERE study_id IN (SELECT id FROM chosen)
+        UNION ALL SELECT 'v' || j.id || j.rule || j.in_use
+            || (SELECT concat_ws('|', count(a.answered_at), max(a.answered_at),
+                count(i.gold), sum(hashtext(i.gold::text)))
+            FROM listening_reviewitem i
+            LEFT JOIN listening_reviewassignment a ON a.item_id = i.id WHERE i.job_id = j.id)
+            FROM listening_reviewjob j
+            WHERE study_id IN (SELECT id FROM chosen) AND state <> 'draft'
+                AND kind IN ('reasons', 'codes')
         UNION ALL SELECT 'l' || language || (state = 'closed')
             || concat_ws('|', '', nullif(version, 1), nullif(wording, 0)) FROM chosen)
 SELECT n, ids, counted, (SELECT md5(coalesce(string_agg(fact, ',' ORDER BY fact), '')) FROM facts)

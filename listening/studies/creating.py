@@ -21,6 +21,7 @@ from listening.events import COMMAND_LINE, note
 from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Project, Stimulus, Study, Task
 from listening.models.codes import completion_code
+from listening.review.relinking import relink
 from listening.studies.deriving import write_derived
 from listening.studies.emptying import audio_of, empty, forget_unused
 from listening.studies.errors import StudyError
@@ -70,6 +71,8 @@ def create_study(
                 study = _write(
                     reading.study, draft or Study(owner_id=owner.pk, project=project), shelf
                 )
+                if draft:
+                    relink(study)
                 note(study, "replaced" if draft else "made", by, **_draws(reading.study))
                 return study
         except BaseException as error:
@@ -193,7 +196,7 @@ def _emptied_draft(key: str, replace: bool, by: str) -> Study | None:
         return None
     names = audio_of(draft)
     remove_pilots(draft, by=by)  # what they heard is no more
-    empty(draft)
+    empty(draft, reviews=False)  # what experts said of its clips stays, see relink
     transaction.on_commit(partial(forget_unused, names))
     return draft
 

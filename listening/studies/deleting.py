@@ -18,6 +18,7 @@ from listening.models import (
     Session,
     Study,
     Submission,
+    Verdict,
 )
 from listening.sessions import deleting_ratings
 from listening.studies.emptying import audio_of, empty, forget_unused
@@ -36,6 +37,7 @@ class Contents:
     raters: int  # who took part in no other study
     ratings: int
     reasons: int
+    verdicts: int
     analyses: int
     invitations: int
 
@@ -47,6 +49,7 @@ class Contents:
             "raters": "raters who took part in nothing else",
             "ratings": "ratings",
             "reasons": "reasons that raters wrote",
+            "verdicts": "verdicts of reviewers",
             "analyses": "analyses with their reports",
             "invitations": "invitations of panels",
         }
@@ -63,6 +66,7 @@ def contents_of(study: Study) -> Contents:
         raters=_raters_of(study).count(),
         ratings=ratings.count(),
         reasons=Justification.objects.filter(trial__session__study=study).count(),
+        verdicts=Verdict.objects.filter(assignment__item__job__study=study).count(),
         analyses=study.analysis_runs.count(),
         invitations=study.invitations.count(),
     )

@@ -17,6 +17,16 @@ TRIALS = (
 )
 OF_TASKS = "IN (SELECT id FROM listening_task WHERE study_id = %s)"
 SESSIONS = "IN (SELECT id FROM listening_session WHERE study_id = %s)"
+ITEMS = (
+    "IN (SELECT i.id FROM listening_reviewitem i JOIN listening_reviewjob j ON j.id = i.job_id"
+    " WHERE j.study_id = %s)"
+)
+REVIEWS = (
+    "DELETE FROM listening_verdict WHERE assignment_id IN"
+    f" (SELECT id FROM listening_reviewassignment WHERE item_id {ITEMS})",
+    f"DELETE FROM listening_reviewassignment WHERE item_id {ITEMS}",
+    f"DELETE FROM listening_reviewitem WHERE id {ITEMS}",
+)
 STATEMENTS = (
     f"DELETE FROM listening_rating WHERE trial_id {TRIALS}",
     f"DELETE FROM listening_justification WHERE trial_id {TRIALS}",
@@ -26,15 +36,24 @@ STATEMENTS = (
 )
 
 
-def empty(study: Study) -> None:
+def empty(study: Study, *, reviews: bool = True) -> None:
     """Deletes all material, tasks and sessions of a study, and what other rooms made of them.
+
+    Without its ``reviews`` where they are to find their clips again: see `review.relinking`.
 
     Ratings go only where the caller says so: inside `sessions.deleting_ratings`.
     """
     with connection.cursor() as cursor:
-        for statement in STATEMENTS:
+        for statement in (*(REVIEWS if reviews else ()), *STATEMENTS):
             cursor.execute(statement, [study.pk])
-    for part in (study.stimuli, study.tasks, study.items, study.conditions, study.sessions):
+    for part in (
+        *((study.review_jobs,) if reviews else ()),
+        study.stimuli,
+        study.tasks,
+        study.items,
+        study.conditions,
+        study.sessions,
+    ):
         part.all().delete()
     for relation in Study._meta.related_objects:
         model = relation.related_model

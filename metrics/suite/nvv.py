@@ -47,7 +47,7 @@ class Nvv(Metric):
         Output("nvv_distance", "Normalised tag distance of the matches", "", 0.0, 1.0, False),
     )
     needs = ("text", "language", "attributes.nvv_target", "attributes.nvv_predicted")
-    packages = ("numpy", "scipy")
+    packages = ("numpy",)
     parameters_type = NvvParameters
     parameters: NvvParameters
 

@@ -202,6 +202,25 @@ def test_voices_of_a_system_share_a_column_of_codes():
     assert "by system: S" in " ".join(shown["sentences"])
 
 
+def test_codes_are_told_by_dimension_and_with_what_they_stand_together():
+    rows = [row | {"dimension": f"d{n % 2}"} for n, row in enumerate(reasoned())]
+    shown = part_of("justifications", from_rows(rows))
+    coded = [set(row["codes"].split("|")) for row in rows]
+    by = {
+        (row["code"], row["condition"]): row for row in rows_of_table(shown, "codes-by-dimension")
+    }
+    mine = ["prosody" in codes for codes, row in zip(coded, rows, strict=True)
+            if row["dimension"] == "d0"]  # fmt: skip
+    assert by["prosody", "d0"]["share"] == pytest.approx(np.mean(mine))
+    together = {(row["code"], row["other"]): row for row in rows_of_table(shown, "codes-together")}
+    both = sum({"audio", "prosody"} <= codes for codes in coded)
+    row = together["audio", "prosody"]
+    assert row["n_both"] == both
+    assert row["share_of_other"] == pytest.approx(both / sum("prosody" in c for c in coded))
+    plain = part_of("justifications", from_rows(reasoned()))
+    assert not any(table["key"] == "codes-by-dimension" for table in plain["tables"])
+
+
 def test_codes_go_with_the_labels_that_they_were_made_from():
     shown = part_of("justifications", from_rows(reasoned()))
     first = {}

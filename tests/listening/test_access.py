@@ -30,7 +30,8 @@ from tests.own_cache import empty_cache
 
 pytestmark = pytest.mark.django_db
 LOOK, ANALYSE, EDIT, OWN = "look", "analyse", "edit", "own"
-ROLES = ("viewer", "analyst", "editor", "owner")
+SEEING = ("viewer", "analyst", "editor", "owner")
+ROLES = ("reviewer", *SEEING)
 WANTED = {  # every route of a study or a project, and the right that it takes
     LOOK: (
         *("study", "log", "log-csv", "results", "results-state", "results-file", "metrics"),
@@ -40,19 +41,20 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("study-messages", "study-messages-do", "rater-rules", "draft", "draft-questions"),
         *("draft-raters", "draft-review", "draft-state", "draft-files", "draft-clip"),
         *("draft-preview", "draft-preview-clip", "draft-preview-sound", "draft-precision"),
+        *("reviews", "review-job", "review-agreement", "review-events"),
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
         *("results-sessions", "results-questionnaires", "results-scores", "planning-pilot"),
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
         *("metrics-jsonl", "metrics-import", "raters-csv", "definition", "results-combine"),
-        *("ratings", "draft-folder"),
+        *("ratings", "draft-folder", "review-items", "review-codebook", "review-events-csv"),
     ),
     EDIT: (
         *("study-state", "raters-judge", "simulated-delete", "manage", "manage-do"),
         *("recruiting", "recruiting-do", "ledger", "invitations", "invitations-do"),
         *("invitations-csv", "results-share", "results-unshare", "pilot-do", "wording"),
-        *("draft-save", "draft-upload", "draft-do"),
+        *("draft-save", "draft-upload", "draft-do", "reviews-do"),
     ),
     OWN: ("project-do", "project-prolific", "project-prolific-do"),
 }
@@ -79,6 +81,8 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("shared-results", "shared-clip", "new-study"),
     *("api-comments", "api-withdraw", "readyz", "metrics", "operations"),
     *("messages", "messages-do", "messages-confirm"),
+    # a desk is for whoever has its link: tests/listening/test_review_desk.py
+    *("my-reviews", "review-desk", "review-next", "review-verdicts", "review-clip"),
     # about several studies: tests/analysis/test_boards.py
     *("leaderboards", "leaderboard", "leaderboard-do", "leaderboard-share", "leaderboard-unshare"),
     *("leaderboard-file", "shared-leaderboard"),
@@ -141,9 +145,9 @@ def people(project: Project) -> dict[str, User | AnonymousUser]:
 
 
 def expected(who: str, wants: str) -> str:
-    if who in ("nobody", "stranger"):
-        return {"nobody": "log in", "stranger": "unknown"}[who]
-    rights = (LOOK, ANALYSE, EDIT, OWN)
+    if who in ("nobody", "stranger", "reviewer"):
+        return "log in" if who == "nobody" else "unknown"
+    rights = ("", LOOK, ANALYSE, EDIT, OWN)
     if who == "superuser" or ROLES.index(who) >= rights.index(wants):
         return "in"
     return "role"
@@ -202,13 +206,13 @@ def test_every_route_asks_the_one_place_that_decides_and_gets_what_the_table_say
 def test_what_a_role_may_not_do_is_not_offered(client, lab):
     arrive(Study.objects.get(), simulated=False)
     seen = {}
-    for role in ROLES:
+    for role in SEEING:
         client.force_login(make_user(role))
         seen[role] = page_of(client, "/studies/voices/") + page_of(
             client, "/studies/voices/raters/"
         )
     for words in ("Pause</button>", "Reject or restore…", ">Recruiting<", ">Manage<"):
-        assert [role for role in ROLES if words in seen[role]] == ["editor", "owner"], words
+        assert [role for role in SEEING if words in seen[role]] == ["editor", "owner"], words
     AnalysisRun.objects.create(study=Study.objects.get(), estimator="mean_score", state="cancelled")
     for role, offered in {"viewer": False, "analyst": True}.items():
         client.force_login(make_user(role))
@@ -230,7 +234,7 @@ def test_prolific_ids_are_for_who_runs_the_study(client, lab):
     arrive(Study.objects.get(), prolific_id="5f1c0a", simulated=False)
     shown = []
     for name, user in people(lab).items():
-        if name not in ("nobody", "stranger"):
+        if name not in ("nobody", "stranger", "reviewer"):
             client.force_login(User.objects.get(pk=user.pk))
             shown += [name] * ("5f1c0a" in page_of(client, "/studies/voices/raters/"))
     assert sorted(shown) == ["editor", "owner"]

@@ -4,6 +4,7 @@ from analysis.statistics.screening.justification_rules import NoJustification as
 from analysis.statistics.screening.justification_rules import Review as Review
 from analysis.statistics.screening.mushra_rules import HiddenReference as HiddenReference
 from analysis.statistics.screening.mushra_rules import MidAnchor as MidAnchor
+from analysis.statistics.screening.named_material import LeftOut as LeftOut
 from analysis.statistics.screening.offered import offered_rules as offered_rules
 from analysis.statistics.screening.offered import optional_rules as optional_rules
 from analysis.statistics.screening.rater_rules import Correlation as Correlation

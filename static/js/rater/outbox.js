@@ -5,7 +5,7 @@ import { backoffMs } from "../shared/backoff.js";
 /**
  * @typedef {import("./api.js").Reply} Reply
  * @typedef {import("../shared/wire.js").Answer | import("../shared/wire.js").Skip} Answer
- * @typedef {{at: number, answer: Answer}} Entry one answer as this browser keeps it
+ * @typedef {{trial: string}} Kept what can be kept: named by its trial, or by a key of its own
  * @typedef {object} Store what localStorage offers, or a stand-in
  * @property {number} length
  * @property {(index: number) => string | null} key
@@ -27,8 +27,13 @@ export function deviceStore() {
 }
 
 /**
+ * @template {Kept} A
+ * @typedef {{at: number, answer: A}} Entry one answer as this browser keeps it
+ */
+
+/**
  * @param {string} text
- * @returns {Partial<Entry> | null}
+ * @returns {Partial<Entry<Kept>> | null}
  */
 function parsed(text) {
   try {
@@ -39,8 +44,8 @@ function parsed(text) {
 }
 
 /**
- * @param {Partial<Entry> | null} entry
- * @returns {entry is Entry}
+ * @param {Partial<Entry<Kept>> | null} entry
+ * @returns {entry is Entry<Kept>}
  */
 function isWhole(entry) {
   return typeof entry?.answer?.trial === "string";
@@ -49,13 +54,14 @@ function isWhole(entry) {
 /**
  * Fires "change" whenever its size or status changes, "settled" (detail: {answer, reply}) when the
  * server has accepted or refused an answer for good.
+ * @template {Kept} [A=Answer]
  */
 export class Outbox extends EventTarget {
   /**
    * @param {string} code of the session
    * @param {Store | null} store
-   * @param {(answer: Answer) => Promise<Reply>} send
-   * @param {(answers: Answer[]) => Answer | null} next which answer may be sent now, if any
+   * @param {(answer: A) => Promise<Reply>} send
+   * @param {(answers: A[]) => A | null} next which answer may be sent now, if any
    */
   constructor(code, store, send, next = (answers) => answers[0] ?? null) {
     super();
@@ -64,7 +70,7 @@ export class Outbox extends EventTarget {
     this.send = send;
     this.next = next;
     this.durable = store !== null;
-    /** @type {Answer[]} */
+    /** @type {A[]} */
     this.answers = this.read();
     /** @type {"idle" | "sending" | "waiting"} */
     this.status = "idle";
@@ -84,7 +90,7 @@ export class Outbox extends EventTarget {
     return this.answers.some((answer) => answer.trial === trial);
   }
 
-  /** @returns {Answer[]} what this device keeps for the session, oldest first */
+  /** @returns {A[]} what this device keeps for the session, oldest first */
   read() {
     const kept = [];
     for (let k = 0; k < (this.store?.length ?? 0); k += 1) {
@@ -92,10 +98,10 @@ export class Outbox extends EventTarget {
       if (key.startsWith(this.prefix)) kept.push(parsed(this.store?.getItem(key) ?? ""));
     }
     const whole = kept.filter(isWhole);
-    return whole.sort((a, b) => a.at - b.at).map((entry) => entry.answer);
+    return whole.sort((a, b) => a.at - b.at).map((entry) => /** @type {A} */ (entry.answer));
   }
 
-  /** One key per answer: two tabs never overwrite each other's. @param {Answer} answer */
+  /** One key per answer: two tabs never overwrite each other's. @param {A} answer */
   keep(answer) {
     try {
       const entry = JSON.stringify({ at: Date.now(), answer });
@@ -107,7 +113,7 @@ export class Outbox extends EventTarget {
 
   /**
    * Keeps the answer, then sends it as soon as possible.
-   * @param {Answer} answer
+   * @param {A} answer
    */
   put(answer) {
     if (this.has(answer.trial)) return;

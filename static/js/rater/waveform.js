@@ -26,7 +26,7 @@ export function drawWave(place, deck, track) {
  * @param {AudioBuffer} buffer
  * @param {number} columns
  */
-function peaks(buffer, columns) {
+export function peaks(buffer, columns) {
   const channels = Array.from({ length: buffer.numberOfChannels }, (_, k) => buffer.getChannelData(k));
   return Array.from({ length: columns }, (_, k) => {
     const [from, to] = [k, k + 1].map((edge) => Math.floor((edge * buffer.length) / columns));

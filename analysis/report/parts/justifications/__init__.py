@@ -8,6 +8,7 @@ from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.report.content import Content, titled, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.justifications.code_shares import codes_by_system
+from analysis.report.parts.justifications.code_together import codes_by_dimension, codes_together
 from analysis.report.parts.justifications.distinctive_terms import codes_by_label, words_by_label
 from analysis.report.parts.justifications.example_reasons import ExampleReasons
 from analysis.report.parts.justifications.reason_data import Reasons, reasons_of, written
@@ -19,7 +20,7 @@ class Justifications(Part):
     """Reasons of raters: codes per system, and the words and codes that go with each label."""
 
     key = "justifications"
-    version = "2"
+    version = "3"
     title = "Justifications"
     order = 80
 
@@ -43,6 +44,8 @@ def _contents(reasons: Reasons, inputs: PartInput, first: bool) -> Iterator[Cont
     if first:
         yield written(reasons)
         yield codes_by_system(reasons, inputs)
+        yield codes_by_dimension(reasons, inputs)
+        yield codes_together(reasons)
     yield codes_by_label(reasons, options.level)
     yield words_by_label(reasons, options)
 

@@ -72,7 +72,7 @@ def codes_by_system(reasons: Reasons, inputs: PartInput) -> Content:
     names = inputs.ordered(what, of[coded].tolist())
     places = {name: place for place, name in enumerate(names)}
     condition = np.array([places[name] for name in of[coded].tolist()], dtype=np.int64)
-    rows = _code_rows(reasons, coded, names, condition, inputs.options.level)
+    rows = code_rows(reasons, coded, names, condition, inputs.options.level)
     title, note = f"Codes of reasons per {what}", NOTE.format(what=what)
     columns = columns_of(CodeRow, What=what.capitalize())
     every = Table.of(CodeRow, "codes", f"{title}, with intervals", rows, columns=columns,
@@ -102,7 +102,7 @@ def _across(
     return [Table("codes-across", title, columns, list(found.values()), note, about)]
 
 
-def _code_rows(
+def code_rows(
     reasons: Reasons, coded: np.ndarray, names: Sequence[str], condition: Codes, level: float
 ) -> list[CodeRow]:
     """A row per code and system, the most frequent code first."""

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 TRIAL = ["session", "rater", "block", "position"]
 SHARED = 0.05  # of the ratings; more, and a trial's reason is about several clips
 NO_CODES = (
-    "No codes of reasons are in the ratings (column codes); add them to the CSV as a|b, one cell "
-    "per rating, to see them per condition and label."
+    "No codes of reasons are in the ratings (column codes). A review of codes (the study's page "
+    "Reviews) gives them; or add them to the CSV as a|b, one cell per rating."
 )
 
 

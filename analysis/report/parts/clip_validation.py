@@ -1,0 +1,251 @@
+"""Clips that experts validated: sample, agreement, share passed by system, and what was done."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from analysis.formatting import counted, enumerated, number
+from analysis.report.content import Content, Table, column, table_row
+from analysis.report.part import Part, PartInput
+
+if TYPE_CHECKING:
+    from listening.selectors import ClipReviewFacts
+
+_NOTE = (
+    "Clips (or groups of clips) that are in the study now. What reviewers do not agree on, by the "
+    "rule, or cannot say counts as not passed. Intervals: Wilson’s, 95 %, about the system."
+)
+MARKS = {"met": "met", "missed": "missed", "open": "still open"}
+WHAT = {"clips": "synthesis success", "consistency": "consistency of each system"}
+
+
+@table_row
+class ValidatedRow:
+    """A system in one review."""
+
+    review: str
+    condition: str = column("System")
+    drawn: int = column("Drawn", "count")
+    complete: int = column("Judged", "count")
+    passed: int = column("Passed", "count")
+    share: float | None = column("Share", "percent")
+    share_low: float | None
+    share_high: float | None
+    interval: str = column("95 % interval")
+    undecided: int = column("Undecided", "count")
+    replaced: int = column("Replaced since", "count")
+    mark: str = column("Pass mark")
+
+
+@table_row
+class AgreementRow:
+    """A measure of agreement of one review."""
+
+    review: str
+    measure: str = column("Measure")
+    value: float | None = column("Value", "number", 2)
+    value_low: float | None = column("95 % interval", "interval", 2, key="value")
+    value_high: float | None
+    items: int = column("Judged by two or more", "count")
+    note: str = column("Note")
+
+
+@table_row
+class LeftOutRow:
+    """A system or a clip that analyses leave out."""
+
+    what: str = column("What")
+    name: str = column("Name")
+    because: str = column("Why")
+    on: str = column("Since")
+
+
+class ClipValidation(Part):
+    """What experts found of the clips themselves, before or beside the test."""
+
+    key = "clip_validation"
+    version = "1"
+    title = "Clips validated by experts"
+    order = 64
+
+    def applies(self, inputs: PartInput) -> bool:
+        facts = inputs.facts
+        return bool(facts and (facts.get("clip_reviews") or facts.get("left_out")))
+
+    def make(self, inputs: PartInput) -> Content:
+        """Sentences, systems against the pass mark, agreement, and what was left out."""
+        if inputs.facts is None:
+            raise ValueError("nothing is known of reviews of a file of ratings; analyse the study")
+        reviews, left_out = inputs.facts["clip_reviews"], inputs.facts["left_out"]
+        tables = []
+        systems = [row for each in reviews for row in _systems(each, inputs)]
+        if systems:
+            tables.append(
+                Table.of(
+                    *(ValidatedRow, "clips_validated", "Clips that passed, by system", systems),
+                    note=_NOTE,
+                    group="review",
+                )
+            )
+        agreed = [row for each in reviews for row in _agreement(each)]
+        if agreed:
+            tables.append(
+                Table.of(
+                    *(AgreementRow, "validators_agree", "Agreement of the validators", agreed),
+                    note="Intervals by 2,000 resamples of clips; about these validators.",
+                    group="review",
+                )
+            )
+        if left_out:
+            rows = [
+                LeftOutRow(_called(each["what"]), each["name"], each["because"], each["on"])
+                for each in left_out
+            ]
+            tables.append(Table.of(LeftOutRow, "material_left_out", "Left out by name", rows))
+        return Content(
+            sentences=[*(words for each in reviews for words in _told(each)), *_out(left_out)],
+            tables=tables,
+            warnings=[words for each in reviews for words in _warnings(each)],
+            methods=[_method(each) for each in reviews],
+        )
+
+
+def _called(what: str) -> str:
+    return {"condition": "system", "stimulus": "clip"}[what]
+
+
+def _named(review: ClipReviewFacts) -> str:
+    return f"{review['title']} (version {review['version']})"
+
+
+def _said(review: ClipReviewFacts) -> dict[int, dict[int, str]]:
+    """Item -> validator -> what they said first."""
+    found: dict[int, dict[int, str]] = defaultdict(dict)
+    for row in review["verdicts"]:
+        if not row["again"]:
+            found[row["item"]][row["reviewer"]] = row["category"]
+    return found
+
+
+def _systems(review: ClipReviewFacts, inputs: PartInput) -> Iterator[ValidatedRow]:
+    by_name = {each["condition"]: each for each in review["systems"]}
+    for name in inputs.ordered("condition", by_name):
+        each = by_name[name]
+        bounds = _wilson(each["passed"], each["complete"])
+        low, high = bounds or (None, None)
+        yield ValidatedRow(
+            review=_named(review),
+            condition=name,
+            drawn=each["drawn"],
+            complete=each["complete"],
+            passed=each["passed"],
+            share=each["passed"] / each["complete"] if each["complete"] else None,
+            share_low=low,
+            share_high=high,
+            interval=f"{100 * bounds[0]:.0f} to {100 * bounds[1]:.0f} %" if bounds else "",
+            undecided=each["undecided"],
+            replaced=each["replaced"],
+            mark=MARKS[each["mark"]],
+        )
+
+
+def _wilson(count: int, of: int) -> tuple[float, float] | None:
+    from scipy.stats import binomtest
+
+    if not of:
+        return None
+    interval = binomtest(count, of).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
+
+
+def _agreement(review: ClipReviewFacts) -> Iterator[AgreementRow]:
+    from analysis.statistics.agreement import nominal
+
+    said = _said(review)
+    if not any(len(each) > 1 for each in said.values()):
+        return
+    categories = sorted({value for each in said.values() for value in each.values()})
+    pairs = nominal.cohen_kappas(said, categories)
+    measures = [
+        ("Krippendorff’s alpha, nominal", nominal.alpha(said, categories)),
+        ("Fleiss’ kappa", nominal.fleiss_kappa(said, categories)),
+        *(
+            (f"Cohen’s kappa, validators {a} and {b}", measure)
+            for (a, b), measure in pairs.items()
+            if measure.items
+        ),
+    ]
+    for name, each in measures:
+        yield AgreementRow(
+            _named(review), name, each.value, each.low, each.high, each.items, each.note
+        )
+
+
+def _told(review: ClipReviewFacts) -> Iterator[str]:
+    said = _said(review)
+    people = len({who for each in said.values() for who in each})
+    what = WHAT[review["kind"]]
+    yield (
+        f"{_named(review)}: {counted(people, 'expert')} judged {what} of {len(said):,} "
+        f"{review['what']}, {review['share'] * 100:g} % of each system’s, drawn at random."
+    )
+    if not review["unblinded"]:
+        yield "By system it is told once the review is unblinded."
+        return
+    missed = [each["condition"] for each in review["systems"] if each["mark"] == "missed"]
+    pass_mark = f"the pass mark of {review['pass_mark'] * 100:g} %"
+    if missed:
+        yield f"Below {pass_mark}: {enumerated(missed)}."
+    elif all(each["mark"] == "met" for each in review["systems"]):
+        yield f"All systems meet {pass_mark}."
+    else:
+        yield f"No system with all its verdicts is below {pass_mark}; some are still open."
+    if review["marked"]:
+        listed = ", ".join(f"{name.lower()} {count}" for name, count in review["marked"])
+        yield f"Marked, in how many {review['what']}: {listed}."
+    if review["replaced"]:
+        yield (
+            f"{review['replaced']:,} of the {review['what']} that were judged are another sound "
+            "now, or gone: their verdicts count for no system."
+        )
+    if review["hinted"]:
+        yield (
+            f"{counted(review['hinted'], 'verdict')} changed after programs’ hints were shown: "
+            "counted apart, none of them is in the tables."
+        )
+
+
+def _out(left_out: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if left_out:
+        named = [f"{_called(row['what'])} {row['name']} ({row['because']})" for row in left_out]
+        yield f"Left out by name, under the rule left_out: {enumerated(named)}."
+
+
+def _warnings(review: ClipReviewFacts) -> Iterator[str]:
+    if not review["before"]:
+        yield (
+            f"{_named(review)} was opened after the study: what it led to was decided when ratings "
+            "could be known."
+        )
+    for each in review["systems"]:
+        if each["mark"] == "missed":
+            yield f"{each['condition']} is below the pass mark of its clips ({_named(review)})."
+
+
+def _method(review: ClipReviewFacts) -> str:
+    said = _said(review)
+    people = len({who for each in said.values() for who in each})
+    alpha = ""
+    for row in _agreement(review):
+        if row.value is not None:
+            alpha = f" (Krippendorff’s alpha {number(row.value, decimals=2)})"
+        break
+    when = "Before the test, " if review["before"] else "After the test had begun, "
+    return (
+        f"{when}{counted(people, 'expert')}, blind to the system, judged {WHAT[review['kind']]} "
+        f"of {len(said):,} {review['what']} ({review['share'] * 100:g} % of each system’s, "
+        f"seed {review['seed']}), each by {review['per_item']}{alpha}; rule: "
+        f"{review['rule'].lower()}."
+    )

@@ -1,0 +1,162 @@
+"""Agreement of reviewers, live: of a job, of each pair, with oneself; by system once unblinded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from analysis.formatting import number, percent
+from listening.selectors import (
+    ReviewHead,
+    ReviewVerdict,
+    review_head_or_404,
+    review_hinted,
+    review_outcomes,
+    review_verdicts,
+    study_head_or_404,
+)
+
+MOST_ROWS = 40
+Said = dict[int, dict[int, str]]
+
+
+@never_cache
+@login_required
+@require_GET
+def agreement(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """A page of its own, and a piece of the page of the review."""
+    study = study_head_or_404(key, request.user)
+    head = review_head_or_404(key, pk)
+    rows = review_verdicts(key, pk)
+    outcomes = review_outcomes(key, pk)
+    first = _first(rows)
+    context = {
+        "study": study,
+        "review": head,
+        "outcomes": outcomes,
+        "decided": [
+            (head["words"].get(each, each), n)
+            for each, n in sorted(outcomes["decided"].items(), key=lambda kept: -kept[1])
+        ],
+        "undecided": outcomes["complete"] - sum(outcomes["decided"].values())
+        if not head["several"]
+        else None,
+        **_measures(first, head),
+        "hinted": review_hinted(key, pk),
+        "selves": _selves(rows, first),
+        "splits": _splits(rows, head) if head["unblinded"] else [],
+    }
+    return render(request, "analysis/review_agreement.html", context)
+
+
+def _first(rows: Iterable[ReviewVerdict]) -> Said:
+    found: Said = defaultdict(dict)
+    for row in rows:
+        if not row["again"]:
+            found[row["item"]][row["reviewer"]] = row["category"]
+    return found
+
+
+def _measures(first: Said, head: ReviewHead) -> dict[str, Any]:
+    from analysis.statistics.agreement import nominal
+
+    if head["several"]:
+        return {"codes": _by_code(first, head)}
+    categories = sorted({each for said in first.values() for each in said.values()})
+    same, of = nominal.same(first)
+    pairs = nominal.cohen_kappas(first, categories)
+    measures = [
+        ("Krippendorff’s alpha, nominal", _shown(nominal.alpha(first, categories))),
+        ("Fleiss’ kappa", _shown(nominal.fleiss_kappa(first, categories))),
+        *(
+            (f"Cohen’s kappa, reviewers {a} and {b}", _shown(measure))
+            for (a, b), measure in list(pairs.items())[:MOST_ROWS]
+            if measure.items
+        ),
+    ]
+    return {"measures": measures if of else [], "same": percent(same / of) if of else "", "of": of}
+
+
+def _by_code(first: Said, head: ReviewHead) -> list[dict[str, Any]]:
+    """Each code as a question of its own: given or not."""
+    from analysis.statistics.agreement import nominal
+
+    codes = sorted(
+        {c for said in first.values() for each in said.values() for c in each.split("|")}
+    )
+    found = []
+    for code in codes:
+        about = {
+            item: {who: "given" if code in each.split("|") else "not" for who, each in said.items()}
+            for item, said in first.items()
+        }
+        given = sum("given" in said.values() for said in about.values())
+        measure = nominal.alpha(about, ("given", "not"))
+        found.append({"code": head["words"].get(code, code), "items": given, **_shown(measure)})
+    return sorted(found, key=lambda row: -row["items"])[:MOST_ROWS]
+
+
+def _shown(measure: Any) -> dict[str, Any]:
+    if measure.value is None:
+        return {"value": "", "interval": "", "n": measure.items, "note": measure.note}
+    interval = (
+        ""
+        if measure.low is None
+        else f"{number(measure.low, decimals=2)} to {number(measure.high, decimals=2)}"
+    )
+    return {
+        "value": number(measure.value, decimals=2),
+        "interval": interval,
+        "n": measure.items,
+        "note": measure.note,
+    }
+
+
+def _selves(rows: Sequence[ReviewVerdict], first: Said) -> list[dict[str, Any]]:
+    """How often each said the same of an item that came twice."""
+    found: dict[int, list[bool]] = defaultdict(list)
+    for row in rows:
+        if row["again"] and row["reviewer"] in first.get(row["item"], {}):
+            found[row["reviewer"]].append(first[row["item"]][row["reviewer"]] == row["category"])
+    return [
+        {
+            "reviewer": who,
+            "same": sum(same),
+            "n": len(same),
+            "share": percent(sum(same) / len(same)),
+        }
+        for who, same in sorted(found.items())
+    ]
+
+
+def _splits(rows: Sequence[ReviewVerdict], head: ReviewHead) -> list[dict[str, Any]]:
+    """The same by system and by label: shares of verdicts, and alpha."""
+    from analysis.statistics.agreement import nominal
+
+    tables = []
+    for what in ("system", "label"):
+        groups: dict[str, list[ReviewVerdict]] = defaultdict(list)
+        for row in rows:
+            if not row["again"]:
+                groups[row[what]].append(row)
+        categories = sorted({c for row in rows for c in row["category"].split("|")})
+        body = []
+        for name, mine in sorted(groups.items())[:MOST_ROWS]:
+            first = _first(mine)
+            whole = sorted({row["category"] for row in mine})
+            shares = [
+                percent(sum(c in row["category"].split("|") for row in mine) / len(mine))
+                for c in categories
+            ]
+            measure = {} if head["several"] else _shown(nominal.alpha(first, whole))
+            body.append({"name": name, "n": len(mine), "shares": shares, "alpha": measure})
+        words = [head["words"].get(each, each) for each in categories]
+        tables.append({"what": what, "categories": words, "rows": body})
+    return tables

@@ -1,0 +1,92 @@
+"""Nonverbal vocalisations: what types there are, what they are called, and marks in a text."""
+
+from __future__ import annotations
+
+import re
+
+from listening.methods.text_units import in_characters, units
+
+TAXONOMY = {  # NVV-SuperBench (2026), Table 1
+    "respiratory": "breath, inhale, exhale, quick breath, sigh, gasp, panting, wheezing, snore, "
+    "yawn",
+    "throat": "cough, sneeze, throat clearing, hiccup, sniff, sniffle, snort",
+    "laughter": "chuckle, giggle, laugh, laugh harder, start laughing, stifled laugh, "
+    "burst of laughter",
+    "crying": "crying, sobbing, crying loudly, wail, whimper",
+    "emotional": "hum, humming, groan, moan, grunt, mumble, exclamation",
+    "oral": "lipsmack, gulp, swallow, burp, tsk, sss, clucking, hissing, whisper",
+}
+TYPES = tuple(name for names in TAXONOMY.values() for name in names.split(", "))
+OTHER_NAMES = {  # names that systems and data sets use -> the taxonomy's
+    "laugh": "laughs laughing laughter",
+    "laugh harder": "laughs_harder laughing_harder",
+    "start laughing": "starts_laughing",
+    "chuckle": "chuckles chuckling",
+    "giggle": "giggles giggling",
+    "sigh": "sighs sighing",
+    "gasp": "gasps gasping",
+    "breath": "breathing breathe breathes",
+    "inhale": "inhales inhaling",
+    "exhale": "exhales exhaling",
+    "panting": "pant pants",
+    "wheezing": "wheeze wheezes",
+    "snore": "snores snoring",
+    "yawn": "yawns yawning",
+    "cough": "coughs coughing",
+    "sneeze": "sneezes sneezing",
+    "throat clearing": "clears_throat clearing_throat clear_throat throat",
+    "hiccup": "hiccups",
+    "sniff": "sniffs sniffing",
+    "sniffle": "sniffles sniffling",
+    "snort": "snorts snorting",
+    "crying": "cry cries",
+    "sobbing": "sob sobs",
+    "wail": "wails wailing",
+    "whimper": "whimpers whimpering",
+    "groan": "groans groaning",
+    "moan": "moans moaning",
+    "grunt": "grunts grunting",
+    "mumble": "mumbles mumbling",
+    "lipsmack": "lip_smack lip_smacking lipsmacks",
+    "gulp": "gulps gulping",
+    "swallow": "swallows swallowing",
+    "burp": "burps burping",
+    "clucking": "cluck clucks",
+    "hissing": "hiss hisses",
+    "whisper": "whispers whispering",
+}
+_CANONICAL = {
+    other.replace("_", " "): name
+    for name, others in OTHER_NAMES.items()
+    for other in others.split()
+}
+_MARKER = re.compile(r"\[\s*([^\[\]<>]+?)\s*\]|<\s*(/?[^\[\]<>]+?)\s*>|【\s*([^【】]+?)\s*】")
+
+
+def canonical(name: str) -> str:
+    """A type in the taxonomy's spelling ("laugh" of "Laughs"); unknown names in lower case."""
+    plain = " ".join(re.split(r"[\s_-]+", name.strip().lower())).strip()
+    return _CANONICAL.get(plain, plain)
+
+
+def marked(text: str, language: str) -> tuple[str, list[tuple[str, int]]]:
+    """The transcript without its markers, and their types with how many units come before each.
+
+    Markers: [type], <type>, 【type】; closing ones (</type>) are dropped.
+    """
+    plain, found, end = "", [], 0
+    gap = "" if in_characters(language) else " "
+    for marker in _MARKER.finditer(text):
+        plain += text[end : marker.start()]
+        end = marker.end()
+        name = next(part for part in marker.groups() if part)
+        if not name.startswith("/"):
+            found.append((canonical(name), len(units(plain, language))))
+        plain += gap
+    plain += text[end:]
+    return " ".join(plain.split()), found
+
+
+def has_marks(text: str) -> bool:
+    """Whether a text holds a marker such as [laugh]."""
+    return _MARKER.search(text) is not None

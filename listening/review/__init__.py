@@ -1,0 +1,40 @@
+"""The review desk: reasons and clips judged by experts who do not know whose they are."""
+
+from listening.review.claiming import give_next
+from listening.review.jobs import (
+    Plan,
+    ReviewError,
+    change_codebook,
+    delete_job,
+    make_job,
+    set_state,
+    take_in,
+    unblind,
+)
+from listening.review.jobs import change as change_job
+from listening.review.kinds import BadVerdict, Kind, kind_named
+from listening.review.reviewers import invite, member_of, reviewer_at, revoke
+from listening.review.storing import Shut, Stored, store
+
+__all__ = [
+    "BadVerdict",
+    "Kind",
+    "Plan",
+    "ReviewError",
+    "Shut",
+    "Stored",
+    "change_codebook",
+    "change_job",
+    "delete_job",
+    "give_next",
+    "invite",
+    "kind_named",
+    "make_job",
+    "member_of",
+    "reviewer_at",
+    "revoke",
+    "set_state",
+    "store",
+    "take_in",
+    "unblind",
+]

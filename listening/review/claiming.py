@@ -1,0 +1,133 @@
+"""What a reviewer is given next: each item to as many as are wanted, and once to each of them."""
+
+from __future__ import annotations
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from listening.models import ReviewAssignment, Reviewer, ReviewJob
+
+MOST = 40  # at once
+LEASE_S = 1800  # an item that was given and not answered is somebody else's after this time
+AGAIN_AFTER = 20  # other verdicts between the first time and the second
+FIRST, AGAIN, THIRD, TALK = (int(each) for each in ReviewAssignment.Occasion)
+
+THERE = "(i.trial_id IS NOT NULL OR i.stimulus_id IS NOT NULL)"  # a clip may be replaced since
+
+# Given and not answered yet: theirs still, unless others have filled the item meanwhile.
+KEPT = f"""
+UPDATE listening_reviewassignment a SET given_at = statement_timestamp()
+FROM listening_reviewitem i
+WHERE i.id = a.item_id AND a.reviewer_id = %(me)s AND a.answered_at IS NULL AND {THERE}
+  AND (a.occasion <> {FIRST} OR i.gold IS NOT NULL OR i.wanted > (
+    SELECT count(*) FROM listening_reviewassignment o WHERE o.item_id = i.id AND o.id <> a.id
+    AND o.occasion = {FIRST} AND (o.answered_at IS NOT NULL OR (o.reviewer_id <> %(me)s
+        AND o.given_at > statement_timestamp() - make_interval(secs => {LEASE_S})))))
+RETURNING a.id
+"""
+GIVE = """
+INSERT INTO listening_reviewassignment
+    (item_id, reviewer_id, occasion, code, again, given_at, category)
+SELECT picked.id, %(me)s, {occasion}, gen_random_uuid(), {again}, statement_timestamp(), ''
+FROM ({picked}) picked ON CONFLICT DO NOTHING RETURNING id
+"""
+NOT_MINE = """NOT EXISTS (SELECT 1 FROM listening_reviewassignment m
+    WHERE m.item_id = i.id AND m.reviewer_id = %(me)s {when})"""
+# Training comes before all else; then whatever has not as many reviewers as are wanted.
+OPEN = f"""
+SELECT i.id, i.gold FROM listening_reviewitem i
+WHERE i.job_id = %(job)s AND {THERE} AND {NOT_MINE.format(when="")}
+  AND (i.gold IS NOT NULL OR i.wanted > (
+    SELECT count(*) FROM listening_reviewassignment o WHERE o.item_id = i.id
+    AND o.occasion = {FIRST} AND (o.answered_at IS NOT NULL
+        OR o.given_at > statement_timestamp() - make_interval(secs => {LEASE_S}))))
+ORDER BY i.gold IS NULL, i.position LIMIT %(most)s
+"""
+DRAWN_AGAIN = "picked.gold IS NULL AND random() < %(repeated)s"
+REPEATED = f"""
+SELECT i.id FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
+WHERE a.reviewer_id = %(me)s AND a.again AND a.answered_at IS NOT NULL AND {THERE}
+  AND {NOT_MINE.format(when=f"AND m.occasion = {AGAIN}")}
+  AND (%(all)s OR (SELECT count(*) FROM listening_reviewassignment l
+    WHERE l.reviewer_id = %(me)s AND l.answered_at > a.answered_at) >= {AGAIN_AFTER})
+ORDER BY a.answered_at LIMIT %(most)s
+"""
+# Items whose reviewers differ: all that are wanted have said something, and not the same; by a
+# majority, where it needs one more, only where no half of them says the same.
+DISPUTED = f"""
+SELECT k.item_id FROM (
+    SELECT a.item_id, d.wanted, j.rule, count(*) AS n
+    FROM listening_reviewassignment a JOIN listening_reviewitem d ON d.id = a.item_id
+    JOIN listening_reviewjob j ON j.id = d.job_id
+    WHERE d.job_id = %(job)s AND d.gold IS NULL AND a.occasion = {FIRST}
+      AND a.answered_at IS NOT NULL
+    GROUP BY a.item_id, d.wanted, j.rule, a.category) k
+GROUP BY k.item_id, k.wanted, k.rule
+HAVING sum(k.n) >= k.wanted AND count(*) > 1
+  AND (k.rule <> 'majority_third' OR 2 * max(k.n) <= sum(k.n))
+"""
+FOR_THIRD = f"""
+SELECT i.id FROM listening_reviewitem i
+WHERE i.id IN ({DISPUTED}) AND {THERE} AND {NOT_MINE.format(when="")}
+  AND NOT EXISTS (SELECT 1 FROM listening_reviewassignment t
+    WHERE t.item_id = i.id AND t.occasion = {THIRD} AND (t.answered_at IS NOT NULL
+        OR t.given_at > statement_timestamp() - make_interval(secs => {LEASE_S})))
+ORDER BY i.position LIMIT %(most)s
+"""
+FOR_TALK = f"""
+SELECT i.id FROM listening_reviewitem i WHERE i.id IN ({DISPUTED}) AND {THERE}
+  AND EXISTS (SELECT 1 FROM listening_reviewassignment m WHERE m.item_id = i.id
+    AND m.reviewer_id = %(me)s AND m.occasion = {FIRST} AND m.answered_at IS NOT NULL)
+  AND {NOT_MINE.format(when=f"AND m.occasion = {TALK}")}
+ORDER BY i.position LIMIT %(most)s
+"""
+
+
+def give_next(reviewer: Reviewer, most: int) -> list[ReviewAssignment]:
+    """Up to `most` items that this reviewer has to judge; those given before come first.
+
+    The job's row is locked meanwhile: who comes at the same moment counts what was given here.
+    """
+    most = max(0, min(most, MOST))
+    with transaction.atomic():
+        job = ReviewJob.objects.select_for_update(no_key=True).get(pk=reviewer.job_id)
+        if job.state != ReviewJob.State.OPEN:
+            return []
+        Reviewer.objects.filter(pk=reviewer.pk).update(seen_at=timezone.now())
+        given = _Giving(job, reviewer).give(most)
+    rows = ReviewAssignment.objects.filter(pk__in=given).select_related("item__trial")
+    place = {pk: n for n, pk in enumerate(given)}
+    return sorted(rows, key=lambda each: place[each.pk])
+
+
+class _Giving:
+    """One reviewer's turn, inside the lock."""
+
+    def __init__(self, job: ReviewJob, reviewer: Reviewer) -> None:
+        self.job, self.reviewer = job, reviewer
+        self.values: dict[str, float] = {"job": job.pk, "me": reviewer.pk, "repeated": job.repeated}
+
+    def give(self, most: int) -> list[int]:
+        given = sorted(self._run(KEPT))[:most]
+        if self.reviewer.adjudicates:
+            return given + self._new(FOR_THIRD, THIRD, most - len(given))
+        given += self._new(REPEATED, AGAIN, min(most // 4, most - len(given)))
+        given += self._new(OPEN, FIRST, most - len(given), DRAWN_AGAIN)
+        if len(given) < most:  # nothing new is left
+            given += self._new(REPEATED, AGAIN, most - len(given), all=True)
+        if self.job.resolving == ReviewJob.Resolving.TALK:
+            given += self._new(FOR_TALK, TALK, most - len(given))
+        return given
+
+    def _new(
+        self, picked: str, occasion: int, most: int, again: str = "false", *, all: bool = False
+    ) -> list[int]:
+        if most <= 0:
+            return []
+        statement = GIVE.format(occasion=occasion, again=again, picked=picked)
+        return self._run(statement, most=most, all=all)
+
+    def _run(self, statement: str, **more: int) -> list[int]:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, {**self.values, **more})
+            return [row[0] for row in cursor.fetchall()]

@@ -1,0 +1,206 @@
+"""What validators found of clips, by system and by clip, against the pass mark of the job."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from listening.models import LeftOut, ReviewAssignment, ReviewItem, ReviewJob, Study, Verdict
+from listening.review.kinds import kind_named
+from listening.review.leaving_out import Named, left_out_now
+from listening.review.outcomes import outcomes_of
+from listening.review.rules import UNDECIDED
+from listening.review.shares import Share
+
+AGAIN = ReviewAssignment.Occasion.AGAIN
+THERE, REPLACED, GONE = "there", "replaced", "gone"  # what became of a clip since
+MET, MISSED, OPEN = "met", "missed", "open"
+
+
+@dataclass(frozen=True)
+class ClipResult:
+    """One clip, or group of clips, with what was said of it."""
+
+    item: int
+    stimulus: str
+    condition: str
+    outcome: str  # by the job's rule; "": undecided
+    complete: bool
+    now: str  # whether the very same sound is in the study still
+    said: tuple[str, ...] = ()  # by each who judged it, in words
+    marks: tuple[Mapping[str, Any], ...] = ()  # of all of them
+    notes: tuple[str, ...] = ()
+    left_out: LeftOut | None = None
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """A system of the sample. Shares are of clips that are in the study now."""
+
+    condition: str
+    label: str
+    clips: int  # in the study, of all that could be drawn or not
+    drawn: int
+    complete: int
+    passed: int
+    failed: int
+    unsure: int
+    undecided: int  # complete, and the rule gives nothing
+    replaced: int  # were judged, and are another sound or gone since
+    pass_mark: float
+    left_out: LeftOut | None = None
+
+    @property
+    def share(self) -> Share:
+        """Of all that have their verdicts; what is not decided counts as not passed."""
+        return Share(self.passed, self.complete)
+
+    @property
+    def mark(self) -> str:
+        """Whether the pass mark is met; open until all that were drawn have their verdicts."""
+        value = self.share.value
+        if value is None or self.complete < self.drawn:
+            return OPEN
+        return MET if value >= self.pass_mark else MISSED
+
+
+@dataclass(frozen=True)
+class ClipResults:
+    systems: list[SystemResult]
+    failing: list[ClipResult]  # complete, and did not pass, as far as they are there still
+    replaced: list[ClipResult]
+    kinds: list[tuple[str, int]] = field(default_factory=list)  # of marks: in how many clips
+    new: int = 0  # drawn, and not judged by anybody yet
+
+
+def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> ClipResults:
+    """Of the job's own study; or of a later version of it, as far as its sounds are the same."""
+    study = study or job.study
+    every = results_by_clip(job, study)
+    there = [each for each in every if each.now == THERE]
+    kinds: Counter[str] = Counter()
+    for each in there:
+        kinds.update({name for mark in each.marks for name in names_in(mark)})
+    return ClipResults(
+        systems=_systems(job, study, every, passing),
+        failing=[each for each in there if each.complete and each.outcome != passing],
+        replaced=[each for each in every if each.now != THERE],
+        kinds=kinds.most_common(),
+        new=sum(not each.said for each in there),
+    )
+
+
+def names_in(mark: Mapping[str, Any]) -> Iterable[str]:
+    """What an answer holds against a clip."""
+    if "what" in mark:
+        return [str(mark["what"])]
+    return [name for name, value in mark.items() if value == "differs"]
+
+
+def results_by_clip(job: ReviewJob, study: Study) -> list[ClipResult]:
+    """Every item but training, in the order of the study's names."""
+    items = {item.pk: item for item in job.items.filter(gold__isnull=True)}
+    answers, now, out = _answers(job), _Now(study), left_out_now(study)
+    kind = kind_named(job.kind)
+    found = []
+    for each in outcomes_of(job):
+        item = items.get(each.item)
+        if item is None:
+            continue
+        given = answers.get(item.pk, [])
+        found.append(
+            ClipResult(
+                item=item.pk,
+                stimulus=item.clip["stimulus"],
+                condition=item.clip["condition"],
+                outcome=each.category,
+                complete=each.complete,
+                now=now.of(item),
+                said=tuple(map(kind.say, each.said.first)),
+                marks=tuple(mark for answer, _ in given for mark in _marks(answer)),
+                notes=tuple(words for _, words in given if words),
+                left_out=out.get((LeftOut.What.STIMULUS.value, item.clip["stimulus"])),
+            )
+        )
+    return sorted(found, key=lambda each: (each.condition, each.stimulus))
+
+
+def _marks(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    if "defects" in answer:
+        return list(answer["defects"])
+    differs = {name: value for name, value in answer.items() if value == "differs"}
+    return [differs] if differs else []
+
+
+def _answers(job: ReviewJob) -> dict[int, list[tuple[dict[str, Any], str]]]:
+    """Item -> the newest own answer of each who judged it, with its note; repeats apart."""
+    rows = Verdict.objects.filter(assignment__item__job=job, phase=Verdict.Phase.OWN).exclude(
+        assignment__occasion=AGAIN
+    )
+    newest = rows.order_by("assignment", "-pk").distinct("assignment")
+    found: dict[int, list[tuple[dict[str, Any], str]]] = defaultdict(list)
+    for item, answer, words in newest.values_list("assignment__item", "answer", "note"):
+        found[item].append((answer, words))
+    return found
+
+
+class _Now:
+    """Which of the sounds that were judged the study has still."""
+
+    def __init__(self, study: Study) -> None:
+        self.sounds = dict(study.stimuli.values_list("key", "sha256"))
+
+    def of(self, item: ReviewItem) -> str:
+        clips = [item.clip, *item.clip["others"]]
+        if any(each["stimulus"] not in self.sounds for each in clips):
+            return GONE
+        same = all(self.sounds[each["stimulus"]] == each["sha256"] for each in clips)
+        return THERE if same else REPLACED
+
+
+def _systems(
+    job: ReviewJob, study: Study, every: list[ClipResult], passing: str
+) -> list[SystemResult]:
+    labels = dict(study.conditions.values_list("key", "label"))
+    clips = Counter(study.stimuli.filter(trap="", run=1).values_list("condition__key", flat=True))
+    by_system: dict[str, list[ClipResult]] = defaultdict(list)
+    for each in every:
+        by_system[each.condition].append(each)
+    out: Named = left_out_now(study)
+    mark = float(job.settings["pass_mark"])
+    return [
+        _system(name, labels.get(name, ""), clips[name], rows, passing, mark, out)
+        for name, rows in sorted(by_system.items())
+    ]
+
+
+def _system(
+    name: str,
+    label: str,
+    clips: int,
+    rows: list[ClipResult],
+    passing: str,
+    mark: float,
+    out: Named,
+) -> SystemResult:
+    there = [each for each in rows if each.now == THERE]
+    whole = [each for each in there if each.complete]
+    passed = sum(each.outcome == passing for each in whole)
+    unsure = sum(each.outcome == "unsure" for each in whole)
+    undecided = sum(each.outcome == UNDECIDED for each in whole)
+    return SystemResult(
+        condition=name,
+        label=label,
+        clips=clips,
+        drawn=len(there),
+        complete=len(whole),
+        passed=passed,
+        failed=len(whole) - passed - unsure - undecided,
+        unsure=unsure,
+        undecided=undecided,
+        replaced=len(rows) - len(there),
+        pass_mark=mark,
+        left_out=out.get((LeftOut.What.CONDITION.value, name)),
+    )

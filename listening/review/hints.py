@@ -1,0 +1,42 @@
+"""What programs noticed of a clip: told to a reviewer once their own verdict is stored."""
+
+from __future__ import annotations
+
+from listening import audio
+from listening.models import Stimulus
+from listening.signals import clip_hints
+
+CLIPPED_SHARE = 0.0001  # of the samples
+LONG_SILENCE_S = 1.0
+SHORT_END_S = 0.01  # sound up to the very end may be cut
+LEAST_S = 0.3
+
+
+def hints_about(clip: Stimulus) -> list[str]:
+    """Sentences from the sound itself, and from the scores that are stored."""
+    heard = clip_hints.send(Stimulus, study_key=clip.study.key, sha256=clip.sha256)
+    return [*_of_sound(clip), *(words for _, found in heard for words in found or ())]
+
+
+def _of_sound(clip: Stimulus) -> list[str]:
+    """From the file as it was uploaded."""
+    try:
+        facts = audio.probed(audio.local_path(clip.original))
+    except (audio.AudioError, OSError):
+        return ["The file as it was uploaded cannot be read."]
+    found = []
+    if facts.peak_dbfs is None:
+        return ["The whole clip is silent."]
+    if facts.duration_s < LEAST_S:
+        found.append(f"The clip lasts {facts.duration_s:.2f} s only.")
+    if facts.clipped_share > CLIPPED_SHARE:
+        found.append(f"{facts.clipped_share:.2%} of the samples are at full scale (clipping).")
+    for name, silence_s in (
+        ("begins", facts.leading_silence_s),
+        ("ends", facts.trailing_silence_s),
+    ):
+        if silence_s > LONG_SILENCE_S:
+            found.append(f"The clip {name} with {silence_s:.1f} s of silence.")
+    if facts.trailing_silence_s < SHORT_END_S:
+        found.append("It sounds up to the very end: it may be cut off.")
+    return found

@@ -1,0 +1,138 @@
+"""The kind for clips, which says whether each was synthesised at all as it was to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from listening.models import ReviewAssignment, ReviewJob, Stimulus, Study
+from listening.review.clip_results import clip_results
+from listening.review.clip_targets import clips_of, sampled
+from listening.review.hints import hints_about
+from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
+from listening.review.marks import marks_of, region
+from listening.review.seen_clips import seen_clips
+
+OK, FLAWED, UNSURE = "ok", "flawed", "unsure"
+SAID = {OK: "Synthesised well", FLAWED: "A defect", UNSURE: "Cannot say"}
+DEFECTS = (  # the paper's, appendix A.2
+    ("1", "audio", "Sound defects", "robotic noise, jitter, clicks, distortion"),
+    ("2", "cut", "Too short or cut", "the words are not there to their end, or there is silence"),
+    ("3", "language", "Wrong language", "of all or some of the words"),
+    ("4", "timbre", "Mixed voices", "the voice becomes another within the clip"),
+    ("5", "unintelligible", "Not intelligible", "the words cannot be made out"),
+    ("6", "other", "Something else", "say what in a note"),
+)
+NAMES = {key: name for _, key, name, _ in DEFECTS}
+
+
+@dataclass(frozen=True)
+class ClipSettings:
+    """How much of each system's clips is drawn, and what share of them must be well."""
+
+    share: float = 0.25
+    by_dimension: bool = False
+    references: bool = False
+    show_text: bool = True
+    hints: bool = True
+    pass_mark: float = 0.95
+
+    def __post_init__(self) -> None:
+        check_shares(self.share, self.pass_mark)
+
+
+def check_shares(share: float, pass_mark: float) -> None:
+    if not 0 < share <= 1:
+        raise BadSettings("Draw more than 0 and at most 100 % of the clips.")
+    if not 0 < pass_mark <= 1:
+        raise BadSettings("The pass mark is more than 0 and at most 100 %.")
+
+
+class ClipsKind(Kind):
+    """Synthesis success, as the Audio Turing Test's authors looked at it before their test."""
+
+    key = "clips"
+    title = "Clips: were they synthesised well?"
+    what = "clips"
+    settings = ClipSettings
+    rules = ("all_agree", "majority", "adjudicated")
+    taken = "Reports tell it. Which clips are replaced, or left out, is yours to say."
+    passing, words = OK, NAMES
+
+    @property
+    def script(self) -> str:
+        return "js/review/validate.js"
+
+    @property
+    def results(self) -> str:
+        return "review/results/clips.html"
+
+    def results_of(self, job: ReviewJob) -> dict[str, Any]:
+        draft = job.study.drafts.first()
+        return {"results": clip_results(job, self.passing), "draft": draft}
+
+    def lacking(self, study: Study) -> str:
+        return "" if clips_of(study, references=False) else "The study has no clip of a system yet."
+
+    def read(self, form: Mapping[str, str]) -> dict[str, Any]:
+        return {
+            "share": percent(form, "share", 0.25),
+            "pass_mark": percent(form, "pass_mark", 0.95),
+            **{
+                name: form.get(name) == "on"
+                for name in ("by_dimension", "references", "show_text", "hints")
+            },
+        }
+
+    def targets(self, study: Study, settings: Any, seed: int) -> Sequence[Target]:
+        return sampled(
+            study,
+            settings.share,
+            seed,
+            by_dimension=settings.by_dimension,
+            references=settings.references,
+        )
+
+    def desk(self, settings: Any) -> dict[str, Any]:
+        return {
+            "defects": [{"key": k, "value": v, "label": n, "help": h} for k, v, n, h in DEFECTS],
+            "verdicts": SAID,
+            "hints": settings.hints,
+        }
+
+    def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+        return seen_clips(given, with_text=bool(job.settings.get("show_text")))
+
+    def hints(self, settings: Any, given: Sequence[ReviewAssignment]) -> dict[str, Any]:
+        """What programs noticed of a clip; where nothing, the reviewer goes on at once."""
+        if not settings.hints:
+            return {}
+        rows = Stimulus.objects.filter(pk__in=[each.item.stimulus_id for each in given])
+        clips = {clip.pk: clip for clip in rows.select_related("study")}
+        found = {
+            str(each.code): hints_about(clips[each.item.stimulus_id])
+            for each in given
+            if each.item.stimulus_id in clips
+        }
+        return {code: words for code, words in found.items() if words}
+
+    def say(self, category: str) -> str:
+        return SAID.get(category, category)
+
+    def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+        verdict = answer.get("verdict")
+        if verdict not in SAID:
+            raise BadVerdict("A verdict is ok, flawed or unsure.")
+        defects = [
+            {"what": self._what(m), "seconds": region(m)} for m in marks_of(answer, "defects")
+        ]
+        if defects and verdict != FLAWED:
+            raise BadVerdict("A clip with a defect is flawed: take the marks away, or say so.")
+        return {"verdict": verdict, "defects": defects}, str(verdict)
+
+    def _what(self, mark: Mapping[str, Any]) -> str:
+        what = mark.get("what")
+        if what not in NAMES:
+            raise BadVerdict("A defect is one of those that the page names.")
+        return str(what)

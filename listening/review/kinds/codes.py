@@ -1,0 +1,124 @@
+"""The kind for codes, which names the attributes that a reason speaks of, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from listening.models import Justification, ReviewAssignment, ReviewJob, Study
+from listening.review import codebook
+from listening.review.codebook import KEYS_OF_KEYBOARD, NO_CODE, BadCodebook, Code
+from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
+from listening.review.reason_targets import reason_targets, reasons_of
+from listening.review.seen import seen_reasons
+
+MOST_SPANS = 60
+LONGEST_REASON = 5000
+
+
+@dataclass(frozen=True)
+class CodeSettings:
+    """The codebook with its version, how much is drawn, what reviewers hear and are suggested."""
+
+    codebook: Sequence[Mapping[str, Any]] = field(
+        default_factory=lambda: codebook.as_stored(codebook.PRESET)
+    )
+    version: int = 1
+    share: float = 1.0
+    hear_clip: bool = False
+    suggest: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise BadSettings("Draw more than 0 and at most 100 % of the reasons.")
+        try:
+            codebook.checked(self.codes)
+        except (BadCodebook, TypeError) as error:
+            raise BadSettings(str(error)) from None
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        return codebook.from_stored(self.codebook)
+
+
+class CodesKind(Kind):
+    """Attribution codes of reasons, several for each, with the words that say so."""
+
+    key = "codes"
+    title = "Reasons: which attributes do they name?"
+    what = "reasons"
+    several = True
+    taken = "Analyses and files have the codes in the column codes."
+    settings = CodeSettings
+    rules = ("majority", "all_agree", "adjudicated")
+
+    def lacking(self, study: Study) -> str:
+        if reasons_of(study).exists():
+            return ""
+        return "No rater has written a reason beside a rated clip yet."
+
+    def read(self, form: Mapping[str, str]) -> dict[str, Any]:
+        settings: dict[str, Any] = {
+            "share": percent(form, "share", 1.0),
+            "hear_clip": form.get("hear_clip") == "on",
+            "suggest": form.get("suggest") == "on",
+        }
+        if text := form.get("codebook_file", "").strip():
+            try:
+                settings["codebook"] = codebook.as_stored(codebook.from_text(text))
+            except BadCodebook as error:
+                raise BadSettings(str(error)) from None
+        return settings
+
+    def hears(self, job: ReviewJob) -> bool:
+        return bool(job.settings.get("hear_clip"))
+
+    def targets(self, study: Study, settings: Any, seed: int) -> Sequence[Target]:
+        return reason_targets(study, settings.share, seed)
+
+    def desk(self, settings: Any) -> dict[str, Any]:
+        codes = [
+            {"value": c.key, "family": c.family, "label": c.title, "words": c.words}
+            for c in settings.codes
+        ]
+        none = {"value": NO_CODE, "family": "", "label": "None of these", "words": ""}
+        keys = KEYS_OF_KEYBOARD
+        given = [{**each, "key": keys[n]} for n, each in enumerate([*codes, none])]
+        return {"codes": given, "hints": settings.suggest}
+
+    def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+        return seen_reasons(given, with_clip=self.hears(job))
+
+    def say(self, category: str) -> str:
+        return category.replace("|", ", ").replace("_", " ")
+
+    def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+        known = {code.key for code in settings.codes} | {NO_CODE}
+        codes, spans = answer.get("codes"), answer.get("spans", [])
+        if not isinstance(codes, list) or not codes or not all(c in known for c in codes):
+            raise BadVerdict("Choose one code or more of the codebook.")
+        if NO_CODE in codes and len(set(codes)) > 1:
+            raise BadVerdict("“None of these” stands alone.")
+        if not isinstance(spans, list) or len(spans) > MOST_SPANS:
+            raise BadVerdict(f"Mark at most {MOST_SPANS} places.")
+        kept = [_span(span, codes) for span in spans]
+        chosen = sorted(set(codes))
+        return {"codes": chosen, "spans": kept}, "|".join(chosen)
+
+    def hints(self, settings: Any, given: Sequence[ReviewAssignment]) -> dict[str, Any]:
+        if not settings.suggest:
+            return {}
+        trials = {each.item.trial_id: str(each.code) for each in given}
+        rows = Justification.objects.filter(trial__in=trials).values_list("trial", "text")
+        return {trials[pk]: codebook.suggested(settings.codes, text) for pk, text in rows}
+
+
+def _span(span: Any, codes: Sequence[str]) -> dict[str, Any]:
+    """A place in the reason, in characters; the words themselves stay in the reason alone."""
+    if not isinstance(span, Mapping) or span.get("code") not in codes:
+        raise BadVerdict("A marked place has one of the codes that are chosen.")
+    start, end = span.get("start"), span.get("end")
+    if type(start) is not int or type(end) is not int or not 0 <= start < end <= LONGEST_REASON:
+        raise BadVerdict("A marked place begins before it ends.")
+    return {"code": span["code"], "start": start, "end": end}

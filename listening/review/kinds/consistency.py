@@ -1,0 +1,101 @@
+"""The kind for groups of clips of one system, which are to have one voice, language and manner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from listening.models import ReviewAssignment, ReviewJob, Study
+from listening.review.clip_results import clip_results
+from listening.review.clip_targets import RUNS, grouped
+from listening.review.kinds.clips import check_shares
+from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
+from listening.review.seen_clips import seen_clips
+
+SAME, DIFFERS, UNSURE = "same", "differs", "unsure"
+SAID = {SAME: "Consistent", DIFFERS: "Not consistent", UNSURE: "Cannot say"}
+ASPECTS = (  # the paper's, appendix A.2
+    ("1", "timbre", "Voice", "the same person, by sex, age and timbre"),
+    ("2", "language", "Language", "all in one language or accent"),
+    ("3", "prosody", "Manner", "intonation, stress and tone go together"),
+)
+NAMES = {key: name for _, key, name, _ in ASPECTS}
+MOST = 6
+
+
+@dataclass(frozen=True)
+class ConsistencySettings:
+    """How many groups of each system are drawn, and what share of them must be consistent."""
+
+    share: float = 0.25
+    size: int = 3
+    references: bool = False
+    show_text: bool = True
+    pass_mark: float = 0.95
+
+    def __post_init__(self) -> None:
+        check_shares(self.share, self.pass_mark)
+        if not 2 <= self.size <= MOST:
+            raise BadSettings(f"A group has 2 to {MOST} clips.")
+
+
+class ConsistencyKind(Kind):
+    """Several syntheses of one text side by side; of several texts where each has one only."""
+
+    key = "consistency"
+    title = "Clips: is each system consistent?"
+    what = "groups of clips"
+    settings = ConsistencySettings
+    rules = ("all_agree", "majority", "adjudicated")
+    taken = "Reports tell it. Which clips are replaced, or left out, is yours to say."
+    passing, words = SAME, NAMES
+
+    @property
+    def results(self) -> str:
+        return "review/results/clips.html"
+
+    def results_of(self, job: ReviewJob) -> dict[str, Any]:
+        draft = job.study.drafts.first()
+        return {"results": clip_results(job, self.passing), "draft": draft}
+
+    def lacking(self, study: Study) -> str:
+        if grouped(study, 1.0, 2, 0, references=False):
+            return ""
+        return "No system of the study has two clips."
+
+    def read(self, form: Mapping[str, str]) -> dict[str, Any]:
+        size = form.get("size", "3")
+        return {
+            "share": percent(form, "share", 0.25),
+            "pass_mark": percent(form, "pass_mark", 0.95),
+            "size": int(size) if size.isdecimal() and len(size) < 4 else 0,
+            "references": form.get("references") == "on",
+            "show_text": form.get("show_text") == "on",
+        }
+
+    def targets(self, study: Study, settings: Any, seed: int) -> Sequence[Target]:
+        return grouped(study, settings.share, settings.size, seed, references=settings.references)
+
+    def desk(self, settings: Any) -> dict[str, Any]:
+        return {
+            "aspects": [{"key": k, "value": v, "label": n, "help": h} for k, v, n, h in ASPECTS],
+            "verdicts": SAID,
+            "runs": RUNS,
+        }
+
+    def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+        return seen_clips(given, with_text=bool(job.settings.get("show_text")))
+
+    def say(self, category: str) -> str:
+        return SAID.get(category, category)
+
+    def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+        said = {key: answer.get(key) for key in NAMES}
+        if not all(value in SAID for value in said.values()):
+            raise BadVerdict("Voice, language and manner are each same, differs or unsure.")
+        odd = answer.get("odd", [])
+        if not isinstance(odd, list) or not all(type(n) is int and 0 <= n < MOST for n in odd):
+            raise BadVerdict("The clips that stand out are named by their places.")
+        category = next((each for each in (DIFFERS, UNSURE) if each in said.values()), SAME)
+        return {**said, "odd": sorted(set(odd))}, category

@@ -1,0 +1,95 @@
+"""The kind for vocalisations: which ones are heard in a clip, and where in its words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from listening.methods.vocalisation_types import canonical
+from listening.models import ReviewAssignment, ReviewJob, Study
+from listening.review.clip_targets import clips_of, sampled
+from listening.review.event_marks import NOTHING, events_of, types_heard
+from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
+from listening.review.marks import marks_of, region
+from listening.review.seen_clips import seen_events
+
+UNSURE = "unsure"
+LONGEST_NAME = 40
+MOST_UNITS = 20_000
+
+
+@dataclass(frozen=True)
+class EventSettings:
+    """How much of each system's clips is drawn, and how far apart two places may be."""
+
+    share: float = 1.0
+    references: bool = True
+    tolerance: int = 1  # words, or characters; as in the metrics of vocalisations
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise BadSettings("Draw more than 0 and at most 100 % of the clips.")
+        if not 0 <= self.tolerance <= 20:
+            raise BadSettings("Places may be 0 to 20 words or characters apart.")
+
+
+class EventsKind(Kind):
+    """As NVV-SuperBench had its data annotated: three people, a majority, and a fourth."""
+
+    key = "events"
+    title = "Vocalisations: which are heard, and where?"
+    what = "clips"
+    taken = "The page of marks compares judge models and people with them, and has them as a CSV."
+    settings = EventSettings
+    rules = ("majority_third", "majority", "all_agree")
+    per_item = 3
+    resolving = "third"
+
+    @property
+    def results(self) -> str:
+        return "review/results/events.html"
+
+    def lacking(self, study: Study) -> str:
+        return "" if clips_of(study, references=True) else "The study has no clip yet."
+
+    def read(self, form: Mapping[str, str]) -> dict[str, Any]:
+        tolerance = form.get("tolerance", "1")
+        return {
+            "share": percent(form, "share", 1.0),
+            "references": form.get("references") == "on",
+            "tolerance": int(tolerance) if tolerance.isdecimal() and len(tolerance) < 4 else -1,
+        }
+
+    def targets(self, study: Study, settings: Any, seed: int) -> Sequence[Target]:
+        references = settings.references
+        return sampled(study, settings.share, seed, by_dimension=False, references=references)
+
+    def desk(self, settings: Any) -> dict[str, Any]:
+        return {"unsure": UNSURE}
+
+    def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+        return seen_events(job.study, given)
+
+    def say(self, category: str) -> str:
+        return {UNSURE: "Cannot say", NOTHING: "Nothing heard"}.get(category, category)
+
+    def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+        events = [self._event(mark) for mark in marks_of(answer, "events")]
+        unsure = answer.get("unsure", False)
+        if not isinstance(unsure, bool) or (unsure and events):
+            raise BadVerdict("Mark what you hear, or say that you cannot say.")
+        kept = {"events": events, "unsure": unsure}
+        return kept, UNSURE if unsure else types_heard(events_of(kept))
+
+    def _event(self, mark: Mapping[str, Any]) -> dict[str, Any]:
+        name, position = mark.get("type"), mark.get("position")
+        if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
+            raise BadVerdict(f"A vocalisation has a type of at most {LONGEST_NAME} characters.")
+        if set(name) & set("@;,|"):
+            raise BadVerdict("A type has none of the marks @ ; , |.")
+        whole = type(position) is int and 0 <= position <= MOST_UNITS
+        seconds = region(mark)
+        if not whole and (position is not None or seconds is None):
+            raise BadVerdict("A vocalisation has a place in the words, or a time.")
+        return {"type": canonical(name), "position": position, "seconds": seconds}

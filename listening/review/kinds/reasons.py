@@ -1,0 +1,70 @@
+"""The kind for reasons, which says whether what a rater wrote fits the label that they chose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from listening.models import ReviewAssignment, ReviewJob, Study
+from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
+from listening.review.reason_targets import reason_targets, reasons_of
+from listening.review.seen import seen_reasons
+
+FIT, UNFIT, UNSURE = "fit", "unfit", "unsure"
+CHOICES = (("1", FIT, "Fits"), ("2", UNFIT, "Does not fit"), ("3", UNSURE, "Cannot say"))
+
+
+@dataclass(frozen=True)
+class ReasonSettings:
+    """How much of the reasons is drawn, and whether the clip can be heard."""
+
+    share: float = 1.0
+    hear_clip: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise BadSettings("Draw more than 0 and at most 100 % of the reasons.")
+
+
+class ReasonsKind(Kind):
+    """The review of the Audio Turing Test's authors, for any method that asks for reasons."""
+
+    key = "reasons"
+    title = "Reasons: do they fit their labels?"
+    what = "reasons"
+    taken = (
+        "Analyses leave out ratings whose reason does not fit, under the rule “review”, and say "
+        "what changes without it; files have it in the column review."
+    )
+    settings = ReasonSettings
+    rules = ("all_agree", "majority", "adjudicated")
+
+    def lacking(self, study: Study) -> str:
+        if reasons_of(study).exists():
+            return ""
+        return "No rater has written a reason beside a rated clip yet."
+
+    def read(self, form: Mapping[str, str]) -> dict[str, Any]:
+        return {"share": percent(form, "share", 1.0), "hear_clip": form.get("hear_clip") == "on"}
+
+    def hears(self, job: ReviewJob) -> bool:
+        return bool(job.settings.get("hear_clip"))
+
+    def targets(self, study: Study, settings: Any, seed: int) -> Sequence[Target]:
+        return reason_targets(study, settings.share, seed)
+
+    def desk(self, settings: Any) -> dict[str, Any]:
+        return {"choices": [{"key": k, "value": v, "label": words} for k, v, words in CHOICES]}
+
+    def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
+        return seen_reasons(given, with_clip=self.hears(job))
+
+    def say(self, category: str) -> str:
+        return next((words for _, value, words in CHOICES if value == category), category)
+
+    def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+        verdict = answer.get("verdict")
+        if set(answer) != {"verdict"} or verdict not in {value for _, value, _ in CHOICES}:
+            raise BadVerdict("A verdict is fit, unfit or unsure.")
+        return {"verdict": verdict}, str(verdict)

@@ -1,0 +1,89 @@
+"""Who reviews in a job: members by their account, others by a link of their own."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max, Q
+from django.urls import reverse
+from django.utils import timezone
+
+from listening.access import LOOK, REVIEW, rights_in
+from listening.events import note
+from listening.models import Reviewer, ReviewJob
+from listening.projects import digest
+from listening.review.jobs import ReviewError
+
+DAYS = (7, 30, 90)  # for which a link may work
+MEMBER = "me-"  # what the address of a member's desk begins with; the rest is the job's number
+
+
+def invite(job: ReviewJob, days: int, *, by: str, whom: str = "", adjudicates: bool = False) -> str:
+    """A link to this job's desk, for one person; nobody can be shown it again."""
+    if days not in DAYS:
+        raise ReviewError("Choose one of the times that are offered.")
+    token = secrets.token_urlsafe(32)
+    with transaction.atomic():
+        made = _add(
+            job,
+            by=by,
+            whom=" ".join(whom.split())[:120],
+            adjudicates=adjudicates,
+            digest=digest(token),
+            expires_at=timezone.now() + timedelta(days=days),
+        )
+        note(job.study, "reviewer_invited", by, review=job.title, reviewer=str(made))
+    return str(settings.EARNEST_PUBLIC_URL) + reverse("review-desk", args=[token])
+
+
+def member_of(job: ReviewJob, user: Any) -> Reviewer:
+    """Somebody whose role lets them review, as a reviewer of this job."""
+    found = job.reviewers.filter(user=user.pk).first()
+    if found is None:
+        sees = LOOK in rights_in(job.study, user)
+        with transaction.atomic():
+            found = _add(job, by=user.get_username(), user=user, sees_results=sees)
+    return found
+
+
+def _add(job: ReviewJob, **fields: Any) -> Reviewer:
+    ReviewJob.objects.select_for_update().get(pk=job.pk)
+    last = job.reviewers.aggregate(last=Max("number"))["last"] or 0
+    return Reviewer.objects.create(job=job, number=last + 1, **fields)
+
+
+def revoke(job: ReviewJob, pk: int, *, by: str) -> bool:
+    """Shuts their desk; what they said stays. Whether it was open."""
+    with transaction.atomic():
+        rows = job.reviewers.filter(pk=pk, revoked_at__isnull=True)
+        gone = rows.first()
+        if gone is None:
+            return False
+        rows.update(revoked_at=timezone.now())
+        note(job.study, "reviewer_revoked", by, review=job.title, reviewer=str(gone))
+    return True
+
+
+def reviewer_at(token: str, user: Any) -> Reviewer | None:
+    """Whose desk an address is, while it is theirs to use."""
+    rows = Reviewer.objects.select_related("job__study__project").filter(revoked_at__isnull=True)
+    if token.startswith(MEMBER):
+        return _member_at(token.removeprefix(MEMBER), user)
+    in_time = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
+    return rows.filter(in_time, digest=digest(token), user=None).first()
+
+
+def _member_at(number: str, user: Any) -> Reviewer | None:
+    if not number.isdecimal() or len(number) > 9 or not user.is_authenticated:
+        return None
+    job = ReviewJob.objects.select_related("study__project").filter(pk=int(number)).first()
+    if job is None or job.state == ReviewJob.State.DRAFT:
+        return None
+    if REVIEW not in rights_in(job.study, user):
+        return None
+    found = member_of(job, user)
+    return None if found.revoked_at else found

@@ -1,0 +1,109 @@
+"""Rules that turn several verdicts into one, by name and version: pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+UNDECIDED = ""
+
+
+@dataclass(frozen=True)
+class Said:
+    """The categories of one item: of its reviewers, after a talk, and of an adjudicator."""
+
+    first: Sequence[str]
+    talk: Sequence[str] = ()
+    third: Sequence[str] = ()
+    wanted: int = 2
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a job uses of its verdicts; a rule that is changed gets another version."""
+
+    key: str
+    version: str
+    title: str
+    words: str
+    decide: Callable[[Said], str]
+
+
+def all_agree(said: Said) -> str:
+    """What all said; undecided before all that are wanted have, and where one differs."""
+    if len(said.first) < said.wanted or len(set(said.first)) != 1:
+        return UNDECIDED
+    return said.first[0]
+
+
+def majority(said: Said) -> str:
+    """What more than half of the verdicts say."""
+    if len(said.first) < said.wanted:
+        return UNDECIDED
+    most, count = Counter(said.first).most_common(1)[0]
+    return most if 2 * count > len(said.first) else UNDECIDED
+
+
+def adjudicated(said: Said) -> str:
+    """What all said; where they differ, what they say after a talk, or what a third one says."""
+    if agreed := all_agree(said):
+        return agreed
+    if len(said.first) < said.wanted:
+        return UNDECIDED
+    if len(said.talk) >= 2 and len(set(said.talk)) == 1:
+        return said.talk[0]
+    return said.third[-1] if said.third else UNDECIDED
+
+
+def majority_third(said: Said) -> str:
+    """What more than half of the verdicts say; where nothing is, what an adjudicator says."""
+    if decided := majority(said):
+        return decided
+    return said.third[-1] if len(said.first) >= said.wanted and said.third else UNDECIDED
+
+
+RULES = {
+    rule.key: rule
+    for rule in (
+        Rule(
+            "all_agree", "1", "All agree", "a verdict holds where all reviewers gave it", all_agree
+        ),
+        Rule(
+            "majority",
+            "1",
+            "Majority",
+            "a verdict holds where more than half of the reviewers gave it",
+            majority,
+        ),
+        Rule(
+            "adjudicated",
+            "1",
+            "Adjudicated",
+            "where reviewers differ, their talk or a third one decides",
+            adjudicated,
+        ),
+        Rule(
+            "majority_third",
+            "1",
+            "Majority, else one more",
+            "what more than half of the reviewers say; where nothing is, one more decides",
+            majority_third,
+        ),
+    )
+}
+
+
+def decide_codes(rule: Rule, said: Said) -> str:
+    """Codes "a|b", each of which holds by the rule: it was given, or it was not."""
+    codes = sorted({code for each in (*said.first, *said.third) for code in each.split("|")})
+    held = [code for code in codes if rule.decide(_about(said, code)) == "given"]
+    return "|".join(held)
+
+
+def _about(said: Said, code: str) -> Said:
+    first, talk, third = (
+        ["given" if code in each.split("|") else "not" for each in some]
+        for some in (said.first, said.talk, said.third)
+    )
+    return Said(first, talk, third, said.wanted)

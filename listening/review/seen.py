@@ -1,0 +1,118 @@
+"""All that a reviewer is shown of an item: nothing else may reach their page.
+
+Labels as raters read them, the reason, the text and the clip by the code of the assignment. Never a
+system, a condition, a file, a truth, a trap, a rater, or what other reviewers said; what raters
+wrote themselves is shown as it is. `tests/listening/test_review_blind.py` reads pages, replies and
+headers for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypedDict
+
+from listening.models import Justification, Rating, ReviewAssignment, Stimulus
+
+
+class Answered(TypedDict):
+    """A question that the rater was asked, and the label that they chose."""
+
+    question: str
+    label: str
+
+
+class SeenReason(TypedDict):
+    """A reason and the labels that it is about; ``clips``: at how many places one can be heard."""
+
+    item: str
+    answers: list[Answered]
+    reason: str
+    language: str
+    clips: int
+
+
+class Reason(TypedDict):
+    """What a rater answered and wrote in a trial."""
+
+    answers: list[Answered]
+    reason: str
+    language: str
+
+
+def reasons_in(trials: Sequence[int]) -> dict[int, Reason]:
+    """By trial; one whose reason was erased has an empty one."""
+    found = {pk: Reason(answers=[], reason="", language="") for pk in trials}
+    rows = Rating.objects.filter(trial__in=trials).order_by("criterion__order", "pk")
+    for trial, question, label in rows.values_list("trial", "criterion__question", "label"):
+        found[trial]["answers"].append(Answered(question=question, label=label))
+    written = Justification.objects.filter(trial__in=trials).values_list(
+        "trial", "text", "trial__session__language", "trial__session__study__language"
+    )
+    for trial, text, spoken, language in written:
+        found[trial]["reason"], found[trial]["language"] = text, spoken or language
+    return found
+
+
+def seen_reasons(given: Sequence[ReviewAssignment], *, with_clip: bool) -> list[dict[str, Any]]:
+    """In the order in which they were given."""
+    reasons = reasons_in([each.item.trial_id or 0 for each in given])
+    return [
+        dict(SeenReason(item=str(a.code), clips=int(with_clip), **reasons[a.item.trial_id or 0]))
+        for a in given
+    ]
+
+
+class Framed(TypedDict):
+    """What goes with an item of any kind."""
+
+    training: bool
+    others: list[dict[str, str]]  # in a talk only: what the reviewers who differ said
+
+
+def framed(
+    given: Sequence[ReviewAssignment],
+    items: Sequence[dict[str, Any]],
+    say: Callable[[str], str],
+) -> list[dict[str, Any]]:
+    """Items with what goes around them; a second showing looks like a first."""
+    talk = ReviewAssignment.Occasion.TALK
+    spoken = _others([each for each in given if each.occasion == talk], say)
+    return [
+        {**item, **Framed(training=each.item.gold is not None, others=spoken.get(each.pk, []))}
+        for each, item in zip(given, items, strict=True)
+    ]
+
+
+def _others(
+    talks: Sequence[ReviewAssignment], say: Callable[[str], str]
+) -> dict[int, list[dict[str, str]]]:
+    """The first verdicts of all who judged the item, by neutral names, and their notes."""
+    found: dict[int, list[dict[str, str]]] = {}
+    for each in talks:
+        rows = ReviewAssignment.objects.filter(
+            item=each.item_id,
+            occasion=ReviewAssignment.Occasion.FIRST,
+            answered_at__isnull=False,
+        ).select_related("reviewer")
+        found[each.pk] = [
+            {
+                "who": "You" if row.reviewer_id == each.reviewer_id else str(row.reviewer),
+                "says": say(row.category),
+                "note": row.verdicts.order_by("-pk").values_list("note", flat=True).first() or "",
+            }
+            for row in rows.order_by("reviewer__number")
+        ]
+    return found
+
+
+def heard_copies(assignment: ReviewAssignment) -> list[str]:
+    """The stored copies that raters heard, in the order of the places in a clip's address."""
+    item = assignment.item
+    if item.trial_id is not None:
+        trial = item.trial
+        assert trial is not None
+        ids = [pk for pk in (trial.stimulus_id, trial.versus_id) if pk is not None]
+    else:
+        ids = [pk for pk in (item.stimulus_id, *item.others) if pk is not None]
+    served = dict(Stimulus.objects.filter(pk__in=ids).values_list("pk", "served"))
+    return [served[pk] for pk in ids if pk in served]

@@ -1,0 +1,91 @@
+"""Verdicts stored in batches; what is sent twice is stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from listening.models import ReviewAssignment, Reviewer, ReviewJob, Verdict
+from listening.review.jobs import ReviewError
+from listening.review.kinds import BadVerdict, kind_named
+
+MOST = 200  # in one request
+LONGEST_NOTE = 2000
+LONGEST_S = 86_400.0
+
+
+class Shut(ReviewError):
+    """The job takes no verdicts now."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The keys that are stored now (or were before), and what was refused, with the reason."""
+
+    keys: list[str]
+    refused: list[tuple[str, str]]
+
+
+def store(reviewer: Reviewer, sent: Sequence[Any]) -> Stored:
+    """Stores each verdict that is one; a bad one does not hinder the others."""
+    if len(sent) > MOST:
+        raise ReviewError(f"Send at most {MOST} verdicts at once.")
+    job = ReviewJob.objects.get(pk=reviewer.job_id)
+    if job.state != ReviewJob.State.OPEN:
+        raise Shut("This review is closed. What you said since is kept in this browser.")
+    keys: list[str] = []
+    refused: list[tuple[str, str]] = []
+    verdicts: list[Verdict] = []
+    theirs = _theirs(reviewer, sent)
+    for each in sent:
+        key = str(each.get("key", "")) if isinstance(each, Mapping) else ""
+        try:
+            verdicts.append(_verdict(job, theirs, each))
+            keys.append(key)
+        except BadVerdict as error:
+            refused.append((key, str(error)))
+    Verdict.objects.bulk_create(verdicts, ignore_conflicts=True)
+    return Stored(keys, refused)
+
+
+def _theirs(reviewer: Reviewer, sent: Sequence[Any]) -> dict[str, ReviewAssignment]:
+    codes = [u for each in sent if isinstance(each, Mapping) and (u := _uuid(each.get("item")))]
+    rows = ReviewAssignment.objects.filter(reviewer=reviewer, code__in=codes)
+    return {str(row.code): row for row in rows}
+
+
+def _verdict(job: ReviewJob, theirs: Mapping[str, ReviewAssignment], sent: Any) -> Verdict:
+    if not isinstance(sent, Mapping) or not isinstance(sent.get("answer"), Mapping):
+        raise BadVerdict("A verdict has a key, an item and an answer.")
+    key = _uuid(sent.get("key"))
+    assignment = theirs.get(str(sent.get("item")))
+    if key is None or assignment is None:
+        raise BadVerdict("This item is not yours.")
+    phase, note, seconds = sent.get("phase", "own"), sent.get("note", ""), sent.get("seconds")
+    if phase not in Verdict.Phase.values or not isinstance(note, str) or "\0" in note:
+        raise BadVerdict("The phase or the note is none.")
+    kind = kind_named(job.kind)
+    answer, category = kind.checked(kind.settings_from(job.settings), sent["answer"])
+    return Verdict(
+        assignment=assignment,
+        key=key,
+        phase=phase,
+        answer=answer,
+        category=category,
+        note=note.strip()[:LONGEST_NOTE],
+        seconds=_seconds(seconds),
+    )
+
+
+def _seconds(value: Any) -> float | None:
+    known = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if known and 0 <= value <= LONGEST_S else None
+
+
+def _uuid(value: Any) -> UUID | None:
+    try:
+        return UUID(str(value))
+    except ValueError:
+        return None

@@ -1,0 +1,158 @@
+"""Reviews for other rooms: the verdicts of a job for agreement, and the heads of jobs."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from django.db import connection
+from django.http import Http404
+
+from listening.models import ReviewAssignment, ReviewJob, Study
+from listening.review.kinds import kind_named
+from listening.review.outcomes import jobs_in_use, outcomes_of
+from listening.review.rules import RULES
+
+FIRST, AGAIN = int(ReviewAssignment.Occasion.FIRST), int(ReviewAssignment.Occasion.AGAIN)
+
+
+class ReviewVerdict(TypedDict):
+    """One newest verdict; ``system`` and ``label`` are "" while the job is blind."""
+
+    item: int
+    reviewer: int  # number in the job
+    category: str
+    again: bool  # the second time that the same reviewer was shown the item
+    system: str
+    label: str
+
+
+class ReviewHead(TypedDict):
+    """What a page of another room shows of a job."""
+
+    pk: int
+    title: str
+    kind: str
+    what: str
+    rule: str
+    rule_version: str
+    open: bool
+    unblinded: bool
+    several: bool  # a verdict may hold several codes, "a|b"
+    words: dict[str, str]  # categories
+
+
+def review_head_or_404(study: str, pk: int) -> ReviewHead:
+    job = _job(study, pk)
+    kind = kind_named(job.kind)
+    return ReviewHead(
+        pk=job.pk,
+        title=job.title,
+        kind=job.kind,
+        what=kind.what,
+        rule=RULES[job.rule].title,
+        rule_version=job.rule_version,
+        open=job.state == ReviewJob.State.OPEN,
+        unblinded=job.unblinded_at is not None,
+        several=kind.several,
+        words={each: kind.say(each) for each in _categories(job)},
+    )
+
+
+def _job(study: str, pk: int) -> ReviewJob:
+    job = ReviewJob.objects.filter(study__key=study, pk=pk).first()
+    if job is None:
+        raise Http404("There is no such review in this study.")
+    return job
+
+
+def _categories(job: ReviewJob) -> list[str]:
+    rows = ReviewAssignment.objects.filter(item__job=job, answered_at__isnull=False)
+    return sorted(set(rows.values_list("category", flat=True)))
+
+
+VERDICTS = f"""
+SELECT i.id, r.number, a.category, a.occasion = {AGAIN},
+    coalesce(nullif(c.system, ''), nullif(c.label, ''), c.key, ''), coalesce(l.label, '')
+FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
+JOIN listening_reviewer r ON r.id = a.reviewer_id
+LEFT JOIN listening_trial t ON t.id = i.trial_id
+LEFT JOIN listening_stimulus x ON x.id = coalesce(i.stimulus_id, t.stimulus_id)
+LEFT JOIN listening_condition c ON c.id = x.condition_id
+LEFT JOIN LATERAL (SELECT string_agg(q.label, ', ' ORDER BY q.id) AS label
+    FROM listening_rating q WHERE q.trial_id = t.id) l ON true
+WHERE i.job_id = %s AND i.gold IS NULL AND a.answered_at IS NOT NULL
+    AND a.occasion IN ({FIRST}, {AGAIN})
+ORDER BY i.position, r.number, a.occasion
+"""
+
+
+def review_verdicts(study: str, pk: int) -> list[ReviewVerdict]:
+    """The newest first and second verdicts of all reviewers, without training items."""
+    job = _job(study, pk)
+    with connection.cursor() as cursor:
+        cursor.execute(VERDICTS, [job.pk])
+        rows = cursor.fetchall()
+    blind = job.unblinded_at is None
+    return [
+        ReviewVerdict(
+            item=item,
+            reviewer=number,
+            category=category,
+            again=again,
+            system="" if blind else system,
+            label="" if blind else label,
+        )
+        for item, number, category, again, system, label in rows
+    ]
+
+
+class Hinted(TypedDict):
+    """What suggestions changed: verdicts of one's own, and those that were changed after."""
+
+    own: int
+    changed: int
+
+
+HINTED = """
+SELECT count(*), count(*) FILTER (WHERE h.category <> a.category)
+FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
+LEFT JOIN LATERAL (SELECT v.category FROM listening_verdict v
+    WHERE v.assignment_id = a.id AND v.phase = 'hinted' ORDER BY v.id DESC LIMIT 1) h ON true
+WHERE i.job_id = %s AND a.answered_at IS NOT NULL
+"""
+
+
+def review_hinted(study: str, pk: int) -> Hinted:
+    """Suggestions never change what agreement, outcomes and files take: they are one's own."""
+    with connection.cursor() as cursor:
+        cursor.execute(HINTED, [_job(study, pk).pk])
+        own, changed = cursor.fetchone()
+    return Hinted(own=own, changed=changed)
+
+
+def has_review_in_use(study: str) -> bool:
+    """Whether a review of reasons decides what analyses use."""
+    return bool(jobs_in_use(Study.objects.get(key=study), "reasons"))
+
+
+class ReviewOutcomes(TypedDict):
+    """How the items of a job came out by its rule: training items are not in it."""
+
+    items: int
+    complete: int
+    disputed: int
+    decided: dict[str, int]  # category -> items
+
+
+def review_outcomes(study: str, pk: int) -> ReviewOutcomes:
+    found = [each for each in outcomes_of(_job(study, pk)) if each.gold is None]
+    decided: dict[str, int] = {}
+    for each in found:
+        for category in filter(None, each.category.split("|")):
+            decided[category] = decided.get(category, 0) + 1
+    return ReviewOutcomes(
+        items=len(found),
+        complete=sum(each.complete for each in found),
+        disputed=sum(each.disputed for each in found),
+        decided=decided,
+    )

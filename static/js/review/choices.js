@@ -1,0 +1,54 @@
+/** A question with a few answers, each with a key of its own: pressing it is the verdict. */
+
+/**
+ * @typedef {{key: string, value: string, label: string}} Choice
+ */
+
+export class Choices {
+  /**
+   * @param {import("./desk.js").Desk} desk
+   * @param {HTMLElement} root where the buttons go
+   */
+  constructor(desk, root) {
+    this.desk = desk;
+    /** @type {Choice[]} */
+    this.choices = desk.told.question.choices;
+    this.buttons = this.choices.map((choice) => this.button(choice));
+    root.replaceChildren(...this.buttons);
+  }
+
+  /** @param {Choice} choice */
+  button({ key, value, label }) {
+    const button = document.createElement("button");
+    const shown = document.createElement("kbd");
+    button.type = "button";
+    button.className = "button button-large desk-choice";
+    button.dataset.value = value;
+    shown.textContent = key;
+    button.append(label, " ", shown);
+    button.addEventListener("click", () => this.desk.answer({ verdict: value }));
+    return button;
+  }
+
+  /**
+   * @param {any} _item
+   * @param {import("./desk.js").Answer | null} before what was answered, where it is taken back
+   */
+  show(_item, before) {
+    for (const button of this.buttons) {
+      button.setAttribute("aria-pressed", String(before?.verdict === button.dataset.value));
+    }
+  }
+
+  /** @param {string} key */
+  key(key) {
+    const chosen = this.choices.find((choice) => choice.key === key);
+    if (chosen) this.desk.answer({ verdict: chosen.value });
+    return Boolean(chosen);
+  }
+
+  /** @param {any} answer */
+  say(answer) {
+    return this.choices.find((choice) => choice.value === answer?.verdict)?.label ?? "";
+  }
+}

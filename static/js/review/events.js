@@ -1,0 +1,180 @@
+/** Vocalisations of a clip: their types, and where among the words, or when, they are heard. */
+
+import { byId, setText } from "../shared/dom.js";
+import { Desk } from "./desk.js";
+import { keyButton, Players, regionWords } from "./players.js";
+
+/** @typedef {{type: string, position: number | null, seconds: import("./players.js").Region}} Event */
+
+class Events {
+  /** @param {Desk} desk */
+  constructor(desk) {
+    this.desk = desk;
+    this.players = new Players(desk);
+    this.players.changed = () => this.drawRegion();
+    /** @type {Event[]} */
+    this.events = [];
+    /** @type {string[]} */
+    this.units = [];
+    this.caret = 0;
+    this.type = /** @type {HTMLInputElement} */ (byId("type"));
+    this.done = keyButton("", "Enter", () => this.finish());
+    this.done.classList.add("button-primary", "button-large");
+    const unsure = keyButton("Cannot say", "0", () => this.desk.answer({ events: [], unsure: true }));
+    unsure.classList.add("button-large");
+    byId("choices").replaceChildren(this.done, unsure);
+    byId("add").addEventListener("click", () => this.add());
+    this.type.addEventListener("keydown", (event) => this.typed(event));
+  }
+
+  /**
+   * @param {any} item
+   * @param {any} before
+   */
+  show(item, before) {
+    this.events = before?.events ? [...before.events] : [];
+    this.units = item.units;
+    this.language = item.language;
+    this.caret = 0;
+    this.type.value = "";
+    byId("first").hidden = true;
+    byId("types").replaceChildren(...item.types.map((/** @type {string} */ name) => new Option(name, name)));
+    this.players.show(item, Boolean(before));
+    this.draw();
+  }
+
+  draw() {
+    const gaps = Array.from({ length: this.units.length + 1 }, (_, place) => this.gap(place));
+    const pieces = this.units.flatMap((unit, place) => [gaps[place], this.unit(unit)]);
+    byId("units").replaceChildren(...pieces, gaps[this.units.length]);
+    byId("units").hidden = this.units.length === 0;
+    byId("marks").replaceChildren(...this.events.map((event, place) => this.row(event, place)));
+    const count = this.events.length;
+    this.done.firstChild?.replaceWith(count ? `${count} marked: next` : "No vocalisation: next");
+    this.drawRegion();
+  }
+
+  /** @param {string} words */
+  unit(words) {
+    const shown = document.createElement("span");
+    shown.textContent = words;
+    shown.lang = this.language ?? "";
+    return shown;
+  }
+
+  /** A place between two words. @param {number} place */
+  gap(place) {
+    const button = document.createElement("button");
+    const here = this.events.filter((event) => event.position === place).map((event) => event.type);
+    button.type = "button";
+    button.className = "desk-gap";
+    button.textContent = here.length ? `[${here.join(", ")}]` : "·";
+    button.setAttribute("aria-label", `${this.placeWords(place)}${here.length ? `: ${here.join(", ")}` : ""}`);
+    button.setAttribute("aria-pressed", String(place === this.caret));
+    button.addEventListener("click", () => this.move(place));
+    return button;
+  }
+
+  /** @param {number | null} place */
+  placeWords(place) {
+    if (place === null) return "no place";
+    return place === 0 ? "before the first word" : `after “${this.units[place - 1]}”`;
+  }
+
+  /** @param {number} place */
+  move(place) {
+    this.caret = Math.max(0, Math.min(place, this.units.length));
+    this.draw();
+  }
+
+  /** @param {KeyboardEvent} event */
+  typed(event) {
+    if (event.key !== "Enter" || event.isComposing) return;
+    event.preventDefault();
+    this.add();
+  }
+
+  add() {
+    const name = this.type.value.trim().toLowerCase();
+    const { region } = this.players;
+    if (!name) return this.lack("Choose a type, or write one.");
+    if (this.units.length === 0 && !region) return this.lack("This clip has no words: mark when it is heard, with b and e.");
+    this.events.push({ type: name, position: this.units.length ? this.caret : null, seconds: region });
+    this.events.sort((a, b) => (a.position ?? 0) - (b.position ?? 0));
+    this.type.value = "";
+    byId("first").hidden = true;
+    this.players.mark(null);
+    this.draw();
+    return byId("item").focus({ preventScroll: true });
+  }
+
+  /** What is missing. @param {string} words */
+  lack(words) {
+    setText(byId("first"), words);
+    byId("first").hidden = false;
+  }
+
+  drawRegion() {
+    const where = this.units.length ? `Place: ${this.placeWords(this.caret)}` : "";
+    const when = this.players.region ? `time: ${regionWords(this.players.region)}` : "";
+    setText(byId("region"), [where, when].filter(Boolean).join("; "));
+  }
+
+  /**
+   * @param {Event} event
+   * @param {number} place
+   */
+  row(event, place) {
+    const line = document.createElement("li");
+    const words = this.words(event);
+    const gone = document.createElement("button");
+    gone.type = "button";
+    gone.className = "button button-quiet";
+    gone.textContent = "Take away";
+    gone.setAttribute("aria-label", `Take away ${words}`);
+    gone.addEventListener("click", () => {
+      this.events.splice(place, 1);
+      this.draw();
+      byId("item").focus({ preventScroll: true });
+    });
+    line.append(`${words} `, gone);
+    return line;
+  }
+
+  /** @param {Event} event */
+  words({ type, position, seconds }) {
+    const when = seconds ? `, ${regionWords(seconds)}` : "";
+    return `${type}${position === null ? "" : `, ${this.placeWords(position)}`}${when}`;
+  }
+
+  finish() {
+    if (!this.players.allHeard) return this.lack("Hear the clip to its end first.");
+    return this.desk.answer({ events: [...this.events], unsure: false });
+  }
+
+  /** @param {string} key */
+  key(key) {
+    if (key === "j") this.move(this.caret - 1);
+    else if (key === "l") this.move(this.caret + 1);
+    else if (key === "t") this.type.focus();
+    else if (key === "b") this.players.beginHere();
+    else if (key === "e") this.players.endHere();
+    else if (key === "x") this.players.mark(null);
+    else if (key === "0") this.desk.answer({ events: [], unsure: true });
+    else if (key === "Enter") this.finish();
+    else return this.players.key(key);
+    return true;
+  }
+
+  place() {
+    return this.players.place;
+  }
+
+  /** @param {any} answer */
+  say(answer) {
+    if (answer?.unsure) return "Cannot say";
+    return (answer?.events ?? []).map((/** @type {Event} */ event) => this.words(event)).join("; ") || "No vocalisation";
+  }
+}
+
+new Desk((desk) => new Events(desk)).start();

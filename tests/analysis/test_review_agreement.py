@@ -1,0 +1,60 @@
+"""Agreement of reviewers agrees with implementations that others wrote."""
+
+import numpy as np
+import pytest
+
+from analysis.statistics.agreement import nominal
+from analysis.statistics.agreement.krippendorff import krippendorff_alpha
+
+CATEGORIES = ("fit", "unfit", "unsure")
+
+
+def drawn(items, reviewers, seed=1, share=1.0):
+    """Reviewers who see the truth of an item seven times of ten."""
+    rng = np.random.default_rng(seed)
+    found = {}
+    for item in range(items):
+        truth = rng.integers(3)
+        found[item] = {
+            who: CATEGORIES[truth if rng.random() < 0.7 else rng.integers(3)]
+            for who in range(reviewers)
+            if rng.random() < share
+        }
+    return found
+
+
+def test_alpha_is_that_of_our_other_implementation_with_gaps_too():
+    said = drawn(60, 3, share=0.8)
+    rows = [(i, who, CATEGORIES.index(c)) for i, each in said.items() for who, c in each.items()]
+    unit, rater, score = (list(column) for column in zip(*rows, strict=True))
+    other = krippendorff_alpha(unit, rater, score, "nominal", replicates=500)
+    mine = nominal.alpha(said, CATEGORIES)
+    assert mine.value == pytest.approx(other.value, abs=1e-12)
+    assert mine.low == pytest.approx(other.low, abs=0.05)
+    assert mine.high == pytest.approx(other.high, abs=0.05)
+
+
+FLEISS = """0 0 0 0 14, 0 2 6 4 2, 0 0 3 5 6, 0 3 9 2 0, 2 2 8 1 1,
+7 7 0 0 0, 3 2 6 3 0, 2 5 3 2 2, 6 5 2 1 0, 0 2 2 3 7"""  # ten items, 14 raters: kappa 0.210
+
+
+def test_cohens_kappa_is_that_of_scikit_learn_and_fleiss_kappa_that_of_the_known_example():
+    from sklearn.metrics import cohen_kappa_score
+
+    said = drawn(80, 3)
+    for (a, b), mine in nominal.cohen_kappas(said, CATEGORIES).items():
+        other = cohen_kappa_score([s[a] for s in said.values()], [s[b] for s in said.values()])
+        assert mine.value == pytest.approx(other, abs=1e-12)
+    rows = [[int(n) for n in row.split()] for row in FLEISS.split(",")]
+    said = {n: dict(enumerate(np.repeat(list("abcde"), row))) for n, row in enumerate(rows)}
+    known = nominal.fleiss_kappa(said, "abcde")
+    assert known.value == pytest.approx(0.210, abs=0.0005)
+    assert known.low < known.value < known.high
+
+
+def test_where_nothing_varies_there_is_no_number_and_a_reason():
+    nobody = nominal.alpha({1: {1: "fit"}}, CATEGORIES)
+    alike = nominal.alpha({n: {1: "fit", 2: "fit"} for n in range(5)}, CATEGORIES)
+    assert (nobody.value, alike.value) == (None, None)
+    assert "two verdicts" in nobody.note
+    assert "variation" in alike.note

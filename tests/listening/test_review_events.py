@@ -1,0 +1,146 @@
+"""Vocalisations marked by people: a majority, a fourth, and who is held against them."""
+
+from __future__ import annotations
+
+import csv
+from uuid import uuid4
+
+import pytest
+
+from listening import review
+from listening.models import Item, Study
+from listening.review import Plan
+from listening.review.event_marks import Event, settled, types_heard
+from listening.selectors import marked_events
+from metrics.marked_events import people, systems, truths
+from metrics.models import MetricScore
+from metrics.vocalisations import Vocalisation
+from tests.factories import make_material, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+def test_types_hold_by_majority_and_places_are_the_middle_of_theirs():
+    one, two, three = [Event("laugh", 2)], [Event("laugh", 4)], [Event("sigh", 9)]
+    assert settled("laugh", [one, two, three], []) == [Event("laugh", 2)]
+    assert settled("laugh", [one, two, [Event("laugh", 9)]], []) == [Event("laugh", 4)]
+    twice = [Event("laugh", 1), Event("laugh", 8)]
+    again = [Event("laugh", 9), Event("laugh", 3)]
+    assert settled(types_heard(twice), [twice, again, one], []) == twice
+    assert settled("cough", [one, three], [Event("cough", 5)]) == [Event("cough", 5)]
+    assert settled("none", [[], [], one], []) == []
+
+
+@pytest.fixture
+def study():
+    """Six clips of two systems; the text of each asks for a laugh after its third word."""
+    study = Study.objects.create(owner=make_user(), key="nvv", title="NVV", seed=1)
+    make_material(study, 2, 3, {})
+    Item.objects.update(text="so that is [laugh] what you call a good one", language="en")
+    return study
+
+
+def reviewer(job, **fields):
+    token = review.invite(job, 30, by="ada", **fields).rstrip("/").rpartition("/")[2]
+    return review.reviewer_at(token, None)
+
+
+def mark(who, events_of):
+    count = 0
+    while given := review.give_next(who, 20):
+        for each in given:
+            events = [
+                {"type": name, "position": place, "seconds": None}
+                for name, place in events_of(each.item.clip)
+            ]
+            answer = {"events": events, "unsure": False}
+            sent = [{"key": str(uuid4()), "item": str(each.code), "answer": answer}]
+            assert review.store(who, sent).refused == []
+            count += 1
+    return count
+
+
+def job_of(study):
+    plan = Plan(
+        *("events", "Vocalisations"),
+        **{"per_item": 3, "rule": "majority_third", "resolving": "third", "repeated": 0},
+    )
+    job = review.make_job(study, plan, by="ada")
+    review.set_state(job, "open", by="ada")
+    return job
+
+
+@pytest.mark.slow
+def test_a_fourth_decides_only_where_there_is_no_majority_and_judges_are_held_against_it(
+    study, client
+):
+    job = job_of(study)
+    hard = study.stimuli.order_by("key").first()
+    third = reviewer(job, adjudicates=True)
+    for name in ("laugh", "sigh", "cough"):
+        odd = name  # of the hard clip each says something else; of the others one is off
+        place = 9 if name == "cough" else 3
+        mark(
+            reviewer(job),
+            lambda clip, odd=odd, place=place: [
+                (odd if clip["stimulus"] == hard.key else "laugh", place)
+            ],
+        )
+    assert mark(third, lambda _: [("chuckle", 4)]) == 1
+    found = marked_events("nvv", job.pk)
+    known = truths(found["clips"])
+    assert known[hard.key].events == (Vocalisation("chuckle", 4),)
+    assert known[hard.key].length == 9
+    assert {each.events for name, each in known.items() if name != hard.key} == {
+        (Vocalisation("laugh", 3),)
+    }
+    rows = {each.who: (each.found.tp, each.found.fp) for each in people(found["clips"], 1)}
+    assert rows == {"Reviewer 2": (5, 1), "Reviewer 3": (5, 1), "Reviewer 4": (0, 6)}
+    asked = {name: (Vocalisation("laugh", 3),) for name in known}
+    assert [(each.who, each.found.recall) for each in systems(known, asked, 1)] == [
+        ("cond-0", pytest.approx(2 / 3)),
+        ("cond-1", 1.0),
+    ]
+    MetricScore.objects.create(
+        sha256=hard.sha256,
+        metric="judge_nvv",
+        version="1",
+        value=1.0,
+        details={"predicted": [["chuckle", 5], ["sigh", 0]]},
+        computed_at="2026-01-01T00:00:00Z",
+    )
+    client.force_login(study.owner)
+    page = client.get(f"/studies/nvv/reviews/{job.pk}/events/").content.decode()
+    assert "judge_nvv" in page
+    assert "1 / 1 / 0" in page  # of the judge: one right, one too much, none missed
+    text = client.get(f"/studies/nvv/reviews/{job.pk}/events.csv").content.decode()
+    rows = [row for row in csv.DictReader(text.splitlines()) if row["stimulus"] == hard.key]
+    assert [(row["marker"], row["type"], row["position"]) for row in rows] == [
+        ("adjudicated", "chuckle", "4"),
+        ("Reviewer 2", "laugh", "3"),
+        ("Reviewer 3", "sigh", "3"),
+        ("Reviewer 4", "cough", "9"),
+    ]
+
+
+def test_nothing_shows_what_was_asked_for_and_bad_marks_are_refused(study):
+    from listening.review.kinds import kind_named
+
+    job = job_of(study)
+    who = reviewer(job)
+    given = review.give_next(who, 1)
+    (seen,) = kind_named("events").seen(job, given)
+    assert seen["units"] == ["so", "that", "is", "what", "you", "call", "a", "good", "one"]
+    assert "laugh" not in str({**seen, "types": []})
+    assert len(seen["types"]) == 45
+    study.conditions.update(attributes={"nvv_types": "Laughs; sigh"})
+    assert kind_named("events").seen(job, given)[0]["types"] == ["laugh", "sigh"]
+    wrong = (
+        {"events": [{"type": "laugh", "position": None, "seconds": None}], "unsure": False},
+        {"events": [{"type": "", "position": 1}], "unsure": False},
+        {"events": [{"type": "a@b", "position": 1}], "unsure": False},
+        {"events": [{"type": "laugh", "position": -1}], "unsure": False},
+        {"events": [{"type": "laugh", "position": 1}], "unsure": True},
+    )
+    sent = [{"key": str(uuid4()), "item": str(given[0].code), "answer": each} for each in wrong]
+    assert len(review.store(who, sent).refused) == len(wrong)

@@ -1,0 +1,51 @@
+"""Signs of how a reason was written, and which reasons are nearly the same."""
+
+from random import Random
+
+from listening.review.evidence import Written, evidence_of, near_counts
+
+WORDS = (
+    "the voice is flat and each word has equal weight while pauses come where no person breathes"
+)
+
+
+def written(text, trial=0, rater=1, keys=None, pasted=None, language="en"):
+    return Written(trial, rater, text, language, len(text) if keys is None else keys, pasted)
+
+
+def flags(text, **fields):
+    return evidence_of([written(text, **fields)])[0].flags
+
+
+def test_signs_are_facts_about_the_text_and_how_it_came():
+    assert flags("The rhythm is uneven at the end.") == set()
+    assert flags("The rhythm is uneven.", pasted=15) == {"pasted"}
+    assert flags("The rhythm is uneven.", keys=2) == {"untyped"}
+    assert flags("robotic") == {"short"}
+    assert flags("声音很平,没有停顿", keys=3, language="zh") == set()
+    assert flags("The rhythm is uneven.", language="zh") == {"script"}
+    assert flags("As an AI language model, I cannot hear.") == {"machine_like"}
+
+
+def test_near_copies_are_counted_within_and_across_raters_and_short_ones_are_not():
+    same = "The pauses are all in the wrong places here."
+    rows = [
+        written(same, 0, rater=1),
+        written("the pauses are all in the wrong places here", 1, rater=1),
+        written("The pauses are all in the wrong place here!", 2, rater=2),
+        written("A breath before each sentence, as people do.", 3, rater=2),
+        written("robotic", 4, rater=3),
+        written("robotic", 5, rater=4),
+    ]
+    own, others = near_counts(rows)
+    assert own == [1, 1, 0, 0, 0, 0]
+    assert others == [1, 1, 2, 0, 0, 0]
+
+
+def test_of_pairs_with_one_letter_changed_nearly_all_are_found():
+    rng, rows = Random(4), []
+    for n in range(150):
+        text = " ".join(rng.sample(WORDS.split(), 14))
+        rows += [written(text, 2 * n, 1), written(text.replace("w", "v", 1), 2 * n + 1, 2)]
+    _, others = near_counts(rows)
+    assert sum(bool(each) for each in others) >= 290
