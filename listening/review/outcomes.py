@@ -59,8 +59,7 @@ def outcomes_of(job: ReviewJob) -> Iterator[Outcome]:
     for item, trial, stimulus, wanted, stored, because, first, talk, third in rows:
         said = Said(first, talk, third, wanted)
         gold = json.loads(stored) if stored is not None else None  # as a cursor gives JSON
-        trained = gold is not None
-        category = kind.checked(settings, gold)[1] if trained else kind.decide(rule, said)
+        category = kind.decide(rule, said) if gold is None else kind.checked(settings, gold)[1]
         yield Outcome(item, trial, stimulus, category, said, gold, because)
 
 
