@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from django.db.models import OuterRef, Subquery
 
-from listening.kept import look, maker
+from listening.kept import Patience, look, maker
 from listening.models import ReviewAssignment, ReviewJob, Stimulus, Study, Verdict
 from listening.review.evidence import FLAGS, Evidence, Written, evidence_of
 from listening.review.outcomes import Outcome, outcomes_of
 from listening.review.reason_targets import reasons_of
 
 KIND = "reason-evidence"
+MANY = 1000  # reasons, of which a page does not count the signs itself
 NOTHING = Evidence(frozenset(), 0, 0, 0)
 SHOWS: dict[str, tuple[str, Callable[[Outcome], bool]]] = {
     "": ("All", lambda each: True),
@@ -52,10 +53,11 @@ def _evidence(study: str) -> dict[int, Evidence]:
     )
 
 
-def study_evidence(study: Study) -> Mapping[int, Evidence]:
-    """By trial; as it was counted last, where that takes long."""
-    kept = look(KIND, str(study.pk), max_age_s=60)
-    return kept.value if kept is not None else {}
+def study_evidence(study: Study, items: int) -> Mapping[int, Evidence] | None:
+    """By trial; None while a worker counts for the first time, as it does where there are many."""
+    patience = Patience(0) if items > MANY else None
+    kept = look(KIND, str(study.pk), max_age_s=60, patience=patience)
+    return kept.value if kept is not None else None
 
 
 @dataclass(frozen=True)
@@ -79,15 +81,18 @@ class Row:
 
 def rows_of(
     job: ReviewJob, *, show: str = "", sort: str = "", flag: str = ""
-) -> tuple[list[Row], list[Sign]]:
-    """Those that the filters leave, and what all of the job's items say of each sign."""
-    known = study_evidence(job.study)
-    rows = [Row(each, known.get(each.trial or 0, NOTHING)) for each in outcomes_of(job)]
-    signs = [_sign(key, rows) for key in FLAGS] if any(r.outcome.trial for r in rows) else []
+) -> tuple[list[Row], list[Sign] | None]:
+    """Those that the filters leave, and what all items say of each sign (None: not counted yet)."""
+    outcomes = list(outcomes_of(job))
+    known = study_evidence(job.study, len(outcomes))
+    rows = [Row(each, (known or {}).get(each.trial or 0, NOTHING)) for each in outcomes]
+    about_reasons = any(row.outcome.trial for row in rows)
+    signs = [_sign(key, rows) for key in FLAGS] if about_reasons else []
     passes = SHOWS.get(show, SHOWS[""])[1]
     found = [r for r in rows if passes(r.outcome) and (not flag or flag in r.evidence.flags)]
     by = SORTS.get(sort, SORTS[""])[1]
-    return sorted(found, key=lambda row: by(row.evidence)), [s for s in signs if s.items]
+    shown = [sign for sign in signs if sign.items] if known is not None else None
+    return sorted(found, key=lambda row: by(row.evidence)), shown
 
 
 def _sign(key: str, rows: Sequence[Row]) -> Sign:

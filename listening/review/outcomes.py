@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -55,10 +56,10 @@ def outcomes_of(job: ReviewJob) -> Iterator[Outcome]:
     with connection.cursor() as cursor:
         cursor.execute(SAID, [job.pk])
         rows = cursor.fetchall()
-    for item, trial, stimulus, wanted, gold, because, first, talk, third in rows:
+    for item, trial, stimulus, wanted, stored, because, first, talk, third in rows:
         said = Said(first, talk, third, wanted)
-        trained = gold is not None
-        category = kind.checked(settings, gold)[1] if trained else kind.decide(rule, said)
+        gold = json.loads(stored) if stored is not None else None  # as a cursor gives JSON
+        category = kind.decide(rule, said) if gold is None else kind.checked(settings, gold)[1]
         yield Outcome(item, trial, stimulus, category, said, gold, because)
 
 

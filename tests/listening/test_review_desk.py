@@ -143,3 +143,20 @@ def test_who_differ_see_each_other_when_they_talk_and_not_before(job):
         {"who": "You", "says": "Fits", "note": "fit for me"},
         {"who": "Reviewer 2", "says": "Does not fit", "note": "unfit for me"},
     ]
+
+
+def test_the_list_of_reasons_filters_by_signs_and_marks_some_for_training(job, client):
+    client.force_login(job.study.owner)
+    page = f"/studies/secret-study/reviews/{job.pk}/items/"
+    assert "the rhythm is unlike" in client.get(page).content.decode()
+    copied = client.get(f"{page}?flag=copied&sort=copies").content.decode()
+    assert "Nearly the same as a reason of another rater" in copied
+    assert "the rhythm is unlike" in copied
+    assert "Nothing is left" in client.get(f"{page}?flag=pasted").content.decode()
+    item = job.items.order_by("position")[2]
+    form = {"action": "gold", "job": job.pk, "item": item.pk, "answer": "verdict:unfit"}
+    do = "/studies/secret-study/reviews/do/"
+    assert client.post(do, form | {"because": "Says nothing."}).status_code == 302
+    item.refresh_from_db()
+    assert (item.gold, item.gold_because) == ({"verdict": "unfit"}, "Says nothing.")
+    assert "Says nothing." in client.get(f"{page}?show=gold").content.decode()
