@@ -302,6 +302,18 @@ WORKS: tuple[Work, ...] = (
         pages="559--573",
         doi="10.1002/sim.2324",
     ),
+    article(
+        "steegen2016",
+        "Steegen, Tuerlinckx, Gelman and Vanpaemel",
+        2016,
+        "Steegen, Sara and Tuerlinckx, Francis and Gelman, Andrew and Vanpaemel, Wolf",
+        "Increasing Transparency Through a Multiverse Analysis",
+        journal="Perspectives on Psychological Science",
+        volume="11",
+        number="5",
+        pages="702--712",
+        doi="10.1177/1745691616658637",
+    ),
     recommendation(
         "itu_p808",
         "ITU-T P.808",

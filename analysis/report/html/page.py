@@ -30,7 +30,7 @@ GROUPS = {
         ("models", "ordinal", "general_model", "general_gaussian", "named_tests"),
     ),
     "agreement": ("Agreement and raters", ("agreement", "raters")),
-    "screening": ("What was left out, and what that changes", ("screening",)),
+    "screening": ("What was left out, and what that changes", ("screening", "robustness")),
     "justifications": ("Justifications", ("example_reasons", "justifications")),
     "clips": ("Scores of single clips", ("clip_scores",)),
 }
