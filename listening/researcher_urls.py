@@ -19,6 +19,7 @@ from listening.views import (
     recruiting,
     researcher,
     study_list,
+    validity,
     versions,
 )
 
@@ -47,6 +48,7 @@ urlpatterns = [
     ),
     path("studies/<slug:key>/wording/", versions.wording, name="wording"),
     path("studies/<slug:key>/ratings/", ratings.page, name="ratings"),
+    path("studies/<slug:key>/validity/do/", validity.do, name="validity-do"),
     path("studies/<slug:key>/log/", manage.log, name="log"),
     path("studies/<slug:key>/log.csv", manage.log_csv, name="log-csv"),
     path("studies/<slug:key>/recruiting/", recruiting.page, name="recruiting"),

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, TypedDict
 
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options
-from analysis.statistics.screening import Rule
+from analysis.statistics.screening import Rule, Spared
 from analysis.statistics.screening import study_rules as rules_of
+from analysis.statistics.screening.rule_text import as_it_is_here
 from analysis.web.combining import combined_table, notes_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from listening.selectors import StudyFacts
+    from listening.selectors import RuleFacts, StudyFacts
 
 
 class StudyLabels(TypedDict):
@@ -24,10 +25,26 @@ class StudyLabels(TypedDict):
 
 
 def study_rules(study_key: str) -> tuple[Rule, ...]:
-    """The rules of a study unless others are asked for, its own trap plans among them."""
+    """The rules of a study unless others are asked for: its trap plans, and those of its page."""
     from listening.selectors import trap_plans
 
-    return rules_of(trap_plans(study_key))
+    always = rules_of(trap_plans(study_key))
+    own = (as_it_is_here(each["rule"]) for each in rules_in_force(study_key))
+    return tuple(dict.fromkeys((*always, *own)))
+
+
+def rules_in_force(study_key: str) -> list[RuleFacts]:
+    """The rules that the study declared or added, and did not end, in their order."""
+    from listening.selectors import analysis_rules
+
+    return [each for each in analysis_rules(study_key) if not each["ended_on"]]
+
+
+def study_spared(study_key: str) -> tuple[Spared, ...]:
+    """Exclusions that were undone: the key of a rule, and a rater's code."""
+    from listening.selectors import spared_raters
+
+    return tuple((each["rule"], each["rater"]) for each in spared_raters(study_key))
 
 
 def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, Report]:

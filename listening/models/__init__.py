@@ -24,11 +24,13 @@ from listening.models.recruitment import (
     Recruitment,
     Submission,
 )
+from listening.models.rule import AnalysisRule, SparedRater
 from listening.models.session import Block, Rater, Session, Slot, Trial
 from listening.models.study import Criterion, Study, Task
 from listening.models.summary import SessionSummary
 
 __all__ = [
+    "AnalysisRule",
     "Block",
     "Bonus",
     "BonusBatch",
@@ -54,6 +56,7 @@ __all__ = [
     "Session",
     "SessionSummary",
     "Slot",
+    "SparedRater",
     "Stimulus",
     "Study",
     "StudyDefinition",

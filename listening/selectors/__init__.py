@@ -1,6 +1,14 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
 from listening.models.codes import RATER_CODE
+from listening.selectors.analysis_rules import (
+    Declared,
+    RuleFacts,
+    SparedFacts,
+    analysis_rules,
+    declared_state,
+    spared_raters,
+)
 from listening.selectors.boards import (
     BoardChoice,
     BoardClip,
@@ -31,6 +39,7 @@ from listening.selectors.definitions import (
 from listening.selectors.drafts import DraftPlan, draft_plans
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.method_facts import StudyFacts, method_facts
+from listening.selectors.pay_of_sessions import pay_of_sessions
 from listening.selectors.plans import TaskPlan, task_plans
 from listening.selectors.progress import (
     ConditionProgress,
@@ -87,6 +96,7 @@ __all__ = [
     "ClipPage",
     "ClipQuery",
     "ConditionProgress",
+    "Declared",
     "DraftPlan",
     "EarlierVersion",
     "HeardClip",
@@ -97,8 +107,10 @@ __all__ = [
     "RaterMean",
     "RatingRow",
     "RatingsState",
+    "RuleFacts",
     "ServedClip",
     "SessionRow",
+    "SparedFacts",
     "StimulusRow",
     "StudyFacts",
     "StudyHead",
@@ -110,6 +122,7 @@ __all__ = [
     "TurnRow",
     "UnplayedClip",
     "VersionMatch",
+    "analysis_rules",
     "asked_places",
     "board_choices",
     "board_facts",
@@ -118,6 +131,7 @@ __all__ = [
     "clip_answers",
     "clip_facts",
     "condition_labels",
+    "declared_state",
     "definition_files",
     "draft_plans",
     "earlier_with",
@@ -127,6 +141,7 @@ __all__ = [
     "method_facts",
     "names_in_order",
     "only_lines",
+    "pay_of_sessions",
     "questionnaire_rows",
     "questions_in_words",
     "rating_rows",
@@ -137,6 +152,7 @@ __all__ = [
     "session_columns",
     "session_length",
     "session_rows",
+    "spared_raters",
     "still_open",
     "stimuli_mark",
     "stimulus_rows",

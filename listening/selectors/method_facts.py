@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from statistics import median
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from django.db import connection
 from django.utils.translation import gettext
@@ -25,6 +25,12 @@ from listening.leases import ANSWERED
 from listening.methods import method_named
 from listening.models import Study, Task
 from listening.retention import rule_of
+from listening.selectors.analysis_rules import (
+    RuleFacts,
+    SparedFacts,
+    analysis_rules,
+    spared_raters,
+)
 from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
 from listening.selectors.condition_facts import ConditionFacts, condition_facts
 from listening.selectors.definitions import CorrectionFacts, corrections_of
@@ -162,6 +168,8 @@ class StudyFacts(TypedDict):
     recruitments: list[RecruitmentFacts]
     people: PeopleFacts
     pay: PayFacts
+    rules: NotRequired[list[RuleFacts]]  # of analysis, ended ones among them
+    spared: NotRequired[list[SparedFacts]]
 
 
 PEOPLE = f"""
@@ -230,6 +238,8 @@ def method_facts(study: str) -> StudyFacts:
             recruitments=[recruitment_facts(each) for each in row.recruitments.order_by("pk")],
             people=_people(row, sessions, list(last.values())),
             pay=pay_facts(row),
+            rules=analysis_rules(study),
+            spared=spared_raters(study),
         )
 
 

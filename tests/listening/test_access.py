@@ -39,19 +39,20 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("study-messages", "study-messages-do", "rater-rules", "draft", "draft-questions"),
         *("draft-raters", "draft-review", "draft-state", "draft-files", "draft-clip"),
         *("draft-preview", "draft-preview-clip", "draft-preview-sound", "draft-precision"),
+        "validity",
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
         *("results-sessions", "results-questionnaires", "results-scores", "planning-pilot"),
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
         *("metrics-jsonl", "metrics-import", "raters-csv", "definition", "results-combine"),
-        *("ratings", "draft-folder"),
+        *("ratings", "draft-folder", "preregistration"),
     ),
     EDIT: (
         *("study-state", "raters-judge", "simulated-delete", "manage", "manage-do"),
         *("recruiting", "recruiting-do", "ledger", "invitations", "invitations-do"),
         *("invitations-csv", "results-share", "results-unshare", "pilot-do", "wording"),
-        *("draft-save", "draft-upload", "draft-do"),
+        *("draft-save", "draft-upload", "draft-do", "validity-do"),
     ),
     OWN: ("project-do", "project-prolific", "project-prolific-do"),
 }
