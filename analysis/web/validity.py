@@ -12,11 +12,11 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from analysis.statistics.screening import rule_from, rule_text
+from analysis.statistics.screening import STRUCTURAL, rule_from, rule_text
 from analysis.statistics.screening.rule_text import as_it_is_here, other_version
 from analysis.web.forms import rules_on_offer
 from analysis.web.study_tables import rules_in_force, study_rules
-from analysis.web.validity_jobs import AWAY, DONE, RUNNING, effects_state, tried_state
+from analysis.web.validity_jobs import AWAY, DONE, RUNNING, State, effects_state, tried_state
 from listening.selectors import (
     RuleFacts,
     analysis_rules,
@@ -29,6 +29,7 @@ from listening.selectors import (
 )
 from listening.signals import acted
 
+NOTHING: State = {"state": "none", "mark": ""}  # without ratings there is nothing to try
 MOST_EXCLUDED = 50  # raters of one page; the rest is named
 PLAN_WORDS = {"all": "all of it", "some": "a part", "none": "nothing"}
 
@@ -38,13 +39,14 @@ PLAN_WORDS = {"all": "all of it", "some": "a part", "none": "nothing"}
 @never_cache
 def page(request: HttpRequest, key: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
-    state = effects_state(key)
+    rated = ratings_state(key)["ratings"]
+    state = effects_state(key) if rated else NOTHING
     effects = state.get("effects") or state.get("before")
     tried = _tried(request, key)
     context = {
         "study": head,
         "declared": declared_state(key),
-        "ratings": ratings_state(key)["ratings"],
+        "ratings": rated,
         "state": state,
         "effects": effects,
         "waits": state["state"] == RUNNING,
@@ -94,7 +96,9 @@ def _tried(request: HttpRequest, key: str) -> dict[str, Any]:
         return {"asked": add or end, "problem": str(error)}
     if add and rule in study_rules(key):
         return {"asked": add, "problem": "this rule is in force already"}
-    state = tried_state(key, rule_text(rule) if add else "", rule_text(rule) if end else "")
+    state = NOTHING
+    if ratings_state(key)["ratings"]:
+        state = tried_state(key, rule_text(rule) if add else "", rule_text(rule) if end else "")
     found = state.get("effects") if state["state"] == DONE else None
     return {
         "asked": add or end,
@@ -139,11 +143,8 @@ def _rules(key: str, effects: Mapping[str, Any] | None) -> list[dict[str, Any]]:
 def _always(key: str, effects: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """The rules that hold in every study, and by its traps, with what they take."""
     own = {row["text"] for row in _rules(key, None)}
-    rows = (effects or {}).get("taken", [])
-    in_force = {rule_text(rule) for rule in study_rules(key)}
-    structural = ("missing_score", "duplicate", "repeat")
-    known = [row for row in rows if row["text"] in in_force or row["rule"] in structural]
-    return [row for row in known if row["text"] not in own]
+    rules = [rule for rule in (*STRUCTURAL, *study_rules(key)) if rule_text(rule) not in own]
+    return [{"rule": rule, "takes": _row(effects, rule_text(rule))} for rule in rules]
 
 
 def _offered(key: str) -> list[tuple[str, str]]:

@@ -28,7 +28,8 @@ ALWAYS = {  # rules that are undone elsewhere, and where
 
 def is_before(study: Study) -> bool:
     """Whether rules are still declared beforehand: the study was never opened."""
-    return study.opened_at is None and not study.definitions.exists()
+    never = study.state == Study.State.DRAFT and study.opened_at is None
+    return never and not study.definitions.exists()
 
 
 @transaction.atomic
