@@ -51,8 +51,13 @@ STOP = (
 )
 
 
-def preregistration_text(facts: StudyFacts, plans: Plans, declared: Declared) -> str:
-    """Markdown for OSF; the same for the same study, but for what is rated meanwhile."""
+def preregistration_text(
+    facts: StudyFacts, plans: Plans, declared: Declared, conditions: Sequence[str]
+) -> str:
+    """Markdown for OSF; the same for the same study, but for what is rated meanwhile.
+
+    ``conditions`` are those that are compared.
+    """
     lines = [
         f"# Preregistration: {facts['title']}",
         "",
@@ -74,7 +79,7 @@ def preregistration_text(facts: StudyFacts, plans: Plans, declared: Declared) ->
         ),
         *_section(
             "Variables",
-            ("Manipulated variables", _conditions(facts)),
+            ("Manipulated variables", _conditions(conditions)),
             ("Measured variables", "\n".join(_measured(facts))),
         ),
         *_section(
@@ -194,15 +199,14 @@ def _size(facts: StudyFacts, plans: Plans) -> Iterator[str]:
         yield line + "."
 
 
-def _conditions(facts: StudyFacts) -> str:
-    names = [each["condition"] for each in facts["conditions"]]
+def _conditions(names: Sequence[str]) -> str:
     return f"The system that made the clip: {enumerated(names)}." if names else GAP
 
 
 def _measured(facts: StudyFacts) -> Iterator[str]:
     for task in facts["tasks"]:
         for criterion in task["criteria"]:
-            steps = "; ".join(words for _, words in criterion["steps"])
+            steps = "; ".join(words for _, words in criterion["steps"] if words)
             span = criterion["span"]
             scale = steps or (f"from {span[0]:g} to {span[1]:g}" if span else "in words")
             yield f"- {task['title']}: “{criterion['question']}” ({scale})."

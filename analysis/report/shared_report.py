@@ -16,7 +16,7 @@ from analysis.report.report_schema import (
     TableRecord,
 )
 
-OF_RATERS = frozenset({"raters"})  # parts whose subject are single raters
+OF_RATERS = frozenset({"raters", "rater_models"})  # parts whose subject are single raters
 OF_WORDS = frozenset({"justifications", "example_reasons"})  # parts made of raters' own words
 OF_NOBODY = frozenset(  # a part that stands in none of the three is shown to nobody
     {

@@ -73,10 +73,12 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
 def preregistration(request: HttpRequest, key: str) -> HttpResponse:
     """The plan as text for a registry: what the study knows, and what is missing by name."""
     from analysis.report.preregistration import preregistration_text
-    from listening.selectors import method_facts, task_plans
+    from listening.selectors import condition_labels, method_facts, task_plans
 
     head = study_head_or_404(key, request.user, "analyse")
-    text = preregistration_text(method_facts(key), task_plans(key), declared_state(key))
+    text = preregistration_text(
+        method_facts(key), task_plans(key), declared_state(key), list(condition_labels(key))
+    )
     details = {"file": "preregistration.md"}
     by = request.user.get_username()
     acted.send(sender=__name__, study_id=head["pk"], by=by, what="exported", details=details)

@@ -132,9 +132,10 @@ def test_a_rule_is_tried_on_the_page_before_it_is_added(client, monkeypatch):
 
 def test_the_preregistration_says_what_the_study_knows_and_names_what_it_does_not():
     study = rated_study(raters=0)
+    Study.objects.update(state="draft")
     add_rule(study, FEW, "a whole set", by="ada")
     facts, plans = method_facts(study.key), task_plans(study.key)
-    text = preregistration_text(facts, plans, declared_state(study.key))
+    text = preregistration_text(facts, plans, declared_state(study.key), ["cond-0"])
     assert "**Not frozen yet**" in text
     assert f"`{FEW}`" in text
     assert "Human" in text and "2 ratings of every clip" in text  # noqa: PT018

@@ -77,9 +77,9 @@ def chosen_codes(codes: Codes, seed: int) -> list[int]:
     return [int(code) for code in there]
 
 
-def in_other_ways(comparison: Comparison) -> Iterator[Variant]:
-    """The comparison in each other way that the ratings allow."""
-    for way in ways_of(comparison.cell):
+def in_other_ways(comparison: Comparison, models: bool = False) -> Iterator[Variant]:
+    """The comparison in each other way that the ratings allow; see `ways_of`."""
+    for way in ways_of(comparison.cell, models):
         variant = comparison.decided(WAYS, way.name, way.means)
         yield variant if way.same_scale else Variant(WAYS, way.name, variant.found, False)
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from analysis.statistics.screening import Screened
 
+RATER_MODELS = "rater_models"  # the part that asks for models of raters
 METHOD = (
     "Every claimed difference was decided again under each other set of rules, in other analyses "
     "(a multiverse analysis, Steegen, Tuerlinckx, Gelman and Vanpaemel 2016), and without each "
@@ -85,7 +86,7 @@ def _of_one(
     variants = [
         *under,
         *left_out(comparison, names, options.seed, tell),
-        *in_other_ways(comparison),
+        *in_other_ways(comparison, RATER_MODELS in options.parts),
         *of_intervals(inputs.report.get("contrasts", ()), ranking.title),
     ]
     standing = standing_of(ranking, comparison, variants)

@@ -8,6 +8,11 @@ from typing import Any
 
 from analysis.report.content import Content, Table
 from analysis.report.part import Part, PartInput
+from analysis.report.parts.screening.decided import (
+    decided_sentences,
+    decided_warnings,
+    spared_table,
+)
 from analysis.report.parts.screening.exclusion_tables import excluded_table, rules_table
 from analysis.report.parts.screening.sensitivity_tables import (
     estimates_tables,
@@ -70,14 +75,15 @@ class ScreeningPart(Part):
         families = telling(every, main)
         judged = Judged(inputs, inputs.report["exclusions"], main, families, tried)
         return Content(
-            sentences=[_left_out(judged), *_order_words(judged)],
+            sentences=[_left_out(judged), *decided_sentences(inputs), *_order_words(judged)],
             figures=list(figures(families, main, tried, inputs.report["scales"])),
             tables=[
                 rules_table(inputs, judged.counts),
+                *spared_table(inputs),
                 *_results(judged, silent(every, families)),
                 *excluded_table(inputs),
             ],
-            warnings=_warnings(judged),
+            warnings=[*_warnings(judged), *decided_warnings(inputs)],
             methods=[_method(judged)],
         )
 
