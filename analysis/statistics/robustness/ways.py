@@ -57,7 +57,7 @@ def ways_of(cell: Cell, models: bool = False) -> Iterator[Way]:
         y, weights = _severity(cell)
         yield Way(SEVERITY, clustered(y, *codes, weights), True)
     labels = sorted(set(cell.labels))
-    if 2 <= len(labels) <= MOST_LABELS:
+    if steps < LEAST_STEPS and 2 <= len(labels) <= MOST_LABELS:
         for name, weight in _of_labels(cell, labels):
             shares = weighted_within(weight[cell.rater], cell.condition, n)
             yield Way(name, clustered(cell.y, *codes, shares), True)

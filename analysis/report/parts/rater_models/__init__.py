@@ -123,7 +123,8 @@ def _judged(each: FamilyInput) -> Judged:
 
 def _by_labels(each: FamilyInput, units: Rated, rater: np.ndarray) -> Iterator[tuple[str, Floats]]:
     label, labels = coded_column(each.family.table["label"])
-    if units.compared or not 2 <= len(labels) <= MOST_LABELS:
+    ordered = len(np.unique(units.score)) >= LEAST_STEPS  # near misses are no mistakes
+    if units.compared or ordered or not 2 <= len(labels) <= MOST_LABELS:
         return
     unit = np.unique(units.unit.astype(str), return_inverse=True)[1]
     k, seed = len(labels), each.inputs.options.seed

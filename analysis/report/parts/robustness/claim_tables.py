@@ -70,7 +70,7 @@ def closest_figure(standing: Standing) -> Iterator[Figure]:
         return
     each, title = standing.claims[0], standing.ranking.title
     claim = each.claim
-    rows = [_line(MAIN, MAIN, claim.value, claim.low, claim.high)]
+    rows = [_line(MAIN, _pair(each), claim.value, claim.low, claim.high)]
     for kind in standing.kinds:
         for fate in _shown(each, kind):
             found = fate.found
@@ -79,7 +79,7 @@ def closest_figure(standing: Standing) -> Iterator[Figure]:
                 rows.append(_line(kind, name, found.value, found.low, found.high))
     yield Figure(
         key=key_of("robustness", 2, title),
-        title=f"The claim nearest to falling, in other analyses: {_pair(each)}",
+        title="The claim nearest to falling, in other analyses",
         drawing="intervals",
         rows=rows,
         x="Difference",
