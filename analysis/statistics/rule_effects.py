@@ -135,12 +135,11 @@ def _sessions(table: pd.DataFrame, kept: pd.DataFrame) -> dict[str, list[str]]:
     """
     rated = table[table["trap"] == ""]
     of = rated.groupby("session", sort=False).size()
-    counts = rated["counts"].fillna(True).astype(bool).groupby(rated["session"]).sum()
+    counted = rated["counts"].fillna(True).astype(bool)
+    counts = counted.groupby(rated["session"]).sum().reindex(of.index, fill_value=0)
     used = kept.groupby("session").size().reindex(of.index, fill_value=0)
-    return {
-        str(session): [_share(int(counts[session]), int(n)), _share(int(used[session]), int(n))]
-        for session, n in of.items()
-    }
+    three = zip(of.index, of.tolist(), counts.tolist(), used.tolist(), strict=True)
+    return {str(name): [_share(plan, n), _share(use, n)] for name, n, plan, use in three}
 
 
 def _share(part: int, whole: int) -> str:

@@ -36,7 +36,8 @@ def one_more(screened: Screened, rules: Sequence[Rule]) -> tuple[Screened, list[
     """The table judged by rules that are not in force, too; and each of them added to those."""
     table, held = screened.table, {rule.key for rule in rules}
     methods, kinds = set(table["method"]), set(table["trap"]) - {""}
-    reasons, added = dict(screened.reasons), []
+    reasons = dict(screened.reasons)
+    added: list[Scheme] = []
     for rule in optional_rules(methods, kinds):
         if rule.key not in held and not rule.lacking(table):
             reasons[rule] = rule.reasons(table)

@@ -75,8 +75,8 @@ def _fitted(
         likelihood = float((np.log(shares.sum(axis=1) / n_labels) + largest[:, 0]).sum())
         posterior = shares / shares.sum(axis=1, keepdims=True)
         right = posterior[unit, label] * np.exp(np.log(good[rater] + 1e-300) - log_same)
-        own = np.bincount(rater, weights=right, minlength=n_raters)
-        all_of = np.bincount(rater, minlength=n_raters)
+        own: Floats = np.bincount(rater, weights=right, minlength=n_raters).astype(np.float64)
+        all_of: Floats = np.bincount(rater, minlength=n_raters).astype(np.float64)
         counts = np.bincount(rater * n_labels + label, weights=1 - right, minlength=spam.size)
         good, bad = _expected(own + ALPHA, all_of - own + ALPHA)
         held = counts.reshape(n_raters, n_labels) + BETA

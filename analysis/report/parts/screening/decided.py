@@ -49,7 +49,7 @@ def decided_sentences(inputs: PartInput) -> list[str]:
     sentences = []
     if before:
         were = "was" if len(before) == 1 else "were"
-        frozen = (inputs.facts or {}).get("definition_sha256", "")
+        frozen = inputs.facts["definition_sha256"] if inputs.facts else ""
         mark = f" (definition {frozen[:12]}…)" if frozen else ""
         sentences.append(f"{listed(before)} {were} declared before the study opened{mark}.")
     sentences += [
@@ -71,7 +71,7 @@ def decided_warnings(inputs: PartInput) -> Iterator[str]:
             f"The rule{'' if one else 's'} {listed(late)} {'was' if one else 'were'} decided after "
             "ratings had come in: look at the results without, too."
         )
-    for each in (inputs.facts or {}).get("rules", []):
+    for each in inputs.facts.get("rules", []) if inputs.facts else []:
         if each["declared"] and each["ended_on"]:
             yield (
                 f"The rule {each['rule']} was declared before the study opened and ended on "
@@ -88,7 +88,8 @@ def decided_warnings(inputs: PartInput) -> Iterator[str]:
 
 def spared_table(inputs: PartInput) -> Iterator[Table]:
     """The exclusions that were undone, with who and why."""
-    told = {(e["rule"], e["rater"]): e for e in (inputs.facts or {}).get("spared", [])}
+    spared = inputs.facts.get("spared", []) if inputs.facts else []
+    told = {(each["rule"], each["rater"]): each for each in spared}
     rows = []
     for (rule, rater), count in inputs.screened.spared.items():
         facts = told.get((rule, rater))
