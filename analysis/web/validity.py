@@ -20,11 +20,13 @@ from analysis.web.validity_jobs import AWAY, DONE, RUNNING, State, effects_state
 from listening.selectors import (
     RuleFacts,
     analysis_rules,
+    condition_labels,
     declared_state,
     pay_of_sessions,
     ratings_state,
     spared_raters,
     study_head_or_404,
+    task_titles,
     trap_plans,
 )
 from listening.signals import acted
@@ -73,7 +75,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
 def preregistration(request: HttpRequest, key: str) -> HttpResponse:
     """The plan as text for a registry: what the study knows, and what is missing by name."""
     from analysis.report.preregistration import preregistration_text
-    from listening.selectors import condition_labels, method_facts, task_plans
+    from listening.selectors import method_facts, task_plans
 
     head = study_head_or_404(key, request.user, "analyse")
     text = preregistration_text(
@@ -109,10 +111,29 @@ def _tried(request: HttpRequest, key: str) -> dict[str, Any]:
         "ending": _in_force(key, rule_text(rule)) if end else None,
         "tried_state": state,
         "tried_waits": state["state"] == RUNNING,
-        "tried": found and found["tried"],
+        "tried": _labelled(key, found["tried"]) if found else None,
         "tried_of": found,
         "tried_takes": _row(found, rule_text(rule)),
     }
+
+
+def _labelled(key: str, tried: Mapping[str, Any]) -> dict[str, Any]:
+    """What would change, with labels of conditions and titles of tasks in place of keys."""
+    names = {each: label for each, label in condition_labels(key).items() if label}
+    titles = task_titles(key)
+
+    def family(about: str) -> str:
+        first, *rest = about.split(" · ")
+        return " · ".join([first, *(titles.get(each, each) for each in rest)])
+
+    def row(each: Mapping[str, Any]) -> dict[str, Any]:
+        named = {
+            k: names.get(each[k], each[k]) for k in ("condition", "first", "second") if k in each
+        }
+        return {**each, **named, "about": family(each["about"])}
+
+    rows = {k: list(map(row, tried[k])) for k in ("means", "swapped", "gained", "lost")}
+    return {**tried, **rows, "gone": list(map(family, tried["gone"]))}
 
 
 def _in_force(key: str, text: str) -> RuleFacts | None:
