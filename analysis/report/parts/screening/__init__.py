@@ -10,6 +10,7 @@ from analysis.report.content import Content, Table
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.screening.decided import (
     decided_sentences,
+    decided_table,
     decided_warnings,
     spared_table,
 )
@@ -79,6 +80,7 @@ class ScreeningPart(Part):
             figures=list(figures(families, main, tried, inputs.report["scales"])),
             tables=[
                 rules_table(inputs, judged.counts),
+                *decided_table(inputs),
                 *spared_table(inputs),
                 *_results(judged, silent(every, families)),
                 *excluded_table(inputs),

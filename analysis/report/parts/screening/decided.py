@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING
 from analysis.formatting import counted, listed
 from analysis.report.content import Table, column, table_row
 from analysis.report.part import PartInput
-from analysis.statistics.screening import Rule, rule_text
+from analysis.statistics.screening import rule_text
 from analysis.statistics.screening.rule_text import as_it_is_here, other_version
 
 if TYPE_CHECKING:
     from listening.selectors import RuleFacts
 
-ALWAYS, BEFORE = "in every study", "before opening"
+BEFORE = "before opening"
+
+
+@table_row
+class DecidedRow:
+    """A rule of the study's own."""
+
+    rule: str = column("Rule")
+    decided: str = column("Decided")
+    on: str = column("When (UTC)")
+    by: str = column("By")
+    why: str = column("Why")
 
 
 @table_row
@@ -29,16 +40,15 @@ class SparedRow:
     on: str = column("When (UTC)")
 
 
-def decided(inputs: PartInput, rule: Rule) -> str:
-    """When a rule in force was decided, in words; of ratings from a file nothing is known."""
-    if inputs.facts is None:
-        return ""
-    facts = _facts(inputs).get(rule_text(rule))
-    if facts is not None:
-        return _when(facts)
-    if rule in _own(inputs):
-        return ALWAYS
-    return "for this analysis"
+def decided_table(inputs: PartInput) -> Iterator[Table]:
+    """The study's own rules in force, and when each was decided; of a file nothing is known."""
+    rows = [
+        DecidedRow(each["rule"], _when(each), each["on"], each["by"], each["why"])
+        for each in _facts(inputs).values()
+    ]
+    if rows:
+        title = "The study's own rules, and when they were decided"
+        yield Table.of(DecidedRow, "screening_decided", title, rows)
 
 
 def decided_sentences(inputs: PartInput) -> list[str]:
@@ -111,10 +121,3 @@ def _facts(inputs: PartInput) -> dict[str, RuleFacts]:
         return {}
     held = [each for each in inputs.facts.get("rules", []) if not each["ended_on"]]
     return {rule_text(as_it_is_here(each["rule"])): each for each in held}
-
-
-def _own(inputs: PartInput) -> tuple[Rule, ...]:
-    from analysis.statistics.screening import STRUCTURAL, study_rules
-
-    assert inputs.facts is not None
-    return (*STRUCTURAL, *study_rules(inputs.facts["trap_plans"]))

@@ -7,7 +7,6 @@ from typing import Any
 
 from analysis.report.content import Column, Table, column, table_row
 from analysis.report.part import PartInput
-from analysis.report.parts.screening.decided import decided
 from analysis.statistics.screening import versioned_text
 
 MOST_REASONS = 5_000
@@ -21,7 +20,6 @@ COUNTED = (
     Column("blocks", "Blocks", "count"),
     Column("text", "As text, with its version"),
 )
-DECIDED = Column("decided", "Decided")
 _BY = ["rater", "session", "reason"]
 
 
@@ -42,12 +40,10 @@ def rules_table(inputs: PartInput, counts: Sequence[Mapping[str, Any]]) -> Table
     rows = []
     for row, rule in zip(counts, inputs.screened.reasons, strict=True):
         share = row["ratings"] / ratings if ratings else None
-        when = decided(inputs, rule)
-        rows.append({**row, "share": share, "text": versioned_text(rule), "decided": when})
+        rows.append({**row, "share": share, "text": versioned_text(rule)})
     traps = inputs.report["data"]["trap_ratings"]
     note = f"Rules are judged one by one. The {traps} answers to traps are never in."
-    columns = COUNTED if inputs.facts is None else (*COUNTED, DECIDED)
-    return Table("screening_rules", "What each rule leaves out", columns, rows, note)
+    return Table("screening_rules", "What each rule leaves out", COUNTED, rows, note)
 
 
 def excluded_table(inputs: PartInput) -> Iterator[Table]:
