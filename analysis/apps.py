@@ -10,11 +10,13 @@ class AnalysisConfig(AppConfig):
 
     def ready(self) -> None:
         """Whoever withdraws is forgotten here, too; a study that closes is analysed by itself."""
+        from analysis.statistics.screening.rule_text import declared_text
         from analysis.web.board_jobs import forget_board_of
         from analysis.web.first_runs import analyse_closed
         from analysis.web.withdrawals import forget_deleted, forget_reasons, forget_reports
-        from listening.signals import closed, reasons_erased, withdrawn
+        from listening.signals import closed, read_rules_by, reasons_erased, withdrawn
 
+        read_rules_by(declared_text)
         pre_delete.connect(
             forget_deleted, sender="listening.Study", dispatch_uid="analysis.web.deleted"
         )

@@ -21,6 +21,7 @@ from listening.views import (
     review_desk,
     reviews,
     study_list,
+    validity,
     versions,
 )
 
@@ -59,6 +60,7 @@ urlpatterns = [
         name="review-codebook",
     ),
     path("reviews/", review_desk.mine, name="my-reviews"),
+    path("studies/<slug:key>/validity/do/", validity.do, name="validity-do"),
     path("studies/<slug:key>/log/", manage.log, name="log"),
     path("studies/<slug:key>/log.csv", manage.log_csv, name="log-csv"),
     path("studies/<slug:key>/recruiting/", recruiting.page, name="recruiting"),

@@ -2,6 +2,8 @@
 
 from django.dispatch import Signal
 
+from listening.design.analysis_rules import read_rules_by as read_rules_by
+
 acted = Signal()  # study_id, by, what, details: for the study's log, see listening.events
 withdrawn = Signal()  # study_id, study_key: answers were deleted because their rater withdrew
 reasons_erased = Signal()  # study_id, study_key: what raters wrote as reasons was erased

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from analysis.statistics.options import INTERVALS, REPLICATES, Options, OptionsError, options_from
-from analysis.statistics.screening import DEFAULT, Rule, rule_text
+from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_text
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -53,6 +53,13 @@ def add_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--chains", type=int, default=4, help="Of posterior draws. Default: 4.")
     parser.add_argument("--draws", type=int, default=1000, help="Of each chain. Default: 1000.")
+    parser.add_argument(
+        "--spare",
+        action="append",
+        metavar="RULE/RATER",
+        help="The rule of this key leaves out nothing of this rater: an exclusion that was undone. "
+        "May be given several times.",
+    )
     screened = parser.add_mutually_exclusive_group()
     screened.add_argument("--no-screening", action="store_true", help="Leave no ratings out.")
     screened.add_argument(
@@ -97,18 +104,25 @@ def input_of(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def chosen_options(given: Mapping[str, Any], screening: Sequence[Rule] = DEFAULT) -> Options:
-    """The options of a command line, with those rules unless it names some; or CommandError."""
+def chosen_options(
+    given: Mapping[str, Any], screening: Sequence[Rule] = DEFAULT, spared: Sequence[Spared] = ()
+) -> Options:
+    """The options of a command line, with those rules unless it names some; or CommandError.
+
+    ``spared`` are a study's exclusions that were undone.
+    """
     same = ("estimator", "level", "seed", "replicates", "preset", "reference", "rope")
     parameters = {name: given[name] for name in (*same, "chains", "draws")}
     if given["margin"]:
         parameters["margins"] = pairs(given["margin"], "--margin")
     parameters["rules"] = [rule_text(rule) for rule in screening]
+    parameters |= {"spared": list(map("/".join, spared))} if spared else {}
     for name, key in (
         ("by", "by"),
         ("interval", "intervals"),
         ("rule", "rules"),
         ("part", "parts"),
+        ("spare", "spared"),
     ):
         if given[name]:
             parameters[key] = given[name]

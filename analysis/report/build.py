@@ -73,7 +73,7 @@ def report_of(
     if options.rules is DEFAULT:  # nobody named any
         options = replace(options, rules=default_rules(table))
     maker = estimator(options.estimator)
-    screened = screen(table, options.rules)
+    screened = screen(table, options.rules, options.spared)
     kept = screened.kept(options.rules)
     known = kept if maker.methods is None else kept[kept["method"].isin(maker.methods)]
     breakdowns = options.compared or default_breakdowns(known)

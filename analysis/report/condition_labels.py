@@ -25,6 +25,7 @@ PLACES = frozenset(
         *("first", "second", "name", "row", "column"),
     }
 )
+MINUS_BETWEEN = " − "  # between the sides of a difference
 CHOICE = "choice"  # the estimand of what has labels and no score
 _REFERENCE = re.compile(r"(The reference is )([^\s,]+)(?=, )")  # where any word is a key
 CODE = re.compile(r"(?=.*[\d_-]).{4,}")  # a key that no sentence holds by chance
@@ -167,7 +168,16 @@ def _short(names: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str
 def _named(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     if not str(row.get("breakdown", "condition")).startswith("condition"):
         return dict(row)  # it compares systems or voices, which have no labels
-    return {k: names.get(v, v) if k in PLACES and isinstance(v, str) else v for k, v in row.items()}
+    return {
+        k: _called(v, names) if k in PLACES and isinstance(v, str) else v for k, v in row.items()
+    }
+
+
+def _called(name: str, names: Mapping[str, str]) -> str:
+    """The label of a condition, or of both sides of a difference."""
+    if name in names:
+        return names[name]
+    return MINUS_BETWEEN.join(names.get(side, side) for side in name.split(MINUS_BETWEEN))
 
 
 def _versus(title: str, names: Mapping[str, str]) -> str:

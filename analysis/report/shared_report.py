@@ -16,14 +16,14 @@ from analysis.report.report_schema import (
     TableRecord,
 )
 
-OF_RATERS = frozenset({"raters"})  # parts whose subject are single raters
+OF_RATERS = frozenset({"raters", "rater_models"})  # parts whose subject are single raters
 OF_WORDS = frozenset({"justifications", "example_reasons"})  # parts made of raters' own words
 OF_NOBODY = frozenset(  # a part that stands in none of the three is shown to nobody
     {
         *("answer", "comparisons", "models", "ordinal", "general_model", "general_gaussian"),
         *("named_tests", "pairs", "agreement", "screening", "trap_detection", "recommendation"),
         *("against_people", "clip_scores", "att", "lfs", "long_form", "nvv"),
-        *("participants", "versions"),
+        *("participants", "versions", "robustness"),
     }
 )
 A_RATER = "(a rater)"

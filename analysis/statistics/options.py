@@ -9,7 +9,7 @@ from typing import Any
 
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import COMPARABLE, CRITERION, CROSSABLE, SINGLE, Breakdown
-from analysis.statistics.screening import DEFAULT, Rule, rule_from, rule_text
+from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_from, rule_text
 
 INTERVALS = ("two_way", "bootstrap", "mixed")
 USUAL_INTERVALS = ("two_way", "bootstrap")
@@ -45,6 +45,7 @@ class Options:
     draws: int = 1000  # of each chain
     versions: tuple[str, ...] = ()  # keys of earlier versions of the study to combine it with
     margins: tuple[tuple[str, float], ...] = ()  # by estimand: what versions may differ by
+    spared: tuple[Spared, ...] = ()  # by rule: raters of whom it leaves out nothing
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.level < 1:
@@ -90,18 +91,19 @@ class Options:
             "rope": self.rope,
             "chains": self.chains,
             "draws": self.draws,
-        } | self._of_versions()
+        } | self._if_any()
 
-    def _of_versions(self) -> dict[str, Any]:
-        """Only where versions are combined: all else is as it was before there were any."""
-        named = {"versions": list(self.versions)} if self.versions else {}
-        return named | ({"margins": dict(self.margins)} if self.margins else {})
+    def _if_any(self) -> dict[str, Any]:
+        """Versions combined and exclusions undone: where there are none, all is as it was."""
+        named: dict[str, Any] = {"versions": list(self.versions)} if self.versions else {}
+        named |= {"margins": dict(self.margins)} if self.margins else {}
+        return named | ({"spared": list(map("/".join, self.spared))} if self.spared else {})
 
 
 def options_from(parameters: Mapping[str, Any]) -> Options:
     """Options from plain values, as `Options.parameters` gives them; what is absent is default."""
     values = dict(parameters)
-    unknown = sorted(set(values) - {*Options().parameters(), "versions", "margins"})
+    unknown = sorted(set(values) - {*Options().parameters(), "versions", "margins", "spared"})
     if unknown:
         raise OptionsError(f"no option {', '.join(unknown)}")
     try:
@@ -112,9 +114,9 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
         for name in ("intervals", "parts", "versions"):
             if name in values:
                 values[name] = tuple(values[name])
-        if "margins" in values:
-            given = dict(values["margins"])
-            values["margins"] = tuple((k, _number("margin", v, float)) for k, v in given.items())
+        if "spared" in values:
+            values["spared"] = tuple(map(spared_from, values["spared"]))
+        values |= _margins(values)
     except (TypeError, ValueError) as error:
         raise OptionsError(str(error)) from None
     numbers = (("level", float), ("seed", int), ("replicates", int), ("rope", float))
@@ -122,6 +124,21 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
         if values.get(name) is not None:
             values[name] = _number(name, values[name], kind)
     return Options(**values)
+
+
+def _margins(values: Mapping[str, Any]) -> dict[str, Any]:
+    given = values.get("margins")
+    if given is None:
+        return {}
+    return {"margins": tuple((k, _number("margin", v, float)) for k, v in dict(given).items())}
+
+
+def spared_from(text: str) -> Spared:
+    """A rule's key and a rater from text such as ``answer_time/r8k2``."""
+    key, slash, rater = text.partition("/")
+    if key not in Rule.registry or not slash or not rater:
+        raise ValueError(f"spared is {text!r}; write the key of a rule, a slash, and the rater")
+    return key, rater
 
 
 def _check_margin(name: str, size: float) -> None:
@@ -171,6 +188,7 @@ def command_line(options: Options, with_scores: bool = False) -> str:
     parts += [f"--rule {shlex.quote(rule_text(rule))}" for rule in options.rules] or [
         "--no-screening"
     ]
+    parts += [f"--spare {shlex.quote('/'.join(each))}" for each in options.spared]
     parts += [f"--replicates {options.replicates}"]
     parts += [f"--preset {options.preset}"] if options.preset else []
     parts += [f"--part {key}" for key in options.parts]

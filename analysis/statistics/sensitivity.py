@@ -12,7 +12,7 @@ from analysis.ratings.grouping import Breakdown
 from analysis.ratings.scales import family_title
 from analysis.statistics.estimator import estimator
 from analysis.statistics.options import Options
-from analysis.statistics.screening import Rule, Screened, rule_text
+from analysis.statistics.screening import Rule, Screened, optional_rules, rule_text
 
 NO_RULE, ALL_RULES = "no rule", "all rules"
 _SAME = 1e-9  # means nearer than this are a tie
@@ -30,6 +30,19 @@ def schemes(rules: Sequence[Rule]) -> list[Scheme]:
     if len(rules) != 1:
         named_schemes.append((ALL_RULES, tuple(rules)))
     return named_schemes
+
+
+def one_more(screened: Screened, rules: Sequence[Rule]) -> tuple[Screened, list[Scheme]]:
+    """The table judged by rules that are not in force, too; and each of them added to those."""
+    table, held = screened.table, {rule.key for rule in rules}
+    methods, kinds = set(table["method"]), set(table["trap"]) - {""}
+    reasons = dict(screened.reasons)
+    added: list[Scheme] = []
+    for rule in optional_rules(methods, kinds):
+        if rule.key not in held and not rule.lacking(table):
+            reasons[rule] = rule.reasons(table)
+            added.append((f"with {rule.key}", (*rules, rule)))
+    return Screened(table, reasons), added
 
 
 def in_force(rules: Sequence[Rule]) -> str:

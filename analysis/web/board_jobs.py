@@ -17,7 +17,7 @@ from kombu.exceptions import OperationalError
 from analysis.models import Leaderboard, LeaderboardEntry
 from analysis.report.content import Content, content_from
 from analysis.web.cache import code_mark, marks
-from analysis.web.study_tables import study_rules
+from analysis.web.study_tables import study_rules, study_spared
 
 if TYPE_CHECKING:
     from analysis.report.leaderboard.gathering import StudyInput
@@ -99,7 +99,7 @@ def study_input(key: str) -> StudyInput:
     from listening.selectors import board_facts, scripted_raters
 
     rules = study_rules(key)
-    kept = screen(from_study(key), rules).kept(rules)
+    kept = screen(from_study(key), rules, study_spared(key)).kept(rules)
     scripted = scripted_raters(key) & set(kept["rater"])
     scores = scores_from_rows(study_scores(key))
     return StudyInput(board_facts(key), kept, scores, len(scripted))

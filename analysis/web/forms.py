@@ -12,7 +12,7 @@ from analysis.report import catalogue
 from analysis.statistics.options import INTERVALS, Options, OptionsError, options_from
 from analysis.statistics.screening import rule_text
 from analysis.statistics.screening.offered import offered_rules
-from analysis.web.study_tables import study_rules
+from analysis.web.study_tables import study_rules, study_spared
 
 LEVELS = ("0.9", "0.95", "0.99")
 IN_WORDS = {
@@ -75,7 +75,7 @@ def options_of(form: QueryDict, study_key: str) -> Options:
         given["intervals"] = _known(form.getlist("interval"), INTERVALS, "interval")
     if given["preset"] and given["preset"] not in catalogue.presets():
         raise OptionsError(f"There is no report {given['preset']}.")
-    return options_from(given | _breakdowns(form) | {"rules": _rules(form, study_key)})
+    return options_from(given | _breakdowns(form) | _screening(form, study_key))
 
 
 def _breakdowns(form: QueryDict) -> dict[str, list[str]]:
@@ -85,6 +85,13 @@ def _breakdowns(form: QueryDict) -> dict[str, list[str]]:
     if not chosen:
         return {}
     return {"by": [",".join(chosen)] if form.get("crossed") else chosen}
+
+
+def _screening(form: QueryDict, study_key: str) -> dict[str, Any]:
+    """The rules that are asked for; with the study's own, exclusions that were undone stay so."""
+    rules = _rules(form, study_key)
+    spared = () if form.get("screening") == "none" else study_spared(study_key)
+    return {"rules": rules} | ({"spared": list(map("/".join, spared))} if spared else {})
 
 
 def _rules(form: QueryDict, study_key: str) -> list[str]:

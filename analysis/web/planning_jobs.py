@@ -65,12 +65,12 @@ def estimate_pilot(name: str, study: str) -> None:
     from analysis.ratings.table import from_study
     from analysis.statistics.planning.pilot import pilots
     from analysis.statistics.screening import screen
-    from analysis.web.study_tables import study_rules
+    from analysis.web.study_tables import study_rules, study_spared
 
     try:
         gone = _withdrawn(study)
         rules = study_rules(study)
-        kept = screen(from_study(study), rules).kept(rules)
+        kept = screen(from_study(study), rules, study_spared(study)).kept(rules)
         rows = [pilot.row() | {"degrees": pilot.components.degrees} for pilot in pilots(kept)]
     except (ValueError, KeyError) as error:
         _keep(name, _ended(FAILED, problem=str(error) or type(error).__name__))

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, TypedDict
 
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options
-from analysis.statistics.screening import LeftOut, Review, Rule
+from analysis.statistics.screening import LeftOut, Review, Rule, Spared
 from analysis.statistics.screening import study_rules as rules_of
+from analysis.statistics.screening.rule_text import as_it_is_here
 from analysis.web.combining import combined_table, notes_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from listening.selectors import StudyFacts
+    from listening.selectors import RuleFacts, StudyFacts
 
 
 class StudyLabels(TypedDict):
@@ -26,15 +27,35 @@ class StudyLabels(TypedDict):
 def study_rules(study_key: str) -> tuple[Rule, ...]:
     """The rules of a study unless others are asked for.
 
-    Its trap plans, a review of reasons that is in use, and what it leaves out by name.
+    Its trap plans, a review of reasons that is in use, what it leaves out by name, and the rules
+    of its page *Validity*.
     """
+    own = (as_it_is_here(each["rule"]) for each in rules_in_force(study_key))
+    return tuple(dict.fromkeys((*standing_rules(study_key), *own)))
+
+
+def standing_rules(study_key: str) -> tuple[Rule, ...]:
+    """The rules that follow from the study itself, and from what was reviewed and left out."""
     from listening.selectors import has_review_in_use, left_out_names, trap_plans
 
-    rules = rules_of(trap_plans(study_key))
     reviewed = (Review(),) if has_review_in_use(study_key) else ()
     named = left_out_names(study_key)
     out = (LeftOut(named["condition"], named["stimulus"]),) if any(named.values()) else ()
-    return (*rules, *reviewed, *out)
+    return (*rules_of(trap_plans(study_key)), *reviewed, *out)
+
+
+def rules_in_force(study_key: str) -> list[RuleFacts]:
+    """The rules that the study declared or added, and did not end, in their order."""
+    from listening.selectors import analysis_rules
+
+    return [each for each in analysis_rules(study_key) if not each["ended_on"]]
+
+
+def study_spared(study_key: str) -> tuple[Spared, ...]:
+    """Exclusions that were undone: the key of a rule, and a rater's code."""
+    from listening.selectors import spared_raters
+
+    return tuple((each["rule"], each["rater"]) for each in spared_raters(study_key))
 
 
 def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, Report]:

@@ -11,6 +11,7 @@ from analysis.web import (
     report_card_view,
     review_agreement,
     sharing,
+    validity,
     versions,
     views,
 )
@@ -20,6 +21,12 @@ RESULTS = "studies/<slug:key>/results/"
 urlpatterns = [
     path("", include("analysis.web.planning_urls")),
     path(RESULTS, views.results, name="results"),
+    path("studies/<slug:key>/validity/", validity.page, name="validity"),
+    path(
+        "studies/<slug:key>/validity/preregistration.md",
+        validity.preregistration,
+        name="preregistration",
+    ),
     path(f"{RESULTS}clips/", clips.clips, name="results-clips"),
     path("studies/<slug:key>/raters/<str:rater>/rules/", rater_rules.box, name="rater-rules"),
     path(

@@ -15,6 +15,7 @@ from django.utils import timezone
 from analysis.models import AnalysisRun, RunFile
 from analysis.web.board_jobs import forget_boards
 from analysis.web.planning_jobs import forget_estimates
+from analysis.web.validity_jobs import forget_effects
 
 READ_RATINGS = (AnalysisRun.State.RUNNING, AnalysisRun.State.DONE)
 Because = AnalysisRun.StaleBecause
@@ -44,6 +45,7 @@ def _forget_twice(study_key: str, because: str) -> None:
     _forget(study_key, because)
     transaction.on_commit(lambda: _forget(study_key, because))
     transaction.on_commit(lambda: forget_estimates(study_key))
+    transaction.on_commit(lambda: forget_effects(study_key))
 
 
 def _runs_with(study_key: str) -> QuerySet[AnalysisRun]:

@@ -67,6 +67,7 @@ FIELDS: tuple[tuple[str, Kind], ...] = (  # the first that fits says it; * is on
     ("sessions_per_rater", Kind.PLAN),
     ("lease_minutes", Kind.PLAN),
     ("break_every", Kind.PLAN),
+    ("analysis_rules.**", Kind.PLAN),
     ("tasks.*.title", Kind.WORDING),
     ("tasks.*.instructions", Kind.ASKED),
     ("tasks.*.method", Kind.MEASURED),

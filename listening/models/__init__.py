@@ -32,11 +32,13 @@ from listening.models.review import (
     ReviewJob,
     Verdict,
 )
+from listening.models.rule import AnalysisRule, SparedRater
 from listening.models.session import Block, Rater, Session, Slot, Trial
 from listening.models.study import Criterion, Study, Task
 from listening.models.summary import SessionSummary
 
 __all__ = [
+    "AnalysisRule",
     "Block",
     "Bonus",
     "BonusBatch",
@@ -67,6 +69,7 @@ __all__ = [
     "Session",
     "SessionSummary",
     "Slot",
+    "SparedRater",
     "Stimulus",
     "Study",
     "StudyDefinition",

@@ -1,6 +1,14 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
 from listening.models.codes import RATER_CODE
+from listening.selectors.analysis_rules import (
+    Declared,
+    RuleFacts,
+    SparedFacts,
+    analysis_rules,
+    declared_state,
+    spared_raters,
+)
 from listening.selectors.boards import (
     BoardChoice,
     BoardClip,
@@ -32,6 +40,7 @@ from listening.selectors.definitions import (
 from listening.selectors.drafts import DraftPlan, draft_plans
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.method_facts import StudyFacts, method_facts
+from listening.selectors.pay_of_sessions import pay_of_sessions
 from listening.selectors.plans import TaskPlan, task_plans
 from listening.selectors.progress import (
     ConditionProgress,
@@ -100,6 +109,7 @@ __all__ = [
     "ClipQuery",
     "ClipReviewFacts",
     "ConditionProgress",
+    "Declared",
     "DraftPlan",
     "EarlierVersion",
     "HeardClip",
@@ -115,8 +125,10 @@ __all__ = [
     "ReviewHead",
     "ReviewOutcomes",
     "ReviewVerdict",
+    "RuleFacts",
     "ServedClip",
     "SessionRow",
+    "SparedFacts",
     "StimulusRow",
     "StudyFacts",
     "StudyHead",
@@ -128,6 +140,7 @@ __all__ = [
     "TurnRow",
     "UnplayedClip",
     "VersionMatch",
+    "analysis_rules",
     "asked_places",
     "board_choices",
     "board_facts",
@@ -136,6 +149,7 @@ __all__ = [
     "clip_answers",
     "clip_facts",
     "condition_labels",
+    "declared_state",
     "definition_files",
     "draft_plans",
     "earlier_with",
@@ -148,6 +162,7 @@ __all__ = [
     "method_facts",
     "names_in_order",
     "only_lines",
+    "pay_of_sessions",
     "questionnaire_rows",
     "questions_in_words",
     "rating_rows",
@@ -162,6 +177,7 @@ __all__ = [
     "session_columns",
     "session_length",
     "session_rows",
+    "spared_raters",
     "still_open",
     "stimuli_mark",
     "stimulus_rows",

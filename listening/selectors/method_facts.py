@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from statistics import median
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from django.db import connection
 from django.utils.translation import gettext
@@ -26,6 +26,12 @@ from listening.leases import ANSWERED
 from listening.methods import method_named
 from listening.models import Study, Task
 from listening.retention import rule_of
+from listening.selectors.analysis_rules import (
+    RuleFacts,
+    SparedFacts,
+    analysis_rules,
+    spared_raters,
+)
 from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
 from listening.selectors.clip_reviews import (
     ClipReviewFacts,
@@ -172,6 +178,8 @@ class StudyFacts(TypedDict):
     pay: PayFacts
     clip_reviews: list[ClipReviewFacts]
     left_out: list[LeftOutFacts]
+    rules: NotRequired[list[RuleFacts]]  # of analysis, ended ones among them
+    spared: NotRequired[list[SparedFacts]]
 
 
 PEOPLE = f"""
@@ -242,6 +250,8 @@ def method_facts(study: str) -> StudyFacts:
             pay=pay_facts(row),
             clip_reviews=clip_reviews(row),
             left_out=left_out_facts(row),
+            rules=analysis_rules(study),
+            spared=spared_raters(study),
         )
 
 

@@ -22,6 +22,7 @@ from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Project, Stimulus, Study, Task
 from listening.models.codes import completion_code
 from listening.review.relinking import relink
+from listening.studies.analysis_rules import rules_from_folder
 from listening.studies.deriving import write_derived
 from listening.studies.emptying import audio_of, empty, forget_unused
 from listening.studies.errors import StudyError
@@ -236,6 +237,7 @@ def _write(file: StudyFile, study: Study, shelf: _Shelf) -> Study:
     write_derived(study, file, stimuli, shelf.stored)
     for order, task in enumerate(file.tasks):
         _write_task(study, order, task)
+    rules_from_folder(study, file.analysis_rules, studyfile.TOML)
     return study
 
 

@@ -8,6 +8,7 @@ from listening import audio
 from listening.design import studyfile
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.models import Condition, Item, Stimulus, Study, Task
+from listening.studies.analysis_rules import rules_as_declared
 from listening.studies.errors import StudyError
 
 
@@ -39,6 +40,7 @@ def study_as_file(study: Study) -> StudyFile:
         questionnaires=tuple(study.questionnaires),
         settings=tuple(study.settings),
         sources=tuple(study.sources),
+        analysis_rules=rules_as_declared(study),
         conditions=tuple(
             _condition_entry(c) for c in study.conditions.filter(derived=False).order_by("pk")
         ),

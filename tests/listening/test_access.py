@@ -42,6 +42,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("draft-raters", "draft-review", "draft-state", "draft-files", "draft-clip"),
         *("draft-preview", "draft-preview-clip", "draft-preview-sound", "draft-precision"),
         *("reviews", "review-job", "review-agreement", "review-events"),
+        "validity",
     ),
     ANALYSE: (
         *("results-run", "results-again", "results-cancel", "results-make", "results-ratings"),
@@ -49,12 +50,14 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
         *("metrics-jsonl", "metrics-import", "raters-csv", "definition", "results-combine"),
         *("ratings", "draft-folder", "review-items", "review-codebook", "review-events-csv"),
+        *("ratings", "draft-folder", "preregistration"),
     ),
     EDIT: (
         *("study-state", "raters-judge", "simulated-delete", "manage", "manage-do"),
         *("recruiting", "recruiting-do", "ledger", "invitations", "invitations-do"),
         *("invitations-csv", "results-share", "results-unshare", "pilot-do", "wording"),
         *("draft-save", "draft-upload", "draft-do", "reviews-do"),
+        *("draft-save", "draft-upload", "draft-do", "validity-do"),
     ),
     OWN: ("project-do", "project-prolific", "project-prolific-do"),
 }

@@ -41,14 +41,14 @@ class Command(BaseCommand):
         from analysis.ratings.table import RatingsError
         from analysis.report.writers.report_card import card_files
         from analysis.web.combining import NotCombined
-        from analysis.web.study_tables import study_report, study_rules
+        from analysis.web.study_tables import study_report, study_rules, study_spared
         from listening.selectors import definition_files, method_facts
 
         studies = AnalysisRun._meta.get_field("study").related_model
         key = given["study"]
         if not studies._default_manager.filter(key=key).exists():
             raise CommandError(f"there is no study {key}; see the list on the studies page")
-        options = chosen_options(given, study_rules(key))
+        options = chosen_options(given, study_rules(key), study_spared(key))
         options = replace(options, versions=tuple(given["combine_with"]))
         try:
             table, report = study_report(key, options)

@@ -29,8 +29,8 @@ GROUPS = {
         "Models and ranking",
         ("models", "ordinal", "general_model", "general_gaussian", "named_tests"),
     ),
-    "agreement": ("Agreement and raters", ("agreement", "raters")),
-    "screening": ("What was left out, and what that changes", ("screening",)),
+    "agreement": ("Agreement and raters", ("agreement", "raters", "rater_models")),
+    "screening": ("What was left out, and what that changes", ("screening", "robustness")),
     "justifications": ("Justifications", ("example_reasons", "justifications")),
     "clips": ("Scores of single clips", ("clip_scores",)),
 }

@@ -19,6 +19,7 @@ from analysis.report.writers.paper_results import (
     results_grid,
 )
 
+ROBUSTNESS = "robustness"  # the part that says how often claims stand
 NAMES = {  # in the order of the README
     "figure.pdf": "the plot of the answer, one column wide (vector, fonts embedded)",
     "figure.svg": "the same as SVG",
@@ -165,4 +166,7 @@ def _basis(report: Report) -> Iterator[str]:
     for rule in report["exclusions"]:
         if rule["ratings"]:
             yield f"Left out: {rule['ratings']:,} {rule['what']}."
+    for part in report["parts"]:
+        if part["key"] == ROBUSTNESS and not part["problem"]:
+            yield from part["sentences"]
     yield from report["warnings"]

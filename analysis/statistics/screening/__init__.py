@@ -18,6 +18,7 @@ from analysis.statistics.screening.rule_text import versioned_text as versioned_
 from analysis.statistics.screening.screened import DEFAULT as DEFAULT
 from analysis.statistics.screening.screened import STRUCTURAL as STRUCTURAL
 from analysis.statistics.screening.screened import Screened as Screened
+from analysis.statistics.screening.screened import Spared as Spared
 from analysis.statistics.screening.screened import default_rules as default_rules
 from analysis.statistics.screening.screened import screen as screen
 from analysis.statistics.screening.screened import study_rules as study_rules

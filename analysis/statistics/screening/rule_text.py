@@ -64,6 +64,24 @@ def versioned_text(rule: Rule) -> str:
     return rule_text(rule).replace(rule.key, f"{rule.key}@{rule.version}", 1)
 
 
+def declared_text(text: str) -> str:
+    """A rule as a study keeps it, with its version; raises ValueError with what would be right."""
+    return versioned_text(rule_from(text))
+
+
+def as_it_is_here(text: str) -> Rule:
+    """The rule of a text, whatever version it names: see `other_version`."""
+    named, colon, rest = text.partition(":")
+    return rule_from(named.partition("@")[0] + colon + rest)
+
+
+def other_version(text: str) -> str:
+    """The version that the text names, where this installation has another; else empty."""
+    named = text.partition(":")[0]
+    version = named.partition("@")[2]
+    return version if version not in ("", as_it_is_here(text).version) else ""
+
+
 def _value(text: str, kind: type[Any]) -> Any:
     if kind is tuple:
         return tuple(unquote(part) for part in text.split("+") if part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 STRUCTURAL: tuple[Rule, ...] = (MissingScore(), Duplicate(), Repeat())
 DEFAULT: tuple[Rule, ...] = (SessionStatus(), AttTraps(), NotCounted())
+
+
+Spared = tuple[str, str]  # the key of a rule, and a rater of whom it leaves out nothing
 
 
 class Exclusions(TypedDict):
@@ -51,6 +54,7 @@ class Screened:
 
     table: pd.DataFrame
     reasons: Mapping[Rule, Reasons]
+    spared: Mapping[Spared, int] = field(default_factory=dict)  # ratings that came back so
 
     def kept(self, rules: Sequence[Rule]) -> pd.DataFrame:
         """The rows for estimates: no trap, and left out by no structural rule nor by these."""
@@ -101,8 +105,31 @@ def study_rules(plans: Mapping[str, Sequence[PlannedTrap]]) -> tuple[Rule, ...]:
     return (SessionStatus(), *own, NotCounted())
 
 
-def screen(table: pd.DataFrame, rules: Sequence[Rule] | None = None) -> Screened:
-    """The table judged under the structural rules and the given ones (None: `default_rules`)."""
+def screen(
+    table: pd.DataFrame, rules: Sequence[Rule] | None = None, spared: Sequence[Spared] = ()
+) -> Screened:
+    """The table judged under the structural rules and the given ones (None: `default_rules`).
+
+    A rule whose key is ``spared`` for a rater leaves out nothing of that rater: somebody undid the
+    exclusion. Structural rules spare nobody.
+    """
     rules = default_rules(table) if rules is None else rules
     every = [*STRUCTURAL, *(rule for rule in rules if rule not in STRUCTURAL)]
-    return Screened(table, {rule: rule.reasons(table) for rule in every})
+    reasons = {rule: rule.reasons(table) for rule in every}
+    return Screened(table, reasons, _spare(table, reasons, spared))
+
+
+def _spare(
+    table: pd.DataFrame, reasons: Mapping[Rule, Reasons], spared: Sequence[Spared]
+) -> dict[Spared, int]:
+    """Empties the reasons of who is spared, and counts the ratings (no traps) that it concerns."""
+    rated = (table["trap"] == "").to_numpy(dtype=bool)
+    counts = dict.fromkeys(spared, 0)
+    for key, rater in spared:
+        own = (table["rater"] == rater).to_numpy(dtype=bool)
+        for rule, why in reasons.items():
+            if rule.key == key and rule not in STRUCTURAL:
+                hit = own & (why != "")
+                counts[key, rater] += int((hit & rated).sum())
+                why[hit] = ""
+    return counts

@@ -20,6 +20,7 @@ from listening.design.studyfile.occasionpart import check_occasions
 from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.publicationpart import read_publication
 from listening.design.studyfile.questionpart import read_questionnaires
+from listening.design.studyfile.rulepart import read_rules
 from listening.design.studyfile.settingspart import read_settings
 from listening.design.studyfile.shapes import Field, read_table
 from listening.design.studyfile.sourcepart import read_sources
@@ -41,6 +42,7 @@ TOP = {
     "questionnaires": Field(shapes.raw_tables, default=()),
     "settings": Field(shapes.raw_tables, default=()),
     "sources": Field(shapes.raw_tables, default=()),
+    "analysis_rules": Field(shapes.raw_tables, default=()),
 }
 STUDY = {
     "key": Field(shapes.slug, required=True, longest=80, default=""),
@@ -176,6 +178,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     check_offered(study["translations"], [t.translations for t in study["tasks"]], notes)
     study["settings"] = read_settings(parts["settings"], notes)
     study["sources"] = read_sources(parts["sources"], notes)
+    study["analysis_rules"] = read_rules(parts["analysis_rules"], notes)
     return StudyFile(**study)
 
 

@@ -50,6 +50,7 @@ def toml_text(study: StudyFile) -> str:
         "conditions": [_filled(asdict(c)) for c in study.conditions if not c.derived],
         "settings": [setting_table(s) for s in study.settings],
         "sources": list(study.sources),
+        "analysis_rules": list(study.analysis_rules),
         "questionnaires": [questionnaire_table(q) for q in study.questionnaires],
         "tasks": [_task_table(t) for t in study.tasks],
     }

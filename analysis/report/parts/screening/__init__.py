@@ -8,6 +8,12 @@ from typing import Any
 
 from analysis.report.content import Content, Table
 from analysis.report.part import Part, PartInput
+from analysis.report.parts.screening.decided import (
+    decided_sentences,
+    decided_table,
+    decided_warnings,
+    spared_table,
+)
 from analysis.report.parts.screening.exclusion_tables import excluded_table, rules_table
 from analysis.report.parts.screening.sensitivity_tables import (
     estimates_tables,
@@ -18,13 +24,14 @@ from analysis.report.parts.screening.sensitivity_tables import (
     silent,
     telling,
 )
-from analysis.statistics.screening import Review, Rule, Screened, optional_rules, versioned_text
+from analysis.statistics.screening import Review, Rule, Screened, versioned_text
 from analysis.statistics.sensitivity import (
     NO_RULE,
     Order,
     Scheme,
     change,
     in_force,
+    one_more,
     orders,
     sensitivity,
 )
@@ -69,14 +76,16 @@ class ScreeningPart(Part):
         families = telling(every, main)
         judged = Judged(inputs, inputs.report["exclusions"], main, families, tried)
         return Content(
-            sentences=[_left_out(judged), *_order_words(judged)],
+            sentences=[_left_out(judged), *decided_sentences(inputs), *_order_words(judged)],
             figures=list(figures(families, main, tried, inputs.report["scales"])),
             tables=[
                 rules_table(inputs, judged.counts),
+                *decided_table(inputs),
+                *spared_table(inputs),
                 *_results(judged, silent(every, families)),
                 *excluded_table(inputs),
             ],
-            warnings=_warnings(judged),
+            warnings=[*_warnings(judged), *decided_warnings(inputs)],
             methods=[_method(judged)],
         )
 
@@ -90,20 +99,19 @@ def _results(judged: Judged, same: Sequence[str]) -> Iterator[Table]:
         yield from intervals_table(families, main)
 
 
+def one_rule_more(inputs: PartInput) -> tuple[Screened, list[Scheme]]:
+    """`sensitivity.one_more` of the report, once for all its parts; of many ratings nothing."""
+    if len(inputs.table) > MOST_TRIED:
+        return inputs.screened, []
+    if one_rule_more not in inputs.shared:
+        inputs.shared[one_rule_more] = one_more(inputs.screened, inputs.options.rules)
+    found: tuple[Screened, list[Scheme]] = inputs.shared[one_rule_more]
+    return found
+
+
 def _not_in_force(inputs: PartInput) -> tuple[list[str], list[dict[str, Any]]]:
     """Names and estimates of rules that could be added: those in force and one more."""
-    table, rules = inputs.table, inputs.options.rules
-    if len(table) > MOST_TRIED:
-        return [], []
-    held = {rule.key for rule in rules}
-    methods, kinds = set(table["method"]), set(table["trap"]) - {""}
-    under: list[Scheme] = []
-    reasons = dict(inputs.screened.reasons)
-    for rule in optional_rules(methods, kinds):
-        if rule.key not in held and not rule.lacking(table):
-            reasons[rule] = rule.reasons(table)
-            under.append((f"with {rule.key}", (*rules, rule)))
-    screened = Screened(table, reasons)
+    screened, under = one_rule_more(inputs)
     return [name for name, _ in under], sensitivity(screened, inputs.options, under)
 
 

@@ -1,0 +1,233 @@
+"""Models of how good raters are, beside the rules: whom each doubts, and whom the rules take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from analysis.arrays import Floats
+from analysis.formatting import counted, listed, number, percent
+from analysis.ratings.breakdowns import Family, coded_column, families
+from analysis.report.content import Content, Table, column, table_row
+from analysis.report.part import FamilyInput, FamilyPart, PartInput
+from analysis.statistics.agreement.rating_units import Rated, rated_units
+from analysis.statistics.rater_models import dawid_skene, mace, severity
+from analysis.statistics.screening import STRUCTURAL, Rule
+
+MOST_LABELS, LEAST_STEPS = 11, 5
+MOST_RATINGS = 100_000
+PSEUDO = 0.5
+MOST_OF = 0.5  # of a rater's ratings that a rule takes, to say that it takes the rater
+FEW = 3  # raters on a side, to compare them
+DOUBT = 0.5  # competence below it: spams more often than not
+NOTE = (
+    "Informedness (Dawid and Skene): mean recall over the labels, 0 as by guessing, 1 always "
+    "right. Competence (MACE): how often the rater does not spam. Severity and noise: the Bayesian "
+    "model's posterior means, on the scale of the scores. All are of the agreement with others: a "
+    "rater who hears what nobody else hears is not told from a careless one."
+)
+METHOD = (
+    "Raters were judged by the model of Dawid and Skene (1979, with 0.5 added to every count), "
+    "MACE (Hovy, Berg-Kirkpatrick, Vaswani and Hovy 2013, variational Bayes) and a hierarchical "
+    "normal model with a severity and a noise variance of each rater (Gibbs sampling)."
+)
+
+
+@table_row
+class RaterRow:
+    """One rater by each model, and the rules in force that take most of what the rater gave."""
+
+    rater: str = column("Rater")
+    n_ratings: int = column("Ratings", "count")
+    informedness: float | None = column("Informedness", "number", 2)
+    competence: float | None = column("Competence", "number", 2)
+    severity: float | None = column("Severity", "number", 2, sign=True)
+    severity_low: float | None = column("Severity, interval", "interval", 2, key="severity")
+    severity_high: float | None = None
+    noise: float | None = column("Noise", "number", 2, default=None)
+    noise_low: float | None = column("Noise, interval", "interval", 2, key="noise", default=None)
+    noise_high: float | None = None
+    taken_by: str = column("Taken by", default="")
+
+
+@table_row
+class RuleRow:
+    """How often a rater whom a rule leaves in is better by a model than one whom it takes."""
+
+    rule: str = column("Rule")
+    taken: int = column("Raters taken", "count")
+    kept: int = column("Raters left in", "count")
+    informedness: float | None = column("Informedness", "number", 2)
+    competence: float | None = column("Competence", "number", 2)
+    noise: float | None = column("Noise", "number", 2)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The raters of a family in the order of their codes, by each model that applies."""
+
+    names: Sequence[str]
+    counts: Sequence[int]
+    values: dict[str, Floats]
+    taken: dict[str, Floats]  # by rule: the share of each rater's ratings
+
+
+class RaterModels(FamilyPart):
+    """Dawid and Skene, MACE, and a Bayesian model of severity and noise, against the rules."""
+
+    key = "rater_models"
+    version = "1"
+    title = "Models of rater quality"
+    order = 73
+    always = False
+    cost = "some seconds"
+    nothing = "no ratings with scores: collect some, or name the column of scores"
+
+    def applies(self, inputs: PartInput) -> bool:
+        return len(inputs.kept) > 0
+
+    def families(self, inputs: PartInput) -> Iterable[Family]:
+        """All ratings, whatever the rules leave out: they are what is judged."""
+        return families(inputs.screened.kept(()))
+
+    def of_family(self, each: FamilyInput) -> Content:
+        if len(each.family.table) > MOST_RATINGS:
+            most = f"{MOST_RATINGS:,}"
+            return Content([f"{each.title}: over {most} ratings, these models take too long."])
+        judged = _judged(each)
+        if not judged.values:
+            return Content([f"{each.title}: no model of raters fits answers of this kind."])
+        return Content(
+            sentences=[f"{each.title}: {' '.join(_sentences(judged))}"],
+            tables=[*_rules_table(judged, each), _raters_table(judged, each)],
+            methods=[METHOD],
+        )
+
+
+def _judged(each: FamilyInput) -> Judged:
+    units = rated_units(each.family)
+    rater, names = coded_column(each.family.table["rater"])
+    counts = np.bincount(rater, minlength=len(names))
+    values = dict(_by_labels(each, units, rater))
+    each.progress(0.5)
+    values |= dict(_by_scores(each, units, rater))
+    shares = {}
+    for rule, reasons in each.inputs.screened.reasons.items():
+        if rule not in STRUCTURAL:
+            shares[rule.key] = _share_taken(each, rule, reasons, rater, counts)
+    return Judged(names, counts.tolist(), values, shares)
+
+
+def _by_labels(each: FamilyInput, units: Rated, rater: np.ndarray) -> Iterator[tuple[str, Floats]]:
+    label, labels = coded_column(each.family.table["label"])
+    ordered = len(np.unique(units.score)) >= LEAST_STEPS  # near misses are no mistakes
+    if units.compared or ordered or not 2 <= len(labels) <= MOST_LABELS:
+        return
+    unit = np.unique(units.unit.astype(str), return_inverse=True)[1]
+    k, seed = len(labels), each.inputs.options.seed
+    yield "informedness", dawid_skene(unit, rater, label, k, pseudo=PSEUDO).informedness
+    yield "competence", mace(unit, rater, label, k, seed=seed).competence
+
+
+def _by_scores(each: FamilyInput, units: Rated, rater: np.ndarray) -> Iterator[tuple[str, Floats]]:
+    if len(np.unique(units.score)) < LEAST_STEPS:
+        return
+    unit = np.unique(units.unit.astype(str), return_inverse=True)[1]
+    model = severity(unit, rater, units.score, level=each.level, seed=each.inputs.options.seed)
+    yield "severity", model.bias
+    yield "severity_low", model.bias_low
+    yield "severity_high", model.bias_high
+    yield "noise", model.noise
+    yield "noise_low", model.noise_low
+    yield "noise_high", model.noise_high
+
+
+def _share_taken(
+    each: FamilyInput, rule: Rule, reasons: np.ndarray, rater: np.ndarray, counts: np.ndarray
+) -> Floats:
+    rows = each.inputs.table.index.get_indexer(each.family.table.index)
+    hit = (reasons[rows] != "").astype(np.float64)
+    return np.asarray(np.bincount(rater, hit, len(counts)) / np.maximum(counts, 1))
+
+
+def _sentences(judged: Judged) -> Iterator[str]:
+    competence = judged.values.get("competence")
+    if competence is not None:
+        low = competence < DOUBT
+        doubted = [name for name, is_low in zip(judged.names, low, strict=True) if is_low]
+        yield f"MACE takes {counted(len(doubted), 'rater')} of {len(low)} to spam mostly"
+        taken = np.zeros(len(low), dtype=bool)
+        for shares in judged.taken.values():
+            taken |= shares > MOST_OF
+        both = int((taken & low).sum())
+        yield f"(the rules take {both} of these, and {int(taken.sum())} in all)."
+    noise = judged.values.get("noise")
+    if noise is not None:
+        middle = float(np.median(noise))
+        loud = [
+            n
+            for n, low in zip(judged.names, judged.values["noise_low"], strict=True)
+            if low > middle
+        ]
+        yield (
+            f"Noise of single raters: median {number(middle, False, 2)}; clearly above it: "
+            f"{counted(len(loud), 'rater')} ({percent(len(loud) / len(noise))})"
+            + (f", such as {listed(loud, 3)}." if loud else ".")
+        )
+
+
+def _rules_table(judged: Judged, each: FamilyInput) -> Iterator[Table]:
+    rows = []
+    for rule, shares in judged.taken.items():
+        gone = shares > MOST_OF
+        if min(int(gone.sum()), int((~gone).sum())) < FEW:
+            continue
+        areas = {
+            name: _better(sign * judged.values[name], gone) if name in judged.values else None
+            for name, sign in (("informedness", 1.0), ("competence", 1.0), ("noise", -1.0))
+        }
+        rows.append(RuleRow(rule, int(gone.sum()), int((~gone).sum()), **areas))
+    if rows:
+        yield Table.of(
+            RuleRow,
+            f"rater_models_rules{each.suffix}",
+            "Rules against models: how often a rater left in is the better one",
+            rows,
+            note="0.5: the model sees no difference between those taken and those left in; 1: "
+            f"every rater left in is better. Taken: over {percent(MOST_OF)} of a rater's ratings.",
+            about=each.title,
+        )
+
+
+def _better(value: Floats, gone: np.ndarray) -> float:
+    """How often one who is left in has the higher value than one who is gone; ties a half."""
+    ranks, n = stats.rankdata(value), int((~gone).sum())
+    return float((ranks[~gone].sum() - n * (n + 1) / 2) / (n * int(gone.sum())))
+
+
+def _raters_table(judged: Judged, each: FamilyInput) -> Table:
+    def of(name: str, code: int) -> float | None:
+        return float(judged.values[name][code]) if name in judged.values else None
+
+    rows = [
+        RaterRow(
+            rater=name,
+            n_ratings=judged.counts[code],
+            taken_by=", ".join(r for r, shares in judged.taken.items() if shares[code] > MOST_OF),
+            **{field: of(field, code) for field in _MEASURES},
+        )
+        for code, name in enumerate(judged.names)
+    ]
+    rows.sort(key=lambda row: (row.competence or 0.0, -(row.noise or 0.0), row.rater))
+    title = "Each rater by the models, those most in doubt first"
+    key = f"rater_models_raters{each.suffix}"
+    return Table.of(RaterRow, key, title, rows, note=NOTE, about=each.title, folded=True)
+
+
+_MEASURES = (
+    *("informedness", "competence", "severity", "severity_low", "severity_high"),
+    *("noise", "noise_low", "noise_high"),
+)

@@ -1,0 +1,245 @@
+"""A study's plan as text for a registry, under the headings of OSF's standard form.
+
+Only what the study says is written; what it does not say is named as a gap, for people to fill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+from typing import TYPE_CHECKING
+
+from analysis.formatting import counted, enumerated, percent
+from analysis.statistics.options import Options, command_line
+from analysis.statistics.screening import STRUCTURAL, Rule, study_rules
+from analysis.statistics.screening.rule_text import as_it_is_here, versioned_text
+
+if TYPE_CHECKING:
+    from listening.selectors import Declared, StudyFacts, TaskPlan
+
+    Plans = Sequence[TaskPlan]
+
+GAP = "**Gap: the study does not say.** "
+HYPOTHESES = f"{GAP}Write which systems you expect to differ, in which direction, and by how much."
+RATIONALE = f"{GAP}Write why so many; the page Planning gives intervals and power for a design."
+EXPLORATORY = f"{GAP}Write what you will look at without a hypothesis."
+BLIND = (
+    "Raters see neither system nor condition, and no file name tells them. Clips are dealt into "
+    "blocks at random by the seed of the definition, and the order within a session is drawn. "
+    "Whether those who analyse know the conditions: " + GAP + "Write it here."
+)
+ANALYSIS = (
+    "The analysis that Earnest makes unasked: per task and criterion the mean of the scores of "
+    "each condition, with intervals clustered by rater and by item (Cameron, Gelbach and Miller "
+    "2011) and t with degrees of freedom after Satterthwaite (1946). Two families of differences "
+    "are decided: systems against the reference, and systems among themselves."
+)
+INFERENCE = (
+    "Level {level}, two-sided. Each family is adjusted in a single step by the joint distribution "
+    "of its tests (Hothorn, Bretz and Westfall 2008): a difference is claimed if and only if its "
+    "simultaneous interval leaves 0 out."
+)
+MISSING = (
+    "No rating is imputed. Means are over the ratings that are there; a condition with fewer than "
+    "two ratings, raters or items has no interval."
+)
+STOP = (
+    "Collection ends when every place of the plan is filled. "
+    + GAP
+    + "Write what you do if that is not reached, and whether you look before (Earnest's bounds for "
+    "open studies hold however often one looks)."
+)
+
+
+def preregistration_text(
+    facts: StudyFacts, plans: Plans, declared: Declared, conditions: Sequence[str]
+) -> str:
+    """Markdown for OSF; the same for the same study, but for what is rated meanwhile.
+
+    ``conditions`` are those that are compared.
+    """
+    lines = [
+        f"# Preregistration: {facts['title']}",
+        "",
+        *_frozen(facts, declared),
+        *_section("Study information", ("Hypotheses", HYPOTHESES)),
+        *_section(
+            "Design plan",
+            ("Study type", "Experiment: a listening test in which people rate clips of speech."),
+            ("Blinding and randomization", BLIND),
+            ("Study design", "\n".join(_design(facts, plans))),
+        ),
+        *_section(
+            "Sampling plan",
+            ("Existing data", _existing(facts, declared)),
+            ("Data collection procedures", "\n".join(_collection(facts))),
+            ("Sample size", "\n".join(_size(facts, plans))),
+            ("Sample size rationale", RATIONALE),
+            ("Stopping rule", STOP),
+        ),
+        *_section(
+            "Variables",
+            ("Manipulated variables", _conditions(conditions)),
+            ("Measured variables", "\n".join(_measured(facts))),
+        ),
+        *_section(
+            "Analysis plan",
+            ("Statistical models", ANALYSIS),
+            ("Inference criteria", INFERENCE.format(level=percent(Options().level))),
+            ("Data exclusion", "\n".join(_exclusion(facts))),
+            ("Missing data", MISSING),
+            ("Exploratory analysis", EXPLORATORY),
+            ("To make it again", f"`{command_line(Options(rules=_rules(facts)))}`"),
+        ),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def gaps(text: str) -> int:
+    """How many gaps a text names."""
+    return text.count(GAP.strip())
+
+
+def _section(title: str, *parts: tuple[str, str]) -> Iterator[str]:
+    yield from (f"## {title}", "")
+    for heading, text in parts:
+        yield from (f"### {heading}", "", text, "")
+
+
+def _frozen(facts: StudyFacts, declared: Declared) -> Iterator[str]:
+    name = f"Study “{facts['study']}”, version {facts['version']}."
+    if not declared["sha256"]:
+        yield f"{name} **Not frozen yet**: the study was not opened, and all of this may change."
+    else:
+        yield (
+            f"{name} Definition frozen at its first opening, {declared['on']} UTC, SHA-256 "
+            f"`{declared['sha256']}` (study.toml and the list of clips with the hashes of their "
+            "audio; attach both)."
+        )
+    for each in facts["corrections"]:
+        yield (
+            f"Wording corrected on {each['on']}, after {each['ratings']:,} ratings: "
+            f"{each['reason']}"
+        )
+    yield ""
+
+
+def _existing(facts: StudyFacts, declared: Declared) -> str:
+    if not declared["sha256"]:
+        return "Registration prior to creation of data: nobody was let in yet."
+    if not facts["first_answer_on"]:
+        return "Registration prior to creation of data: no answer was given yet."
+    return (
+        f"Answers were given from {facts['first_answer_on']} to {facts['last_answer_on']}. What "
+        f"stands here was frozen before, on {declared['on']} UTC, but for what says otherwise. "
+        f"{GAP}Write who has seen which of them."
+    )
+
+
+def _design(facts: StudyFacts, plans: Plans) -> Iterator[str]:
+    of = {plan["task"]: plan for plan in plans}
+    for task in facts["tasks"]:
+        plan = of.get(task["task"])
+        yield f"- **{task['title']}**: {task['method']}. {_material(plan)}"
+        heard = task["heard"]
+        heard_words = "its first two seconds" if heard is None else percent(heard)
+        yield f"  - Of every clip {heard_words} must be heard before an answer."
+        shown = [name for name, on in (("text", task["show_text"]),) if on]
+        yield f"  - Raters {'read the text of the clip' if shown else 'do not read the text'}."
+        if task["training"]:
+            yield f"  - {counted(task['training'], 'training clip')} with the right answer first."
+        if task["traps"]:
+            traps = [
+                f"{trap['count']} “{trap['kind']}” (at least {trap['pass_at_least']} to be passed)"
+                for trap in task["traps"]
+            ]
+            yield f"  - Traps in every {task['traps_per']} clips: {enumerated(traps)}."
+        if task["reopens"]:
+            yield "  - A block that fails its traps is given to another rater."
+        if task["justification"]:
+            yield "  - Raters write a reason for their answer."
+
+
+def _material(plan: TaskPlan | None) -> str:
+    if plan is None or not plan["conditions"]:
+        return "Conditions and items are planned when the study is opened."
+    return (
+        f"{counted(plan['conditions'], 'condition')}, {counted(plan['items'], 'item')}, "
+        f"{counted(plan['clips_per_rater'], 'clip')} per rater and session."
+    )
+
+
+def _collection(facts: StudyFacts) -> Iterator[str]:
+    languages = enumerated([facts["language"], *facts["translations"]])
+    yield f"- Language: {languages}."
+    for source in facts["sources"]:
+        most = f", at most {source['quota']:,} sessions" if source["quota"] else ""
+        yield f"- From {source['name']} ({source['kind']}{most})."
+    for each in facts["recruitments"]:
+        filters = enumerated(each["filters"]) or "none"
+        yield f"- Prolific: {counted(each['places'], 'place')}; filters: {filters}."
+    if not facts["sources"] and not facts["recruitments"]:
+        yield f"- {GAP}Write where raters come from, and what they are paid."
+    for check in facts["checks"]:
+        yield f"- Check: {check['title']}; who fails: {check['on_fail'].replace('_', ' ')}."
+    for form in facts["forms"]:
+        yield f"- Questions {form['when']}: {form['title']}."
+
+
+def _size(facts: StudyFacts, plans: Plans) -> Iterator[str]:
+    of = {plan["task"]: plan for plan in plans}
+    for task in facts["tasks"]:
+        plan = of.get(task["task"])
+        line = f"- {task['title']}: {counted(task['ratings_per_clip'], 'rating')} of every clip"
+        if task["planned"]:
+            line += f", {task['planned']:,} in all"
+            if plan and plan["clips_per_rater"]:
+                sessions = ceil(task["planned"] / plan["clips_per_rater"])
+                line += f" (at least {counted(sessions, 'session')})"
+        yield line + "."
+
+
+def _conditions(names: Sequence[str]) -> str:
+    return f"The system that made the clip: {enumerated(names)}." if names else GAP
+
+
+def _measured(facts: StudyFacts) -> Iterator[str]:
+    for task in facts["tasks"]:
+        for criterion in task["criteria"]:
+            steps = "; ".join(words for _, words in criterion["steps"] if words)
+            span = criterion["span"]
+            scale = steps or (f"from {span[0]:g} to {span[1]:g}" if span else "in words")
+            yield f"- {task['title']}: “{criterion['question']}” ({scale})."
+
+
+def _rules(facts: StudyFacts) -> tuple[Rule, ...]:
+    """The rules that were there before the opening."""
+    declared = [each for each in facts.get("rules", ()) if each["declared"]]
+    own = (as_it_is_here(each["rule"]) for each in declared)
+    return tuple(dict.fromkeys((*study_rules(facts["trap_plans"]), *own)))
+
+
+def _exclusion(facts: StudyFacts) -> Iterator[str]:
+    yield "Ratings are left out by these rules, each with its version; none deletes a rating."
+    yield ""
+    why = {each["rule"]: each["why"] for each in facts.get("rules", ())}
+    for rule in (*STRUCTURAL, *_rules(facts)):
+        text = versioned_text(rule)
+        reason = f" Why: {why[text]}" if why.get(text) else ""
+        yield f"- {rule.describe()} (`{text}`).{reason}"
+    yield from _later(facts.get("rules", ()))
+
+
+def _later(rules: Sequence[Mapping[str, object]]) -> Iterator[str]:
+    """What was decided after the opening: no part of the registration."""
+    added = [each for each in rules if not each["declared"]]
+    ended = [each for each in rules if each["declared"] and each["ended_on"]]
+    if added or ended:
+        yield from ("", "Decided after the opening, so **not preregistered**:", "")
+    for each in added:
+        yield f"- added on {each['on']} UTC, after {each['ratings']:,} ratings: `{each['rule']}`"
+    for each in ended:
+        yield (
+            f"- ended on {each['ended_on']} UTC, after {each['ended_ratings']:,} ratings: "
+            f"`{each['rule']}` ({each['ended_because']})"
+        )

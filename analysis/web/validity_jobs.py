@@ -1,0 +1,127 @@
+"""Celery jobs of queue analysis for the page Validity: what rules take, and one rule tried.
+
+What they find is made again in seconds, so it is kept in the cache and in no table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from contextlib import suppress
+from typing import Any
+
+from celery import shared_task
+from django.core.cache import cache
+from django.db import transaction
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from analysis.statistics.screening import rule_text
+from analysis.web.first_runs import default_options
+
+log = logging.getLogger(__name__)
+KEPT_S = 86_400
+WAITED_S = 600
+RUNNING, DONE, FAILED, AWAY = "running", "done", "failed", "away"
+NOW, TRIED = "now", "tried"
+State = dict[str, Any]
+
+
+def effects_state(study: str) -> State:
+    """What the rules in force take of the ratings as they are now; asked for where it is not."""
+    return _state(study, NOW, {})
+
+
+def tried_state(study: str, add: str, end: str) -> State:
+    """What would change with the rule ``add`` too, or without the rule ``end``."""
+    return _state(study, TRIED, {"add": add, "end": end})
+
+
+def forget_effects(study: str) -> None:
+    """Made again when somebody looks: a rater in them is gone."""
+    with suppress(RedisError):
+        cache.delete_many([_name(study, kind) for kind in (NOW, TRIED)])
+
+
+@shared_task(name="analysis.jobs.count_rules")  # the settings route it to queue analysis
+def count_rules(study: str, kind: str, asked: dict[str, str], mark: str) -> None:
+    """Try the rules on the study's ratings, and keep what came of it under the mark."""
+    name = _name(study, kind)
+    try:
+        found = _found(study, asked)
+    except (ValueError, KeyError) as error:
+        _keep(name, _ended(FAILED, mark, problem=str(error) or type(error).__name__))
+    except Exception as error:
+        log.exception("The rules of %s broke", study)
+        _keep(name, _ended(FAILED, mark, problem=f"it broke ({type(error).__name__}: {error})"))
+    else:
+        _keep(name, _ended(DONE, mark, effects=found))
+
+
+def _found(study: str, asked: dict[str, str]) -> dict[str, Any]:
+    from analysis.ratings.table import from_study
+    from analysis.statistics.rule_effects import rule_effects
+    from analysis.statistics.screening.rule_text import as_it_is_here
+
+    options = default_options(study)
+    tried = None
+    if asked:
+        end = as_it_is_here(asked["end"]) if asked["end"] else None
+        tried = [rule for rule in options.rules if rule != end]
+        tried += [as_it_is_here(asked["add"])] if asked["add"] else []
+    return dict(rule_effects(from_study(study), options, tried))
+
+
+def _state(study: str, kind: str, asked: dict[str, str]) -> State:
+    mark = _mark(study, asked)
+    name = _name(study, kind)
+    try:
+        state: State | None = cache.get(name)
+        if state is not None and state["mark"] == mark:
+            return state
+        fresh = {"state": RUNNING, "mark": mark, "before": _done(state)}
+        cache.set(name, fresh, timeout=WAITED_S)
+    except RedisError:
+        return {"state": AWAY, "mark": mark}
+    transaction.on_commit(lambda: _queue(study, kind, asked, mark))
+    return fresh
+
+
+def _done(state: State | None) -> dict[str, Any] | None:
+    """What was found before, so that a page has something to show while a job runs."""
+    return (state.get("effects") or state.get("before")) if state else None
+
+
+def _mark(study: str, asked: dict[str, str]) -> str:
+    """Changes with the ratings, the rules, whom they spare, and what is tried."""
+    from listening.selectors import ratings_state
+
+    options = default_options(study)
+    rules = [rule_text(rule) for rule in options.rules]
+    text = json.dumps([ratings_state(study)["mark"], rules, options.spared, asked])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _name(study: str, kind: str) -> str:
+    return f"validity/{kind}/{study}"
+
+
+def _ended(state: str, mark: str, **result: Any) -> State:
+    return {"state": state, "mark": mark, "at": timezone.now().isoformat(), **result}
+
+
+def _keep(name: str, state: State) -> None:
+    with suppress(RedisError):
+        kept = cache.get(name)
+        if kept is None or kept["mark"] == state["mark"]:  # else something else was asked since
+            cache.set(name, state, timeout=KEPT_S)
+
+
+def _queue(study: str, kind: str, asked: dict[str, str], mark: str) -> None:
+    try:
+        count_rules.delay(study, kind, asked, mark)
+    except OperationalError as error:
+        problem = f"the queue of jobs cannot be reached ({error}); start it, then try again"
+        _keep(_name(study, kind), _ended(FAILED, mark, problem=problem))

@@ -1,0 +1,129 @@
+"""Whether claims stand in other analyses: exact without each rater, and said in words."""
+
+import numpy as np
+import pytest
+
+from analysis.ratings.breakdowns import cells, families
+from analysis.ratings.grouping import Breakdown
+from analysis.ratings.table import from_rows
+from analysis.statistics.estimators.mean_score import MeanScore
+from analysis.statistics.intervals import clustered
+from analysis.statistics.options import Options
+from analysis.statistics.robustness import Outcome, comparison_of, fewest_to_turn, without_each
+from analysis.statistics.robustness.claims import Claim, Found, Variant, outcome
+from analysis.statistics.robustness.leave_one_out import sides_turned
+from tests.analysis.part_of import part_of, rows_of_table
+from tests.analysis.reference import BLANK, table_of
+
+
+def rated(effects, raters=8, items=6, seed=3, odd=()):
+    """Each rater rates each item of each system; ``odd`` raters see the order turned, and more."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for r in range(raters):
+        for t in range(items):
+            for name, effect in effects.items():
+                sign = -8.0 if r in odd else 1.0
+                score = 3 + sign * effect + rng.normal(0, 0.4)
+                rows.append(
+                    BLANK
+                    | {"session": f"r{r}", "rater": f"r{r}", "item": f"i{t}", "condition": name}
+                    | {"stimulus": f"{name}-{t}", "score": score, "label": f"{score:.3f}"}
+                )
+    return from_rows(rows)
+
+
+def the_cell(table):
+    (family,) = families(table)
+    (cell,) = cells(family, Breakdown())
+    return cell
+
+
+def test_without_each_rater_and_item_the_sums_are_those_of_the_rest():
+    rng = np.random.default_rng(1)
+    n, conditions = 240, 4
+    c, r, t = (rng.integers(0, k, n) for k in (conditions, 9, 7))
+    y = rng.normal(size=n) + 100
+    for own, other, turn in ((r, t, lambda means: means), (t, r, sides_turned)):
+        seen = 0
+        for code, means in without_each(y, c, own, other, conditions):
+            rest = own != code
+            expected = clustered(y[rest], c[rest], r[rest], t[rest], conditions)
+            for name in vars(expected):
+                got, want = getattr(turn(means), name), getattr(expected, name)
+                assert np.allclose(got, want, atol=1e-10), (code, name)
+            seen += 1
+        assert seen == len(np.unique(own))
+
+
+def test_claims_are_those_of_the_report():
+    table = rated({"a": 0.0, "b": 0.1, "c": 1.0})
+    comparison = comparison_of(the_cell(table), "", 0.95)
+    claimed = {claim.names for claim in comparison.claims}
+    rows = [c for c in MeanScore(weightings=("ratings",)).contrasts(table) if c.claimed]
+    assert {frozenset((row.condition, row.versus)) for row in rows} == {
+        frozenset(names) for names in claimed
+    }
+    same = comparison.nearby("", "all", clustered_of(comparison.cell))
+    for claim in comparison.claims:
+        what, found = outcome(claim, same)
+        assert what == Outcome.STANDS
+        assert found.low == pytest.approx(claim.low, abs=1e-9)
+
+
+def clustered_of(cell):
+    return clustered(cell.y, cell.condition, cell.rater, cell.item, len(cell.names))
+
+
+def test_the_fewest_raters_to_turn_a_difference_turn_it_and_one_less_does_not():
+    table = rated({"a": 0.3, "b": 0.0}, odd=(0, 1))
+    cell = the_cell(table)
+    high, low = np.argsort(-clustered_of(cell).value)
+    count, raters = fewest_to_turn(cell.y, cell.condition, cell.rater, (int(high), int(low)))
+    assert (count, raters) == (2, 8)
+    assert fewest_to_turn(cell.y, cell.condition, cell.item, (int(high), int(low)))[0] is None
+
+
+def test_each_outcome_is_told_apart():
+    claim = Claim("a", "b", 1.0, 0.5, 1.5)
+
+    def of(found):
+        return outcome(claim, Variant("", "", found))[0]
+
+    assert of({("b", "a"): Found(-0.8, -1.2, -0.4, True)}) == Outcome.STANDS
+    assert of({("a", "b"): Found(0.2, -0.1, 0.5, False)}) == Outcome.OPEN
+    assert of({("b", "a"): Found(0.1, -0.1, 0.3, False)}) == Outcome.TURNED
+    assert of({}) == Outcome.GONE
+
+
+def test_a_claim_near_its_bound_falls_in_some_analyses_which_are_named():
+    shown = part_of("robustness", rated({"a": 0.22, "b": 0.0}), Options(rules=()))
+    (row,) = rows_of_table(shown, "robustness_claims")
+    assert (row["condition"], row["versus"]) == ("a", "b")
+    falls = [r for r in rows_of_table(shown, "robustness_variants") if r["stand"] == 0]
+    assert {r["kind"] for r in falls} == {"Without one rater", "Without one item"}
+    assert all(r["open"] == "a − b" for r in falls)
+    of = sum(int(v.split(" of ")[1]) for name, v in row.items() if name.startswith("kind_"))
+    assert f"stands in {of - len(falls)} of {of} other analyses" in shown["sentences"][0]
+
+
+def test_what_stands_everywhere_and_what_was_never_claimed_are_said():
+    whole = part_of("robustness", rated({"a": 2.0, "b": 0.0}), Options(rules=()))
+    assert "in every one of" in whole["sentences"][0]
+    assert whole["warnings"] == []
+    none = part_of("robustness", rated({"a": 0.0, "b": 0.0}), Options(rules=()))
+    assert "No difference is claimed" in none["sentences"][0]
+    assert none["tables"] == []
+
+
+@pytest.mark.slow
+def test_an_audio_turing_test_is_followed_through_every_rule_rater_and_item():
+    table = table_of("att_s1")
+    table = table[table["rater"].isin(sorted(table["rater"].unique())[:60])]
+    shown = part_of("robustness", table.reset_index(drop=True))
+    kinds = {row["column"] for row in shown["figures"][0]["rows"]}
+    assert {"Other rules", "Without one rater", "Without one item", "Other analyses"} <= kinds
+    claims = rows_of_table(shown, "robustness_claims")
+    least = min(claims, key=lambda row: row["share"])
+    assert claims[0]["share"] == least["share"]
+    assert all(row["lowest"] <= row["value"] <= row["highest"] for row in claims)
