@@ -9,12 +9,10 @@ same views in processes of the bench (`paper_raters.py`). Scores of metrics are 
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,7 +32,7 @@ from benchmarks.house import (
     print_table,
     web_process,
 )
-from benchmarks.paper_folders import PAPERS, Paper, Row, fill_folder
+from benchmarks.paper_folders import PAPERS, Paper, fill_folder
 
 QUICK, CARELESS = 0.1, 0.02
 HEAD = ("study", "step", "wall s", "CPU s", "PostgreSQL CPU s", "web CPU s", "peak MB", "load")
@@ -99,13 +97,6 @@ def send_raters(bench: Bench, paper: Paper, share: float, pages: float) -> None:
         bench.directly(paper.preset, by_pages, count - by_pages)
 
 
-def write_scores(path: Path, rows: Sequence[Row]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, ("stimulus", "metric", "value"))
-        writer.writeheader()
-        writer.writerows(rows)
-
-
 def measure(bench: Bench, paper: Paper, share: float, pages: float) -> list[object]:
     """The whole way of one paper; what it came to."""
     from django.core.management import call_command
@@ -118,9 +109,9 @@ def measure(bench: Bench, paper: Paper, share: float, pages: float) -> list[obje
     bench.step(name, "import_study", "import_study", str(folder), "--open")
     send_raters(bench, paper, share, pages)
     if paper.scores:
-        file = bench.var / f"{name}-scores.csv"
-        write_scores(file, list(paper.scores(rows)))
-        bench.step(name, "import_scores", "import_scores", name, str(file))
+        from benchmarks.paper_scores import store_simulated
+
+        print(f"{name}: {store_simulated(name, paper.scores(rows))} simulated scores", flush=True)
     out = ["--preset", name, "--everything", "--out", str(bench.var / f"{name}-report")]
     bench.step(name, "export_study", "export_study", name, *out)
     return facts_of(name, bench.var / f"{name}-report")

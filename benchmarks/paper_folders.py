@@ -248,7 +248,7 @@ def lfs_scores(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def drawn(rows: Sequence[Row], metrics: dict[str, tuple[float, float]]) -> Iterator[Row]:
-    """Simulated scores of each clip that is no trap, as `import_scores` takes them."""
+    """Simulated scores of each clip that is no trap."""
     rng = np.random.default_rng(1)
     for row in rows:
         if not row.get("trap"):
