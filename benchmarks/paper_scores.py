@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from benchmarks.paper_folders import Row
+
+if TYPE_CHECKING:
+    from metrics.models import MetricScore
 
 AT_ONCE = 2_000
 
@@ -22,7 +26,7 @@ def store_simulated(study: str, scores: Iterable[Row]) -> int:
     return len(rows)
 
 
-def _rows(study: str, scores: Iterable[Row]) -> Iterator[object]:
+def _rows(study: str, scores: Iterable[Row]) -> Iterator[MetricScore]:
     from django.utils import timezone
 
     from metrics.metric import make_metric, outputs
