@@ -9,6 +9,7 @@ from django.db import connection
 
 from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review.claiming import AGAIN, DISPUTED, FIRST, THIRD
+from listening.review.training import gold_categories
 
 PAUSE_S = 300  # longer between two verdicts is a pause, not work
 
@@ -81,11 +82,13 @@ class ReviewerProgress:
 
 REVIEWERS = f"""
 WITH said AS (
-    SELECT v.*, a.reviewer_id, a.occasion, i.gold, a.item_id,
+    SELECT v.*, a.reviewer_id, a.occasion, i.gold, a.item_id, g.right_one,
         v.id = max(v.id) OVER (PARTITION BY v.assignment_id) AS newest,
         extract(epoch FROM v.at - lag(v.at) OVER (PARTITION BY a.reviewer_id ORDER BY v.id)) AS gap
     FROM listening_verdict v JOIN listening_reviewassignment a ON a.id = v.assignment_id
-    JOIN listening_reviewitem i ON i.id = a.item_id WHERE i.job_id = %(job)s AND v.phase = 'own')
+    JOIN listening_reviewitem i ON i.id = a.item_id
+    LEFT JOIN unnest(%s::bigint[], %s::text[]) AS g (item, right_one) ON g.item = i.id
+    WHERE i.job_id = %s AND v.phase = 'own')
 SELECT reviewer_id,
     count(*) FILTER (WHERE newest AND gold IS NULL AND occasion <> {AGAIN}),
     count(*) FILTER (WHERE newest AND occasion = {AGAIN}),
@@ -94,16 +97,20 @@ SELECT reviewer_id,
     percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds),
     coalesce(sum(gap) FILTER (WHERE gap <= {PAUSE_S}), 0)::float,
     max(at),
-    count(*) FILTER (WHERE newest AND gold IS NOT NULL AND answer = gold),
+    count(*) FILTER (WHERE newest AND gold IS NOT NULL AND category = right_one),
     count(*) FILTER (WHERE newest AND gold IS NOT NULL)
 FROM said GROUP BY reviewer_id
 """
 
 
 def reviewers_progress(job: ReviewJob) -> dict[int, ReviewerProgress]:
-    """By the reviewer's row; who said nothing yet is not in it."""
+    """By the reviewer's row; who said nothing yet is not in it.
+
+    An item for training is right where the verdict is, as agreement compares it: not mark by mark.
+    """
+    right = gold_categories(job)
     with connection.cursor() as cursor:
-        cursor.execute(REVIEWERS, {"job": job.pk})
+        cursor.execute(REVIEWERS, [list(right), list(right.values()), job.pk])
         return {row[0]: ReviewerProgress(*row) for row in cursor.fetchall()}
 
 

@@ -34,6 +34,14 @@ def told_after(reviewer: Reviewer, keys: Sequence[str]) -> dict[str, list[dict[s
     return {"training": training, "hints": [{"item": k, "hints": v} for k, v in hints.items()]}
 
 
+def gold_categories(job: ReviewJob) -> dict[int, str]:
+    """The verdict that is right, as agreement compares it, by item for training."""
+    kind = kind_named(job.kind)
+    settings = kind.settings_from(job.settings)
+    gold = job.items.filter(gold__isnull=False).values_list("pk", "gold")
+    return {pk: kind.checked(settings, answer or {})[1] for pk, answer in gold}
+
+
 def set_gold(job: ReviewJob, item: int, answer: dict[str, Any] | None, because: str = "") -> None:
     """Marks an item for training with the answer that is right, or takes the mark away.
 

@@ -15,8 +15,10 @@ from listening.models import Item, Stimulus, Study
 from listening.review import Plan, ReviewError
 from listening.review.clip_results import clip_results
 from listening.review.leaving_out import leave_out, left_out_now, take_in_again
+from listening.review.progress import reviewers_progress
 from listening.review.relinking import relink
 from listening.review.shares import Share
+from listening.review.training import set_gold
 from listening.studies.emptying import empty
 from metrics.models import MetricScore
 from tests.factories import answer_all, arrive, make_material, make_study, make_user
@@ -291,3 +293,17 @@ def test_the_report_tells_what_was_found_and_leaves_out_what_was_named():
     assert "Its clips are cut." in " ".join(told.sentences)
     assert {"cond-0"} == set(kept["condition"])
     assert "opened after the study" in " ".join(told.warnings)
+
+
+def test_training_is_right_by_the_verdict_and_not_mark_by_mark(study):
+    job = job_of(study)
+    review.set_state(job, "closed", by="ada")
+    first, second = job.items.order_by("position")[:2]
+    set_gold(job, first.pk, flawed("cut", 0.5, 1.0))
+    set_gold(job, second.pk, OK)
+    review.set_state(job, "open", by="ada")
+    who = reviewer(job)
+    marked = {first.clip["stimulus"]: flawed("audio"), second.clip["stimulus"]: flawed()}
+    assert judge(who, lambda clip: marked.get(clip["stimulus"], OK)) == []
+    told = reviewers_progress(job)[who.pk]
+    assert (told.gold_right, told.gold) == (1, 2)

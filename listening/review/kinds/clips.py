@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from listening.models import ReviewAssignment, ReviewJob, Stimulus, Study
-from listening.review.clip_results import clip_results
+from listening.models import ReviewAssignment, Stimulus, Study
+from listening.review.clip_kind import ValidatedClips, check_shares
 from listening.review.clip_targets import clips_of, sampled
 from listening.review.hints import hints_about
-from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
+from listening.review.kinds.kind import BadVerdict, Target, percent
 from listening.review.marks import marks_of, region
-from listening.review.seen_clips import seen_clips
 
 OK, FLAWED, UNSURE = "ok", "flawed", "unsure"
 SAID = {OK: "Synthesised well", FLAWED: "A defect", UNSURE: "Cannot say"}
@@ -42,35 +41,18 @@ class ClipSettings:
         check_shares(self.share, self.pass_mark)
 
 
-def check_shares(share: float, pass_mark: float) -> None:
-    if not 0 < share <= 1:
-        raise BadSettings("Draw more than 0 and at most 100 % of the clips.")
-    if not 0 < pass_mark <= 1:
-        raise BadSettings("The pass mark is more than 0 and at most 100 %.")
-
-
-class ClipsKind(Kind):
+class ClipsKind(ValidatedClips):
     """Synthesis success, as the Audio Turing Test's authors looked at it before their test."""
 
     key = "clips"
     title = "Clips: were they synthesised well?"
     what = "clips"
     settings = ClipSettings
-    rules = ("all_agree", "majority", "adjudicated")
-    taken = "Reports tell it. Which clips are replaced, or left out, is yours to say."
-    passing, words = OK, NAMES
+    passing, words, said = OK, NAMES, SAID
 
     @property
     def script(self) -> str:
         return "js/review/validate.js"
-
-    @property
-    def results(self) -> str:
-        return "review/results/clips.html"
-
-    def results_of(self, job: ReviewJob) -> dict[str, Any]:
-        draft = job.study.drafts.first()
-        return {"results": clip_results(job, self.passing), "draft": draft}
 
     def lacking(self, study: Study) -> str:
         return "" if clips_of(study, references=False) else "The study has no clip of a system yet."
@@ -101,9 +83,6 @@ class ClipsKind(Kind):
             "hints": settings.hints,
         }
 
-    def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
-        return seen_clips(given, with_text=bool(job.settings.get("show_text")))
-
     def hints(self, settings: Any, given: Sequence[ReviewAssignment]) -> dict[str, Any]:
         """What programs noticed of a clip; where nothing, the reviewer goes on at once."""
         if not settings.hints:
@@ -116,9 +95,6 @@ class ClipsKind(Kind):
             if each.item.stimulus_id in clips
         }
         return {code: words for code, words in found.items() if words}
-
-    def say(self, category: str) -> str:
-        return SAID.get(category, category)
 
     def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         verdict = answer.get("verdict")

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from listening.models import ReviewAssignment, ReviewJob, Study
-from listening.review.clip_results import clip_results
+from listening.models import Study
+from listening.review.clip_kind import ValidatedClips, check_shares
 from listening.review.clip_targets import RUNS, grouped
-from listening.review.kinds.clips import check_shares
-from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
-from listening.review.seen_clips import seen_clips
+from listening.review.kinds.kind import BadSettings, BadVerdict, Target, percent
 
 SAME, DIFFERS, UNSURE = "same", "differs", "unsure"
 SAID = {SAME: "Consistent", DIFFERS: "Not consistent", UNSURE: "Cannot say"}
@@ -40,24 +38,14 @@ class ConsistencySettings:
             raise BadSettings(f"A group has 2 to {MOST} clips.")
 
 
-class ConsistencyKind(Kind):
+class ConsistencyKind(ValidatedClips):
     """Several syntheses of one text side by side; of several texts where each has one only."""
 
     key = "consistency"
     title = "Clips: is each system consistent?"
     what = "groups of clips"
     settings = ConsistencySettings
-    rules = ("all_agree", "majority", "adjudicated")
-    taken = "Reports tell it. Which clips are replaced, or left out, is yours to say."
-    passing, words = SAME, NAMES
-
-    @property
-    def results(self) -> str:
-        return "review/results/clips.html"
-
-    def results_of(self, job: ReviewJob) -> dict[str, Any]:
-        draft = job.study.drafts.first()
-        return {"results": clip_results(job, self.passing), "draft": draft}
+    passing, words, said = SAME, NAMES, SAID
 
     def lacking(self, study: Study) -> str:
         if grouped(study, 1.0, 2, 0, references=False):
@@ -83,12 +71,6 @@ class ConsistencyKind(Kind):
             "verdicts": SAID,
             "runs": RUNS,
         }
-
-    def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
-        return seen_clips(given, with_text=bool(job.settings.get("show_text")))
-
-    def say(self, category: str) -> str:
-        return SAID.get(category, category)
 
     def checked(self, settings: Any, answer: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         said = {key: answer.get(key) for key in NAMES}
