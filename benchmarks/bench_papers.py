@@ -35,6 +35,7 @@ from benchmarks.house import (
 from benchmarks.paper_folders import PAPERS, Paper, fill_folder
 
 QUICK, CARELESS = 0.1, 0.02
+FEW = 10  # so many come by the pages: one who answers 600 times a minute is turned away
 HEAD = ("study", "step", "wall s", "CPU s", "PostgreSQL CPU s", "web CPU s", "peak MB", "load")
 
 
@@ -86,7 +87,7 @@ class Bench:
 def send_raters(bench: Bench, paper: Paper, share: float, pages: float) -> None:
     """So many as the paper had: some by the pages, the others by the same functions."""
     count = paper.raters if paper.preset == "lfs" else max(10, round(paper.raters * share))
-    by_pages = min(count, max(2, round(count * pages)))
+    by_pages = min(count, max(FEW, round(count * pages)))
     with web_process() as web:
         where = ["--study", paper.preset, "--url", f"http://127.0.0.1:{bench.port}"]
         kinds = ["--careless", str(CARELESS), "--leave", "0", "--withdrawer", "0"]
