@@ -59,7 +59,8 @@ def test_ranges_of_a_clip_are_served_as_safari_asks(demo_house: DemoHouse):
 def test_a_rater_finds_no_other_rater(demo_house: DemoHouse):
     visitor = demo_house.visitor()
     visitor.arrive()
-    for url in ("/api/", "/api/s/", "/api/sessions/", "/api/raters/", "/s/", "/r/", "/api/schema/"):
+    assert visitor.get("/api/").status_code == 302  # the list of addresses is for accounts
+    for url in ("/api/s/", "/api/sessions/", "/api/raters/", "/s/", "/r/", "/api/schema/"):
         assert visitor.get(url).status_code == 404
     for door in ("", "answers/", "checks/", "withdraw/"):
         options = visitor.ask("OPTIONS", f"/api/s/{visitor.code}/{door}")

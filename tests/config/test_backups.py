@@ -74,6 +74,17 @@ def test_tables_of_later_versions_are_refused_and_named():
         loading.check_known(found)
 
 
+@pytest.mark.django_db
+def test_a_database_that_others_use_is_not_replaced():
+    other = connection.copy("other")
+    other.connect()
+    try:
+        with pytest.raises(BackupError, match="connections use the database: stop Earnest"):
+            loading.check_alone()
+    finally:
+        other.close()
+
+
 @pytest.fixture
 def house(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A house with ratings, a clip, a draft and a key, in a folder of its own."""
@@ -86,6 +97,7 @@ def house(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Ite
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
     settings.STORAGES = {**settings.STORAGES, "default": storage}
     monkeypatch.setattr(restoring.cache, "clear", lambda: None)  # other test processes share it
+    monkeypatch.setattr(loading, "check_alone", lambda: None)  # the tests' web process is there
     store.put_back(CLIP, io.BytesIO(b"sound"))
     answer_all(arrive(make_study(key="kept"), prolific_id="5f0000000000000000000001"))
     return var
