@@ -276,7 +276,7 @@ def test_the_volume_check_comes_first_and_is_kept(client):
 
 def test_the_api_lists_nobody_and_takes_json_only(client, study):
     session = enter(client, study, simulate=simulate(study))
-    for url in ("/api/", "/api/s/", "/api/sessions/", "/api/raters/"):
+    for url in ("/api/s/", "/api/sessions/", "/api/raters/"):
         assert client.get(url).status_code == 404
     form = client.post(f"/api/s/{session.code}/answers/", {"trial": "x"})
     assert form.status_code == 415
