@@ -218,7 +218,7 @@ def test_an_interrupted_first_start_is_begun_anew(var: Path, data: Path):
 def test_data_of_another_major_version_is_refused_with_a_remedy(var: Path, data: Path):
     (data / "PG_VERSION").write_text("16\n")
     use = Use(var, POSTGRES)
-    with pytest.raises(EmbeddedError, match=r"written by PostgreSQL 16.*pg_upgrade"):
+    with pytest.raises(EmbeddedError, match=r"written by PostgreSQL 16.*manage.py backup"):
         use.wait_until_ready()
     use.leave()
 
