@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from analysis.report.work import Work, article, recommendation
+from analysis.report.recommendations import RECOMMENDATIONS
+from analysis.report.work import Work, article
 
 WORKS: tuple[Work, ...] = (
     article(
@@ -359,42 +360,7 @@ WORKS: tuple[Work, ...] = (
         pages="702--712",
         doi="10.1177/1745691616658637",
     ),
-    recommendation(
-        "itu_p808",
-        "ITU-T P.808",
-        "ITU-T P.808",
-        "Subjective Evaluation of Speech Quality with a Crowdsourcing Approach",
-        2021,
-    ),
-    recommendation(
-        "itu_p910",
-        "ITU-T P.910",
-        "ITU-T P.910",
-        "Subjective Video Quality Assessment Methods for Multimedia Applications",
-        2023,
-    ),
-    recommendation(
-        "itu_p1401",
-        "ITU-T P.1401",
-        "ITU-T P.1401",
-        "Methods, Metrics and Procedures for Statistical Evaluation, Qualification and Comparison "
-        "of Objective Quality Prediction Models",
-        2020,
-    ),
-    recommendation(
-        "itu_bt500",
-        "ITU-R BT.500",
-        "ITU-R BT.500-15",
-        "Methodologies for the Subjective Assessment of the Quality of Television Images",
-        2023,
-    ),
-    recommendation(
-        "itu_bs1534",
-        "ITU-R BS.1534",
-        "ITU-R BS.1534-3",
-        "Method for the Subjective Assessment of Intermediate Quality Level of Audio Systems",
-        2015,
-    ),
+    *RECOMMENDATIONS,
 )
 _BY_KEY = {work.key: work for work in WORKS}
 
