@@ -10,9 +10,10 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from analysis.formatting import counted, enumerated, percent
+from analysis.report.declared_rules import declared_rules
 from analysis.statistics.options import Options, command_line
-from analysis.statistics.screening import STRUCTURAL, Rule, study_rules
-from analysis.statistics.screening.rule_text import as_it_is_here, versioned_text
+from analysis.statistics.screening import STRUCTURAL
+from analysis.statistics.screening.rule_text import versioned_text
 
 if TYPE_CHECKING:
     from listening.selectors import Declared, StudyFacts, TaskPlan
@@ -89,7 +90,7 @@ def preregistration_text(
             ("Data exclusion", "\n".join(_exclusion(facts))),
             ("Missing data", MISSING),
             ("Exploratory analysis", EXPLORATORY),
-            ("To make it again", f"`{command_line(Options(rules=_rules(facts)))}`"),
+            ("To make it again", f"`{command_line(Options(rules=declared_rules(facts)))}`"),
         ),
     ]
     return "\n".join(lines).rstrip() + "\n"
@@ -212,18 +213,11 @@ def _measured(facts: StudyFacts) -> Iterator[str]:
             yield f"- {task['title']}: “{criterion['question']}” ({scale})."
 
 
-def _rules(facts: StudyFacts) -> tuple[Rule, ...]:
-    """The rules that were there before the opening."""
-    declared = [each for each in facts.get("rules", ()) if each["declared"]]
-    own = (as_it_is_here(each["rule"]) for each in declared)
-    return tuple(dict.fromkeys((*study_rules(facts["trap_plans"]), *own)))
-
-
 def _exclusion(facts: StudyFacts) -> Iterator[str]:
     yield "Ratings are left out by these rules, each with its version; none deletes a rating."
     yield ""
     why = {each["rule"]: each["why"] for each in facts.get("rules", ())}
-    for rule in (*STRUCTURAL, *_rules(facts)):
+    for rule in (*STRUCTURAL, *declared_rules(facts)):
         text = versioned_text(rule)
         reason = f" Why: {why[text]}" if why.get(text) else ""
         yield f"- {rule.describe()} (`{text}`).{reason}"

@@ -326,12 +326,10 @@ def conduct(facts: Facts, report: Report | None) -> Iterator[Entry]:
 
 def _rules(facts: StudyFacts, report: Report | None) -> Iterator[Entry]:
     """The rules that the study came with beside those of the analysis."""
-    from analysis.statistics.screening import rule_text, study_rules
-    from analysis.statistics.screening.rule_text import as_it_is_here
+    from analysis.report.declared_rules import declared_rules
+    from analysis.statistics.screening import rule_text
 
-    own = [as_it_is_here(each["rule"]) for each in facts.get("rules", ()) if each["declared"]]
-    rules = (*study_rules(facts["trap_plans"]), *own)
-    planned = {rule_text(rule): rule.describe() for rule in rules}
+    planned = {rule_text(rule): rule.describe() for rule in declared_rules(facts)}
     yield fact("Rules set before opening", list(planned.values()), list(planned))
     if report is None:
         return

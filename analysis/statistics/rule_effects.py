@@ -86,14 +86,9 @@ def rule_effects(
     }
 
 
-def _hits(screened: Screened, rules: Sequence[Rule]) -> dict[Rule, Any]:
-    rated = (screened.table["trap"] == "").to_numpy(dtype=bool)
-    return {rule: (screened.reasons[rule] != "") & rated for rule in rules}
-
-
 def _taken(screened: Screened, every: Sequence[Rule], in_force: Sequence[Rule]) -> list[Taken]:
     table = screened.table
-    hits = _hits(screened, [*STRUCTURAL, *every])
+    hits = screened.hits([*STRUCTURAL, *every])
     touched = np.sum([hits[rule] for rule in (*STRUCTURAL, *in_force)], axis=0)
     rows: list[Taken] = []
     for rule, hit in hits.items():
@@ -119,7 +114,7 @@ def _taken(screened: Screened, every: Sequence[Rule], in_force: Sequence[Rule]) 
 
 def _overlap(screened: Screened, rules: Sequence[Rule]) -> list[dict[str, Any]]:
     """Pairs of rules that take some of the same ratings."""
-    hits = _hits(screened, [*STRUCTURAL, *rules])
+    hits = screened.hits([*STRUCTURAL, *rules])
     rows = []
     for (a, first), (b, second) in combinations(hits.items(), 2):
         both = int((first & second).sum())
@@ -149,7 +144,7 @@ def _share(part: int, whole: int) -> str:
 def _excluded(screened: Screened, rules: Sequence[Rule]) -> list[dict[str, Any]]:
     """Of each rule in force and rater: how many ratings, and the first reason."""
     rows = []
-    for rule, hit in _hits(screened, rules).items():
+    for rule, hit in screened.hits(rules).items():
         own = screened.table.loc[hit, ["rater"]].assign(reason=screened.reasons[rule][hit])
         for rater, group in own.groupby("rater", sort=True):
             why = list(dict.fromkeys(group["reason"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -32,11 +32,13 @@ Said = dict[int, dict[int, str]]
 @require_GET
 def agreement(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     """A page of its own, and a piece of the page of the review."""
+    from analysis.statistics.agreement import nominal
+
     study = study_head_or_404(key, request.user)
     head = review_head_or_404(key, pk)
     rows = review_verdicts(key, pk)
     outcomes = review_outcomes(key, pk)
-    first = _first(rows)
+    first = nominal.first_verdicts(rows)
     context = {
         "study": study,
         "review": head,
@@ -56,31 +58,14 @@ def agreement(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return render(request, "analysis/review_agreement.html", context)
 
 
-def _first(rows: Iterable[ReviewVerdict]) -> Said:
-    found: Said = defaultdict(dict)
-    for row in rows:
-        if not row["again"]:
-            found[row["item"]][row["reviewer"]] = row["category"]
-    return found
-
-
 def _measures(first: Said, head: ReviewHead) -> dict[str, Any]:
     from analysis.statistics.agreement import nominal
 
     if head["several"]:
         return {"codes": _by_code(first, head)}
-    categories = sorted({each for said in first.values() for each in said.values()})
     same, of = nominal.same(first)
-    pairs = nominal.cohen_kappas(first, categories)
-    measures = [
-        ("Krippendorff’s alpha, nominal", _shown(nominal.alpha(first, categories))),
-        ("Fleiss’ kappa", _shown(nominal.fleiss_kappa(first, categories))),
-        *(
-            (f"Cohen’s kappa, reviewers {a} and {b}", _shown(measure))
-            for (a, b), measure in list(pairs.items())[:MOST_ROWS]
-            if measure.items
-        ),
-    ]
+    measures = [(name, _shown(each)) for name, each in nominal.measures(first, "reviewers")]
+    measures = measures[: MOST_ROWS + 2]  # so many pairs, after the two of all reviewers
     return {"measures": measures if of else [], "same": percent(same / of) if of else "", "of": of}
 
 
@@ -149,7 +134,7 @@ def _splits(rows: Sequence[ReviewVerdict], head: ReviewHead) -> list[dict[str, A
         categories = sorted({c for row in rows for c in row["category"].split("|")})
         body = []
         for name, mine in sorted(groups.items())[:MOST_ROWS]:
-            first = _first(mine)
+            first = nominal.first_verdicts(mine)
             whole = sorted({row["category"] for row in mine})
             shares = [
                 percent(sum(c in row["category"].split("|") for row in mine) / len(mine))

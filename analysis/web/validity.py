@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from analysis.statistics.screening import STRUCTURAL, rule_from, rule_text
+from analysis.statistics.screening import STRUCTURAL, Rule, rule_from, rule_text
 from analysis.statistics.screening.rule_text import as_it_is_here, other_version
 from analysis.web.forms import rules_on_offer
 from analysis.web.study_tables import rules_in_force, study_rules
@@ -44,7 +44,9 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     rated = ratings_state(key)["ratings"]
     state = effects_state(key) if rated else NOTHING
     effects = state.get("effects") or state.get("before")
-    tried = _tried(request, key)
+    every = study_rules(key)
+    own = _rules(key, effects)
+    tried = _tried(request, key, every)
     context = {
         "study": head,
         "declared": declared_state(key),
@@ -53,11 +55,11 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
         "effects": effects,
         "waits": state["state"] == RUNNING,
         "away": state["state"] == AWAY,
-        "rules": _rules(key, effects),
-        "always": _always(key, effects),
+        "rules": own,
+        "always": _always(every, own, effects),
         "overlap": (effects or {}).get("overlap", []),
         "ended": [each for each in analysis_rules(key) if each["ended_on"]],
-        "offered": _offered(key),
+        "offered": _offered(key, every),
         "excluded": _excluded(key, effects),
         "spared": spared_raters(key),
         "sessions": _sessions(key, effects),
@@ -89,7 +91,7 @@ def preregistration(request: HttpRequest, key: str) -> HttpResponse:
     return response
 
 
-def _tried(request: HttpRequest, key: str) -> dict[str, Any]:
+def _tried(request: HttpRequest, key: str, every: Sequence[Rule]) -> dict[str, Any]:
     """What the form asks to be tried: a rule more, or one less; and what would change."""
     add, end = (request.GET.get(name, "").strip()[:500] for name in ("rule", "end"))
     if not add and not end:
@@ -98,7 +100,7 @@ def _tried(request: HttpRequest, key: str) -> dict[str, Any]:
         rule = rule_from(add) if add else as_it_is_here(end)
     except ValueError as error:
         return {"asked": add or end, "problem": str(error)}
-    if add and rule in study_rules(key):
+    if add and rule in every:
         return {"asked": add, "problem": "this rule is in force already"}
     state = NOTHING
     if ratings_state(key)["ratings"]:
@@ -163,15 +165,17 @@ def _rules(key: str, effects: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     return rows
 
 
-def _always(key: str, effects: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+def _always(
+    every: Sequence[Rule], own: Sequence[Mapping[str, Any]], effects: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
     """The rules that hold in every study, and by its traps, with what they take."""
-    own = {row["text"] for row in _rules(key, None)}
-    rules = [rule for rule in (*STRUCTURAL, *study_rules(key)) if rule_text(rule) not in own]
+    added = {row["text"] for row in own}
+    rules = [rule for rule in (*STRUCTURAL, *every) if rule_text(rule) not in added]
     return [{"rule": rule, "takes": _row(effects, rule_text(rule))} for rule in rules]
 
 
-def _offered(key: str) -> list[tuple[str, str]]:
-    held = {rule_text(rule) for rule in study_rules(key)}
+def _offered(key: str, every: Sequence[Rule]) -> list[tuple[str, str]]:
+    held = {rule_text(rule) for rule in every}
     return [(text, words) for text, words in rules_on_offer(key) if text not in held]
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from listening.methods import PlannedTrial, StimulusRef, method_named
+from listening.design.studyfile.drawing import trials_if_any
+from listening.methods import PlannedTrial, StimulusRef
 
 CLIPS = 20  # that a rater hears of a task, unless its researcher says otherwise
 LOUDNESS_LUFS = -23
@@ -217,10 +218,7 @@ def table_trials(
         StimulusRef(n, items[r["item"]], r["condition"], role.get(r["condition"], "test"))
         for n, r in enumerate(rated)
     ]
-    try:
-        return list(method_named(task.get("method", "")).trials(refs, task.get("options", {})))
-    except (ValueError, TypeError, KeyError, AttributeError, StopIteration):
-        return []  # the reading says why
+    return trials_if_any(task.get("method", ""), refs, task.get("options", {}))
 
 
 # --- Places ---------------------------------------------------------------------------------------

@@ -78,13 +78,14 @@ class ClipResults:
 def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> ClipResults:
     """Of the job's own study; or of a later version of it, as far as its sounds are the same."""
     study = study or job.study
-    every = results_by_clip(job, study)
+    out = left_out_now(study)
+    every = _by_clip(job, study, out)
     there = [each for each in every if each.now == THERE]
     kinds: Counter[str] = Counter()
     for each in there:
         kinds.update({name for mark in each.marks for name in names_in(mark)})
     return ClipResults(
-        systems=_systems(job, study, every, passing),
+        systems=_systems(job, study, every, passing, out),
         failing=[each for each in there if each.complete and each.outcome != passing],
         replaced=[each for each in every if each.now != THERE],
         kinds=kinds.most_common(),
@@ -99,10 +100,10 @@ def names_in(mark: Mapping[str, Any]) -> Iterable[str]:
     return [name for name, value in mark.items() if value == "differs"]
 
 
-def results_by_clip(job: ReviewJob, study: Study) -> list[ClipResult]:
+def _by_clip(job: ReviewJob, study: Study, out: Named) -> list[ClipResult]:
     """Every item but training, in the order of the study's names."""
     items = {item.pk: item for item in job.items.filter(gold__isnull=True)}
-    answers, now, out = _answers(job), _Now(study), left_out_now(study)
+    answers, now = _answers(job), _Now(study)
     kind = kind_named(job.kind)
     found = []
     for each in outcomes_of(job):
@@ -161,14 +162,13 @@ class _Now:
 
 
 def _systems(
-    job: ReviewJob, study: Study, every: list[ClipResult], passing: str
+    job: ReviewJob, study: Study, every: list[ClipResult], passing: str, out: Named
 ) -> list[SystemResult]:
     labels = dict(study.conditions.values_list("key", "label"))
     clips = Counter(study.stimuli.filter(trap="", run=1).values_list("condition__key", flat=True))
     by_system: dict[str, list[ClipResult]] = defaultdict(list)
     for each in every:
         by_system[each.condition].append(each)
-    out: Named = left_out_now(study)
     mark = float(job.settings["pass_mark"])
     return [
         _system(name, labels.get(name, ""), clips[name], rows, passing, mark, out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from listening.models import LeftOut, ReviewJob, Study, Verdict
-from listening.review.clip_results import ClipResults, clip_results
+from listening.review.clip_results import ClipResults, SystemResult, clip_results
 from listening.review.kinds import kind_named
 from listening.review.leaving_out import left_out_now
 from listening.review.rules import RULES
@@ -23,6 +23,9 @@ class ReviewedSystem(TypedDict):
     drawn: int
     complete: int
     passed: int
+    share: float | None  # of the complete ones, with its 95 % interval; None where there are none
+    low: float | None
+    high: float | None
     undecided: int
     replaced: int  # judged, and another sound or gone since
     mark: str  # met, missed or open
@@ -104,22 +107,27 @@ def _facts(job: ReviewJob, study: Study) -> ClipReviewFacts:
         before=opened is not None and (first is None or opened < first),
         unblinded=unblinded,
         replaced=len(results.replaced),
-        systems=[
-            ReviewedSystem(
-                condition=each.condition,
-                clips=each.clips,
-                drawn=each.drawn,
-                complete=each.complete,
-                passed=each.passed,
-                undecided=each.undecided + each.unsure,
-                replaced=each.replaced,
-                mark=each.mark,
-            )
-            for each in (results.systems if unblinded else [])
-        ],
+        systems=[_system(each) for each in (results.systems if unblinded else [])],
         marked=[(kind.words.get(name, name), count) for name, count in results.kinds],
         verdicts=review_verdicts(job.study.key, job.pk),
         hinted=Verdict.objects.filter(
             assignment__item__job=job, phase=Verdict.Phase.HINTED
         ).count(),
+    )
+
+
+def _system(each: SystemResult) -> ReviewedSystem:
+    low, high = each.share.bounds or (None, None)
+    return ReviewedSystem(
+        condition=each.condition,
+        clips=each.clips,
+        drawn=each.drawn,
+        complete=each.complete,
+        passed=each.passed,
+        share=each.share.value,
+        low=low,
+        high=high,
+        undecided=each.undecided + each.unsure,
+        replaced=each.replaced,
+        mark=each.mark,
     )

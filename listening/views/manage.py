@@ -22,6 +22,7 @@ from listening.monitor import forget_progress
 from listening.projects import move_study
 from listening.studies import StudyError
 from listening.views.erasing import erase_now, retention_facts, set_retention
+from listening.views.posted import number_in
 from listening.views.researcher import who
 
 EVENTS_PER_PAGE = 50
@@ -131,10 +132,9 @@ def _change(request: HttpRequest, study: Study) -> Done:
 
 
 def _move(request: HttpRequest, study: Study) -> Done:
-    text = request.POST.get("project", "")
-    number = int(text) if text.isdecimal() and len(text) < 10 else 0
+    number = number_in(request, "project")
     project = projects_of(request.user, EDIT).filter(pk=number).first()
-    if text and project is None:
+    if request.POST.get("project") and project is None:
         raise StudyError("You are in no such project as editor or owner.")
     moved = move_study(study, project, by=who(request))
     forget_progress(study.key)

@@ -27,6 +27,7 @@ from listening.notifications.channels import ChannelError
 from listening.notifications.composing import test_message
 from listening.notifications.kinds import KINDS, TEST
 from listening.notifications.watching import limits_of
+from listening.views.posted import number_in
 from listening.views.researcher import who
 
 PER_PAGE = 25
@@ -124,13 +125,8 @@ def do(request: HttpRequest) -> HttpResponse:
     return redirect("messages")
 
 
-def _number(request: HttpRequest, name: str) -> int:
-    text = request.POST.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
-
-
 def _channel(request: HttpRequest) -> Channel:
-    return channels.channel_of(request.user, _number(request, "channel"))
+    return channels.channel_of(request.user, number_in(request, "channel"))
 
 
 def _add(request: HttpRequest) -> str:
@@ -172,7 +168,7 @@ def _confirm_again(request: HttpRequest) -> str:
 @transaction.atomic
 def _change(request: HttpRequest) -> str:
     channel = _channel(request)
-    channels.change_channel(channel, request.POST.get("name", ""), _number(request, "between"))
+    channels.change_channel(channel, request.POST.get("name", ""), number_in(request, "between"))
     channels.choose(channel, request.POST.getlist("events"))
     for project in projects_of(request.user).filter(memberships__user=request.user.pk).distinct():
         chosen = request.POST.getlist(f"events-{project.pk}")
@@ -219,7 +215,7 @@ def _remove(request: HttpRequest) -> str:
 
 def _again(request: HttpRequest) -> str:
     failed = Delivery.objects.filter(channel__owner=request.user.pk, state=Delivery.State.FAILED)
-    delivery = failed.filter(pk=_number(request, "delivery")).select_related("channel").first()
+    delivery = failed.filter(pk=number_in(request, "delivery")).select_related("channel").first()
     if delivery is None or delivery.event == TEST:
         raise ChannelError("There is no such message that failed.")
     if delivery.channel.stopped_at is not None:
@@ -317,7 +313,7 @@ def _set_limits(request: HttpRequest, study: Study) -> str:
     limits = limits or StudyLimits(study=study)
     changes = {}
     for name in LIMITS:
-        value, before = _number(request, name), getattr(limits, name)
+        value, before = number_in(request, name), getattr(limits, name)
         if value != before:
             changes[name] = {"from": before, "to": value}
         setattr(limits, name, value)

@@ -24,6 +24,7 @@ from listening.access import LOOK, OWN, WORDS, project_for, projects_of
 from listening.accounts.requiring import has_second_factor, who_have_one
 from listening.models import Project, Role
 from listening.projects import DAYS, ProjectError
+from listening.views.posted import number_in
 from listening.views.researcher import who
 
 
@@ -94,11 +95,6 @@ def project_do(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("project", pk=pk) if still_in else redirect("projects")
 
 
-def _number(request: HttpRequest, name: str) -> int:
-    text = request.POST.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
-
-
 def _rename(request: HttpRequest, project: Project) -> str:
     projects.rename_project(project, request.POST.get("name", ""))
     return "Saved."
@@ -119,7 +115,7 @@ def _invite(request: HttpRequest, project: Project) -> str:
     link = projects.invite(
         project,
         request.POST.get("role", ""),
-        _number(request, "days"),
+        number_in(request, "days"),
         by=who(request),
         whom=request.POST.get("whom", ""),
     )
@@ -127,13 +123,13 @@ def _invite(request: HttpRequest, project: Project) -> str:
 
 
 def _revoke(request: HttpRequest, project: Project) -> str:
-    gone = projects.revoke(project, _number(request, "invitation"))
+    gone = projects.revoke(project, number_in(request, "invitation"))
     return "That link works no more." if gone else "That link worked no more already."
 
 
 def _role(request: HttpRequest, project: Project) -> str:
     role = request.POST.get("role", "")
-    member = projects.change_role(project, _number(request, "member"), role)
+    member = projects.change_role(project, number_in(request, "member"), role)
     name = member.user.get_username()
     return f"{name} is {role} now." if role else f"{name} is out of the project."
 

@@ -29,6 +29,7 @@ from listening.review.reviewers import DAYS, MEMBER
 from listening.review.rules import RULES
 from listening.review.seen import reasons_in
 from listening.review.training import set_gold
+from listening.views.posted import number_in
 from listening.views.researcher import who
 from listening.views.review_clips import clip_actions
 
@@ -169,7 +170,7 @@ def codebook_file(request: HttpRequest, key: str, pk: int, form: str) -> HttpRes
 @require_POST
 def do(request: HttpRequest, key: str) -> HttpResponse:
     study = study_for(request.user, key, EDIT)
-    name, pk = request.POST.get("action", ""), _number(request, "job")
+    name, pk = request.POST.get("action", ""), number_in(request, "job")
     try:
         if name == "make":
             job = _make(request, study)
@@ -192,11 +193,6 @@ def _anchor(request: HttpRequest) -> str:
     return named.get(request.POST.get("action", ""), "")
 
 
-def _number(request: HttpRequest, name: str) -> int:
-    text = request.POST.get(name, "")
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
-
-
 def _make(request: HttpRequest, study: Study) -> ReviewJob:
     form = request.POST
     if form.get("kind", "") not in Kind.registry:
@@ -209,7 +205,7 @@ def _make(request: HttpRequest, study: Study) -> ReviewJob:
         title=form.get("title", ""),
         instructions=form.get("instructions", "")[:5000],
         settings=kind.read(_fields(request)),
-        per_item=_number(request, "per_item"),
+        per_item=number_in(request, "per_item"),
         repeated=percent(form, "repeated", 0.1),
         resolving=form.get("resolving", "none"),
         rule=form.get("rule", kind.rules[0]),
@@ -246,7 +242,7 @@ def _state(state: str) -> Callable[[HttpRequest, ReviewJob], str]:
 def _invite(request: HttpRequest, job: ReviewJob) -> str:
     link = review.invite(
         job,
-        _number(request, "days"),
+        number_in(request, "days"),
         by=who(request),
         whom=request.POST.get("whom", ""),
         adjudicates=request.POST.get("adjudicates") == "on",
@@ -255,7 +251,7 @@ def _invite(request: HttpRequest, job: ReviewJob) -> str:
 
 
 def _revoke(request: HttpRequest, job: ReviewJob) -> str:
-    gone = review.revoke(job, _number(request, "reviewer"), by=who(request))
+    gone = review.revoke(job, number_in(request, "reviewer"), by=who(request))
     return "That desk is shut; its verdicts stay." if gone else "That desk was shut already."
 
 
@@ -268,7 +264,7 @@ def _take_in(request: HttpRequest, job: ReviewJob) -> str:
 def _gold(request: HttpRequest, job: ReviewJob) -> str:
     name, value = request.POST.get("answer", "").partition(":")[::2]
     answer: dict[str, Any] | None = {name: value} if value else None
-    set_gold(job, _number(request, "item"), answer, request.POST.get("because", ""))
+    set_gold(job, number_in(request, "item"), answer, request.POST.get("because", ""))
     return "Marked for training." if answer else "The item is judged like others again."
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -89,11 +88,11 @@ class ClipValidation(Part):
                     group="review",
                 )
             )
-        agreed = [row for each in reviews for row in _agreement(each)]
-        if agreed:
+        agreed = [list(_agreement(each)) for each in reviews]
+        if every := [row for rows in agreed for row in rows]:
             tables.append(
                 Table.of(
-                    *(AgreementRow, "validators_agree", "Agreement of the validators", agreed),
+                    *(AgreementRow, "validators_agree", "Agreement of the validators", every),
                     note="Intervals by 2,000 resamples of clips; about these validators.",
                     group="review",
                 )
@@ -108,7 +107,7 @@ class ClipValidation(Part):
             sentences=[*(words for each in reviews for words in _told(each)), *_out(left_out)],
             tables=tables,
             warnings=[words for each in reviews for words in _warnings(each)],
-            methods=[_method(each) for each in reviews],
+            methods=[_method(each, rows) for each, rows in zip(reviews, agreed, strict=True)],
         )
 
 
@@ -120,75 +119,54 @@ def _named(review: ClipReviewFacts) -> str:
     return f"{review['title']} (version {review['version']})"
 
 
-def _said(review: ClipReviewFacts) -> dict[int, dict[int, str]]:
-    """Item -> validator -> what they said first."""
-    found: dict[int, dict[int, str]] = defaultdict(dict)
-    for row in review["verdicts"]:
-        if not row["again"]:
-            found[row["item"]][row["reviewer"]] = row["category"]
-    return found
-
-
 def _systems(review: ClipReviewFacts, inputs: PartInput) -> Iterator[ValidatedRow]:
     by_name = {each["condition"]: each for each in review["systems"]}
     for name in inputs.ordered("condition", by_name):
         each = by_name[name]
-        bounds = _wilson(each["passed"], each["complete"])
-        low, high = bounds or (None, None)
+        low, high = each["low"], each["high"]
         yield ValidatedRow(
             review=_named(review),
             condition=name,
             drawn=each["drawn"],
             complete=each["complete"],
             passed=each["passed"],
-            share=each["passed"] / each["complete"] if each["complete"] else None,
+            share=each["share"],
             share_low=low,
             share_high=high,
-            interval=f"{100 * bounds[0]:.0f} to {100 * bounds[1]:.0f} %" if bounds else "",
+            interval=_interval(low, high),
             undecided=each["undecided"],
             replaced=each["replaced"],
             mark=MARKS[each["mark"]],
         )
 
 
-def _wilson(count: int, of: int) -> tuple[float, float] | None:
-    from scipy.stats import binomtest
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{100 * low:.0f} to {100 * high:.0f} %"
 
-    if not of:
-        return None
-    interval = binomtest(count, of).proportion_ci(method="wilson")
-    return float(interval.low), float(interval.high)
+
+def _judged(review: ClipReviewFacts) -> tuple[int, int]:
+    """How many people judged how many items, each for the first time."""
+    first = [row for row in review["verdicts"] if not row["again"]]
+    return len({row["reviewer"] for row in first}), len({row["item"] for row in first})
 
 
 def _agreement(review: ClipReviewFacts) -> Iterator[AgreementRow]:
     from analysis.statistics.agreement import nominal
 
-    said = _said(review)
+    said = nominal.first_verdicts(review["verdicts"])
     if not any(len(each) > 1 for each in said.values()):
         return
-    categories = sorted({value for each in said.values() for value in each.values()})
-    pairs = nominal.cohen_kappas(said, categories)
-    measures = [
-        ("Krippendorff’s alpha, nominal", nominal.alpha(said, categories)),
-        ("Fleiss’ kappa", nominal.fleiss_kappa(said, categories)),
-        *(
-            (f"Cohen’s kappa, validators {a} and {b}", measure)
-            for (a, b), measure in pairs.items()
-            if measure.items
-        ),
-    ]
-    for name, each in measures:
+    for name, each in nominal.measures(said, "validators"):
         yield AgreementRow(
             _named(review), name, each.value, each.low, each.high, each.items, each.note
         )
 
 
 def _told(review: ClipReviewFacts) -> Iterator[str]:
-    said = _said(review)
-    people = len({who for each in said.values() for who in each})
+    people, items = _judged(review)
     what = WHAT[review["kind"]]
     yield (
-        f"{_named(review)}: {counted(people, 'expert')} judged {what} of {len(said):,} "
+        f"{_named(review)}: {counted(people, 'expert')} judged {what} of {items:,} "
         f"{review['what']}, {review['share'] * 100:g} % of each system’s, drawn at random."
     )
     if not review["unblinded"]:
@@ -234,18 +212,15 @@ def _warnings(review: ClipReviewFacts) -> Iterator[str]:
             yield f"{each['condition']} is below the pass mark of its clips ({_named(review)})."
 
 
-def _method(review: ClipReviewFacts) -> str:
-    said = _said(review)
-    people = len({who for each in said.values() for who in each})
+def _method(review: ClipReviewFacts, agreed: Sequence[AgreementRow]) -> str:
+    people, items = _judged(review)
     alpha = ""
-    for row in _agreement(review):
-        if row.value is not None:
-            alpha = f" (Krippendorff’s alpha {number(row.value, decimals=2)})"
-        break
+    if agreed and agreed[0].value is not None:
+        alpha = f" (Krippendorff’s alpha {number(agreed[0].value, decimals=2)})"
     when = "Before the test, " if review["before"] else "After the test had begun, "
     return (
         f"{when}{counted(people, 'expert')}, blind to the system, judged {WHAT[review['kind']]} "
-        f"of {len(said):,} {review['what']} ({review['share'] * 100:g} % of each system’s, "
+        f"of {items:,} {review['what']} ({review['share'] * 100:g} % of each system’s, "
         f"seed {review['seed']}), each by {review['per_item']}{alpha}; rule: "
         f"{review['rule'].lower()}."
     )

@@ -5,9 +5,11 @@ Counts in, one resampling of items for all of them; NumPy alone, so that a page 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +31,28 @@ class Measure:
     high: float | None
     items: int
     note: str = ""
+
+
+def first_verdicts(rows: Iterable[Mapping[str, Any]]) -> dict[int, dict[int, str]]:
+    """Item -> reviewer -> what was said first: without what was shown to somebody again.
+
+    ``rows`` have ``item``, ``reviewer``, ``category`` and ``again``.
+    """
+    found: dict[int, dict[int, str]] = defaultdict(dict)
+    for row in rows:
+        if not row["again"]:
+            found[row["item"]][row["reviewer"]] = row["category"]
+    return found
+
+
+def measures(verdicts: Verdicts, who: str) -> Iterator[tuple[str, Measure]]:
+    """Every measure under its name, pairs of ``who`` (reviewers, validators) last."""
+    categories = sorted({each for said in verdicts.values() for each in said.values()})
+    yield "Krippendorff’s alpha, nominal", alpha(verdicts, categories)
+    yield "Fleiss’ kappa", fleiss_kappa(verdicts, categories)
+    for (a, b), measure in cohen_kappas(verdicts, categories).items():
+        if measure.items:
+            yield f"Cohen’s kappa, {who} {a} and {b}", measure
 
 
 def alpha(verdicts: Verdicts, categories: Sequence[str], seed: int = 0) -> Measure:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.arrays import Codes, Floats
+from analysis.statistics.rater_models.label_sums import counted
 
 _ROUNDS, _TOLERANCE = 500, 1e-8
 
@@ -47,14 +48,14 @@ def dawid_skene(
     not taken for certain; 0 is maximum likelihood, as published.
     """
     n_units, n_raters = int(unit.max(initial=-1)) + 1, int(rater.max(initial=-1)) + 1
-    posterior = _counted(unit, label, np.ones(len(label)), n_units, n_labels)
+    posterior = counted(unit, label, np.ones(len(label)), n_units, n_labels)
     posterior /= posterior.sum(axis=1, keepdims=True)
     likelihood, done = -np.inf, 0
     for done in range(1, rounds + 1):  # noqa: B007
         prior = posterior.mean(axis=0)
         confusion = np.zeros((n_raters, n_labels, n_labels))
         for k in range(n_labels):
-            confusion[:, k] = _counted(rater, label, posterior[unit, k], n_raters, n_labels)
+            confusion[:, k] = counted(rater, label, posterior[unit, k], n_raters, n_labels)
         confusion += pseudo
         total = confusion.sum(axis=2, keepdims=True)
         confusion = np.divide(
@@ -79,9 +80,3 @@ def _log_joint(unit: Codes, rater: Codes, label: Codes, prior: Floats, confusion
         for k in range(len(prior))
     ]
     return np.asarray(np.column_stack(columns) + log_prior, dtype=np.float64)
-
-
-def _counted(group: Codes, label: Codes, weight: Floats, n_groups: int, n_labels: int) -> Floats:
-    """Weights (n,) summed by group and label (G, K)."""
-    sums = np.bincount(group * n_labels + label, weights=weight, minlength=n_groups * n_labels)
-    return np.asarray(sums.reshape(n_groups, n_labels), dtype=np.float64)

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import special
 
 from analysis.arrays import Codes, Floats
+from analysis.statistics.rater_models.label_sums import counted
 
 ALPHA, BETA = 0.5, 0.5  # of competence, and of what spam looks like, as published
 _ROUNDS, _TOLERANCE = 300, 1e-7
@@ -64,10 +65,7 @@ def _fitted(
         by_spam = bad[rater] * spam[rater, label]  # (n,)
         log_other = np.log(by_spam + 1e-300)
         log_same = np.log(by_spam + good[rater] + 1e-300)
-        same = np.bincount(
-            unit * n_labels + label, weights=log_same - log_other, minlength=n_units * n_labels
-        )
-        joint = same.reshape(n_units, n_labels)
+        joint = counted(unit, label, log_same - log_other, n_units, n_labels)
         joint = joint + np.bincount(unit, weights=log_other, minlength=n_units)[:, None]
         largest = joint.max(axis=1, keepdims=True)
         shares = np.exp(joint - largest)
@@ -77,9 +75,8 @@ def _fitted(
         right = posterior[unit, label] * np.exp(np.log(good[rater] + 1e-300) - log_same)
         own: Floats = np.bincount(rater, weights=right, minlength=n_raters).astype(np.float64)
         all_of: Floats = np.bincount(rater, minlength=n_raters).astype(np.float64)
-        counts = np.bincount(rater * n_labels + label, weights=1 - right, minlength=spam.size)
         good, bad = _expected(own + ALPHA, all_of - own + ALPHA)
-        held = counts.reshape(n_raters, n_labels) + BETA
+        held = counted(rater, label, 1 - right, n_raters, n_labels) + BETA
         spam = np.exp(special.digamma(held) - special.digamma(held.sum(axis=1))[:, None])
         competence = (own + ALPHA) / (all_of + 2 * ALPHA)
         if abs(likelihood - before) < _TOLERANCE * max(1.0, abs(likelihood)):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.statistics.screening.justification_rules import Review
 from analysis.statistics.screening.rule import Reasons, Rule
@@ -63,12 +64,17 @@ class Screened:
             keep = keep & (self.reasons[rule] == "")
         return self.table[keep]
 
+    def hits(self, rules: Iterable[Rule]) -> dict[Rule, NDArray[np.bool_]]:
+        """For each of these rules, which rows (n,) it leaves out, traps apart."""
+        rated = (self.table["trap"] == "").to_numpy(dtype=bool)
+        return {rule: (self.reasons[rule] != "") & rated for rule in rules}
+
     def counts(self) -> list[Exclusions]:
         """What each rule leaves out, in the order of the rules."""
-        rated = (self.table["trap"] == "").to_numpy(dtype=bool)
-        hits = {rule: (reasons != "") & rated for rule, reasons in self.reasons.items()}
-        touched = np.sum(list(hits.values()), axis=0) if hits else np.zeros(len(rated))
-        before = np.cumsum([np.zeros(len(rated)), *hits.values()], axis=0)
+        hits = self.hits(self.reasons)
+        none = np.zeros(len(self.table))
+        touched = np.sum(list(hits.values()), axis=0) if hits else none
+        before = np.cumsum([none, *hits.values()], axis=0)
         return [
             {
                 "rule": rule.key,

@@ -141,8 +141,15 @@ def _trials(
     refs = [
         StimulusRef(n, places[s.item], s.condition, roles[s.condition]) for n, s in enumerate(rated)
     ]
+    return trials_if_any(task.method, refs, task.options)
+
+
+def trials_if_any(
+    method: str, refs: list[StimulusRef], options: Mapping[str, Any]
+) -> list[PlannedTrial]:
+    """What a method makes of clips; nothing where it cannot yet: reading the study says why."""
     try:
-        return list(method_named(task.method).trials(refs, task.options))
+        return list(method_named(method).trials(refs, options))
     except (ValueError, TypeError, KeyError, AttributeError, StopIteration):
         return []
 
