@@ -343,8 +343,8 @@ NVV_SCORES = {
     "wer": (0.1, 0.05),
     "dnsmos_sig": (3.5, 0.2),
     "dnsmos_bak": (4.0, 0.2),
-    "dnsmos_ovrl": (3.2, 0.2),
-    "clap_similarity": (0.4, 0.1),
+    "dnsmos": (3.2, 0.2),
+    "clap": (0.4, 0.1),
     "nvv_precision": (0.5, 0.2),
     "nvv_recall": (0.5, 0.2),
 }
