@@ -24,6 +24,7 @@ class Registry(MutableMapping[str, type[T]]):
     ) -> None:
         self.what, self.package, self.order = what, package, order
         self.declared: dict[str, type[T]] = {}  # so far: of files that were imported
+        self._sorted: list[str] | None = None  # its keys in order, until one comes or goes
         self._lock, self._state = RLock(), "unread"
 
     def add(self, cls: type[T]) -> bool:
@@ -37,7 +38,7 @@ class Registry(MutableMapping[str, type[T]]):
                 f"two {self.what}s have the key {key}: {other.__qualname__} and "
                 f"{cls.__qualname__}; rename one"
             )
-        self.declared[key] = cls
+        self[key] = cls
         return True
 
     def _all(self) -> dict[str, type[T]]:
@@ -59,15 +60,20 @@ class Registry(MutableMapping[str, type[T]]):
         return self._all()[key]
 
     def __iter__(self) -> Iterator[str]:
-        known = self._all()
-        order = self.order
-        return iter(sorted(known, key=lambda key: (order(known[key]) if order else 0, key)))
+        known, order = self._all(), self.order
+        keys = self._sorted
+        if keys is None or len(keys) != len(known):
+            keys = sorted(known, key=lambda key: (order(known[key]) if order else 0, key))
+            self._sorted = keys
+        return iter(keys)
 
     def __len__(self) -> int:
         return len(self._all())
 
     def __setitem__(self, key: str, cls: type[T]) -> None:
         self.declared[key] = cls
+        self._sorted = None
 
     def __delitem__(self, key: str) -> None:
         del self.declared[key]
+        self._sorted = None

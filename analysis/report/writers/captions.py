@@ -16,7 +16,8 @@ class Families:
 
     def __init__(self, report: Report) -> None:
         self.names = condition_names(report)
-        rows = [*report["estimates"], *report["contrasts"], *report["shares"]]
+        every = (*report["estimates"], *report["contrasts"], *report["shares"])
+        rows = list({_about(row): row for row in every}.values())  # one of thousands on the same
         self.known: dict[str, Mapping[str, Any]] = {family_title(row): row for row in rows}
         bare = [{**row, "versus_condition": ""} for row in rows]
         self.known |= {family_title(row): row for row in bare}
@@ -58,6 +59,14 @@ class Families:
             if " · " in title:
                 text = text.replace(title, self.words(self.known[title]))
         return text
+
+
+def _about(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """All of a row that titles and words are made of."""
+    return (
+        *(row["estimand"], *_place(row), row.get("criterion", "")),
+        row.get("versus_condition", ""),
+    )
 
 
 def _asked(row: Mapping[str, Any]) -> str:
