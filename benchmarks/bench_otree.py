@@ -1,4 +1,4 @@
-"""The same 32 raters against Earnest and against oTree, in turns, on this machine."""
+"""32 raters against Earnest, oTree, and what storing costs at least, in turns, on this machine."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks import floors
 from benchmarks.bench_submissions import start_sessions
 from benchmarks.client import Browser, Reply
 from benchmarks.house import (
@@ -172,6 +173,7 @@ class Contest:
     def __init__(self, var: Path, seconds: float) -> None:
         self.var, self.seconds = var, seconds
         self.peers: dict[str, psutil.Process] = {}
+        self.floors: dict[str, tuple[psutil.Process, Any]] = {}  # with their loops
         self.rows: dict[str, list[tuple[Tally, float, float]]] = {}
 
     def play(self, name: str, server: psutil.Process, loop: Any, tally: Tally) -> None:
@@ -222,12 +224,15 @@ def play_rounds(
             tally = Tally()
             raters = [OtreeRater(port + place, code) for code in otree_codes(port + place, RATERS)]
             contest.play(name, server, partial(otree_loop, raters, contest.seconds, tally), tally)
+        for name, (server, loop) in contest.floors.items():
+            tally = Tally()
+            contest.play(name, server, partial(loop, contest.seconds, tally), tally)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two short rounds")
-    parser.add_argument("--port", type=int, default=8142, help="the first of three")
+    parser.add_argument("--port", type=int, default=8142, help="the first of four")
     parser.add_argument("--workers", type=int, default=1, help="web processes of Earnest")
     options = parser.parse_args()
     seconds, rounds = (5.0, 2) if options.quick else (15.0, 4)
@@ -251,6 +256,14 @@ def main() -> None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="earnest-otree-")))
             server = otree_server(binaries, folder, options.port + place, database)
             contest.peers[f"oTree, {name}"] = stack.enter_context(server)
+        with connection.cursor() as cursor:
+            cursor.execute(floors.TABLES)
+        own, trials, port = url.replace("/otree", "/earnest"), floors.Trials(), options.port + 3
+        served = stack.enter_context(floors.floor_server(own, port, var / "floor.log"))
+        contest.floors = {
+            "floor: ASGI and psycopg": (served, partial(floors.floor_loop, trials, port)),
+            "floor: psycopg alone": (psutil.Process(), partial(floors.psycopg_loop, trials, own)),
+        }
         play_rounds(contest, options.port, web, waiting, rounds)
         print(f"\n{facts}; oTree {OTREE}; load average at the end {os.getloadavg()[0]:.1f}")
         head = ("server", "submissions", "per second", "each round", "p50 ms", "p99 ms")

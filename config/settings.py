@@ -234,7 +234,7 @@ DATABASES = {"default": _database()}
 _cache_url, _channels_url, _broker_url = _redis_urls()
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "config.kept_cache.KeptCache",
         "LOCATION": _cache_url,
         "KEY_PREFIX": "earnest",
         "OPTIONS": {"socket_timeout": 5, "socket_connect_timeout": 5},  # one that hangs is away

@@ -83,14 +83,23 @@ def socket_routes() -> list[Any]:
     return websocket_urlpatterns
 
 
+def answer_door() -> Any:
+    from listening.answer_door import AnswerDoor  # likewise
+
+    return AnswerDoor(pages, added)
+
+
 sockets = Sockets(socket_routes())
 added = every_answers()
+answers = answer_door()
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application that granian serves."""
     if scope["type"] == "websocket":
         return await sockets(scope, receive, send)
+    if answers.takes(scope):
+        return await answers(scope, receive, send)
     send = WithHeaders(send, added)
     if scope["path"] == "/livez":  # here, where no busy thread and no server is waited for
         await send_plain(send, HTTPStatus.OK)

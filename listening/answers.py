@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from random import Random
 from typing import Any, NamedTuple
 
 from django.db import transaction
 
 from listening import fetches, leases, stages
 from listening.design.traps import TRAINING, trap_passed
-from listening.draws import draws_of
+from listening.draws import rng_of
 from listening.feedback import training_feedback
 from listening.judging import block_is_valid
 from listening.methods import Method, Scale
@@ -33,7 +32,7 @@ from listening.refusals import (
     WRONG_ORDER,
     Refused,
 )
-from listening.statements import LOAD, LOCK, SKIP, WRITE, LoadedTrial, rows_of
+from listening.statements import LOAD, LOCK, SKIP, WRITE, LoadedTrial, Sitting, rows_of
 from listening.task_rules import TaskRules, parts_of, task_rules
 
 HEARD_ENOUGH = 0.95  # of the shortest-heard clip; players report the last frames late
@@ -62,6 +61,7 @@ class StoredAnswer:
 
     repeat: bool
     over: bool
+    sitting: Sitting  # as it was when the answer came
     feedback: Mapping[str, Any] | None = None  # after a training trial: {"right", "text"}
 
 
@@ -75,16 +75,16 @@ class NewRating(NamedTuple):
 
 
 @transaction.atomic
-def store_answer(session: Session, answer: Answer) -> StoredAnswer:
-    """Store the answer to the session's current trial.
+def store_answer(session: str, answer: Answer) -> StoredAnswer:
+    """Store the answer to the current trial of the session with this code.
 
     The order of the checks defines what each wrong answer gets: another session's trial is
     unknown; a repeat returns the first answer; then the session must be open, the lease held,
     the trial the current one, and the answer complete, on the scale and heard out.
     """
-    trial = _locked_trial(session, answer.trial)
+    sitting, trial = _locked_trial(session, answer.trial)
     if trial.state == Trial.State.ANSWERED:  # the page sends until it hears back; the first counts
-        return StoredAnswer(repeat=True, over=trial.left == 0)
+        return StoredAnswer(repeat=True, over=trial.left == 0, sitting=sitting)
     _check_turn(trial)
     rules = task_rules(trial.task_id)
     ratings = _ratings(rules, trial, answer.labels)
@@ -93,53 +93,54 @@ def store_answer(session: Session, answer: Answer) -> StoredAnswer:
     needed_s = trial.start_s if share is None else share * trial.sum_s
     _check_heard(trial, answer, rules, needed_s)
     passed = _trap_passed(rules, trial, ratings)
-    _write(session, trial, rules, answer, ratings, passed=passed, needed_s=needed_s)
-    _close_block_after(session, trial, rules)
+    _write(sitting.pk, trial, rules, answer, ratings, passed=passed, needed_s=needed_s)
+    _close_block_after(sitting.pk, trial, rules)
     feedback = None
     if trial.trap == TRAINING:
-        feedback = training_feedback(rules, trial, bool(passed), session.spoken)
-    return StoredAnswer(repeat=False, over=trial.left == 1, feedback=feedback)
+        feedback = training_feedback(rules, trial, bool(passed), sitting.language)
+    return StoredAnswer(repeat=False, over=trial.left == 1, sitting=sitting, feedback=feedback)
 
 
 @transaction.atomic
-def skip_trial(session: Session, code: str, reason: str, playback: Mapping[str, Any]) -> bool:
+def skip_trial(session: str, code: str, reason: str, playback: Mapping[str, Any]) -> bool:
     """Go on without a clip that cannot be played here; whether the session has nothing left.
 
     The trial is marked, its place goes to somebody else, and nothing is held against the rater.
     """
-    trial = _locked_trial(session, code)
+    sitting, trial = _locked_trial(session, code)
     if trial.state in DEALT_WITH:
         return trial.left == 0
     _check_turn(trial)
     rules = task_rules(trial.task_id)
     facts = {"playback": json.dumps({**playback, "skipped_because": reason})}
-    block = {"block": trial.block_id, "session": session.pk, "lease_s": rules.lease_s}
+    block = {"block": trial.block_id, "session": sitting.pk, "lease_s": rules.lease_s}
     if not rows_of(SKIP, trial=trial.id, **block, **facts):
         raise Refused(LEASE_LOST)
-    _close_block_after(session, trial, rules)
+    _close_block_after(sitting.pk, trial, rules)
     return trial.left == 1
 
 
-def _locked_trial(session: Session, code: str) -> LoadedTrial:
-    """The trial with what stands around it; Refused unless its session may answer it.
+def _locked_trial(session: str, code: str) -> tuple[Sitting, LoadedTrial]:
+    """The session, and its trial with what stands around it; Refused unless it may be answered.
 
     The session's row is locked first and stays so: what a rater sends from two tabs, or twice, is
     stored one after the other, and what is read here holds until the answer is written.
     """
-    (locked,) = rows_of(LOCK, session=session.pk)
-    loaded = rows_of(
-        LOAD, code=code, session=session.pk, ahead=AHEAD, fastest=FASTEST, start=START_S
-    )
+    locked = rows_of(LOCK, session=session)
+    if not locked:
+        raise Session.DoesNotExist
+    sitting: Sitting = locked[0]
+    loaded = rows_of(LOAD, code=code, session=session, ahead=AHEAD, fastest=FASTEST, start=START_S)
     if not loaded:
         raise Refused(UNKNOWN_TRIAL)
     trial: LoadedTrial = loaded[0]
     if trial.state in DEALT_WITH:  # whose last answer ended the session may send it again
-        return trial
-    if locked.status != Session.Status.STARTED:
+        return sitting, trial
+    if sitting.status != Session.Status.STARTED:
         raise Refused(SESSION_OVER)
-    if not locked.ready:
+    if not sitting.ready:
         raise Refused(NOT_READY)
-    return trial
+    return sitting, trial
 
 
 def _check_turn(trial: LoadedTrial) -> None:
@@ -161,7 +162,7 @@ def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) ->
         scores = _scores(rules.method, criterion.scale, chosen)
         for (_, stimulus), label, score in zip(rated, chosen, scores, strict=True):
             stored = rules.method.stored_score(
-                score, versus_first=trial.versus_first, rng=Random(draws_of(trial.code))
+                score, versus_first=trial.versus_first, rng=rng_of(trial.code)
             )
             ratings.append(NewRating(criterion.pk, stimulus, label, stored))
     if len(labels) != len(ratings):
@@ -216,7 +217,7 @@ def _trap_passed(rules: TaskRules, trial: LoadedTrial, ratings: Sequence[NewRati
 
 
 def _write(
-    session: Session,
+    session: int,
     trial: LoadedTrial,
     rules: TaskRules,
     answer: Answer,
@@ -230,7 +231,7 @@ def _write(
     reason = dict(answer.justification or {})
     ((stored,),) = rows_of(
         WRITE,
-        **{"lease_s": rules.lease_s, "block": trial.block_id, "session": session.pk},
+        **{"lease_s": rules.lease_s, "block": trial.block_id, "session": session},
         **{"trial": trial.id, "slot": trial.slot_id, "trap_passed": passed, "needed_s": needed_s},
         **{"latency_ms": answer.latency_ms, "plays": answer.plays},
         **{"heard": answer.heard_fraction, "playback": json.dumps(dict(answer.playback))},
@@ -243,19 +244,19 @@ def _write(
         raise Refused(LEASE_LOST)
 
 
-def _close_block_after(session: Session, trial: LoadedTrial, rules: TaskRules) -> None:
+def _close_block_after(session: int, trial: LoadedTrial, rules: TaskRules) -> None:
     """After the block's last trial: count it, or hand it on; questions may come before the next."""
     if trial.left_in_block != 1:
         return
     _settle_or_hand_on(session, trial.block_id, rules)
     if rules.asks_between:
-        stages.hold(Session.objects.select_related("study").get(pk=session.pk))
+        stages.hold(Session.objects.select_related("study").get(pk=session))
 
 
-def _settle_or_hand_on(session: Session, block: int, rules: TaskRules) -> None:
+def _settle_or_hand_on(session: int, block: int, rules: TaskRules) -> None:
     """A block whose traps failed goes to somebody else."""
     judged = rules.reopen_invalid and rules.traps.kinds
-    if judged and not block_is_valid(session.pk, block, rules.traps):
+    if judged and not block_is_valid(session, block, rules.traps):
         leases.give_back([block])
     else:
         leases.settle([block])

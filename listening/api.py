@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
@@ -18,10 +18,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views import View
 from django.views.decorators.cache import never_cache
-from rest_framework import serializers
+from msgspec import Meta, Struct, ValidationError, convert
+from msgspec.json import encode
+from msgspec.structs import asdict
 
 from listening import sessions, stages
-from listening.answers import Answer
+from listening.answers import Answer, StoredAnswer
 from listening.design.questionnaires import Incorrect
 from listening.languages import speaking
 from listening.methods.method import LONGEST_LABEL
@@ -50,42 +52,55 @@ class Malformed(ValueError):
         self.status = status
 
 
-class JustificationShape(serializers.Serializer[Any]):
-    text = serializers.CharField(max_length=5000, allow_blank=True, trim_whitespace=False)
-    keystrokes = serializers.IntegerField(min_value=0, max_value=10**6, required=False)
-    pasted_chars = serializers.IntegerField(min_value=0, max_value=10**6, required=False)
-    typing_ms = serializers.IntegerField(min_value=0, max_value=10**9, required=False)
+Text = Annotated[str, Meta(max_length=5000)]
+Milliseconds = Annotated[int, Meta(ge=0, le=2**31 - 1)]
+Code = Annotated[str, Meta(min_length=1, max_length=20)]
+Label = Annotated[str, Meta(min_length=1, max_length=LONGEST_LABEL)]
 
 
-class AnswerShape(serializers.Serializer[Any]):
-    trial = serializers.CharField(max_length=20)
-    answers = serializers.DictField(
-        child=serializers.CharField(max_length=LONGEST_LABEL), allow_empty=False
-    )
-    justification = JustificationShape(required=False, allow_null=True)
-    latency_ms = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
-    plays = serializers.IntegerField(min_value=0, max_value=10**6)
-    heard_fraction = serializers.FloatField(min_value=0, max_value=1)
-    playback = serializers.DictField(child=serializers.JSONField(), required=False, default=dict)
+class JustificationShape(Struct):
+    """A reason, and how it was typed."""
 
-    def validate_playback(self, value: dict[str, Any]) -> dict[str, Any]:
-        if len(value) > 40 or len(str(value)) > 4000:
-            raise serializers.ValidationError("too many playback facts")
-        if not is_storable(value):
-            raise serializers.ValidationError("playback facts that no database can keep")
-        return value
+    text: Text
+    keystrokes: Annotated[int, Meta(ge=0, le=10**6)] | None = None
+    pasted_chars: Annotated[int, Meta(ge=0, le=10**6)] | None = None
+    typing_ms: Annotated[int, Meta(ge=0, le=10**9)] | None = None
 
 
-class SkipShape(serializers.Serializer[Any]):
-    trial = serializers.CharField(max_length=20)
-    reason = serializers.ChoiceField(choices=("load", "decode"))
-    playback = serializers.DictField(child=serializers.JSONField(), required=False, default=dict)
+class AnswerShape(Struct):
+    """What a page may send for a trial."""
 
-    validate_playback = AnswerShape.validate_playback
+    trial: Code
+    answers: Annotated[dict[str, Label], Meta(min_length=1)]
+    latency_ms: Milliseconds
+    plays: Annotated[int, Meta(ge=0, le=10**6)]
+    heard_fraction: Annotated[float, Meta(ge=0, le=1)]
+    justification: JustificationShape | None = None
+    playback: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        reason = self.justification.text if self.justification else ""
+        _check_playback(self.playback)
+        if not is_storable([self.answers, reason]):
+            raise ValueError("words that no database can keep")
 
 
-ANSWER = AnswerShape()  # it keeps nothing of what it validates, and is slow to make
-SKIP = SkipShape()
+class SkipShape(Struct):
+    """What a page may send of a clip that it cannot play."""
+
+    trial: Code
+    reason: Literal["load", "decode"]
+    playback: dict[str, Any] = {}
+
+    def __post_init__(self) -> None:
+        _check_playback(self.playback)
+
+
+def _check_playback(facts: Mapping[str, Any]) -> None:
+    if len(facts) > 40 or len(str(facts)) > 4000:
+        raise ValueError("too many playback facts")
+    if not is_storable(facts):
+        raise ValueError("playback facts that no database can keep")
 
 
 def is_storable(value: Any) -> bool:
@@ -156,12 +171,10 @@ class QuestionnaireView(RaterView):
 class AnswerView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session = self.session_named(code)
-        answer = answer_in(sent(request))
+        answer = answer_of(convert(sent(request), AnswerShape))
         stored = sessions.record_answer(session, answer)
-        feedback = _feedback(stored.feedback, session.spoken)
-        body = {"stored": True, "repeat": stored.repeat, "feedback": feedback}
         state = state_of(session, own=is_own(request, session))
-        return replied({**body, "state": state}, 200 if stored.repeat else 201)
+        return replied(stored_facts(stored, state), 200 if stored.repeat else 201)
 
 
 class SkipView(RaterView):
@@ -169,8 +182,8 @@ class SkipView(RaterView):
 
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session = self.session_named(code)
-        skip = SKIP.run_validation(sent(request))
-        sessions.skip(session, skip["trial"], skip["reason"], skip["playback"])
+        skip = convert(sent(request), SkipShape)
+        sessions.skip(session, skip.trial, skip.reason, skip.playback)
         return self.state(session)
 
 
@@ -213,27 +226,31 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def answer_in(data: dict[str, Any]) -> Answer:
-    fields = ANSWER.run_validation(data)
+def answer_of(shape: AnswerShape) -> Answer:
     return Answer(
-        trial=fields["trial"],
-        labels=fields["answers"],
-        justification=fields.get("justification"),
-        latency_ms=fields["latency_ms"],
-        plays=fields["plays"],
-        heard_fraction=fields["heard_fraction"],
-        playback=fields["playback"],
+        trial=shape.trial,
+        labels=shape.answers,
+        justification=asdict(shape.justification) if shape.justification else None,
+        latency_ms=shape.latency_ms,
+        plays=shape.plays,
+        heard_fraction=shape.heard_fraction,
+        playback=shape.playback,
     )
 
 
+def stored_facts(stored: StoredAnswer, state: dict[str, Any]) -> dict[str, Any]:
+    """What the page is told of an answer that is stored."""
+    feedback = _feedback(stored.feedback, stored.sitting.language)
+    return {"stored": True, "repeat": stored.repeat, "feedback": feedback, "state": state}
+
+
 def replied(body: dict[str, Any], status: int = 200) -> HttpResponse:
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return HttpResponse(text, status=status, content_type="application/json")
+    return HttpResponse(encode(body), status=status, content_type="application/json")
 
 
 REFUSALS = (
     Session.DoesNotExist,
-    serializers.ValidationError,
+    ValidationError,
     RecursionError,  # JSON nested too deeply
     Malformed,
     Incorrect,

@@ -246,12 +246,12 @@ def _take_blocks(
 def record_answer(session: Session, answer: Answer) -> StoredAnswer:
     """Store one answer; see `listening.answers` for what is refused and why."""
     try:
-        stored = store_answer(session, answer)
+        stored = store_answer(session.code, answer)
     except Refused as refused:
         if refused.code != LEASE_LOST.code:
             raise
         refresh(session)  # gives the block back to its rater where nobody took it: it is no loss
-        stored = store_answer(session, answer)
+        stored = store_answer(session.code, answer)
     if stored.over:
         refresh(session)  # finishes the session, or finds it something to do
     return stored
@@ -259,20 +259,25 @@ def record_answer(session: Session, answer: Answer) -> StoredAnswer:
 
 def skip(session: Session, trial: str, reason: str, playback: Mapping[str, Any]) -> None:
     """Go on without a clip that this device cannot play; see `listening.answers.skip_trial`."""
-    if skip_trial(session, trial, reason, playback):
+    if skip_trial(session.code, trial, reason, playback):
         refresh(session)
 
 
 def refresh(session: Session) -> Session:
     """Bring a session up to date when its rater comes back: lost blocks are retaken or replaced."""
     with transaction.atomic():  # locked, so that two tabs do not replace one lost block twice
-        locked = Session.objects.select_for_update(no_key=True).get(pk=session.pk)
+        rows = Session.objects.select_for_update(no_key=True, of=("self",))
+        locked = rows.select_related("study").get(pk=session.pk)
         if locked.status == Session.Status.STARTED:
-            _replace_lost(locked)
-            _finish_if_over(locked)
+            states = set(locked.trials.order_by().values_list("state", flat=True).distinct())
+            if Trial.State.VOID in states:
+                _replace_lost(locked)
+            if Trial.State.VOID in states or Trial.State.PLANNED not in states:
+                _finish_if_over(locked)
         if locked.status == Session.Status.STARTED and asks_between(locked.study.questionnaires):
             stages.hold(locked)  # a lost block may end a task, or begin it again
-    session.refresh_from_db()
+    for column in Session._meta.concrete_fields:  # as it is stored now
+        setattr(session, column.attname, getattr(locked, column.attname))
     return session
 
 

@@ -41,7 +41,19 @@ FROM (SELECT lag(p.answered_at, %(ahead)s::int) OVER (ORDER BY p.answered_at, p.
               WHERE p.session_id = t.session_id AND p.answered_at IS NOT NULL
               ORDER BY p.answered_at DESC, p.position DESC OFFSET %(ahead)s - 1 LIMIT 1), 0) d
 """
-LOCK = "SELECT status, ready FROM listening_session WHERE id = %(session)s FOR NO KEY UPDATE"
+# A session, and what its page needs of its study and its rater.
+SITTING = """
+SELECT s.id AS pk, s.code, s.status, s.ready, s.checks, s.questionnaires, s.comment,
+       s.prolific_session, t.title, coalesce(nullif(s.language, ''), t.language) AS language,
+       t.texts, t.translations, t.checks AS asked, t.questionnaires AS questions,
+       t.completion_codes, t.break_every, s.review, s.rejected_because,
+       s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific,
+       s.source, t.sources, s.external_session, r.external_id, t.owner_id, t.id AS study,
+       t.wording, s.wording_last
+FROM listening_session s JOIN listening_study t ON t.id = s.study_id
+JOIN listening_rater r ON r.id = s.rater_id WHERE s.code = %(session)s
+"""
+LOCK = f"{SITTING} FOR NO KEY UPDATE OF s"
 LOAD = f"""  -- what stands around the trial, read after the session's row is locked
 SELECT t.id, t.code, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.item_id,
        t.stimulus_id, t.versus_id, t.others, t.context,
@@ -60,8 +72,40 @@ LATERAL (SELECT min(p.position) FILTER (WHERE p.{PLANNED}) AS current,
         coalesce(min(p.fetched_at), s.started_at) AS first_fetch
     FROM listening_trial p WHERE p.session_id = t.session_id) plan,
 LATERAL ({SPARE}) listened
-WHERE t.code = %(code)s AND t.session_id = %(session)s
+WHERE t.code = %(code)s AND s.code = %(session)s
 """
+
+
+class Sitting(Protocol):
+    """A row of SITTING; what is JSON comes as text."""
+
+    pk: int
+    code: str
+    status: str
+    ready: bool
+    checks: str
+    questionnaires: str
+    comment: str
+    prolific_session: str
+    title: str
+    language: str
+    texts: str
+    translations: str
+    asked: str
+    questions: str
+    completion_codes: str
+    break_every: int
+    review: str
+    rejected_because: str
+    from_prolific: bool
+    source: str
+    sources: str
+    external_session: str
+    external_id: str | None
+    owner_id: int
+    study: int
+    wording: int
+    wording_last: int
 
 
 class LoadedTrial(Protocol):

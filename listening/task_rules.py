@@ -10,7 +10,7 @@ from typing import Any
 
 from listening.design.occasions import asks_between
 from listening.design.traps import TrapPlan
-from listening.draws import draws_of
+from listening.draws import rng_of
 from listening.methods import Method, Part, PlannedTrial, Playback, Scale, method_named
 from listening.models import Task
 
@@ -75,5 +75,5 @@ def parts_of(method: Method, trial: Any, draws: str = "") -> list[Part]:
         versus=trial.versus_id,
         context=tuple(trial.context),
     )
-    rng = Random(draws or draws_of(trial.code))
+    rng = Random(draws) if draws else rng_of(trial.code)
     return method.parts(planned, versus_first=trial.versus_first, rng=rng)

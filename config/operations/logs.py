@@ -7,7 +7,8 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
@@ -34,6 +35,21 @@ def without_secrets(text: str) -> str:
     return QUERY.sub("?…", SECRET.sub(r"\1…", text))
 
 
+def id_for(given: str) -> str:
+    """The id of a request: the one that a proxy gave it, else a new one."""
+    return given if GIVEN.fullmatch(given) else secrets.token_hex(8)
+
+
+@contextmanager
+def named(request: str) -> Iterator[None]:
+    """Inside, log lines carry this id."""
+    token = _request_id.set(request)
+    try:
+        yield
+    finally:
+        _request_id.reset(token)
+
+
 class RequestIds:
     """Middleware: each request gets an id, which its log lines and its answer carry."""
 
@@ -41,13 +57,9 @@ class RequestIds:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        given = request.headers.get(HEADER, "")
-        name = given if GIVEN.fullmatch(given) else secrets.token_hex(8)
-        token = _request_id.set(name)
-        try:
+        name = id_for(request.headers.get(HEADER, ""))
+        with named(name):
             response = self.get_response(request)
-        finally:
-            _request_id.reset(token)
         response[HEADER] = name
         return response
 

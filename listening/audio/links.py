@@ -130,7 +130,12 @@ def resolve_check(token: str, cookies: Mapping[str, str]) -> tuple[str, str, int
 
 
 def _sealed(content: bytes, code: str, *purpose: bytes) -> str:
-    key, tag_key = _keys(settings.SECRET_KEY)
+    return _sealed_with(settings.SECRET_KEY, content, code, *purpose)
+
+
+@lru_cache(maxsize=8192)  # a trial's addresses are asked for at each of the answers before it
+def _sealed_with(secret: str, content: bytes, code: str, *purpose: bytes) -> str:
+    key, tag_key = _keys(secret)
     sealed = AESSIV(key).encrypt(content, [code.encode(), *purpose])
     return urlsafe_b64encode(_tag(code, tag_key) + sealed).decode("ascii")
 

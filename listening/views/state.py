@@ -28,6 +28,7 @@ from listening.design.questionnaires import page as questionnaire_page
 from listening.design.sources import Source, source_named
 from listening.design.traps import TRAINING
 from listening.languages import speaking, study_words
+from listening.leases import PLANNED
 from listening.methods import Part, Scale
 from listening.models import Recruitment, Session, Stimulus, Task, Trial
 from listening.models.sealed import unseal
@@ -41,31 +42,32 @@ from listening.stages import (
     stage_of,
     task_keys,
 )
-from listening.statements import rows_of
+from listening.statements import SITTING, Sitting, rows_of
 from listening.task_rules import parts_of, task_rules
 from listening.views import page_facts
 from listening.views.endings import end_facts
 
-SITTING = """
-SELECT s.id AS pk, s.code, s.status, s.checks, s.questionnaires, s.comment, s.prolific_session,
-       t.title, coalesce(nullif(s.language, ''), t.language) AS language,
-       t.texts, t.translations, t.checks AS asked, t.questionnaires AS questions,
-       t.completion_codes, t.break_every, s.review, s.rejected_because,
-       s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific,
-       s.source, t.sources, s.external_session, r.external_id, t.owner_id, t.id AS study,
-       t.wording, s.wording_last
-FROM listening_session s JOIN listening_study t ON t.id = s.study_id
-JOIN listening_rater r ON r.id = s.rater_id WHERE s.id = %(session)s
-"""
 TRIALS = """
-SELECT id AS pk, code, state, task_id, block_id, item_id, stimulus_id, versus_id, versus_first,
-       others, context, trap
+SELECT id AS pk, state, task_id, block_id, trap
 FROM listening_trial WHERE session_id = %(session)s ORDER BY position
 """
-CLIPS = """
-SELECT s.id, s.served, s.lines, s.trimmed_s, i.text, s.attributes->>'caption' AS caption
-FROM listening_stimulus s JOIN listening_item i ON i.id = s.item_id WHERE s.id = ANY(%(stimuli)s)
+UPCOMING = f"""  -- a row for each clip of the current trial and of those that the page may preload
+SELECT t.*, c.id AS clip, c.served, c.lines, c.trimmed_s, i.text,
+       c.attributes->>'caption' AS caption
+FROM (SELECT id AS pk, code, position, task_id, block_id, item_id, stimulus_id, versus_id,
+             versus_first, others, context, trap
+      FROM listening_trial WHERE session_id = %(session)s AND {PLANNED}
+      ORDER BY position LIMIT %(ahead)s) t
+JOIN listening_stimulus c ON c.id IN (t.stimulus_id, t.versus_id) OR c.id = ANY(t.others)
+    OR c.id = ANY(t.context)
+JOIN listening_item i ON i.id = c.item_id ORDER BY t.position
 """
+
+
+@lru_cache(maxsize=2048)
+def _parsed(text: str) -> Any:
+    """JSON as the database keeps it; nobody changes what it returns."""
+    return json.loads(text)
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Plan:
 
     tasks: list[int]
     answered: int
-    upcoming: list[Any]
+    upcoming: list[Any]  # the current trial and the next ones
+    clips: dict[int, Any]  # theirs
     left: int
     training: list[Any]
     places: list[Place]
@@ -82,13 +85,15 @@ class Plan:
 
 def _plan(session: int) -> Plan:
     trials = rows_of(TRIALS, session=session)
-    upcoming = [t for t in trials if t.state == Trial.State.PLANNED]
     states = Counter(t.state for t in trials)
+    left = states[Trial.State.PLANNED]
+    rows = rows_of(UPCOMING, session=session, ahead=AHEAD) if left else []
     return Plan(
         tasks=list(dict.fromkeys(t.task_id for t in trials)),
         answered=states[Trial.State.ANSWERED] + states[Trial.State.SKIPPED],
-        upcoming=upcoming[:AHEAD],
-        left=len(upcoming),
+        upcoming=list({row.pk: row for row in rows}.values()),
+        clips={row.clip: row for row in rows},
+        left=left,
         training=[t for t in trials if t.trap == TRAINING and t.state != Trial.State.GONE],
         places=[Place(task_rules(t.task_id).place, t.block_id, t.state) for t in trials],
     )
@@ -100,21 +105,26 @@ def state_of(session: Session, *, own: bool) -> dict[str, Any]:
     ``own``: the browser may speak for the session (see `listening.views.ownership`); any other one
     may listen and answer, but is not given the completion code.
     """
-    (sitting,) = rows_of(SITTING, session=session.pk)
+    (sitting,) = rows_of(SITTING, session=session.code)
+    return state_at(sitting, own=own)
+
+
+def state_at(sitting: Sitting, *, own: bool) -> dict[str, Any]:
+    """The same for a session that was read already; its trials are read now."""
     if sitting.wording != sitting.wording_last:
-        Session.objects.filter(pk=session.pk).update(wording_last=sitting.wording)
+        Session.objects.filter(pk=sitting.pk).update(wording_last=sitting.wording)
     with speaking(sitting.language):
-        return _state(sitting, _plan(session.pk), own=own)
+        return _state(sitting, _plan(sitting.pk), own=own)
 
 
 def _state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
-    checks, questions = json.loads(sitting.asked), json.loads(sitting.questions)
-    outcomes = json.loads(sitting.checks)
+    checks, questions = _parsed(sitting.asked), _parsed(sitting.questions)
+    outcomes = _parsed(sitting.checks)
     words = study_words(
-        sitting.title, json.loads(sitting.texts), json.loads(sitting.translations), sitting.language
+        sitting.title, _parsed(sitting.texts), _parsed(sitting.translations), sitting.language
     )
     texts = words["texts"]
-    answered = json.loads(sitting.questionnaires)
+    answered = _parsed(sitting.questionnaires)
     between = _Between(sitting.study, questions, plan.places, answered)
     stage = stage_of(sitting.status, questions, checks, answered, outcomes, between.due)
     asked = _asked(stage, questions, words, answered, plan)
@@ -259,8 +269,7 @@ def _trials(sitting: Any, plan: Plan, free: int) -> list[dict[str, Any]]:
     Those that are `held` come after a questionnaire.
     """
     parts = {t.pk: parts_of(task_rules(t.task_id).method, t) for t in plan.upcoming}
-    wanted = {part.stimulus for each in parts.values() for part in each}
-    clips_of = {row.id: row for row in rows_of(CLIPS, stimuli=list(wanted))}
+    clips_of = plan.clips
 
     def address(trial: Any, place: int, part: Part) -> str:
         in_step = task_rules(trial.task_id).method.screen == "parallel"
@@ -288,7 +297,7 @@ def _trials(sitting: Any, plan: Plan, free: int) -> list[dict[str, Any]]:
 
 def _lines(clip: Any) -> list[dict[str, Any]]:
     """Later by what is quiet before the sound, on average: how long in this clip is not told."""
-    return page_facts.moved(json.loads(clip.lines), MEAN_PAD_S - clip.trimmed_s)
+    return page_facts.moved(_parsed(clip.lines), MEAN_PAD_S - clip.trimmed_s)
 
 
 def _training(trial: Any, plan: Plan) -> dict[str, int] | None:
@@ -310,10 +319,10 @@ def _caption(caption: str | None, trial: Any) -> str | None:
 def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:
     """How it ended: the completion code of this outcome, and the way back from here."""
     outcome = outcome_of(sitting.status, sitting.review)
-    source = source_named(json.loads(sitting.sources), sitting.source)
+    source = source_named(_parsed(sitting.sources), sitting.source)
     code = completion_code_of(
         outcome,
-        json.loads(sitting.completion_codes),
+        _parsed(sitting.completion_codes),
         session=sitting.code,
         from_prolific=sitting.from_prolific,
         source=source,

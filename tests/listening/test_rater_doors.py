@@ -180,7 +180,7 @@ def test_an_answer_moves_on_and_a_repeat_does_not(client, study):
         ({"justification": {"text": "x" * 6000}}, 422, "malformed"),
         ({"justification": {"text": "nul \x00 inside"}}, 422, "malformed"),
         ({"trial": "nosuchtrial"}, 404, "unknown_trial"),
-        ({"trial": 5}, 404, "unknown_trial"),
+        ({"trial": 5}, 422, "malformed"),
     ],
 )
 def test_each_wrong_answer_has_its_defined_end(client, study, change, status, error):

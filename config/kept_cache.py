@@ -1,0 +1,30 @@
+"""Django's cache in Valkey with a client that is kept: one made anew costs half an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.cache.backends.redis import RedisCache, RedisCacheClient
+
+
+class KeptClient(RedisCacheClient):
+    """Its clients hold no connection between commands, so that one serves all."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._kept: dict[int, Any] = {}
+
+    def get_client(self, key: Any = None, *, write: bool = False) -> Any:
+        pool = self._get_connection_pool(write)
+        client = self._kept.get(id(pool))
+        if client is None:
+            client = self._kept[id(pool)] = self._client(connection_pool=pool)
+        return client
+
+
+class KeptCache(RedisCache):
+    """For CACHES."""
+
+    def __init__(self, server: Any, params: dict[str, Any]) -> None:
+        super().__init__(server, params)
+        self._class = KeptClient
