@@ -1,77 +1,64 @@
 """The door of answers, past Django's request: most of what a listening test hears comes in here.
 
-An answer to the current trial is stored by the rules that every answer meets, and replied to as
-`listening.api.AnswerView` does. All else (a refusal, another shape, a flood, a database that is
-away) is left to that view, which meets the same and says why: it stores nothing twice.
+A plain answer to the current trial is checked by the rules that every answer meets (`checked`),
+stored by the statement that stores every answer, and replied to as `listening.api.AnswerView` does;
+in the event loop, by two statements. All else (a refusal, another shape, a flood, the last answer
+of a block, a database that is away) is left to that view, which meets the same and says why.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from django.db import connection
-from django.http import HttpRequest
-from django.http.cookie import parse_cookie
+import psycopg
+from django.core.exceptions import SynchronousOnlyOperation
+from django.db import connections
 from msgspec import MsgspecError
 from msgspec.json import Decoder, encode
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from config.bridge import Bridge, Message, Receive, Scope, Send, send_answer
+from config.bridge import Bridge, Message, Receive, Scope, Send
 from config.headers import WithHeaders
 from config.limits import ANSWERING, spared
-from config.operations.logs import HEADER, id_for, named
+from config.operations.logs import HEADER, id_for
 from config.operations.requests import tally
-from config.operations.unavailable import is_away
-from listening import sessions
-from listening.answers import StoredAnswer, store_answer
+from listening.answers import AHEAD, FASTEST, START_S, StoredAnswer, checked
 from listening.api import REFUSALS, AnswerShape, answer_of, stored_facts
-from listening.views.ownership import is_own
-from listening.views.state import state_at, state_of
+from listening.design.traps import TRAINING
+from listening.languages import speaking
+from listening.models import Trial
+from listening.statements import READ, WRITE, LoadedTrial, Read, Sitting, upcoming_of
+from listening.task_rules import task_rules
+from listening.views.state import Plan, planned_state
 
 PATH = re.compile(r"/api/s/([\w-]+)/answers/")
 ROUTE = "api-answers"
 LONGEST_BYTES = 64 * 1024
+CONNECTIONS = 8
+PATIENCE_S = 5.0  # for a connection; then the view waits for one of its own
 JSON = b"application/json"
 log = logging.getLogger(__name__)
-_decoder = Decoder(AnswerShape)
+_answer = Decoder(AnswerShape)
+_read = Decoder(Read)
 
 
-@dataclass(frozen=True)
-class Sent:
-    """An answer as it came: whose, what, and by which browser."""
-
-    code: str
-    body: bytes
-    headers: dict[bytes, bytes]
-
-    def header(self, name: bytes) -> str:
-        return self.headers.get(name, b"").decode("latin-1")
+class NotPlain(Exception):
+    """An answer that its view must look at."""
 
 
-@dataclass(frozen=True)
-class Reply:
-    """What the page is told of a stored answer."""
-
-    status: int
-    body: bytes
-    request_id: str
-
-    async def go(self, send: Send, added: Sequence[tuple[bytes, bytes]]) -> None:
-        headers = [
-            *added,
-            (b"content-type", JSON),
-            (b"content-length", b"%d" % len(self.body)),
-            (b"cache-control", b"max-age=0, no-cache, no-store, must-revalidate, private"),
-            (HEADER.lower().encode(), self.request_id.encode()),
-        ]
-        await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": self.body})
+LEFT_TO_VIEW = (
+    *REFUSALS,
+    MsgspecError,
+    NotPlain,
+    SynchronousOnlyOperation,  # rules of a task that this process has not read yet: the view will
+    psycopg.Error,  # the view meets the same and says so, or finds another connection
+    PoolTimeout,
+)
 
 
 class AnswerDoor:
@@ -80,23 +67,102 @@ class AnswerDoor:
     def __init__(self, pages: Bridge, added: Mapping[bytes, bytes]) -> None:
         """`added`: the headers that every answer carries."""
         self.pages, self.added = pages, [*added.items()]
+        self.pool: AsyncConnectionPool | None = None  # made in the loop that uses it
 
     def takes(self, scope: Scope) -> bool:
         return scope["method"] == "POST" and PATH.fullmatch(scope["path"]) is not None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        queue, came = self.pages.queues["raters"], await _came(receive)
-        sent = _sent(scope, came)
-        if sent is not None and not queue.is_full:
-            work = queue.run(stored_reply, sent)
-            await asyncio.wait([work], timeout=queue.patience_s)
-            if not work.done():
-                log.error("An answer hung for %g s", queue.patience_s)
-                away = self.pages.unavailable(scope["path"])
-                return await send_answer(WithHeaders(send, dict(self.added)), away)
-            if reply := work.result():
-                return await reply.go(send, self.added)
+        began, came = time.perf_counter(), await _came(receive)
+        body = _body(scope, came)
+        code = PATH.fullmatch(scope["path"])[1]  # type: ignore[index]  # it takes this path
+        if body is not None and spared.passes(ANSWERING, code):
+            try:
+                told = await self._stored(code, body)
+            except LEFT_TO_VIEW:
+                told = None
+            if told is not None:
+                tally.add(ROUTE, "POST", 201, time.perf_counter() - began)
+                return await self._reply(scope, send, told)
         await self.pages(scope, _replayed(came, receive), WithHeaders(send, dict(self.added)))
+
+    async def _stored(self, code: str, body: bytes) -> bytes:
+        """The reply to an answer, which is stored; else raises what is LEFT_TO_VIEW."""
+        answer = answer_of(_answer.decode(body))
+        around = {"ahead": AHEAD, "fastest": FASTEST, "start": START_S}
+        async with (await self._connections()).connection(PATIENCE_S) as connection:
+            found = await connection.execute(
+                READ, {"session": code, "code": answer.trial, **around}
+            )
+            read = _read.decode((await found.fetchone())[0])
+            sitting, trial = _plain(read)
+            values = checked(sitting, trial, task_rules(trial.task_id), answer)
+            told = encode(_told(read))  # before it is stored: what fails now is the view's
+            ((stored,),) = await (await connection.execute(WRITE, values)).fetchall()
+        if not stored:
+            raise NotPlain
+        return told
+
+    async def _connections(self) -> AsyncConnectionPool:
+        if self.pool is None:
+            self.pool = _pool()
+            await self.pool.open()
+        return self.pool
+
+    async def _reply(self, scope: Scope, send: Send, told: bytes) -> None:
+        given = dict(scope["headers"]).get(HEADER.lower().encode(), b"").decode("latin-1")
+        headers = [
+            *self.added,
+            (b"content-type", JSON),
+            (b"content-length", b"%d" % len(told)),
+            (b"cache-control", b"max-age=0, no-cache, no-store, must-revalidate, private"),
+            (HEADER.lower().encode(), id_for(given).encode()),
+        ]
+        await send({"type": "http.response.start", "status": 201, "headers": headers})
+        await send({"type": "http.response.body", "body": told})
+
+
+def _pool() -> AsyncConnectionPool:
+    """Connections as Django makes them, for the loop; each statement is a transaction."""
+    known = connections["default"].get_connection_params()
+    given = {
+        name: value for name, value in known.items() if name not in ("cursor_factory", "context")
+    }
+    own = {"autocommit": True, "prepare_threshold": 0}
+    return AsyncConnectionPool(
+        kwargs={**given, **own}, min_size=1, max_size=CONNECTIONS, open=False, name="answers"
+    )
+
+
+def _plain(read: Read) -> tuple[Sitting, LoadedTrial]:
+    """Neither the last of a block, nor training, nor with questions between: those do more."""
+    sitting, trial = read.sitting, read.trial
+    if sitting is None or trial is None or trial.state != Trial.State.PLANNED:
+        raise NotPlain
+    rules = task_rules(trial.task_id)
+    if trial.left_in_block == 1 or rules.asks_between:
+        raise NotPlain
+    if sitting.wording != sitting.wording_last:
+        raise NotPlain
+    return sitting, trial
+
+
+def _told(read: Read) -> dict[str, Any]:
+    """The reply, with the state in which the answer leaves its session."""
+    upcoming = [upcoming_of(bytes(each)) for each in read.upcoming]
+    if TRAINING in {read.trial.trap, *(trial.trap for trial in upcoming)}:
+        raise NotPlain  # which says how far the training is
+    plan = Plan(
+        tasks=list(dict.fromkeys(read.tasks)),
+        answered=read.answered + 1,
+        upcoming=upcoming,
+        left=read.trial.left - 1,
+        training=[],
+        places=[],
+    )
+    with speaking(read.sitting.language):
+        state = planned_state(read.sitting, plan, own=False)  # whose it is matters at the end alone
+    return stored_facts(StoredAnswer(repeat=False, over=False, sitting=read.sitting), state)
 
 
 async def _came(receive: Receive) -> list[Message]:
@@ -110,14 +176,12 @@ async def _came(receive: Receive) -> list[Message]:
     return messages
 
 
-def _sent(scope: Scope, came: list[Message]) -> Sent | None:
+def _body(scope: Scope, came: list[Message]) -> bytes | None:
     """None for what is not whole, or is no JSON: Django reads it, and says what is wrong."""
     whole = came[-1]["type"] == "http.request" and not came[-1].get("more_body", False)
-    headers = dict(scope["headers"])
-    if not whole or headers.get(b"content-type") != JSON:
+    if not whole or dict(scope["headers"]).get(b"content-type") != JSON:
         return None
-    body = b"".join(message.get("body", b"") for message in came)
-    return Sent(PATH.fullmatch(scope["path"])[1], body, headers)  # type: ignore[index]  # it takes
+    return b"".join(message.get("body", b"") for message in came)
 
 
 def _replayed(came: list[Message], receive: Receive) -> Receive:
@@ -128,35 +192,3 @@ def _replayed(came: list[Message], receive: Receive) -> Receive:
         return waiting.popleft() if waiting else await receive()
 
     return again
-
-
-def stored_reply(sent: Sent) -> Reply | None:
-    """In a thread: the answer stored and the next state; None where the view must look at it."""
-    began = time.perf_counter()
-    if not spared.passes(ANSWERING, sent.code):
-        return None
-    name = id_for(sent.header(HEADER.lower().encode()))
-    with named(name):
-        try:
-            answer = answer_of(_decoder.decode(sent.body))
-            stored = store_answer(sent.code, answer)
-            body = encode(stored_facts(stored, _state(sent, stored)))
-        except (MsgspecError, *REFUSALS):
-            return None
-        except Exception as error:
-            if not is_away(error):  # what is away is said once in a while, by the view
-                log.exception("An answer is left to its view")
-            connection.close_if_unusable_or_obsolete()
-            return None
-    status = 200 if stored.repeat else 201
-    tally.add(ROUTE, "POST", status, time.perf_counter() - began)
-    return Reply(status, body, name)
-
-
-def _state(sent: Sent, stored: StoredAnswer) -> dict[str, Any]:
-    if not stored.over:
-        return state_at(stored.sitting, own=False)  # who owns it matters at the end alone
-    session = sessions.refresh(sessions.session_named(sent.code))
-    request = HttpRequest()
-    request.COOKIES = parse_cookie(sent.header(b"cookie"))
-    return state_of(session, own=is_own(request, session))

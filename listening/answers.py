@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from django.db import transaction
+from msgspec.json import encode
 
 from listening import fetches, leases, stages
 from listening.design.traps import TRAINING, trap_passed
@@ -85,19 +86,16 @@ def store_answer(session: str, answer: Answer) -> StoredAnswer:
     sitting, trial = _locked_trial(session, answer.trial)
     if trial.state == Trial.State.ANSWERED:  # the page sends until it hears back; the first counts
         return StoredAnswer(repeat=True, over=trial.left == 0, sitting=sitting)
-    _check_turn(trial)
     rules = task_rules(trial.task_id)
-    ratings = _ratings(rules, trial, answer.labels)
-    _check_justification(rules.justification, answer.justification)
-    share = rules.playback.share
-    needed_s = trial.start_s if share is None else share * trial.sum_s
-    _check_heard(trial, answer, rules, needed_s)
-    passed = _trap_passed(rules, trial, ratings)
-    _write(sitting.pk, trial, rules, answer, ratings, passed=passed, needed_s=needed_s)
+    values = checked(sitting, trial, rules, answer)
+    ((stored,),) = rows_of(WRITE, **values)
+    if not stored:  # its block went to somebody else since it was read
+        raise Refused(LEASE_LOST)
     _close_block_after(sitting.pk, trial, rules)
     feedback = None
     if trial.trap == TRAINING:
-        feedback = training_feedback(rules, trial, bool(passed), sitting.language)
+        right = bool(values["trap_passed"])
+        feedback = training_feedback(rules, trial, right, sitting.language)
     return StoredAnswer(repeat=False, over=trial.left == 1, sitting=sitting, feedback=feedback)
 
 
@@ -110,7 +108,7 @@ def skip_trial(session: str, code: str, reason: str, playback: Mapping[str, Any]
     sitting, trial = _locked_trial(session, code)
     if trial.state in DEALT_WITH:
         return trial.left == 0
-    _check_turn(trial)
+    _check_turn(sitting, trial)
     rules = task_rules(trial.task_id)
     facts = {"playback": json.dumps({**playback, "skipped_because": reason})}
     block = {"block": trial.block_id, "session": sitting.pk, "lease_s": rules.lease_s}
@@ -121,7 +119,7 @@ def skip_trial(session: str, code: str, reason: str, playback: Mapping[str, Any]
 
 
 def _locked_trial(session: str, code: str) -> tuple[Sitting, LoadedTrial]:
-    """The session, and its trial with what stands around it; Refused unless it may be answered.
+    """The session, and its trial with what stands around it.
 
     The session's row is locked first and stays so: what a rater sends from two tabs, or twice, is
     stored one after the other, and what is read here holds until the answer is written.
@@ -133,17 +131,38 @@ def _locked_trial(session: str, code: str) -> tuple[Sitting, LoadedTrial]:
     loaded = rows_of(LOAD, code=code, session=session, ahead=AHEAD, fastest=FASTEST, start=START_S)
     if not loaded:
         raise Refused(UNKNOWN_TRIAL)
-    trial: LoadedTrial = loaded[0]
-    if trial.state in DEALT_WITH:  # whose last answer ended the session may send it again
-        return sitting, trial
+    return sitting, loaded[0]
+
+
+def checked(
+    sitting: Sitting, trial: LoadedTrial, rules: TaskRules, answer: Answer
+) -> dict[str, Any]:
+    """What WRITE stores of an answer that is all that its task asks; else Refused."""
+    _check_turn(sitting, trial)
+    ratings = _ratings(rules, trial, answer.labels)
+    _check_justification(rules.justification, answer.justification)
+    share = rules.playback.share
+    needed_s = trial.start_s if share is None else share * trial.sum_s
+    _check_heard(trial, answer, rules, needed_s)
+    reason = dict(answer.justification or {})
+    return {
+        **{"lease_s": rules.lease_s, "block": trial.block_id, "session": sitting.pk},
+        **{"trial": trial.id, "slot": trial.slot_id, "counts": trial.slot_id is not None},
+        **{"trap_passed": _trap_passed(rules, trial, ratings), "needed_s": needed_s},
+        **{"latency_ms": answer.latency_ms, "plays": answer.plays},
+        **{"heard": answer.heard_fraction, "playback": encode(answer.playback).decode()},
+        **{"ratings": encode([rating._asdict() for rating in ratings]).decode()},
+        **{"text": str(reason.get("text", "")).strip()},
+        **{k: reason.get(k) for k in ("keystrokes", "pasted_chars", "typing_ms")},
+    }
+
+
+def _check_turn(sitting: Sitting, trial: LoadedTrial) -> None:
+    """A trial that is dealt with comes before: whose last answer was its end may send it again."""
     if sitting.status != Session.Status.STARTED:
         raise Refused(SESSION_OVER)
     if not sitting.ready:
         raise Refused(NOT_READY)
-    return sitting, trial
-
-
-def _check_turn(trial: LoadedTrial) -> None:
     if trial.state != Trial.State.PLANNED:
         raise Refused(LEASE_LOST)
     if trial.position != trial.current:
@@ -214,34 +233,6 @@ def _trap_passed(rules: TaskRules, trial: LoadedTrial, ratings: Sequence[NewRati
         return None
     labels = {c.key: [r.label for r in ratings if r.criterion == c.pk] for c in rules.criteria}
     return trap_passed(rules.traps, trial.trap, json.loads(trial.expected), labels)
-
-
-def _write(
-    session: int,
-    trial: LoadedTrial,
-    rules: TaskRules,
-    answer: Answer,
-    ratings: Sequence[NewRating],
-    *,
-    passed: bool | None,
-    needed_s: float,
-) -> None:
-    """Refused where the block went to somebody else since it was read: its row was not locked."""
-    criteria, stimuli, labels, scores = (list(column) for column in zip(*ratings, strict=True))
-    reason = dict(answer.justification or {})
-    ((stored,),) = rows_of(
-        WRITE,
-        **{"lease_s": rules.lease_s, "block": trial.block_id, "session": session},
-        **{"trial": trial.id, "slot": trial.slot_id, "trap_passed": passed, "needed_s": needed_s},
-        **{"latency_ms": answer.latency_ms, "plays": answer.plays},
-        **{"heard": answer.heard_fraction, "playback": json.dumps(dict(answer.playback))},
-        **{"counts": trial.slot_id is not None, "criteria": criteria},
-        **{"stimuli": stimuli, "labels": labels, "scores": scores},
-        **{"text": str(reason.get("text", "")).strip()},
-        **{k: reason.get(k) for k in ("keystrokes", "pasted_chars", "typing_ms")},
-    )
-    if stored != len(ratings):
-        raise Refused(LEASE_LOST)
 
 
 def _close_block_after(session: int, trial: LoadedTrial, rules: TaskRules) -> None:

@@ -22,7 +22,7 @@ SKIPPED = f"state = '{Trial.State.SKIPPED}'"
 # An answer and a skip write nothing unless this CTE returns the block: the session still holds it.
 EXTENDED = f"""
     UPDATE listening_block SET {FULL_LEASE}
-    WHERE id = %(block)s AND session_id = %(session)s AND {LEASED} RETURNING id
+    WHERE id = %(block)s AND session_id = %(session)s AND {LEASED}
 """
 
 # Who left and lost every block is shown as expired, though the session may still come back.

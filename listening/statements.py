@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from functools import lru_cache
+from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connections
+from msgspec import Raw, Struct
+from msgspec.json import decode
 from psycopg import Cursor
 from psycopg.rows import namedtuple_row
 
 from listening.leases import ANSWERED, EXTENDED, PLANNED, SKIPPED
+from listening.models import Session
 
 
 def rows_of(statement: str, **values: Any) -> list[Any]:
@@ -43,12 +47,13 @@ FROM (SELECT lag(p.answered_at, %(ahead)s::int) OVER (ORDER BY p.answered_at, p.
 """
 # A session, and what its page needs of its study and its rater.
 SITTING = """
-SELECT s.id AS pk, s.code, s.status, s.ready, s.checks, s.questionnaires, s.comment,
+SELECT s.id AS pk, s.code, s.status, s.ready, s.checks::text, s.questionnaires::text, s.comment,
        s.prolific_session, t.title, coalesce(nullif(s.language, ''), t.language) AS language,
-       t.texts, t.translations, t.checks AS asked, t.questionnaires AS questions,
-       t.completion_codes, t.break_every, s.review, s.rejected_because,
+       t.texts::text, t.translations::text, t.checks::text AS asked,
+       t.questionnaires::text AS questions,
+       t.completion_codes::text, t.break_every, s.review, s.rejected_because,
        s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific,
-       s.source, t.sources, s.external_session, r.external_id, t.owner_id, t.id AS study,
+       s.source, t.sources::text, s.external_session, r.external_id, t.owner_id, t.id AS study,
        t.wording, s.wording_last
 FROM listening_session s JOIN listening_study t ON t.id = s.study_id
 JOIN listening_rater r ON r.id = s.rater_id WHERE s.code = %(session)s
@@ -57,7 +62,7 @@ LOCK = f"{SITTING} FOR NO KEY UPDATE OF s"
 LOAD = f"""  -- what stands around the trial, read after the session's row is locked
 SELECT t.id, t.code, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.item_id,
        t.stimulus_id, t.versus_id, t.others, t.context,
-       t.versus_first, t.trap, t.expected, r.simulated,
+       t.versus_first, t.trap, t.expected::text, r.simulated,
        plan.current, plan.left_in_block, plan.left, t.fetched,
        clips.sum_s, clips.start_s, least(
            listened.spare_s, extract(epoch FROM statement_timestamp() - t.fetched_at)) AS spare_s
@@ -76,7 +81,69 @@ WHERE t.code = %(code)s AND s.code = %(session)s
 """
 
 
-class Sitting(Protocol):
+# The trials that come next, without the one that is answered just now, and their clips: as JSON.
+UPCOMING = f"""
+SELECT coalesce(json_agg(u), '[]')::text AS upcoming FROM (
+    SELECT t.id AS pk, t.code, t.task_id, t.block_id, t.item_id, t.stimulus_id, t.versus_id,
+           t.versus_first, t.others, t.context, t.trap,
+           (SELECT json_agg(c) FROM (
+                SELECT c.id, c.served, c.lines, c.trimmed_s, i.text,
+                       c.attributes->>'caption' AS caption
+                FROM listening_stimulus c JOIN listening_item i ON i.id = c.item_id
+                WHERE c.id IN (t.stimulus_id, t.versus_id) OR c.id = ANY(t.others)
+                    OR c.id = ANY(t.context)) c) AS clips
+    FROM listening_trial t JOIN listening_session s ON s.id = t.session_id
+    WHERE s.code = %(session)s AND t.{PLANNED} AND t.code <> %(code)s
+    ORDER BY t.position LIMIT %(ahead)s) u
+"""
+# All that is read for one answer, in one go; without a lock, so that WRITE must look again.
+READ = f"""
+SELECT json_build_object(
+    'sitting', (SELECT row_to_json(sitting) FROM ({SITTING}) sitting),
+    'trial', (SELECT row_to_json(trial) FROM ({LOAD}) trial),
+    'upcoming', ({UPCOMING})::json,
+    'answered', count(*) FILTER (WHERE p.state IN ('answered', 'skipped')),
+    'tasks', json_agg(p.task_id ORDER BY p.position))::text AS read
+FROM listening_trial p JOIN listening_session s ON s.id = p.session_id
+WHERE s.code = %(session)s
+"""
+
+
+class Clip(Struct):
+    """A clip as the page of its trial needs it."""
+
+    id: int
+    served: str
+    lines: list[dict[str, Any]]
+    trimmed_s: float
+    text: str
+    caption: str | None
+
+
+class Upcoming(Struct, frozen=True, eq=False):
+    """A trial of UPCOMING; the same object for the same content: see `upcoming_of`."""
+
+    pk: int
+    code: str
+    task_id: int
+    block_id: int
+    item_id: int
+    stimulus_id: int
+    versus_id: int | None
+    versus_first: bool
+    others: list[int]
+    context: list[int]
+    trap: str
+    clips: list[Clip]
+
+
+@lru_cache(maxsize=8192)  # each trial is read again at each of the answers before it
+def upcoming_of(content: bytes) -> Upcoming:
+    """A trial of UPCOMING, of its JSON."""
+    return decode(content, type=Upcoming)
+
+
+class Sitting(Struct):
     """A row of SITTING; what is JSON comes as text."""
 
     pk: int
@@ -108,7 +175,7 @@ class Sitting(Protocol):
     wording_last: int
 
 
-class LoadedTrial(Protocol):
+class LoadedTrial(Struct):
     """A row of LOAD: the trial, its clips' lengths, and where its session stands."""
 
     id: int
@@ -136,10 +203,26 @@ class LoadedTrial(Protocol):
     spare_s: float  # time there was to hear it, in seconds
 
 
-# One statement, so that an answer is stored whole or not at all: no lease, no trial, no rating.
-# The block comes before the trial: who gives blocks back locks them in this order, too.
+class Read(Struct):
+    """What READ returns."""
+
+    sitting: Sitting | None
+    trial: LoadedTrial | None
+    upcoming: list[Raw]
+    answered: int
+    tasks: list[int] | None
+
+
+# One statement, so that an answer is stored whole or not at all: no session that listens, no lease,
+# no trial, no rating. They are locked in the order of all that changes them: session, block, trial.
+# What was read before may be old: what has changed since is looked at again, and nothing is stored.
+LISTENING = f"""
+    SELECT id FROM listening_session
+    WHERE id = %(session)s AND status = '{Session.Status.STARTED}' AND ready FOR NO KEY UPDATE
+"""
 WRITE = f"""
-WITH lease AS ({EXTENDED}), answered AS (
+WITH sitting AS ({LISTENING}), lease AS ({EXTENDED} AND EXISTS (SELECT FROM sitting) RETURNING id),
+answered AS (
     UPDATE listening_trial t SET {ANSWERED}, answered_at = statement_timestamp(),
         latency_ms = %(latency_ms)s, plays = %(plays)s, heard_fraction = %(heard)s,
         playback = %(playback)s::jsonb, trap_passed = %(trap_passed)s, needed_s = %(needed_s)s
@@ -149,8 +232,8 @@ WITH lease AS ({EXTENDED}), answered AS (
         (trial_id, slot_id, criterion_id, stimulus_id, label, score, counts, rated_at)
     SELECT answered.id, %(slot)s, r.criterion, r.stimulus, r.label, r.score, %(counts)s,
         statement_timestamp()
-    FROM answered, unnest(%(criteria)s::bigint[], %(stimuli)s::bigint[], %(labels)s::text[],
-        %(scores)s::float8[]) AS r(criterion, stimulus, label, score) RETURNING 1
+    FROM answered, json_to_recordset(%(ratings)s::json)
+        AS r(criterion bigint, stimulus bigint, label text, score float8) RETURNING 1
 ), reason AS (
     INSERT INTO listening_justification (trial_id, text, keystrokes, pasted_chars, typing_ms)
     SELECT answered.id, %(text)s, %(keystrokes)s, %(pasted_chars)s, %(typing_ms)s
@@ -165,7 +248,7 @@ UPDATE listening_trial SET fetched = fetched | %(clip)s,
 WHERE id = %(trial)s AND fetched & %(clip)s = 0 RETURNING id
 """
 SKIP = f"""
-WITH lease AS ({EXTENDED})
+WITH lease AS ({EXTENDED} RETURNING id)
 UPDATE listening_trial t SET {SKIPPED}, answered_at = statement_timestamp(),
     playback = %(playback)s::jsonb
 FROM lease WHERE t.id = %(trial)s AND t.{PLANNED} RETURNING t.id

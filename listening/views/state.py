@@ -6,10 +6,13 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
+from msgspec import Raw
+from msgspec.json import decode
 
 from listening import audio
 from listening.answers import AHEAD
@@ -28,7 +31,6 @@ from listening.design.questionnaires import page as questionnaire_page
 from listening.design.sources import Source, source_named
 from listening.design.traps import TRAINING
 from listening.languages import speaking, study_words
-from listening.leases import PLANNED
 from listening.methods import Part, Scale
 from listening.models import Recruitment, Session, Stimulus, Task, Trial
 from listening.models.sealed import unseal
@@ -42,7 +44,7 @@ from listening.stages import (
     stage_of,
     task_keys,
 )
-from listening.statements import SITTING, Sitting, rows_of
+from listening.statements import SITTING, UPCOMING, Clip, Sitting, Upcoming, rows_of, upcoming_of
 from listening.task_rules import parts_of, task_rules
 from listening.views import page_facts
 from listening.views.endings import end_facts
@@ -50,17 +52,6 @@ from listening.views.endings import end_facts
 TRIALS = """
 SELECT id AS pk, state, task_id, block_id, trap
 FROM listening_trial WHERE session_id = %(session)s ORDER BY position
-"""
-UPCOMING = f"""  -- a row for each clip of the current trial and of those that the page may preload
-SELECT t.*, c.id AS clip, c.served, c.lines, c.trimmed_s, i.text,
-       c.attributes->>'caption' AS caption
-FROM (SELECT id AS pk, code, position, task_id, block_id, item_id, stimulus_id, versus_id,
-             versus_first, others, context, trap
-      FROM listening_trial WHERE session_id = %(session)s AND {PLANNED}
-      ORDER BY position LIMIT %(ahead)s) t
-JOIN listening_stimulus c ON c.id IN (t.stimulus_id, t.versus_id) OR c.id = ANY(t.others)
-    OR c.id = ANY(t.context)
-JOIN listening_item i ON i.id = c.item_id ORDER BY t.position
 """
 
 
@@ -76,24 +67,21 @@ class Plan:
 
     tasks: list[int]
     answered: int
-    upcoming: list[Any]  # the current trial and the next ones
-    clips: dict[int, Any]  # theirs
+    upcoming: list[Upcoming]  # the current trial and the next ones
     left: int
     training: list[Any]
     places: list[Place]
 
 
-def _plan(session: int) -> Plan:
-    trials = rows_of(TRIALS, session=session)
+def _plan(sitting: Sitting) -> Plan:
+    trials = rows_of(TRIALS, session=sitting.pk)
     states = Counter(t.state for t in trials)
-    left = states[Trial.State.PLANNED]
-    rows = rows_of(UPCOMING, session=session, ahead=AHEAD) if left else []
+    ((upcoming,),) = rows_of(UPCOMING, session=sitting.code, code="", ahead=AHEAD)
     return Plan(
         tasks=list(dict.fromkeys(t.task_id for t in trials)),
         answered=states[Trial.State.ANSWERED] + states[Trial.State.SKIPPED],
-        upcoming=list({row.pk: row for row in rows}.values()),
-        clips={row.clip: row for row in rows},
-        left=left,
+        upcoming=[upcoming_of(bytes(each)) for each in decode(upcoming, type=list[Raw])],
+        left=states[Trial.State.PLANNED],
         training=[t for t in trials if t.trap == TRAINING and t.state != Trial.State.GONE],
         places=[Place(task_rules(t.task_id).place, t.block_id, t.state) for t in trials],
     )
@@ -114,10 +102,10 @@ def state_at(sitting: Sitting, *, own: bool) -> dict[str, Any]:
     if sitting.wording != sitting.wording_last:
         Session.objects.filter(pk=sitting.pk).update(wording_last=sitting.wording)
     with speaking(sitting.language):
-        return _state(sitting, _plan(sitting.pk), own=own)
+        return planned_state(sitting, _plan(sitting), own=own)
 
 
-def _state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
+def planned_state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:
     checks, questions = _parsed(sitting.asked), _parsed(sitting.questions)
     outcomes = _parsed(sitting.checks)
     words = study_words(
@@ -268,26 +256,13 @@ def _trials(sitting: Any, plan: Plan, free: int) -> list[dict[str, Any]]:
 
     Those that are `held` come after a questionnaire.
     """
-    parts = {t.pk: parts_of(task_rules(t.task_id).method, t) for t in plan.upcoming}
-    clips_of = plan.clips
-
-    def address(trial: Any, place: int, part: Part) -> str:
-        in_step = task_rules(trial.task_id).method.screen == "parallel"
-        served = clips_of[part.stimulus].served
-        return audio.clip_url(served, sitting, trial, place, in_step=in_step)
-
+    seen_by = Listener(sitting.pk, sitting.code, get_language() or "")
     return [
         {
             "id": trial.code,
             "position": plan.answered + place,
             "task": plan.tasks.index(trial.task_id),
-            **page_facts.clip_facts(
-                parts[trial.pk],
-                partial(address, trial),
-                lambda stimulus: _lines(clips_of[stimulus]),
-            ),
-            "text": _text(clips_of[trial.stimulus_id].text, trial),
-            "caption": _caption(clips_of[trial.stimulus_id].caption, trial),
+            **_shown(trial, seen_by),
             "training": _training(trial, plan),
             **({"held": True} if place > free else {}),
         }
@@ -295,9 +270,38 @@ def _trials(sitting: Any, plan: Plan, free: int) -> list[dict[str, Any]]:
     ]
 
 
-def _lines(clip: Any) -> list[dict[str, Any]]:
+class Listener(NamedTuple):
+    """Whose clips' addresses are meant, and in which language the page speaks."""
+
+    pk: int
+    code: str
+    language: str
+
+
+@lru_cache(maxsize=8192)
+def _shown(trial: Upcoming, listener: Listener) -> dict[str, Any]:
+    """Clips and words of a trial: what is the same at each answer before it."""
+    rules = task_rules(trial.task_id)
+    clips_of = {clip.id: clip for clip in trial.clips}
+    in_step = rules.method.screen == "parallel"
+
+    def address(place: int, part: Part) -> str:
+        served = clips_of[part.stimulus].served
+        return audio.clip_url(served, listener, trial, place, in_step=in_step)
+
+    parts, own = parts_of(rules.method, trial), clips_of[trial.stimulus_id]
+    return {
+        **page_facts.clip_facts(parts, address, lambda stimulus: _lines(clips_of[stimulus])),
+        "text": own.text
+        if page_facts.shows_text(rules.show_text, rules.traps, trial.trap)
+        else None,
+        "caption": own.caption if rules.show_caption else None,
+    }
+
+
+def _lines(clip: Clip) -> list[dict[str, Any]]:
     """Later by what is quiet before the sound, on average: how long in this clip is not told."""
-    return page_facts.moved(_parsed(clip.lines), MEAN_PAD_S - clip.trimmed_s)
+    return page_facts.moved(clip.lines, MEAN_PAD_S - clip.trimmed_s)
 
 
 def _training(trial: Any, plan: Plan) -> dict[str, int] | None:
@@ -305,15 +309,6 @@ def _training(trial: Any, plan: Plan) -> dict[str, int] | None:
         return None
     own = [t.pk for t in plan.training if t.task_id == trial.task_id]
     return {"n": own.index(trial.pk) + 1, "total": len(own)}
-
-
-def _text(text: str, trial: Any) -> str | None:
-    rules = task_rules(trial.task_id)
-    return text if page_facts.shows_text(rules.show_text, rules.traps, trial.trap) else None
-
-
-def _caption(caption: str | None, trial: Any) -> str | None:
-    return caption if task_rules(trial.task_id).show_caption else None
 
 
 def _end(sitting: Any, texts: dict[str, str], *, own: bool) -> dict[str, Any]:
