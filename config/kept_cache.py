@@ -15,10 +15,12 @@ class KeptClient(RedisCacheClient):
         self._kept: dict[int, Any] = {}
 
     def get_client(self, key: Any = None, *, write: bool = False) -> Any:
-        pool = self._get_connection_pool(write)
+        pool = self._get_connection_pool(write)  # type: ignore[attr-defined]  # no stubs
         client = self._kept.get(id(pool))
         if client is None:
-            client = self._kept[id(pool)] = self._client(connection_pool=pool)
+            client = self._kept[id(pool)] = self._client(  # type: ignore[attr-defined]
+                connection_pool=pool
+            )
         return client
 
 

@@ -97,13 +97,12 @@ answers = answer_door()
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application that granian serves."""
     if scope["type"] == "websocket":
-        return await sockets(scope, receive, send)
-    if answers.takes(scope):
-        return await answers(scope, receive, send)
-    send = WithHeaders(send, added)
-    if scope["path"] == "/livez":  # here, where no busy thread and no server is waited for
-        await send_plain(send, HTTPStatus.OK)
+        await sockets(scope, receive, send)
+    elif answers.takes(scope):  # which adds the headers itself
+        await answers(scope, receive, send)
+    elif scope["path"] == "/livez":  # here, where no busy thread and no server is waited for
+        await send_plain(WithHeaders(send, added), HTTPStatus.OK)
     elif scope["path"].startswith(PREFIX):
-        await clips(scope, receive, send)
+        await clips(scope, receive, WithHeaders(send, added))
     else:
-        await pages(scope, receive, send)
+        await pages(scope, receive, WithHeaders(send, added))

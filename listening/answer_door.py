@@ -8,12 +8,12 @@ of a block, a database that is away) is left to that view, which meets the same 
 
 from __future__ import annotations
 
-import logging
+import asyncio
 import re
 import time
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 from django.core.exceptions import SynchronousOnlyOperation
@@ -40,9 +40,8 @@ PATH = re.compile(r"/api/s/([\w-]+)/answers/")
 ROUTE = "api-answers"
 LONGEST_BYTES = 64 * 1024
 CONNECTIONS = 8
-PATIENCE_S = 5.0  # for a connection; then the view waits for one of its own
+PATIENCE_S = 10.0  # what hangs is given up, and stores nothing later; then the view waits
 JSON = b"application/json"
-log = logging.getLogger(__name__)
 _answer = Decoder(AnswerShape)
 _read = Decoder(Read)
 
@@ -58,6 +57,7 @@ LEFT_TO_VIEW = (
     SynchronousOnlyOperation,  # rules of a task that this process has not read yet: the view will
     psycopg.Error,  # the view meets the same and says so, or finds another connection
     PoolTimeout,
+    TimeoutError,
 )
 
 
@@ -78,7 +78,8 @@ class AnswerDoor:
         code = PATH.fullmatch(scope["path"])[1]  # type: ignore[index]  # it takes this path
         if body is not None and spared.passes(ANSWERING, code):
             try:
-                told = await self._stored(code, body)
+                async with asyncio.timeout(PATIENCE_S):
+                    told = await self._stored(code, body)
             except LEFT_TO_VIEW:
                 told = None
             if told is not None:
@@ -90,14 +91,13 @@ class AnswerDoor:
         """The reply to an answer, which is stored; else raises what is LEFT_TO_VIEW."""
         answer = answer_of(_answer.decode(body))
         around = {"ahead": AHEAD, "fastest": FASTEST, "start": START_S}
-        async with (await self._connections()).connection(PATIENCE_S) as connection:
-            found = await connection.execute(
-                READ, {"session": code, "code": answer.trial, **around}
-            )
-            read = _read.decode((await found.fetchone())[0])
-            sitting, trial = _plain(read)
-            values = checked(sitting, trial, task_rules(trial.task_id), answer)
-            told = encode(_told(read))  # before it is stored: what fails now is the view's
+        async with (await self._connections()).connection() as connection:
+            values = {"session": code, "code": answer.trial, **around}
+            ((found,),) = await (await connection.execute(READ, values)).fetchall()
+            plain = _plain(_read.decode(found))
+            rules = task_rules(plain.trial.task_id)
+            values = checked(plain.sitting, plain.trial, rules, answer)
+            told = encode(_told(plain))  # before it is stored: what fails now is the view's
             ((stored,),) = await (await connection.execute(WRITE, values)).fetchall()
         if not stored:
             raise NotPlain
@@ -134,35 +134,42 @@ def _pool() -> AsyncConnectionPool:
     )
 
 
-def _plain(read: Read) -> tuple[Sitting, LoadedTrial]:
+class Plain(NamedTuple):
+    """What was read for a plain answer."""
+
+    sitting: Sitting
+    trial: LoadedTrial
+    plan: Plan  # as the answer leaves it
+
+
+def _plain(read: Read) -> Plain:
     """Neither the last of a block, nor training, nor with questions between: those do more."""
     sitting, trial = read.sitting, read.trial
     if sitting is None or trial is None or trial.state != Trial.State.PLANNED:
         raise NotPlain
-    rules = task_rules(trial.task_id)
-    if trial.left_in_block == 1 or rules.asks_between:
+    if trial.left_in_block == 1 or task_rules(trial.task_id).asks_between:
         raise NotPlain
-    if sitting.wording != sitting.wording_last:
-        raise NotPlain
-    return sitting, trial
-
-
-def _told(read: Read) -> dict[str, Any]:
-    """The reply, with the state in which the answer leaves its session."""
     upcoming = [upcoming_of(bytes(each)) for each in read.upcoming]
-    if TRAINING in {read.trial.trap, *(trial.trap for trial in upcoming)}:
-        raise NotPlain  # which says how far the training is
+    training = TRAINING in {trial.trap, *(each.trap for each in upcoming)}
+    if training or sitting.wording != sitting.wording_last:
+        raise NotPlain
     plan = Plan(
         tasks=list(dict.fromkeys(read.tasks)),
         answered=read.answered + 1,
         upcoming=upcoming,
-        left=read.trial.left - 1,
+        left=trial.left - 1,
         training=[],
         places=[],
     )
-    with speaking(read.sitting.language):
-        state = planned_state(read.sitting, plan, own=False)  # whose it is matters at the end alone
-    return stored_facts(StoredAnswer(repeat=False, over=False, sitting=read.sitting), state)
+    return Plain(sitting, trial, plan)
+
+
+def _told(plain: Plain) -> dict[str, Any]:
+    """The reply, with the state in which the answer leaves its session."""
+    sitting = plain.sitting
+    with speaking(sitting.language):  # whose the session is matters at the end alone
+        state = planned_state(sitting, plain.plan, own=False)
+    return stored_facts(StoredAnswer(repeat=False, over=False, sitting=sitting), state)
 
 
 async def _came(receive: Receive) -> list[Message]:

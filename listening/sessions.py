@@ -305,8 +305,7 @@ def _replace_lost(session: Session) -> None:
         Trial.objects.bulk_create(fresh)
         position += len(fresh)
         session.short = session.short or not fresh
-    if lost:
-        session.save(update_fields=["short"])
+    session.save(update_fields=["short"])
 
 
 def _replacement(session: Session, task: Task, rng: Random, first_position: int) -> list[Trial]:

@@ -103,7 +103,7 @@ SELECT json_build_object(
     'trial', (SELECT row_to_json(trial) FROM ({LOAD}) trial),
     'upcoming', ({UPCOMING})::json,
     'answered', count(*) FILTER (WHERE p.state IN ('answered', 'skipped')),
-    'tasks', json_agg(p.task_id ORDER BY p.position))::text AS read
+    'tasks', coalesce(json_agg(p.task_id ORDER BY p.position), '[]'))::text AS read
 FROM listening_trial p JOIN listening_session s ON s.id = p.session_id
 WHERE s.code = %(session)s
 """
@@ -210,7 +210,7 @@ class Read(Struct):
     trial: LoadedTrial | None
     upcoming: list[Raw]
     answered: int
-    tasks: list[int] | None
+    tasks: list[int] = []
 
 
 # One statement, so that an answer is stored whole or not at all: no session that listens, no lease,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
@@ -22,7 +22,7 @@ from django.http import HttpResponse
 from listening.audio.store import local_path
 
 if TYPE_CHECKING:
-    from listening.models import Session, Trial
+    from listening.models import Session
 
 PATH = "/c/"
 CHECK_PATH = "/k/"
@@ -33,6 +33,20 @@ TOKEN_CHARS = 72
 CHECK_CONTENT = Struct(">32sHH")  # key of the check, attempt, place of the sound in the attempt
 CHECK_TOKEN_CHARS = 76
 CHECK = b"check"  # sealed along, so that neither kind of token passes for the other
+
+
+class Numbered(Protocol):
+    """A trial, as far as its clips' addresses know it."""
+
+    @property
+    def pk(self) -> int: ...
+
+
+class Listens(Numbered, Protocol):
+    """A session, likewise."""
+
+    @property
+    def code(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -47,7 +61,7 @@ class ClipRequest:
 
 
 def clip_url(
-    served: str, session: Session, trial: Trial | None, place: int = 0, *, in_step: bool = False
+    served: str, session: Listens, trial: Numbered | None, place: int = 0, *, in_step: bool = False
 ) -> str:
     """The URL of a served copy in one trial: always the same one, and of the same length for all.
 
@@ -60,7 +74,7 @@ def clip_url(
     return PATH + _sealed(content, session.code)
 
 
-def check_url(session: Session, key: str, attempt: int, place: int) -> str:
+def check_url(session: Listens, key: str, attempt: int, place: int) -> str:
     """The URL of one sound of a check: always the same one, and of the same length for all."""
     name = key.encode()
     if not 0 < len(name) <= 32:
