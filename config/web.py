@@ -84,7 +84,7 @@ def socket_routes() -> list[Any]:
 
 
 def answer_door() -> Any:
-    from listening.answer_door import AnswerDoor  # likewise
+    from config.answer_door import AnswerDoor  # likewise
 
     return AnswerDoor(pages, added)
 

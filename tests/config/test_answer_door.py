@@ -7,9 +7,10 @@ import psycopg
 import pytest
 from django.db import connections
 
+from config import answer_door
+from config.answer_door import AnswerDoor
 from config.limits import Spared
-from listening import answer_door, task_rules
-from listening.answer_door import AnswerDoor
+from listening import task_rules
 from listening.models import Justification, Rating
 from listening.views.state import state_of
 from tests.factories import arrive, current, make_study
