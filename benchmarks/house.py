@@ -86,7 +86,7 @@ def web_process() -> Iterator[psutil.Process]:
 
 
 def wait_until_answers(
-    port: int, path: str, child: subprocess.Popen[bytes], log: Path, limit_s: float = 60
+    port: int, path: str, child: subprocess.Popen[bytes], log: Path, limit_s: float = 600
 ) -> None:
     deadline = time.monotonic() + limit_s
     while True:

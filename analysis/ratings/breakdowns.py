@@ -119,14 +119,20 @@ def cells(family: Family, breakdown: Breakdown) -> Iterator[Cell]:
     if by:
         grouped = table.loc[named, by].groupby(by, sort=True)
         places = [(tuple(map(str, key)), rows.index.to_numpy()) for key, rows in grouped]
+    roles = roles_of(family.table) if breakdown.compare == "condition" else {}
     for key, rows in places:
         if len(rows):
             group = dict(zip(by, key, strict=True))
-            yield _cell(family, table, breakdown.compare, group, rows)
+            yield _cell(family, table, breakdown.compare, group, rows, roles)
 
 
 def _cell(
-    family: Family, table: pd.DataFrame, compare: str, group: dict[str, str], rows: Codes
+    family: Family,
+    table: pd.DataFrame,
+    compare: str,
+    group: dict[str, str],
+    rows: Codes,
+    roles: Mapping[str, str],
 ) -> Cell:
     condition, names = coded_column(table[compare].take(rows))
     return Cell(
@@ -138,7 +144,7 @@ def _cell(
         condition=condition,
         rater=family.rater[rows],
         item=family.item[rows],
-        roles=roles_of(family.table) if compare == "condition" else {},
+        roles=roles,
     )
 
 

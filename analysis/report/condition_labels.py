@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from analysis.formatting import with_names, words_of
 from analysis.ratings.estimands import name_of
-from analysis.ratings.scales import family_title
+from analysis.ratings.scales import bare_title
 from analysis.report.report_schema import (
     EstimateRow,
     HeadlineRecord,
@@ -67,7 +67,7 @@ def family_labels(report: Report) -> dict[str, str]:
 
     The criterion follows where a task has several, the study where there are several.
     """
-    rows = {_title(row): row for row in _places(report)}
+    rows = {bare_title(row): row for row in _places(report)}
     criteria: dict[tuple[str, str], set[str]] = {}
     studies = {row.get("study", "") for row in rows.values()}
     for row in rows.values():
@@ -86,17 +86,13 @@ def family_labels(report: Report) -> dict[str, str]:
 
 def _places(report: Report) -> list[PlaceRow]:
     """A row of each family, those that have labels and no score among them."""
-    scored: dict[str, PlaceRow] = {_title(row): row for row in report["estimates"]}
+    scored: dict[str, PlaceRow] = {bare_title(row): row for row in report["estimates"]}
     rest = {title.partition(" · ")[2] for title in scored}
     for row in report["shares"]:
         chosen = cast(PlaceRow, {**row, "estimand": CHOICE})
-        if _title(chosen).partition(" · ")[2] not in rest:
-            scored.setdefault(_title(chosen), chosen)
+        if bare_title(chosen).partition(" · ")[2] not in rest:
+            scored.setdefault(bare_title(chosen), chosen)
     return list(scored.values())
-
-
-def _title(row: PlaceRow) -> str:
-    return family_title({**row, "versus_condition": ""})
 
 
 def _task(key: str, titles: Mapping[str, str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
-from analysis.ratings.scales import family_title
+from analysis.ratings.scales import bare_title
 from analysis.statistics.estimator import estimator
 from analysis.statistics.options import Options
 from analysis.statistics.screening import Rule, Screened, optional_rules, rule_text
@@ -103,7 +103,7 @@ def orders(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Order]]:
     """Family title -> scheme -> `Order`, of the rows of `sensitivity`, in their order."""
     by_title: dict[str, dict[str, dict[Place, Mapping[str, Any]]]] = {}
     for row in rows:
-        title = family_title({**row, "versus_condition": ""})
+        title = bare_title(row)
         place = (row["condition"], row.get("versus_condition", ""))
         held = by_title.setdefault(title, {}).setdefault(row["screening"], {})
         if place not in held or held[place]["interval"].startswith("naive"):

@@ -7,7 +7,7 @@ import json
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from celery import shared_task
 from django.db import transaction
@@ -16,11 +16,7 @@ from kombu.exceptions import OperationalError
 
 from analysis.models import Leaderboard, LeaderboardEntry
 from analysis.report.content import Content, content_from
-from analysis.web.cache import code_mark, marks
-from analysis.web.study_tables import study_rules, study_spared
-
-if TYPE_CHECKING:
-    from analysis.report.leaderboard.gathering import StudyInput
+from analysis.web.board_inputs import forget_input, study_input, study_mark
 
 log = logging.getLogger(__name__)
 State = Leaderboard.State
@@ -29,9 +25,8 @@ UNREACHABLE = "the queue of jobs cannot be reached ({}); start it, then load thi
 
 
 def board_mark(board: Leaderboard) -> str:
-    """A mark of all that a leaderboard is made of: ratings, scores, their order, code."""
-    keys = board.keys
-    parts: list[Any] = [board.reference, code_mark(), *((key, marks(key)) for key in keys)]
+    """A mark of all that a leaderboard is made of: its studies in their order, the reference."""
+    parts = [board.reference, *((key, study_mark(key)) for key in board.keys)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -89,24 +84,9 @@ def made(keys: Sequence[str], reference: str = "") -> Content:
     return leaderboard([study_input(key) for key in keys], reference)
 
 
-def study_input(key: str) -> StudyInput:
-    """A study as a leaderboard takes it."""
-    from analysis.ratings.metric_scores import scores_from_rows
-    from analysis.ratings.study_scores import study_scores
-    from analysis.ratings.table import from_study
-    from analysis.report.leaderboard.gathering import StudyInput
-    from analysis.statistics.screening import screen
-    from listening.selectors import board_facts, scripted_raters
-
-    rules = study_rules(key)
-    kept = screen(from_study(key), rules, study_spared(key)).kept(rules)
-    scripted = scripted_raters(key) & set(kept["rater"])
-    scores = scores_from_rows(study_scores(key))
-    return StudyInput(board_facts(key), kept, scores, len(scripted))
-
-
 def forget_boards(study_key: str) -> None:
     """What was made with a study's ratings is deleted: some of them, or the study, are gone."""
+    forget_input(study_key)
     _empty(list(Leaderboard.objects.filter(entries__study__key=study_key).values_list("pk")))
 
 

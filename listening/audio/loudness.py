@@ -6,6 +6,7 @@ A study's `loudness_lufs` is applied once, to the served copies: when a study is
 
 from __future__ import annotations
 
+from functools import cache
 from math import floor, log10, sqrt
 from typing import Protocol
 
@@ -48,14 +49,8 @@ class LoudnessMeter:
     """The numbers of `pyloudnorm.Meter`, with memory that does not grow with the clip's length."""
 
     def __init__(self, rate_hz: int, channels: int) -> None:
-        from pyloudnorm import IIRfilter  # brings scipy along, which pages do not need
-
-        weighting = (
-            IIRfilter(4.0, 1 / sqrt(2), 1500.0, rate_hz, "high_shelf"),
-            IIRfilter(0.0, 0.5, 38.0, rate_hz, "high_pass"),
-        )
-        self.sections = np.array([[*stage.b, *stage.a] for stage in weighting])
-        self.state = np.zeros((len(weighting), 2, channels))
+        self.sections = _k_weighting(rate_hz)
+        self.state = np.zeros((len(self.sections), 2, channels))
         self.rate_hz = rate_hz
         self.frames = 0
         self.hops: list[float] = []  # K-weighted energy of each 100 ms, over all channels
@@ -105,6 +100,18 @@ class LoudnessMeter:
         energy[:known] = self.hops[:known]
         sums = np.convolve(energy, np.ones(HOPS_PER_BLOCK), mode="valid")
         return np.asarray(sums / (block_s * self.rate_hz))
+
+
+@cache
+def _k_weighting(rate_hz: int) -> Samples:
+    """The filters of BS.1770 as second-order sections; thousands of clips have one rate."""
+    from pyloudnorm import IIRfilter  # brings scipy along, which pages do not need
+
+    stages = (
+        IIRfilter(4.0, 1 / sqrt(2), 1500.0, rate_hz, "high_shelf"),
+        IIRfilter(0.0, 0.5, 38.0, rate_hz, "high_pass"),
+    )
+    return np.array([[*stage.b, *stage.a] for stage in stages])
 
 
 def _lufs(power: Samples) -> Samples:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db import transaction
 from django.utils import timezone
 
@@ -9,16 +11,24 @@ from listening.events import COMMAND_LINE, note
 from listening.models import Study
 from listening.signals import closed
 from listening.studies.errors import StudyError
+from listening.studies.findings import Finding
 from listening.studies.freezing import freeze_when_opened
 from listening.studies.pilots import remove_pilots
 from listening.studies.prelaunch import check_study
 
 
 @transaction.atomic
-def open_study(study: Study, *, anyway: bool = False, by: str = COMMAND_LINE) -> int:
+def open_study(
+    study: Study,
+    *,
+    anyway: bool = False,
+    by: str = COMMAND_LINE,
+    found: Sequence[Finding] | None = None,
+) -> int:
     """Lets raters in; plans blocks the first time, and deletes the tries of a draft.
 
-    `anyway` opens in spite of found problems.
+    `anyway` opens in spite of found problems. `found` is what `check_study` has just said: every
+    clip is decoded for it, which need not be done twice.
     """
     from listening.allocation import plan_study
 
@@ -26,7 +36,8 @@ def open_study(study: Study, *, anyway: bool = False, by: str = COMMAND_LINE) ->
     if row.state == Study.State.CLOSED:
         raise StudyError(f"The study “{row.key}” is closed and cannot be opened again.")
     if row.state == Study.State.DRAFT and not anyway:
-        serious = [f for f in check_study(row) if f.level == "problem"]
+        findings = check_study(row) if found is None else found
+        serious = [f for f in findings if f.level == "problem"]
         if serious:
             raise StudyError("\n".join(str(finding) for finding in serious))
     if row.state == Study.State.DRAFT:

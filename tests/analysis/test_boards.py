@@ -3,14 +3,18 @@
 import re
 
 import pytest
+from django.core.cache import cache
 from django.test import Client
 
 from analysis.models import Leaderboard, LeaderboardLink
-from analysis.web.board_jobs import make_leaderboard
+from analysis.ratings import table
+from analysis.web.board_jobs import content_of, make_leaderboard
 from listening import studies as kept_studies
-from listening.models import Membership, Project, Stimulus, Study, StudyEvent
+from listening.models import Membership, Project, Rating, Stimulus, Study, StudyEvent
 from listening.signals import withdrawn
+from listening.studies.analysis_rules import add_rule
 from tests.factories import answer_all, arrive, make_study, make_user
+from tests.own_cache import empty_cache
 
 pytestmark = pytest.mark.django_db
 
@@ -71,6 +75,39 @@ def test_a_leaderboard_is_made_changed_and_taken_out(client, two):
     assert (board.title, board.keys, board.result) == ("V", ["one"], "")
     client.post(f"/leaderboards/{board.pk}/do/", {"do": "delete"})
     assert not Leaderboard.objects.exists()
+
+
+def test_only_a_study_that_changed_is_read_again(client, two, monkeypatch):
+    empty_cache()
+    read = []
+
+    def counted(key):
+        read.append(key)
+        return from_study(key)
+
+    from_study = table.from_study
+    monkeypatch.setattr(table, "from_study", counted)
+    client.force_login(two[0].owner)
+    new(client)
+    made(client)
+    first = content_of(Leaderboard.objects.get())
+    assert sorted(read) == ["one", "two"]
+    made(client)
+    assert content_of(Leaderboard.objects.get()) == first
+    assert len(read) == 2  # neither changed
+    answer_all(arrive(two[0]))
+    made(client)
+    assert read[2:] == ["one"]
+    rows = [row["ratings"] for row in content_of(Leaderboard.objects.get()).tables[0].rows]
+    assert sum(rows) == Rating.objects.count()  # those that came, with those that were kept
+    add_rule(two[1], "headphones", "many wore none")
+    page = client.get(f"/leaderboards/{Leaderboard.objects.get().pk}/").content.decode()
+    assert "being made again" in page
+    made(client)
+    assert read[3:] == ["two"]
+    withdrawn.send(__name__, study_id=two[0].pk, study_key="one")
+    assert cache.get("leaderboards/input/one") is None
+    assert cache.get("leaderboards/input/two") is not None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from analysis.ratings.scales import family_title
+from analysis.ratings.scales import bare_title
 from analysis.report.report_schema import (
     EstimateRow,
     FigureRecord,
@@ -44,7 +44,7 @@ def titles(report: Report) -> list[str]:
         return list(report["titles"])
     rows = [row for row in report["estimates"] if row["breakdown"] == OVERALL]
     answers = (each for part in report.get("parts", ()) for each in part.get("headlines", ()))
-    return list(dict.fromkeys([*map(_bare, rows), *(each["about"] for each in answers)]))
+    return list(dict.fromkeys([*map(bare_title, rows), *(each["about"] for each in answers)]))
 
 
 def slices(report: Report) -> list[Slice]:
@@ -80,7 +80,7 @@ def usual(report: Report) -> View:
 def place_of_family(report: Report, title: str) -> tuple[str, str]:
     """The task and criterion of the family with that title; empty of one that is not there."""
     for row in (*report["estimates"], *report["shares"]):
-        if _bare(row).partition(" · ")[2] == title.partition(" · ")[2]:
+        if bare_title(row).partition(" · ")[2] == title.partition(" · ")[2]:
             return row["task"], row["criterion"]
     return "", ""
 
@@ -102,10 +102,12 @@ def viewed(report: Report, view: View) -> Report:
         others = [title for title in titles(report) if title != view.about]
         report = {
             **report,
-            "estimates": [row for row in report["estimates"] if _bare(row) == view.about],
-            "contrasts": [row for row in report["contrasts"] if _bare(row) == view.about],
-            "screening": [row for row in report["screening"] if _bare(row) == view.about],
-            "shares": [row for row in report["shares"] if _bare(row).partition(" · ")[2] == rest],
+            "estimates": [row for row in report["estimates"] if bare_title(row) == view.about],
+            "contrasts": [row for row in report["contrasts"] if bare_title(row) == view.about],
+            "screening": [row for row in report["screening"] if bare_title(row) == view.about],
+            "shares": [
+                row for row in report["shares"] if bare_title(row).partition(" · ")[2] == rest
+            ],
             "parts": [_about(part, view.about, others) for part in report.get("parts", ())],
             "warnings": _said(report["warnings"], others),
         }
@@ -126,10 +128,6 @@ def _sliced(rows: Iterable[EstimateRow], within: str) -> list[EstimateRow]:
             plain = {name: value for name, value in row.items() if name not in by}
             kept.append(cast(EstimateRow, {**plain, "breakdown": OVERALL}))
     return kept
-
-
-def _bare(row: PlaceRow) -> str:
-    return family_title({**row, "versus_condition": ""})
 
 
 def _about(part: PartRecord, title: str, others: Sequence[str]) -> PartRecord:

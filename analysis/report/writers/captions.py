@@ -56,7 +56,7 @@ class Families:
     def spoken(self, text: str) -> str:
         """The text with words in the place of each family's title."""
         for title in sorted(self.known, key=len, reverse=True):
-            if " · " in title:
+            if " · " in title and title in text:
                 text = text.replace(title, self.words(self.known[title]))
         return text
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from analysis.formatting import Ends
 from analysis.ratings.estimands import estimand_of, name_of
-from analysis.ratings.scales import family_title
+from analysis.ratings.scales import bare_title
 from analysis.report.content import Figure, content_from
 from analysis.report.figures.all_figures import ANSWER, estimate_plots
 from analysis.report.pivot import Line, lines_of
@@ -94,7 +94,7 @@ def _counts(report: Report) -> dict[tuple[str, str], Line]:
             continue
         versus = line.row.get("versus_condition") or ""
         name = names.get(line.row["condition"], line.row["condition"])
-        about = family_title({**line.row, "versus_condition": ""})
+        about = bare_title(line.row)
         for shown in (name, f"{name} versus {names.get(versus, versus)}"):
             found.setdefault((about, shown), line)
     return found

@@ -31,7 +31,16 @@ class Spread:
 
 
 def spread_of(contrasts: Floats, means: Clustered) -> Spread:
-    """Variances and degrees of freedom of contrasts (m, C); two raters and items or more.
+    """All of contrasts (m, C); two raters and items or more."""
+    by_rater, by_item = _factors(means)
+    covariance = means.by_rater * np.outer(by_rater, by_rater)
+    covariance += means.by_item * np.outer(by_item, by_item)
+    each = _as_if_independent(contrasts, covariance)
+    return Spread(*variances_and_df(contrasts, means), each)
+
+
+def variances_and_df(contrasts: Floats, means: Clustered) -> tuple[Floats, Floats]:
+    """Variances and degrees of freedom (m,) of contrasts (m, C): all that some analyses need.
 
     V = V_raters + V_items - V_both with the factors R/(R-1) and I/(I-1) of each condition, which
     makes it the unbiased one of a balanced two-way layout; at least the larger one-way variance.
@@ -41,20 +50,17 @@ def spread_of(contrasts: Floats, means: Clustered) -> Spread:
     that a few raters with most of the ratings count as few; below two there is no more than R - 1.
     """
     raters, items = _less_one(means.effective_raters), _less_one(means.effective_items)
-    by_rater, by_item = np.sqrt(1 + 1 / raters), np.sqrt(1 + 1 / items)
+    by_rater, by_item = _factors(means)
     both = means.by_rater + means.by_item - means.by_both
     parts = (
         _quadratic(contrasts, means.by_rater, by_rater),
         _quadratic(contrasts, means.by_item, by_item),
         _quadratic(contrasts, both, by_rater * by_item),
     )
-    covariance = means.by_rater * np.outer(by_rater, by_rater)
-    covariance += means.by_item * np.outer(by_item, by_item)
     involved = contrasts != 0
     dr = np.where(involved, raters, np.inf).min(axis=1, initial=np.inf)
     di = np.where(involved, items, np.inf).min(axis=1, initial=np.inf)
-    variance, df = _variance_and_df(*parts, dr, di)
-    return Spread(variance, df, _as_if_independent(contrasts, covariance))
+    return _variance_and_df(*parts, dr, di)
 
 
 def spread_of_means(means: Clustered) -> tuple[Floats, Floats]:
@@ -87,8 +93,8 @@ def variance_and_df(means: Clustered, a: int, b: int | None = None) -> tuple[flo
         return spread_of_one(rater, item, both, raters, items)
     row = np.zeros((1, len(means.value)))
     row[0, a], row[0, b] = 1.0, -1.0
-    spread = spread_of(row, means)
-    return float(spread.variance[0]), float(spread.df[0])
+    variance, df = variances_and_df(row, means)
+    return float(variance[0]), float(df[0])
 
 
 def spread_of_one(
@@ -136,6 +142,12 @@ def _as_if_independent(contrasts: Floats, covariance: Floats) -> Floats:
         own[at] = (sums - sums.sum() / (2 * len(at) - 2)) / (len(at) - 2)
     largest = float(own[at].max(initial=0.0))
     return np.asarray(np.maximum(own, _LEAST_SHARE * largest), dtype=np.float64)
+
+
+def _factors(means: Clustered) -> tuple[Floats, Floats]:
+    """The roots (C,) of R/(R-1) and of I/(I-1)."""
+    raters, items = _less_one(means.effective_raters), _less_one(means.effective_items)
+    return np.sqrt(1 + 1 / raters), np.sqrt(1 + 1 / items)
 
 
 def _less_one(groups: Floats) -> Floats:

@@ -12,6 +12,7 @@ from analysis.arrays import Codes, Floats
 
 MOST_PAIRS = 40_000  # of units, for Kendall's tau; above, as many pairs drawn at random
 _ROWS = 64  # replicates at a time, so that memory stays small
+_PAIRS = 4_000  # pairs at a time, so that they stay in the processor's cache
 _DUST = 1e-9
 
 
@@ -59,10 +60,17 @@ def kendall(x: Floats, h: Floats, w: Floats, pairs: tuple[Codes, Codes]) -> Floa
     tau = np.empty((len(h), len(x)))
     for start in range(0, len(h), _ROWS):
         rows = slice(start, start + _ROWS)
-        weight = (w[rows][:, i] * w[rows][:, j]).astype(np.float32)
-        up = np.sign(h[rows][:, i] - h[rows][:, j]).astype(np.float32) * weight
-        agree, of_x = (up @ across).astype(np.float64), (weight @ untied).astype(np.float64)
-        of_h = np.abs(up).sum(axis=1, dtype=np.float64)[:, None]
+        drawn, means = w[rows].T.astype(np.float32), h[rows].T.copy()  # rows are quick to take
+        agree, of_x = np.zeros((2, drawn.shape[1], len(x)))
+        of_h = np.zeros((drawn.shape[1], 1))
+        for first in range(0, len(i), _PAIRS):
+            some = slice(first, first + _PAIRS)
+            a, b = i[some], j[some]
+            weight = drawn[a] * drawn[b]
+            up = np.sign(means[a] - means[b]).astype(np.float32) * weight
+            agree += up.T @ across[some]  # whole numbers, so that no sum is rounded
+            of_x += weight.T @ untied[some]
+            of_h[:, 0] += np.abs(up).sum(axis=0, dtype=np.float64)
         tau[rows] = _ratio(agree, of_x, of_h, 1.0, 1.0)
     return tau
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import family_title
+from analysis.ratings.scales import bare_title
 from analysis.statistics.planning.study_design import PlanningError
 from analysis.statistics.planning.variance_components import Components, components_from_pilot
 
@@ -95,7 +95,7 @@ def _pilot(rows: pd.DataFrame) -> Pilot:
     }
     counts = {name: int(code.max()) + 1 for name, code in codes.items()}
     head = {"estimand": first["estimand"], "task": first["task"], "criterion": first["criterion"]}
-    title = family_title({**head, "versus_condition": ""})
+    title = bare_title(head)
     source = f"pilot: {len(rows)} ratings of {counts['rater']} raters"
     scores = rows["score"].to_numpy(dtype="float64")
     made = components_from_pilot(scores, codes["condition"], codes["rater"], codes["item"], source)

@@ -11,7 +11,7 @@ from scipy import special
 
 from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Cell
-from analysis.statistics.comparisons.clustered_variance import spread_of
+from analysis.statistics.comparisons.clustered_variance import variances_and_df
 from analysis.statistics.comparisons.declared_families import declared_families
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.intervals import Clustered, clustered
@@ -177,9 +177,9 @@ def _half_widths(
     if not len(pairs):
         return np.zeros(0), np.zeros(0)
     values = np.nan_to_num(means.value)
-    spread = spread_of(rows, means)
-    varies = spread.variance > (_NO_WIDTH * max(1.0, float(np.abs(values).max()))) ** 2
+    variance, df = variances_and_df(rows, means)
+    varies = variance > (_NO_WIDTH * max(1.0, float(np.abs(values).max()))) ** 2
     half = np.full(len(pairs), np.nan)
-    se = np.sqrt(np.maximum(spread.variance, 0.0))
-    half[varies] = -special.stdtrit(spread.df[varies], alpha / 2) * se[varies]
+    se = np.sqrt(np.maximum(variance, 0.0))
+    half[varies] = -special.stdtrit(df[varies], alpha / 2) * se[varies]
     return np.asarray(rows @ values, dtype=np.float64), half

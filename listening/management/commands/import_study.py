@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,11 @@ class Command(BaseCommand):
             self.stdout.write(f"It still belongs to {name}: replacing a draft changes no owner.")
         if made := studies.what_was_derived(studies.study_as_file(study)):
             self.stdout.write(f"Settings: {made}")
-        for finding in studies.check_study(study):
+        found = studies.check_study(study)
+        for finding in found:
             self.stdout.write(f"{finding.level.capitalize()}: {finding}")
         if options["open"]:
-            self.stdout.write(opened(study))
+            self.stdout.write(opened(study, found))
 
     def _list(self, problems: tuple[Problem, ...]) -> None:
         found = mistakes(problems)
@@ -95,10 +97,12 @@ def imported(study: Study) -> str:
     return f"Imported “{study.key}”: {counts}."
 
 
-def opened(study: Study, *, anyway: bool = False) -> str:
-    """Opens the study and says where raters start."""
+def opened(
+    study: Study, found: Sequence[studies.Finding] | None = None, *, anyway: bool = False
+) -> str:
+    """Opens the study, of which the checks `found` so much, and says where raters start."""
     try:
-        planned = studies.open_study(study, anyway=anyway)
+        planned = studies.open_study(study, anyway=anyway, found=found)
     except studies.StudyError as error:
         raise CommandError(f"The study was not opened. {error}") from None
     address = f"{settings.EARNEST_PUBLIC_URL}/r/{study.link}/"

@@ -21,10 +21,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])
-        if study.state == Study.State.DRAFT:
-            for finding in studies.check_study(study):
-                self.stdout.write(f"{finding.level.capitalize()}: {finding}")
-        self.stdout.write(opened(study, anyway=options["anyway"]))
+        found = studies.check_study(study) if study.state == Study.State.DRAFT else None
+        for finding in found or ():
+            self.stdout.write(f"{finding.level.capitalize()}: {finding}")
+        self.stdout.write(opened(study, found, anyway=options["anyway"]))
 
 
 def study_named(key: str) -> Study:

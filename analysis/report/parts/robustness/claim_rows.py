@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from analysis.report.ranking import Ranking
 from analysis.statistics.robustness import (
@@ -84,23 +84,22 @@ class Standing:
 
     def broken(self, variant: Variant) -> list[tuple[Followed, Outcome]]:
         """The claims that do not stand in an analysis."""
-        return [
-            (each, fate.outcome)
-            for each in self.claims
-            for fate in each.fates
-            if fate.variant is variant and fate.outcome != Outcome.STANDS
-        ]
+        return self._fallen.get(id(variant), [])
+
+    @cached_property
+    def _fallen(self) -> dict[int, list[tuple[Followed, Outcome]]]:
+        """The same of all analyses, by the identity of each: there are thousands."""
+        fallen: dict[int, list[tuple[Followed, Outcome]]] = {}
+        for each in self.claims:
+            for fate in each.fates:
+                if fate.outcome != Outcome.STANDS:
+                    fallen.setdefault(id(fate.variant), []).append((each, fate.outcome))
+        return fallen
 
     def whole(self, kind: str = "") -> tuple[int, int]:
         """In how many analyses (of a kind) every claim stands."""
-        fell = Counter(
-            id(fate.variant)
-            for each in self.claims
-            for fate in each.fates
-            if fate.outcome != Outcome.STANDS
-        )
         own = [each for each in self.variants if not kind or each.kind == kind]
-        return sum(not fell[id(each)] for each in own), len(own)
+        return sum(not self.broken(each) for each in own), len(own)
 
 
 def standing_of(ranking: Ranking, comparison: Comparison, variants: Sequence[Variant]) -> Standing:

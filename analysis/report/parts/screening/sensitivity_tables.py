@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.formatting import listed, number
-from analysis.ratings.scales import family_title
+from analysis.ratings.scales import bare_title
 from analysis.report.content import Column, Figure, Table, column, columns_of, table_row
 from analysis.statistics.sensitivity import ALL_RULES, NO_RULE, Order, Place, change
 
@@ -280,7 +280,7 @@ def _unclear(pair: tuple[Place, Place], title: str, report: Mapping[str, Any]) -
             and not row["interval"].startswith("naive")
             and {row["condition"], row["versus"]} == {first, second}
             and row.get("versus_condition", "") == versus
-            and family_title({**row, "versus_condition": ""}) == title
+            and bare_title(row) == title
         ):
             return row["claimed"] is False
     return False
