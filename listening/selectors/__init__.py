@@ -59,12 +59,14 @@ from listening.selectors.publication import (
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.rating_table import chosen_ratings
 from listening.selectors.ratings import RatingRow, rating_rows
+from listening.selectors.reason_reviews import ReasonReviewFacts
 from listening.selectors.reviewed_events import MarkedClip, MarkedEvents, marked_events
 from listening.selectors.reviews import (
     ReviewHead,
     ReviewOutcomes,
     ReviewVerdict,
     has_review_in_use,
+    review_aspects,
     review_head_or_404,
     review_hinted,
     review_outcomes,
@@ -122,6 +124,7 @@ __all__ = [
     "RaterMean",
     "RatingRow",
     "RatingsState",
+    "ReasonReviewFacts",
     "ReviewHead",
     "ReviewOutcomes",
     "ReviewVerdict",
@@ -167,6 +170,7 @@ __all__ = [
     "questions_in_words",
     "rating_rows",
     "ratings_state",
+    "review_aspects",
     "review_head_or_404",
     "review_hinted",
     "review_outcomes",
