@@ -56,6 +56,8 @@ SAID = {
     "scores_imported": "Scores imported",
     "rule_added": "Rule of analysis added",
     "rule_ended": "Rule of analysis ended",
+    "hypothesis_added": "Hypothesis added",
+    "hypothesis_ended": "Hypothesis taken back",
     "spared": "Exclusion undone",
     "spared_ended": "Exclusion in force again",
     "retention": "Erasing set",

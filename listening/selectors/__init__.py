@@ -2,11 +2,14 @@
 
 from listening.models.codes import RATER_CODE
 from listening.selectors.analysis_rules import (
+    DecidedFacts,
     Declared,
+    HypothesisFacts,
     RuleFacts,
     SparedFacts,
     analysis_rules,
     declared_state,
+    hypotheses,
     spared_raters,
 )
 from listening.selectors.boards import (
@@ -111,10 +114,12 @@ __all__ = [
     "ClipQuery",
     "ClipReviewFacts",
     "ConditionProgress",
+    "DecidedFacts",
     "Declared",
     "DraftPlan",
     "EarlierVersion",
     "HeardClip",
+    "HypothesisFacts",
     "InterimQuestion",
     "MarkedClip",
     "MarkedEvents",
@@ -158,6 +163,7 @@ __all__ = [
     "earlier_with",
     "has_review_in_use",
     "heard_clips",
+    "hypotheses",
     "interim_questions",
     "is_earlier",
     "left_out_names",

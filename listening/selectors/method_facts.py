@@ -27,9 +27,11 @@ from listening.methods import method_named
 from listening.models import Study, Task
 from listening.retention import rule_of
 from listening.selectors.analysis_rules import (
+    HypothesisFacts,
     RuleFacts,
     SparedFacts,
     analysis_rules,
+    hypotheses,
     spared_raters,
 )
 from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
@@ -182,6 +184,7 @@ class StudyFacts(TypedDict):
     reason_reviews: NotRequired[list[ReasonReviewFacts]]  # in use
     rules: NotRequired[list[RuleFacts]]  # of analysis, ended ones among them
     spared: NotRequired[list[SparedFacts]]
+    hypotheses: NotRequired[list[HypothesisFacts]]  # ended ones among them
 
 
 PEOPLE = f"""
@@ -255,6 +258,7 @@ def method_facts(study: str) -> StudyFacts:
             reason_reviews=reason_reviews(row),
             rules=analysis_rules(study),
             spared=spared_raters(study),
+            hypotheses=hypotheses(study),
         )
 
 
