@@ -33,6 +33,8 @@ SAID = {
     "unarchived": "Taken out of the archive",
     "rejected": "Session rejected",
     "restored": "Session restored",
+    "marked_paid": "Said to be paid",
+    "marked_not_paid": "Said not to be paid",
     "piloted": "Tried as a rater",
     "pilots_deleted": "Tries deleted",
     "simulated_deleted": "Simulated raters deleted",
