@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from listening.models import LeftOut, ReviewItem, ReviewJob, Study
@@ -34,6 +34,7 @@ class ClipResult:
     item: int
     stimulus: str
     condition: str
+    label: str  # of the condition
     outcome: str  # by the job's rule; "": undecided
     complete: bool
     now: str  # whether the very same sound is in the study still
@@ -88,13 +89,14 @@ def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> Cl
     """Of the job's own study; or of a later version of it, as far as its sounds are the same."""
     study = study or job.study
     out = left_out_now(study)
-    every = _by_clip(job, study, out)
+    labels = dict(study.conditions.values_list("key", "label"))
+    every = _by_clip(job, study, out, labels)
     there = [each for each in every if each.now == THERE]
     kinds: Counter[str] = Counter()
     for each in there:
         kinds.update({mark.words for mark in each.marks})
     return ClipResults(
-        systems=_systems(job, study, every, passing, out),
+        systems=_systems(job, study, every, passing, out, labels),
         failing=[each for each in there if each.complete and each.outcome != passing],
         replaced=[each for each in every if each.now != THERE],
         kinds=kinds.most_common(),
@@ -102,7 +104,9 @@ def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> Cl
     )
 
 
-def _by_clip(job: ReviewJob, study: Study, out: Named) -> list[ClipResult]:
+def _by_clip(
+    job: ReviewJob, study: Study, out: Named, labels: Mapping[str, str]
+) -> list[ClipResult]:
     """Every item but training, in the order of the study's names."""
     items = {item.pk: item for item in job.items.filter(gold__isnull=True)}
     answers, now = own_answers(job, FIRST, THIRD, TALK), _Now(study)
@@ -119,6 +123,7 @@ def _by_clip(job: ReviewJob, study: Study, out: Named) -> list[ClipResult]:
                 item=item.pk,
                 stimulus=item.clip["stimulus"],
                 condition=item.clip["condition"],
+                label=labels.get(item.clip["condition"], ""),
                 outcome=each.category,
                 complete=each.complete,
                 now=now.of(item),
@@ -153,9 +158,13 @@ class _Now:
 
 
 def _systems(
-    job: ReviewJob, study: Study, every: list[ClipResult], passing: str, out: Named
+    job: ReviewJob,
+    study: Study,
+    every: list[ClipResult],
+    passing: str,
+    out: Named,
+    labels: Mapping[str, str],
 ) -> list[SystemResult]:
-    labels = dict(study.conditions.values_list("key", "label"))
     clips = Counter(study.stimuli.filter(trap="", run=1).values_list("condition__key", flat=True))
     by_system: dict[str, list[ClipResult]] = defaultdict(list)
     for each in every:
