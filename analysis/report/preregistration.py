@@ -5,23 +5,27 @@ Only what the study says is written; what it does not say is named as a gap, for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from analysis.formatting import counted, enumerated, percent
 from analysis.report.declared_rules import declared_rules
 from analysis.statistics.options import Options, command_line
-from analysis.statistics.screening import STRUCTURAL
+from analysis.statistics.screening import STRUCTURAL, Review
 from analysis.statistics.screening.rule_text import versioned_text
 
 if TYPE_CHECKING:
-    from listening.selectors import Declared, StudyFacts, TaskPlan
+    from listening.selectors import DecidedFacts, Declared, RuleFacts, StudyFacts, TaskPlan
 
     Plans = Sequence[TaskPlan]
+    Kept = TypeVar("Kept", bound=DecidedFacts)
 
 GAP = "**Gap: the study does not say.** "
-HYPOTHESES = f"{GAP}Write which systems you expect to differ, in which direction, and by how much."
+NO_HYPOTHESES = (
+    f"{GAP}Write which systems you expect to differ, in which direction, and by how much: on the "
+    "page Validity, or as hypotheses in study.toml."
+)
 RATIONALE = f"{GAP}Write why so many; the page Planning gives intervals and power for a design."
 EXPLORATORY = f"{GAP}Write what you will look at without a hypothesis."
 BLIND = (
@@ -63,7 +67,7 @@ def preregistration_text(
         f"# Preregistration: {facts['title']}",
         "",
         *_frozen(facts, declared),
-        *_section("Study information", ("Hypotheses", HYPOTHESES)),
+        *_section("Study information", ("Hypotheses", "\n".join(_hypotheses(facts)))),
         *_section(
             "Design plan",
             ("Study type", "Experiment: a listening test in which people rate clips of speech."),
@@ -221,19 +225,89 @@ def _exclusion(facts: StudyFacts) -> Iterator[str]:
         text = versioned_text(rule)
         reason = f" Why: {why[text]}" if why.get(text) else ""
         yield f"- {rule.describe()} (`{text}`).{reason}"
-    yield from _later(facts.get("rules", ()))
+    yield from _reviews(facts)
+    yield from _not_registered(_later(facts))
 
 
-def _later(rules: Sequence[Mapping[str, object]]) -> Iterator[str]:
-    """What was decided after the opening: no part of the registration."""
-    added = [each for each in rules if not each["declared"]]
-    ended = [each for each in rules if each["declared"] and each["ended_on"]]
-    if added or ended:
-        yield from ("", "Decided after the opening, so **not preregistered**:", "")
-    for each in added:
-        yield f"- added on {each['on']} UTC, after {each['ratings']:,} ratings: `{each['rule']}`"
-    for each in ended:
+def _hypotheses(facts: StudyFacts) -> Iterator[str]:
+    every = facts.get("hypotheses", ())
+    declared = [each for each in every if each["declared"]]
+    if not declared:
+        yield NO_HYPOTHESES
+    for n, each in enumerate(declared, start=1):
+        yield f"{n}. {each['text']}{_because(each)}"
+    added = [
+        f"- added on {each['on']} UTC, after {each['ratings']:,} ratings: {each['text']}"
+        f"{_because(each)}"
+        for each in every
+        if not each["declared"]
+    ]
+    yield from _not_registered([*added, *(_ended(each, each["text"]) for each in _gone(declared))])
+
+
+def _because(each: DecidedFacts) -> str:
+    return f" Why: {each['why']}" if each["why"] else ""
+
+
+def _reviews(facts: StudyFacts) -> Iterator[str]:
+    """What the rule `review` takes, where it was declared: the review itself comes later."""
+    if not _declares_review(facts):
+        return
+    for each in facts.get("reason_reviews", ()):
         yield (
-            f"- ended on {each['ended_on']} UTC, after {each['ended_ratings']:,} ratings: "
-            f"`{each['rule']}` ({each['ended_because']})"
+            f"- The rule `{Review.key}` takes the verdicts of “{each['title']}”, opened on "
+            f"{each['opened_on']}: rule “{each['rule'].lower()}”, version {each['rule_version']}."
         )
+
+
+def _later(facts: StudyFacts) -> Iterator[str]:
+    """What was decided after the opening of what is left out."""
+    rules = facts.get("rules", ())
+    for rule in rules:
+        if not rule["declared"]:
+            yield (
+                f"- added on {rule['on']} UTC, after {rule['ratings']:,} ratings: "
+                f"`{rule['rule']}`{_because(rule)}"
+            )
+    for rule in _gone(_declared(facts)):
+        yield _ended(rule, f"`{rule['rule']}`")
+    for out in facts["left_out"]:
+        what = "system" if out["what"] == "condition" else "clip"
+        yield f"- left out by name since {out['on']}: {what} “{out['name']}” ({out['because']})"
+    if not _declares_review(facts):
+        for review in facts.get("reason_reviews", ()):
+            yield (
+                f"- in use since the review opened on {review['opened_on']}: `{Review.key}`, by "
+                f"the verdicts of “{review['title']}”, rule “{review['rule'].lower()}”, version "
+                f"{review['rule_version']}"
+            )
+    for spared in facts.get("spared", ()):
+        yield (
+            f"- undone on {spared['on']} UTC for one rater: `{spared['rule']}` "
+            f"({spared['because']})"
+        )
+
+
+def _not_registered(later: Iterable[str]) -> Iterator[str]:
+    lines = list(later)
+    if lines:
+        yield from ("", "Decided after the opening, so **not preregistered**:", "", *lines)
+
+
+def _declared(facts: StudyFacts) -> list[RuleFacts]:
+    return [each for each in facts.get("rules", ()) if each["declared"]]
+
+
+def _declares_review(facts: StudyFacts) -> bool:
+    return any(rule.key == Review.key for rule in declared_rules(facts))
+
+
+def _gone(declared: Sequence[Kept]) -> list[Kept]:
+    return [each for each in declared if each["ended_on"]]
+
+
+def _ended(each: DecidedFacts, words: str) -> str:
+    return (
+        f"- ended on {each['ended_on']} UTC, after {each['ended_ratings']:,} ratings: {words} "
+        f"({each['ended_because']})"
+    )

@@ -22,6 +22,7 @@ from analysis.report.report_card_facts import (
     recruitment,
 )
 from analysis.report.report_schema import Report
+from analysis.report.reviews_told import reasons_told, reasons_value
 
 if TYPE_CHECKING:
     from listening.selectors import StudyFacts
@@ -46,7 +47,7 @@ def report_card(report: Report | None, facts: StudyFacts | None = None) -> Card:
         ("instructions", "Instructions and scales"): instructions(facts),
         ("material", "Clips"): [*_material(report, facts), *_audio(facts)],
         ("quality", "Traps and checks"): quality(facts),
-        ("exclusions", "Exclusions"): [*_sessions(facts), *_exclusions(report)],
+        ("exclusions", "Exclusions"): [*_sessions(facts), *_exclusions(report), *_reviews(facts)],
         ("pay", "Pay"): pay(facts),
         ("dates", "Dates"): [*_dates(facts, report), _erasing(facts)],
         ("planned", "Planned and done"): [*conduct(facts, report), *_chosen(report)],
@@ -125,6 +126,12 @@ def _sessions(facts: StudyFacts | None) -> Iterator[Entry]:
     words = enumerated(f"{n:,} {name}" for name, n in ended.items()) or "none yet"
     words += " (withdrawn: all answers deleted)" * ("withdrawn" in ended)
     yield fact("Sessions by how they ended", words, ended)
+
+
+def _reviews(facts: StudyFacts | None) -> Iterator[Entry]:
+    """Where experts judged reasons: by which rule, and how well they agreed."""
+    for each in facts.get("reason_reviews", []) if facts else []:
+        yield fact(f"Reasons judged: {each['title']}", reasons_told(each), reasons_value(each))
 
 
 def _exclusions(report: Report | None) -> Iterator[Entry]:

@@ -14,7 +14,7 @@ from analysis.report.report_schema import Report
 from analysis.report.small_cells import FEWEST_NUMBERS, LEAST
 
 if TYPE_CHECKING:
-    from listening.selectors import StudyFacts
+    from listening.selectors import HypothesisFacts, StudyFacts
 
     Facts = StudyFacts | None
 
@@ -321,7 +321,22 @@ def conduct(facts: Facts, report: Report | None) -> Iterator[Entry]:
     for each in facts["recruitments"]:
         words = f"{each['places']:,} planned, {each['rewards']:,} rewarded"
         yield fact("Places at Prolific", words, [each["places"], each["rewards"]])
+    yield _hypotheses(facts)
     yield from _rules(facts, report)
+
+
+def _hypotheses(facts: StudyFacts) -> Entry:
+    """What was expected: written down before the opening, or when."""
+    every = facts.get("hypotheses", [])
+    if not every:
+        return unknown("Hypotheses", "not known: the study names none")
+    return fact("Hypotheses", [_expected(each) for each in every], list(map(dict, every)))
+
+
+def _expected(each: HypothesisFacts) -> str:
+    ended = f"; taken back on {each['ended_on']} UTC: {each['ended_because']}"
+    when = "" if each["declared"] else f" (written down after {each['ratings']:,} ratings)"
+    return f"{each['text']}{when}{ended if each['ended_on'] else ''}"
 
 
 def _rules(facts: StudyFacts, report: Report | None) -> Iterator[Entry]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -16,6 +16,7 @@ from analysis.formatting import number, percent
 from listening.selectors import (
     ReviewHead,
     ReviewVerdict,
+    review_aspects,
     review_head_or_404,
     review_hinted,
     review_outcomes,
@@ -50,7 +51,7 @@ def agreement(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "undecided": outcomes["complete"] - sum(outcomes["decided"].values())
         if not head["several"]
         else None,
-        **_measures(first, head),
+        **_measures(first, head, key),
         "hinted": review_hinted(key, pk),
         "selves": _selves(rows, first),
         "splits": _splits(rows, head) if head["unblinded"] else [],
@@ -58,7 +59,7 @@ def agreement(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return render(request, "analysis/review_agreement.html", context)
 
 
-def _measures(first: Said, head: ReviewHead) -> dict[str, Any]:
+def _measures(first: Said, head: ReviewHead, key: str) -> dict[str, Any]:
     from analysis.statistics.agreement import nominal
 
     if head["several"]:
@@ -66,26 +67,44 @@ def _measures(first: Said, head: ReviewHead) -> dict[str, Any]:
     same, of = nominal.same(first)
     measures = [(name, _shown(each)) for name, each in nominal.measures(first, "reviewers")]
     measures = measures[: MOST_ROWS + 2]  # so many pairs, after the two of all reviewers
-    return {"measures": measures if of else [], "same": percent(same / of) if of else "", "of": of}
+    return {
+        "measures": measures if of else [],
+        "same": percent(same / of) if of else "",
+        "of": of,
+        "aspects": _by_aspect(review_aspects(key, head["pk"])) if of else [],
+    }
 
 
 def _by_code(first: Said, head: ReviewHead) -> list[dict[str, Any]]:
-    """Each code as a question of its own: given or not."""
-    from analysis.statistics.agreement import nominal
-
+    """Each code as a question of its own, those that were given most first."""
     codes = sorted(
         {c for said in first.values() for each in said.values() for c in each.split("|")}
     )
-    found = []
-    for code in codes:
-        about = {
-            item: {who: "given" if code in each.split("|") else "not" for who, each in said.items()}
+    about = {
+        head["words"].get(code, code): {
+            item: {who: code in each.split("|") for who, each in said.items()}
             for item, said in first.items()
         }
-        given = sum("given" in said.values() for said in about.values())
-        measure = nominal.alpha(about, ("given", "not"))
-        found.append({"code": head["words"].get(code, code), "items": given, **_shown(measure)})
-    return sorted(found, key=lambda row: -row["items"])[:MOST_ROWS]
+        for code in codes
+    }
+    return sorted(_by_aspect(about), key=lambda row: -row["by_any"])[:MOST_ROWS]
+
+
+def _by_aspect(
+    said: Mapping[str, Mapping[int, Mapping[int, bool]]],
+) -> list[dict[str, Any]]:
+    from analysis.statistics.agreement.by_aspect import by_aspect
+
+    return [
+        {
+            **_shown(each.alpha),
+            "aspect": each.aspect,
+            "by_any": each.by_any,
+            "by_all": each.by_all,
+            "note": each.note,
+        }
+        for each in by_aspect(said)
+    ]
 
 
 def _shown(measure: Any) -> dict[str, Any]:

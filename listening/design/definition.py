@@ -68,6 +68,7 @@ FIELDS: tuple[tuple[str, Kind], ...] = (  # the first that fits says it; * is on
     ("lease_minutes", Kind.PLAN),
     ("break_every", Kind.PLAN),
     ("analysis_rules.**", Kind.PLAN),
+    ("hypotheses", Kind.PLAN),
     ("tasks.*.title", Kind.WORDING),
     ("tasks.*.instructions", Kind.ASKED),
     ("tasks.*.method", Kind.MEASURED),

@@ -56,6 +56,7 @@ FIELDS: Mapping[str, Callable[[Any], Any]] = {
     r"study\.(sample_rate_hz|break_every|erase_after_days|sessions_per_rater)": _whole,
     r"study\.(loudness_lufs|lease_minutes)": _number,
     r"study\.erase_on": _text,
+    r"study\.hypotheses": _lines,
     r"study\.erase_reasons": bool,
     r"study\.texts\.(welcome|consent|consent_version|contact|end|debrief|comment_prompt)": _text,
     rf"study\.completion_codes\.({'|'.join(OUTCOMES)})": _text,

@@ -32,7 +32,7 @@ from listening.models.review import (
     ReviewJob,
     Verdict,
 )
-from listening.models.rule import AnalysisRule, SparedRater
+from listening.models.rule import AnalysisRule, Hypothesis, SparedRater
 from listening.models.session import Block, Rater, Session, Slot, Trial
 from listening.models.study import Criterion, Study, Task
 from listening.models.summary import SessionSummary
@@ -49,6 +49,7 @@ __all__ = [
     "Delivery",
     "Draft",
     "HookEvent",
+    "Hypothesis",
     "Invitation",
     "Item",
     "Justification",

@@ -119,6 +119,11 @@ class ReviewItem(models.Model):
     def __str__(self) -> str:
         return f"review item {self.pk}"
 
+    @property
+    def all_clips(self) -> list[dict[str, str]]:
+        """Its clip and those beside it, by name and hash, as they were when they were drawn."""
+        return [self.clip, *self.clip["others"]]
+
 
 class ReviewAssignment(models.Model):
     """An item given to a reviewer, once for each occasion. Its code is all that they learn."""

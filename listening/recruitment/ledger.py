@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Sum
 
-from listening.models import Bonus, LedgerEntry, Recruitment
+from listening.models import Bonus, LedgerEntry, Recruitment, Session, Submission
 from listening.prolific.wire import Malformed, amount
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.plan import FIXED, Plan, money
@@ -117,6 +117,12 @@ def keep_within_budget(recruitment: Recruitment, more: Decimal) -> None:
             f"limit is {money(limit, recruitment.currency)}. Nothing was sent. Raise the limit, or "
             "ask for less."
         )
+
+
+def mark_paid(submission: Submission) -> None:
+    """Its session is paid as soon as anything was: reward, fixed sum or bonus. It stays so."""
+    if submission.session_id and submission.ledger.filter(kind__in=PAID).exists():
+        Session.objects.filter(pk=submission.session_id, paid=False).update(paid=True)
 
 
 def write(

@@ -246,6 +246,7 @@ def _note_paid(recruitment: Recruitment, bonus: Bonus, shown: list[float]) -> No
         submission=bonus.submission,
         note=bonus.purpose,
     )
+    ledger.mark_paid(bonus.submission)
 
 
 def in_doubt(batch: BonusBatch) -> bool:

@@ -127,6 +127,7 @@ def note_submission(
     if there.status in wire.PLACE_FREE and not row.place_freed:
         _free_place(row)
     _note_reward(recruitment, row)
+    ledger.mark_paid(row)
     return row
 
 

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from listening.models import LeftOut, ReviewAssignment, ReviewItem, ReviewJob, Study, Verdict
-from listening.review.kinds import kind_named
+from listening.models import LeftOut, ReviewItem, ReviewJob, Study
+from listening.review.answers import FIRST, TALK, THIRD, own_answers
+from listening.review.kinds import Mark, kind_named
 from listening.review.leaving_out import Named, left_out_now
 from listening.review.outcomes import outcomes_of
 from listening.review.rules import UNDECIDED
 from listening.review.shares import Share
 
-AGAIN = ReviewAssignment.Occasion.AGAIN
 THERE, REPLACED, GONE = "there", "replaced", "gone"  # what became of a clip since
 MET, MISSED, OPEN = "met", "missed", "open"
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A clip as it is in the study now."""
+
+    stimulus: str
+    duration_s: float | None  # None: it is gone
+    stands_out: bool  # of its group, by somebody
 
 
 @dataclass(frozen=True)
@@ -26,11 +34,13 @@ class ClipResult:
     item: int
     stimulus: str
     condition: str
+    label: str  # of the condition
     outcome: str  # by the job's rule; "": undecided
     complete: bool
     now: str  # whether the very same sound is in the study still
     said: tuple[str, ...] = ()  # by each who judged it, in words
-    marks: tuple[Mapping[str, Any], ...] = ()  # of all of them
+    marks: tuple[Mark, ...] = ()  # of all of them
+    clips: tuple[Heard, ...] = ()  # all of a group
     notes: tuple[str, ...] = ()
     left_out: LeftOut | None = None
 
@@ -71,7 +81,7 @@ class ClipResults:
     systems: list[SystemResult]
     failing: list[ClipResult]  # complete, and did not pass, as far as they are there still
     replaced: list[ClipResult]
-    kinds: list[tuple[str, int]] = field(default_factory=list)  # of marks: in how many clips
+    kinds: list[tuple[str, int]] = field(default_factory=list)  # words of marks: in how many clips
     new: int = 0  # drawn, and not judged by anybody yet
 
 
@@ -79,13 +89,14 @@ def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> Cl
     """Of the job's own study; or of a later version of it, as far as its sounds are the same."""
     study = study or job.study
     out = left_out_now(study)
-    every = _by_clip(job, study, out)
+    labels = dict(study.conditions.values_list("key", "label"))
+    every = _by_clip(job, study, out, labels)
     there = [each for each in every if each.now == THERE]
     kinds: Counter[str] = Counter()
     for each in there:
-        kinds.update({name for mark in each.marks for name in names_in(mark)})
+        kinds.update({mark.words for mark in each.marks})
     return ClipResults(
-        systems=_systems(job, study, every, passing, out),
+        systems=_systems(job, study, every, passing, out, labels),
         failing=[each for each in there if each.complete and each.outcome != passing],
         replaced=[each for each in every if each.now != THERE],
         kinds=kinds.most_common(),
@@ -93,17 +104,12 @@ def clip_results(job: ReviewJob, passing: str, study: Study | None = None) -> Cl
     )
 
 
-def names_in(mark: Mapping[str, Any]) -> Iterable[str]:
-    """What an answer holds against a clip."""
-    if "what" in mark:
-        return [str(mark["what"])]
-    return [name for name, value in mark.items() if value == "differs"]
-
-
-def _by_clip(job: ReviewJob, study: Study, out: Named) -> list[ClipResult]:
+def _by_clip(
+    job: ReviewJob, study: Study, out: Named, labels: Mapping[str, str]
+) -> list[ClipResult]:
     """Every item but training, in the order of the study's names."""
     items = {item.pk: item for item in job.items.filter(gold__isnull=True)}
-    answers, now = _answers(job), _Now(study)
+    answers, now = own_answers(job, FIRST, THIRD, TALK), _Now(study)
     kind = kind_named(job.kind)
     found = []
     for each in outcomes_of(job):
@@ -111,60 +117,54 @@ def _by_clip(job: ReviewJob, study: Study, out: Named) -> list[ClipResult]:
         if item is None:
             continue
         given = answers.get(item.pk, [])
+        marks = [mark for one in given for mark in kind.marks(one.answer)]
         found.append(
             ClipResult(
                 item=item.pk,
                 stimulus=item.clip["stimulus"],
                 condition=item.clip["condition"],
+                label=labels.get(item.clip["condition"], ""),
                 outcome=each.category,
                 complete=each.complete,
                 now=now.of(item),
                 said=tuple(map(kind.say, each.said.first)),
-                marks=tuple(mark for answer, _ in given for mark in _marks(answer)),
-                notes=tuple(words for _, words in given if words),
+                marks=tuple(marks),
+                clips=now.heard(item, {place for mark in marks for place in mark.places}),
+                notes=tuple(each.note for each in given if each.note),
                 left_out=out.get((LeftOut.What.STIMULUS.value, item.clip["stimulus"])),
             )
         )
     return sorted(found, key=lambda each: (each.condition, each.stimulus))
 
 
-def _marks(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    if "defects" in answer:
-        return list(answer["defects"])
-    differs = {name: value for name, value in answer.items() if value == "differs"}
-    return [differs] if differs else []
-
-
-def _answers(job: ReviewJob) -> dict[int, list[tuple[dict[str, Any], str]]]:
-    """Item -> the newest own answer of each who judged it, with its note; repeats apart."""
-    rows = Verdict.objects.filter(assignment__item__job=job, phase=Verdict.Phase.OWN).exclude(
-        assignment__occasion=AGAIN
-    )
-    newest = rows.order_by("assignment", "-pk").distinct("assignment")
-    found: dict[int, list[tuple[dict[str, Any], str]]] = defaultdict(list)
-    for item, answer, words in newest.values_list("assignment__item", "answer", "note"):
-        found[item].append((answer, words))
-    return found
-
-
 class _Now:
     """Which of the sounds that were judged the study has still."""
 
     def __init__(self, study: Study) -> None:
-        self.sounds = dict(study.stimuli.values_list("key", "sha256"))
+        rows = list(study.stimuli.values_list("key", "sha256", "duration_s"))
+        self.sounds = {key: sha256 for key, sha256, _ in rows}
+        self.lengths = {key: length for key, _, length in rows}
 
     def of(self, item: ReviewItem) -> str:
-        clips = [item.clip, *item.clip["others"]]
+        clips = item.all_clips
         if any(each["stimulus"] not in self.sounds for each in clips):
             return GONE
         same = all(self.sounds[each["stimulus"]] == each["sha256"] for each in clips)
         return THERE if same else REPLACED
 
+    def heard(self, item: ReviewItem, odd: Collection[int]) -> tuple[Heard, ...]:
+        names = [each["stimulus"] for each in item.all_clips]
+        return tuple(Heard(n, self.lengths.get(n), at in odd) for at, n in enumerate(names))
+
 
 def _systems(
-    job: ReviewJob, study: Study, every: list[ClipResult], passing: str, out: Named
+    job: ReviewJob,
+    study: Study,
+    every: list[ClipResult],
+    passing: str,
+    out: Named,
+    labels: Mapping[str, str],
 ) -> list[SystemResult]:
-    labels = dict(study.conditions.values_list("key", "label"))
     clips = Counter(study.stimuli.filter(trap="", run=1).values_list("condition__key", flat=True))
     by_system: dict[str, list[ClipResult]] = defaultdict(list)
     for each in every:

@@ -15,7 +15,7 @@ def relink(study: Study) -> int:
     }
     changed = []
     for item in ReviewItem.objects.filter(job__study=study).exclude(clip={}):
-        names = [item.clip, *item.clip["others"]]
+        names = item.all_clips
         found = [clips.get((each["stimulus"], each["sha256"])) for each in names]
         whole = [pk for pk in found if pk is not None]
         same = len(whole) == len(names)

@@ -2,11 +2,14 @@
 
 from listening.models.codes import RATER_CODE
 from listening.selectors.analysis_rules import (
+    DecidedFacts,
     Declared,
+    HypothesisFacts,
     RuleFacts,
     SparedFacts,
     analysis_rules,
     declared_state,
+    hypotheses,
     spared_raters,
 )
 from listening.selectors.boards import (
@@ -59,12 +62,14 @@ from listening.selectors.publication import (
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.rating_table import chosen_ratings
 from listening.selectors.ratings import RatingRow, rating_rows
+from listening.selectors.reason_reviews import ReasonReviewFacts
 from listening.selectors.reviewed_events import MarkedClip, MarkedEvents, marked_events
 from listening.selectors.reviews import (
     ReviewHead,
     ReviewOutcomes,
     ReviewVerdict,
     has_review_in_use,
+    review_aspects,
     review_head_or_404,
     review_hinted,
     review_outcomes,
@@ -109,10 +114,12 @@ __all__ = [
     "ClipQuery",
     "ClipReviewFacts",
     "ConditionProgress",
+    "DecidedFacts",
     "Declared",
     "DraftPlan",
     "EarlierVersion",
     "HeardClip",
+    "HypothesisFacts",
     "InterimQuestion",
     "MarkedClip",
     "MarkedEvents",
@@ -122,6 +129,7 @@ __all__ = [
     "RaterMean",
     "RatingRow",
     "RatingsState",
+    "ReasonReviewFacts",
     "ReviewHead",
     "ReviewOutcomes",
     "ReviewVerdict",
@@ -155,6 +163,7 @@ __all__ = [
     "earlier_with",
     "has_review_in_use",
     "heard_clips",
+    "hypotheses",
     "interim_questions",
     "is_earlier",
     "left_out_names",
@@ -167,6 +176,7 @@ __all__ = [
     "questions_in_words",
     "rating_rows",
     "ratings_state",
+    "review_aspects",
     "review_head_or_404",
     "review_hinted",
     "review_outcomes",

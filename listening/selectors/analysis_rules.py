@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from listening.models import AnalysisRule, SparedRater, Study
-from listening.studies.analysis_rules import is_before
+from listening.models import AnalysisRule, Hypothesis, SparedRater, Study
+from listening.studies.deciding import is_before
 
 
-class RuleFacts(TypedDict):
-    """A rule as text; ``ratings`` were stored when it was decided. Times are UTC."""
+class DecidedFacts(TypedDict):
+    """What was decided of the analysis; ``ratings`` were stored then. Times are UTC."""
 
     pk: int
-    rule: str
     why: str
     declared: bool  # before the first opening, so part of the frozen definition
     ratings: int
@@ -22,6 +21,18 @@ class RuleFacts(TypedDict):
     ended_by: str
     ended_because: str
     ended_ratings: int | None
+
+
+class RuleFacts(DecidedFacts):
+    """A rule as text."""
+
+    rule: str
+
+
+class HypothesisFacts(DecidedFacts):
+    """What is expected, as a sentence."""
+
+    text: str
 
 
 class SparedFacts(TypedDict):
@@ -45,7 +56,14 @@ class Declared(TypedDict):
 
 def analysis_rules(study: str) -> list[RuleFacts]:
     """Every rule in the order in which it was decided."""
-    return [_rule(row) for row in AnalysisRule.objects.filter(study__key=study).order_by("pk")]
+    rows = AnalysisRule.objects.filter(study__key=study).order_by("pk")
+    return [{**_decided(row), "rule": row.text} for row in rows]
+
+
+def hypotheses(study: str) -> list[HypothesisFacts]:
+    """Every hypothesis in the order in which it was written down."""
+    rows = Hypothesis.objects.filter(study__key=study).order_by("pk")
+    return [{**_decided(row), "text": row.text} for row in rows]
 
 
 def spared_raters(study: str) -> list[SparedFacts]:
@@ -73,10 +91,9 @@ def declared_state(study: str) -> Declared:
     )
 
 
-def _rule(row: AnalysisRule) -> RuleFacts:
-    return RuleFacts(
+def _decided(row: AnalysisRule | Hypothesis) -> DecidedFacts:
+    return DecidedFacts(
         pk=row.pk,
-        rule=row.text,
         why=row.why,
         declared=row.declared,
         ratings=row.ratings,

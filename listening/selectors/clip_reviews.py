@@ -9,7 +9,7 @@ from listening.review.clip_results import ClipResults, SystemResult, clip_result
 from listening.review.kinds import kind_named
 from listening.review.leaving_out import left_out_now
 from listening.review.rules import RULES
-from listening.selectors.reviews import ReviewVerdict, review_verdicts
+from listening.selectors.reviews import ReviewVerdict, review_aspects, review_verdicts
 from listening.versions import earlier_versions
 
 KINDS = ("clips", "consistency")
@@ -58,6 +58,7 @@ class ClipReviewFacts(TypedDict):
     systems: list[ReviewedSystem]  # empty while the review is blind
     marked: list[tuple[str, int]]  # what, in how many
     verdicts: list[ReviewVerdict]
+    aspects: dict[str, dict[int, dict[int, bool]]]  # see review_aspects
     hinted: int  # verdicts that were changed after programs' hints were shown
 
 
@@ -108,8 +109,9 @@ def _facts(job: ReviewJob, study: Study) -> ClipReviewFacts:
         unblinded=unblinded,
         replaced=len(results.replaced),
         systems=[_system(each) for each in (results.systems if unblinded else [])],
-        marked=[(kind.words.get(name, name), count) for name, count in results.kinds],
+        marked=results.kinds,
         verdicts=review_verdicts(job.study.key, job.pk),
+        aspects=review_aspects(job.study.key, job.pk),
         hinted=Verdict.objects.filter(
             assignment__item__job=job, phase=Verdict.Phase.HINTED
         ).count(),

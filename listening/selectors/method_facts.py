@@ -27,9 +27,11 @@ from listening.methods import method_named
 from listening.models import Study, Task
 from listening.retention import rule_of
 from listening.selectors.analysis_rules import (
+    HypothesisFacts,
     RuleFacts,
     SparedFacts,
     analysis_rules,
+    hypotheses,
     spared_raters,
 )
 from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
@@ -44,6 +46,7 @@ from listening.selectors.definitions import CorrectionFacts, corrections_of
 from listening.selectors.pay_facts import PayFacts, pay_facts
 from listening.selectors.progress import TaskProgress, study_progress
 from listening.selectors.ratings import HEARING
+from listening.selectors.reason_reviews import ReasonReviewFacts, reason_reviews
 from listening.selectors.recruitment_facts import RecruitmentFacts, recruitment_facts
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.studies.length import session_length
@@ -178,8 +181,10 @@ class StudyFacts(TypedDict):
     pay: PayFacts
     clip_reviews: list[ClipReviewFacts]
     left_out: list[LeftOutFacts]
+    reason_reviews: NotRequired[list[ReasonReviewFacts]]  # in use
     rules: NotRequired[list[RuleFacts]]  # of analysis, ended ones among them
     spared: NotRequired[list[SparedFacts]]
+    hypotheses: NotRequired[list[HypothesisFacts]]  # ended ones among them
 
 
 PEOPLE = f"""
@@ -250,8 +255,10 @@ def method_facts(study: str) -> StudyFacts:
             pay=pay_facts(row),
             clip_reviews=clip_reviews(row),
             left_out=left_out_facts(row),
+            reason_reviews=reason_reviews(row),
             rules=analysis_rules(study),
             spared=spared_raters(study),
+            hypotheses=hypotheses(study),
         )
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TypedDict
 
 from listening.methods.vocalisation_types import marked
-from listening.models import ReviewAssignment, ReviewJob, Stimulus, Verdict
+from listening.models import ReviewAssignment, ReviewJob, Stimulus
+from listening.review.answers import FIRST, THIRD, own_answers
 from listening.review.event_marks import Event, events_of, settled
 from listening.review.outcomes import outcomes_of
 
-FIRST, THIRD = ReviewAssignment.Occasion.FIRST, ReviewAssignment.Occasion.THIRD
 KIND, UNSURE = "events", "unsure"
 By = dict[int, list[Event]]  # number of a reviewer -> what they marked
 
@@ -81,17 +80,10 @@ def marked_events(study: str, pk: int) -> MarkedEvents | None:
 
 def _said(job: ReviewJob, occasion: ReviewAssignment.Occasion) -> dict[int, By]:
     """Item -> what each reviewer said last of it, before any hint."""
-    rows = Verdict.objects.filter(
-        assignment__item__job=job, assignment__occasion=occasion, phase=Verdict.Phase.OWN
-    )
-    newest = rows.order_by("assignment", "-pk").distinct("assignment")
-    found: dict[int, By] = defaultdict(dict)
-    for item, number, category, answer in newest.values_list(
-        "assignment__item", "assignment__reviewer__number", "category", "answer"
-    ):
-        if category != UNSURE:
-            found[item][number] = events_of(answer)
-    return found
+    return {
+        item: {each.reviewer: events_of(each.answer) for each in given if each.category != UNSURE}
+        for item, given in own_answers(job, occasion).items()
+    }
 
 
 def _words(job: ReviewJob) -> dict[str, tuple[str, str, str]]:

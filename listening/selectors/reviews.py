@@ -8,6 +8,7 @@ from django.db import connection
 from django.http import Http404
 
 from listening.models import ReviewAssignment, ReviewJob, Study
+from listening.review.answers import said_by_aspect
 from listening.review.kinds import kind_named
 from listening.review.outcomes import jobs_in_use, outcomes_of
 from listening.review.rules import RULES
@@ -104,6 +105,13 @@ def review_verdicts(study: str, pk: int) -> list[ReviewVerdict]:
         )
         for item, number, category, again, system, label in rows
     ]
+
+
+def review_aspects(study: str, pk: int) -> dict[str, dict[int, dict[int, bool]]]:
+    """Words of each defect -> item -> reviewer -> whether they said so; {}: it asks for none."""
+    job = _job(study, pk)
+    words = kind_named(job.kind).words
+    return {words[key]: said for key, said in said_by_aspect(job).items()} if words else {}
 
 
 class Hinted(TypedDict):

@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from django.db import transaction
-from django.utils import timezone
 
 from listening.design.analysis_rules import key_of, rule_read
 from listening.events import COMMAND_LINE, note
-from listening.models import AnalysisRule, Rater, Rating, SparedRater, Study
+from listening.models import AnalysisRule, Rater, SparedRater, Study
+from listening.studies.deciding import end, is_before, need_reason, ratings_of
 from listening.studies.errors import StudyError
 
 MOST = 30
-LEAST_REASON = 5  # characters
 ALWAYS = {  # rules that are undone elsewhere, and where
     "session_status": "Restore the session on the page Raters.",
     "not_counted": "Whose place another rater has filled stays outside of the plan.",
@@ -24,12 +23,6 @@ ALWAYS = {  # rules that are undone elsewhere, and where
     "duplicate": "The first of two ratings in one trial is in already.",
     "repeat": "A second answer tells how a rater agrees with themselves.",
 }
-
-
-def is_before(study: Study) -> bool:
-    """Whether rules are still declared beforehand: the study was never opened."""
-    never = study.state == Study.State.DRAFT and study.opened_at is None
-    return never and not study.definitions.exists()
 
 
 @transaction.atomic
@@ -47,7 +40,7 @@ def add_rule(study: Study, text: str, why: str = "", *, by: str = COMMAND_LINE) 
     if held.count() >= MOST:
         raise StudyError(f"A study has at most {MOST} rules. Nothing was changed.")
     if not before:
-        _need_reason(why, "a rule that is added after the study was opened")
+        need_reason(why, "a rule that is added after the study was opened")
     ratings = ratings_of(row)
     made = AnalysisRule.objects.create(
         study=row, text=text, why=why, declared=before, ratings=ratings, by=by
@@ -64,14 +57,7 @@ def end_rule(study: Study, pk: int, because: str = "", *, by: str = COMMAND_LINE
     rule = row.analysis_rules.filter(pk=pk, ended_at=None).first()
     if rule is None:
         raise StudyError("There is no such rule in force. Nothing was changed.")
-    because = because.strip()[:300]
-    if is_before(row):
-        rule.delete()
-    else:
-        _need_reason(because, "ending a rule after the study was opened")
-        rule.ended_at, rule.ended_by, rule.ended_because = timezone.now(), by, because
-        rule.ended_ratings = ratings_of(row)
-        rule.save()
+    because = end(row, rule, because, "ending a rule", by)
     note(row, "rule_ended", by, rule=rule.text, **({"because": because} if because else {}))
     return rule.text
 
@@ -90,7 +76,7 @@ def spare_rater(
     if rater is None:
         raise StudyError(f"No rater “{code.strip()}” took part. Copy the code from the table.")
     because = because.strip()[:300]
-    _need_reason(because, "undoing an exclusion")
+    need_reason(because, "undoing an exclusion")
     if row.spared_raters.filter(rule=key, rater=rater).exists():
         raise StudyError("That is undone already. Nothing was changed.")
     made = SparedRater.objects.create(
@@ -135,20 +121,9 @@ def rules_as_declared(study: Study) -> tuple[dict[str, str], ...]:
     return tuple({"rule": row.text, **({"why": row.why} if row.why else {})} for row in rows)
 
 
-def ratings_of(study: Study) -> int:
-    """Stored so far, without a researcher's tries."""
-    mine = Rating.objects.filter(trial__session__study=study, trial__session__pilot=False)
-    return mine.count()
-
-
 def _check_key(key: str) -> None:
     try:
         rule_read(key)
     except ValueError as error:
         if "no rule" in str(error):
             raise StudyError(f"{error}. Nothing was changed.") from None
-
-
-def _need_reason(words: str, what: str) -> None:
-    if len(words) < LEAST_REASON:
-        raise StudyError(f"Say why: {what} needs a reason. Nothing was changed.")

@@ -9,7 +9,15 @@ from django.db import models, transaction
 
 from listening.design.studyfile.entries import OUTCOMES
 from listening.events import COMMAND_LINE, note
-from listening.models import Condition, Criterion, Item, Stimulus, Study
+from listening.models import (
+    AnalysisRule,
+    Condition,
+    Criterion,
+    Hypothesis,
+    Item,
+    Stimulus,
+    Study,
+)
 from listening.models.codes import completion_code, link_code
 from listening.studies.errors import StudyError
 from listening.versions import next_version
@@ -56,6 +64,7 @@ def copy_study(
     copy.save()
     _copy_material(source, copy)
     _copy_tasks(source, copy)
+    _copy_decided(source, copy)
     note(source, "copied", by, to=key, version=copy.version)
     note(copy, "made_as_copy", by, of=source.key, version=copy.version)
     return copy
@@ -111,3 +120,14 @@ def _copy_tasks(source: Study, copy: Study) -> None:
         made.study = copy
         made.save()
         _copied(Criterion.objects.filter(task=task), task=made)
+
+
+def _copy_decided(source: Study, copy: Study) -> None:
+    """Rules and hypotheses in force, declared beforehand of what is copied: it was not opened."""
+    for model in (AnalysisRule, Hypothesis):
+        _copied(
+            model._default_manager.filter(study=source, ended_at=None),
+            study=copy,
+            declared=True,
+            ratings=0,
+        )

@@ -26,6 +26,7 @@ from listening.studies.analysis_rules import rules_from_folder
 from listening.studies.deriving import write_derived
 from listening.studies.emptying import audio_of, empty, forget_unused
 from listening.studies.errors import StudyError
+from listening.studies.hypotheses import hypotheses_from_folder
 from listening.studies.pilots import remove_pilots
 from listening.studies.trimming import Trimming
 
@@ -238,6 +239,7 @@ def _write(file: StudyFile, study: Study, shelf: _Shelf) -> Study:
     for order, task in enumerate(file.tasks):
         _write_task(study, order, task)
     rules_from_folder(study, file.analysis_rules, studyfile.TOML)
+    hypotheses_from_folder(study, file.hypotheses, studyfile.TOML)
     return study
 
 

@@ -10,6 +10,7 @@ from listening.design.studyfile import StudyFile, TaskEntry
 from listening.models import Condition, Item, Stimulus, Study, Task
 from listening.studies.analysis_rules import rules_as_declared
 from listening.studies.errors import StudyError
+from listening.studies.hypotheses import hypotheses_as_declared
 
 
 def study_as_file(study: Study) -> StudyFile:
@@ -40,6 +41,7 @@ def study_as_file(study: Study) -> StudyFile:
         questionnaires=tuple(study.questionnaires),
         settings=tuple(study.settings),
         sources=tuple(study.sources),
+        hypotheses=hypotheses_as_declared(study),
         analysis_rules=rules_as_declared(study),
         conditions=tuple(
             _condition_entry(c) for c in study.conditions.filter(derived=False).order_by("pk")

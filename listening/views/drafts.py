@@ -27,6 +27,7 @@ from listening.access import (
 )
 from listening.audio.spoiling import FLAWS
 from listening.design import draft_context
+from listening.design.draft_fields import shown
 from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
 from listening.design.scanning import EXTENSIONS, UnclearNames, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
@@ -204,6 +205,7 @@ def questions_page(request: HttpRequest, code: str) -> HttpResponse:
         top = folder.table_of(draft)
         return {
             "tasks": question_fields(top, folder.rows_of(draft)),
+            "hypotheses": shown(top, "study.hypotheses"),
             "language_name": name_of(top.get("study", {}).get("language", "en")),
             "offered": [(tag, name_of(tag)) for tag in languages_of(top)],
             "usual_languages": [(tag, name_of(tag)) for tag in USUAL_LANGUAGES],

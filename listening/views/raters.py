@@ -20,6 +20,7 @@ from listening.decisions import decide
 from listening.events import note
 from listening.judging import AT_ONCE, Judged
 from listening.models import Session, Study
+from listening.pay_marks import MARKS, mark_pay
 from listening.spreadsheets import safe_cell
 from listening.studies import StudyError
 from listening.tables import Shown
@@ -27,6 +28,11 @@ from listening.views.raters_table import described, raters_table, rows_of
 from listening.views.researcher import who
 
 READ_AT_ONCE = 2000  # rows of a CSV
+LEFT = {  # why a session stays as it was
+    "rejected": "withdrawn, screened out or rejected already",
+    "restored": "not rejected already",
+    **dict.fromkeys(MARKS, "marked so already, scripted, or of Prolific, where Recruiting pays"),
+}
 
 
 def _shown(request: HttpRequest, study: Study, asked: QueryDict) -> Shown:
@@ -60,14 +66,15 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
 @login_required
 @require_POST
 def judge(request: HttpRequest, key: str) -> HttpResponse:
-    """Rejects or restores the chosen sessions, or all that the filters leave, for a reason."""
+    """Rejects, restores or marks as paid the chosen sessions, or all that the filters leave."""
     study = study_for(request.user, key, EDIT)
     to, reason = request.POST.get("to", ""), request.POST.get("reason", "")
     chosen, trouble = _chosen(request, study)
     try:
         if trouble:
             raise StudyError(trouble)
-        judged = decide(study, chosen, to, reason, by=who(request))
+        act = mark_pay if to in MARKS else decide
+        judged = act(study, chosen, to, reason, by=who(request))
     except StudyError as error:
         messages.error(request, f"Nothing was changed. {error}")
         return redirect(_back(request, study))
@@ -99,16 +106,17 @@ def _tell(request: HttpRequest, to: str, judged: Judged) -> None:
     after = {
         "rejected": "The ratings are kept but no longer count, and the places are open again.",
         "restored": "The ratings count again where their places are still free.",
+        **dict.fromkeys(MARKS, "Ratings and places stay as they are."),
     }
     if count:
-        messages.success(request, f"{to.capitalize()} {named}. {after[to]}")
+        said = f"Said to be {to}: {named}." if to in MARKS else f"{to.capitalize()} {named}."
+        messages.success(request, f"{said} {after[to]}")
     if judged.not_counting:
         said = f"{judged.not_counting:,} of their ratings fill no place"
         why = "others have given it meanwhile, or the block had not passed its traps"
         messages.warning(request, f"{said}: {why}. They are kept.")
     if left := judged.left_as_they_were:
-        state = "withdrawn, screened out or rejected" if to == "rejected" else "not rejected"
-        messages.warning(request, f"{left:,} left as before: {state} already.")
+        messages.warning(request, f"{left:,} left as before: {LEFT[to]}.")
 
 
 def _back(request: HttpRequest, study: Study) -> str:

@@ -98,6 +98,7 @@ FILTERS = (
             "passed": ("none failed", Q(summary__checks_failed=0)),
         },
     ),
+    _choice("paid", "Paid", {"yes": ("paid", Q(paid=True)), "no": ("not known", Q(paid=False))}),
     Filter("device", "Device", one_of("device"), DEVICES),
     _choice(
         "who",

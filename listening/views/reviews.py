@@ -54,6 +54,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
     kinds = [kind_named(each) for each in Kind.registry]
     context = {
         "study": study,
+        "draft": study.drafts.first(),
         "jobs": jobs,
         "resolvings": RESOLVINGS,
         "kinds": [

@@ -1,4 +1,4 @@
-"""What can be done on the page Validity: rules added and ended, exclusions undone."""
+"""What can be done on the page Validity: rules, exclusions undone, hypotheses."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from listening.access import EDIT, study_for
 from listening.models import Study
 from listening.studies import StudyError
 from listening.studies.analysis_rules import add_rule, end_rule, spare_rater, unspare_rater
+from listening.studies.hypotheses import add_hypothesis, end_hypothesis
 from listening.views.researcher import who
 
 
@@ -60,6 +61,20 @@ def _unspare(request: HttpRequest, study: Study) -> str:
     return "The rule holds for that rater again."
 
 
+def _expect(request: HttpRequest, study: Study) -> str:
+    made = add_hypothesis(
+        study, request.POST.get("text", ""), request.POST.get("why", ""), by=who(request)
+    )
+    if made.declared:
+        return "The hypothesis is written down. Opening the study freezes it."
+    return f"The hypothesis is marked as written down after {made.ratings:,} ratings."
+
+
+def _take_back(request: HttpRequest, study: Study) -> str:
+    end_hypothesis(study, _number(request), request.POST.get("because", ""), by=who(request))
+    return "The hypothesis is taken back."
+
+
 def _number(request: HttpRequest) -> int:
     text = request.POST.get("pk", "")
     if not text.isdecimal() or len(text) > 18:
@@ -72,4 +87,6 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], str]] = {
     "end": _end,
     "spare": _spare,
     "unspare": _unspare,
+    "expect": _expect,
+    "take-back": _take_back,
 }

@@ -1,6 +1,7 @@
 """Whether claims stand in other analyses: exact without each rater, and said in words."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from analysis.ratings.breakdowns import cells, families
@@ -14,6 +15,7 @@ from analysis.statistics.robustness.claims import Claim, Found, Variant, outcome
 from analysis.statistics.robustness.leave_one_out import sides_turned
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import BLANK, table_of
+from tests.analysis.test_part_pairs import made
 
 
 def rated(effects, raters=8, items=6, seed=3, odd=()):
@@ -127,3 +129,14 @@ def test_an_audio_turing_test_is_followed_through_every_rule_rater_and_item():
     least = min(claims, key=lambda row: row["share"])
     assert claims[0]["share"] == least["share"]
     assert all(row["lowest"] <= row["value"] <= row["highest"] for row in claims)
+
+
+def test_comparisons_of_pairs_are_said_to_be_left_out_and_where_they_stand():
+    (told,) = part_of("robustness", made(60), Options(rules=()))["sentences"]
+    assert "as one pair was compared" in told
+    assert "Comparisons of pairs" in told
+    others = made(60, condition="b", versus_condition="c")
+    others["stimulus"] = "b" + others["stimulus"].str[1:]
+    both = pd.concat([made(60), others], ignore_index=True)
+    (told,) = part_of("robustness", both, Options(rules=()))["sentences"]
+    assert "2 pairs were compared, not all with the same other" in told

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.statistics.agreement import nominal
+from analysis.statistics.agreement.by_aspect import by_aspect
 from analysis.statistics.agreement.krippendorff import krippendorff_alpha
 
 CATEGORIES = ("fit", "unfit", "unsure")
@@ -58,3 +59,17 @@ def test_where_nothing_varies_there_is_no_number_and_a_reason():
     assert (nobody.value, alike.value) == (None, None)
     assert "two verdicts" in nobody.note
     assert "variation" in alike.note
+
+
+def test_agreement_about_each_aspect_says_how_few_there_are():
+    said = {n: {1: n < 3, 2: n < 2, 3: n < 3} for n in range(12)}
+    alone = {20: {1: True}}
+    few, never = by_aspect(
+        {"cut": {**said, **alone}, "timbre": {n: {1: False, 2: False} for n in said}}
+    )
+    words = {n: {who: str(it) for who, it in each.items()} for n, each in said.items()}
+    assert few.alpha.value == nominal.alpha(words, ("True", "False")).value
+    assert (few.by_any, few.by_all, few.alpha.items) == (3, 2, 12)
+    assert "3 items only" in few.note
+    assert (never.alpha.value, never.by_any) == (None, 0)
+    assert "nobody marked it" in never.note

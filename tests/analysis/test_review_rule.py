@@ -1,14 +1,20 @@
 """What a review came to is used by default: the rule stands among those of the study."""
 
+from dataclasses import replace
+
 import pytest
 
 from analysis.ratings.table import from_study
+from analysis.report.part import PartInput
+from analysis.report.parts.screening.reviewed import reviews_used
+from analysis.report.report_card import report_card
 from analysis.statistics.screening import Review, rule_text, screen
 from analysis.web.first_runs import default_options
 from analysis.web.forms import form_of
 from analysis.web.study_tables import study_rules
 from listening import review, studies
 from listening.models import Study, Verdict
+from listening.selectors import method_facts
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.test_reviews import job_of, judge_all, reviewer
 
@@ -49,3 +55,24 @@ def test_verdicts_go_with_a_study_that_is_deleted(reviewed):
     gone = studies.delete_study(Study.objects.get(), "voices", by="ada")
     assert gone.verdicts == 2 * gone.reasons > 0
     assert not Verdict.objects.exists()
+
+
+def test_the_report_names_the_rule_its_version_and_how_well_the_experts_agreed(reviewed):
+    facts = method_facts("voices")
+    options = default_options("voices")
+    screened = screen(from_study("voices"), options.rules)
+    inputs = PartInput(screened.kept(options.rules), screened, options, facts=facts)
+    (told,) = reviews_used(inputs)
+    (card,) = (
+        entry
+        for section in report_card(None, facts).sections
+        for entry in section.entries
+        if entry.label.startswith("Reasons judged")
+    )
+    assert card.value["rule_version"] == "1"
+    assert card.value["alpha"] == 1.0
+    for words in ("2 experts", "“all agree”, version 1", "alpha 1.00", "of 5 only", "2 unfit"):
+        assert words in told, words
+        assert words in card.lines[0], words
+    none = replace(options, rules=())
+    assert list(reviews_used(PartInput(inputs.table, screened, none, facts=facts))) == []

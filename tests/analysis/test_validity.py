@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from analysis.report.preregistration import GAP, gaps, preregistration_text
+from analysis.report.report_card import report_card
 from analysis.statistics.options import Options, options_from
 from analysis.statistics.rule_effects import rule_effects
 from analysis.statistics.screening import FewRatings, Headphones, rule_from, screen
@@ -12,9 +13,12 @@ from analysis.web.study_tables import study_rules
 from analysis.web.validity_jobs import count_rules
 from listening import studies
 from listening.models import AnalysisRule, Rater, Rating, Study, StudyEvent
+from listening.review.leaving_out import leave_out
 from listening.selectors import analysis_rules, declared_state, method_facts, task_plans
 from listening.studies import StudyError
 from listening.studies.analysis_rules import add_rule, end_rule, spare_rater
+from listening.studies.freezing import freeze_when_opened
+from listening.studies.hypotheses import add_hypothesis, end_hypothesis
 from tests.analysis.rated_study import rated_study
 from tests.analysis.test_part_robustness import rated
 from tests.own_cache import empty_cache
@@ -141,3 +145,59 @@ def test_the_preregistration_says_what_the_study_knows_and_names_what_it_does_no
     assert "Human" in text and "2 ratings of every clip" in text  # noqa: PT018
     assert gaps(text) == text.count(GAP.strip()) > 3
     assert "### Hypotheses\n\n**Gap" in text
+
+
+def test_hypotheses_are_frozen_and_what_comes_later_is_no_part_of_the_registration():
+    study = rated_study()
+    Study.objects.update(state="draft", opened_at=None)
+    study.refresh_from_db()
+    add_hypothesis(study, "cond-0 is  ahead of cond-1.", by="ada")
+    for text, words in (
+        (" ", "as a sentence"),
+        ("x" * 1001, "at most 1,000"),
+        ("cond-0 is ahead of cond-1.", "already"),
+    ):
+        with pytest.raises(StudyError, match=words):
+            add_hypothesis(study, text)
+    freeze_when_opened(study, "ada")
+    Study.objects.update(state="open")
+    study.refresh_from_db()
+    assert 'hypotheses = [\n    "cond-0 is ahead of cond-1.",\n]' in study.definitions.get().toml
+    with pytest.raises(StudyError, match="needs a reason"):
+        add_hypothesis(study, "cond-1 is the worst.")
+    add_hypothesis(study, "cond-1 is the worst.", "seen in the means", by="ada")
+    with pytest.raises(StudyError, match="needs a reason"):
+        end_hypothesis(study, study.hypotheses.first().pk)
+    end_hypothesis(study, study.hypotheses.first().pk, "not what we ask", by="ada")
+    assert studies.study_as_file(study).hypotheses == ("cond-0 is ahead of cond-1.",)
+    leave_out(study, "condition", "cond-1", "Its clips are cut.", by="ada")
+    text = preregistration_text(
+        method_facts(study.key), task_plans(study.key), declared_state(study.key), ["cond-0"]
+    )
+    first, _, later = text.partition("### Hypotheses")[2].partition("**not preregistered**")
+    count = Rating.objects.count()
+    assert "1. cond-0 is ahead of cond-1." in first
+    assert f"after {count:,} ratings: cond-1 is the worst. Why: seen in the means" in later
+    assert f"after {count:,} ratings: cond-0 is ahead of cond-1. (not what we ask)" in later
+    out = later.partition("### Data exclusion")[2].partition("**not preregistered**")[2]
+    assert "system “cond-1” (Its clips are cut.)" in out
+    (entry,) = (
+        each
+        for section in report_card(None, method_facts(study.key)).sections
+        for each in section.entries
+        if each.label == "Hypotheses"
+    )
+    assert "taken back" in entry.lines[0]
+    assert f"written down after {count:,} ratings" in entry.lines[1]
+
+
+def test_the_next_version_declares_what_is_in_force_and_not_what_was_ended():
+    study = rated_study(raters=0)
+    add_rule(study, FEW, "a whole set", by="ada")
+    ended = add_rule(study, "headphones", "many wore none", by="ada")
+    end_rule(study, ended.pk, "nobody wore any", by="ada")
+    add_hypothesis(study, "cond-0 is ahead.", "by the pilot", by="ada")
+    copy = studies.copy_study(study, study.owner, as_version=True, by="ada")
+    file = studies.study_as_file(copy)
+    assert file.analysis_rules == ({"rule": FEW, "why": "a whole set"},)
+    assert file.hypotheses == ("cond-0 is ahead.",)

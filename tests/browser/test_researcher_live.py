@@ -118,7 +118,7 @@ def test_a_session_is_rejected_with_the_keyboard_alone(page, study):
     session = arrive(study)
     answer_all(session)
     page.get_by_role("link", name="Raters", exact=True).click()
-    judge = page.get_by_role("button", name="Reject or restore…")
+    judge = page.get_by_role("button", name="Decide…")
     expect(judge).to_be_disabled()  # nobody is chosen
     page.get_by_label(f"Choose the session of {session.rater.code}").focus()
     page.keyboard.press("Space")

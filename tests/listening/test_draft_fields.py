@@ -32,6 +32,7 @@ def table() -> dict[str, Any]:
         ("sources.lab.quota", "20"),
         ("study.payment.per_hour", "9.5"),
         ("study.ethics.approval", "17/26"),
+        ("study.hypotheses", "A is ahead of B.\nB is ahead of C."),
         ("tasks.0.reasons", "optional"),
         ("tasks.0.options.names.5", "Excellent"),
         ("tasks.0.translations.zh-Hans.criteria.naturalness.names.5", "很好"),

@@ -77,6 +77,8 @@ def test_files_become_an_open_study(ada: Client, tmp_path: Path) -> None:
     for page in ("", "questions/", "raters/", "review/"):
         assert ada.get(f"/drafts/{draft.code}/{page}").status_code == 200
     assert ada.get(f"/preview/drafts/{draft.code}/?task=mos").status_code == 200
+    reviews = b"Reviews of its clips"
+    assert reviews not in ada.get(f"/drafts/{draft.code}/").content
     packed = b"".join(ada.get(f"/drafts/{draft.code}/folder.zip").streaming_content)  # type: ignore[attr-defined]
     with zipfile.ZipFile(io.BytesIO(packed)) as opened:
         names = {name.partition("/")[2] for name in opened.namelist()}
@@ -84,6 +86,10 @@ def test_files_become_an_open_study(ada: Client, tmp_path: Path) -> None:
     ada.post(act, {"do": "make"})
     assert b"Open for raters" in ada.get(f"/drafts/{draft.code}/review/").content
     assert Study.objects.get().state == "draft"
+    for page in ("", "review/"):
+        assert reviews in ada.get(f"/drafts/{draft.code}/{page}").content
+    validated = ada.get(f"/studies/{Study.objects.get().key}/reviews/").content.decode()
+    assert f"/drafts/{draft.code}/" in validated
     ada.post(act, {"do": "open"})
     study = Study.objects.get()
     assert (study.title, study.state, study.owner.username) == ("Our voices", "open", "ada")

@@ -7,10 +7,14 @@ from typing import Any
 
 import pytest
 
-from listening.models import BonusBatch, LedgerEntry, Recruitment, Session
+from listening.models import BonusBatch, LedgerEntry, Recruitment, Session, StudyEvent
+from listening.pay_marks import mark_pay
 from listening.recruitment import deciding, ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
+from listening.selectors import pay_of_sessions, session_rows
+from listening.studies import StudyError
 from listening.views.state import state_of
+from tests.factories import arrive, make_study
 from tests.listening.recruited import CODES, Person, bonuses, make_published
 from tests.prolific_double.client import Double
 
@@ -100,6 +104,36 @@ def test_a_part_waits_for_the_return(double: Double) -> None:
     double.settle()
     syncing.sync(recruitment)
     assert bonuses(double, person) == [90]
+    (pay,) = pay_of_sessions(recruitment.study.key).values()
+    assert (pay, Session.objects.get().paid) == ("paid a part", True)
+
+
+def test_a_session_is_paid_once_its_submission_is_approved_and_not_before(double: Double) -> None:
+    recruitment = make_published(double)
+    person = Person(double, recruitment).work().hand_in()
+    syncing.sync(recruitment)
+    key = recruitment.study.key
+    assert list(pay_of_sessions(key).values()) == ["not decided"]
+    deciding.decide(person.row(), "approve", by="ada")
+    syncing.sync(recruitment)
+    assert list(pay_of_sessions(key).values()) == ["paid"]
+    assert [row["paid"] for row in session_rows(key)] == [True]
+    chosen = [Session.objects.get().pk]
+    assert mark_pay(recruitment.study, chosen, "not paid", "by mistake", by="ada").raters == ()
+    assert Session.objects.get().paid
+
+
+def test_what_is_paid_elsewhere_somebody_says_and_the_log_keeps() -> None:
+    study = make_study(items=1)
+    session = arrive(study, simulated=False)
+    with pytest.raises(StudyError, match="how it was paid"):
+        mark_pay(study, [session.pk], "paid", " ", by="ada")
+    assert mark_pay(study, [session.pk], "paid", "by voucher", by="ada").raters
+    assert mark_pay(study, [session.pk], "paid", "again", by="ada").left_as_they_were == 1
+    assert pay_of_sessions(study.key) == {f"s{session.pk}": "paid"}
+    assert StudyEvent.objects.get(what="marked_paid").details["reason"] == "by voucher"
+    assert mark_pay(study, [session.pk], "not paid", "it came back", by="ada").raters
+    assert pay_of_sessions(study.key) == {f"s{session.pk}": "nobody has said"}
 
 
 def test_a_screened_out_rater_is_paid_the_fixed_sum(double: Double) -> None:

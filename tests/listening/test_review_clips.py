@@ -14,6 +14,7 @@ from listening import review
 from listening.models import Item, Stimulus, Study
 from listening.review import Plan, ReviewError
 from listening.review.clip_results import clip_results
+from listening.review.kinds import Mark
 from listening.review.leaving_out import leave_out, left_out_now, take_in_again
 from listening.review.progress import reviewers_progress
 from listening.review.relinking import relink
@@ -171,8 +172,8 @@ def test_systems_are_held_against_the_pass_mark_that_was_declared(study):
     }
     assert rows == {"cond-0": (12, 6, 6, 0, "met"), "cond-1": (12, 6, 0, 6, "missed")}
     assert {each.condition for each in results.failing} == {"cond-1"}
-    assert results.kinds == [("timbre", 6)]
-    assert results.failing[0].marks[0] == {"what": "timbre", "seconds": [1.0, 2.5]}
+    assert results.kinds == [("Mixed voices", 6)]
+    assert results.failing[0].marks[0] == Mark("Mixed voices", (1.0, 2.5))
 
 
 def test_what_is_not_decided_counts_as_not_passed(study):
@@ -221,6 +222,9 @@ def test_consistency_compares_runs_of_one_text_and_else_several_texts_of_a_syste
         judge(reviewer(job), lambda clip: odd if clip["condition"] == "cond-1" else same)
     rows = {each.condition: each.share.value for each in clip_results(job, "same").systems}
     assert rows == {"cond-0": 1.0, "cond-1": 0.0}
+    worst = clip_results(job, "same").failing[0]
+    assert worst.marks == (Mark("Voice", places=(1,)),) * 2
+    assert [clip.stands_out for clip in worst.clips] == [False, True]
     assert judge(reviewer(job_of(study, "consistency")), lambda _: {**same, "odd": [9]})
 
 
@@ -235,7 +239,9 @@ def test_a_system_is_left_out_with_a_reason_and_taken_in_again(client):
     assert "cond-1" not in blind
     review.unblind(job, by="ada")
     shown = client.get(page).content.decode()
-    for words in ("Mixed voices 0.5 to 1.0 s", "missed", "2 of 10", "next version"):
+    worst = clip_results(job, "ok").failing[0].stimulus
+    clip = f"/preview/studies/{study.key}/clips/{worst}"
+    for words in ("Mixed voices 0.5 to 1.0 s", "missed", "2 of 10", "next version", clip):
         assert words in shown, words
     form = {"job": job.pk, "what": "stimulus", "name": "cond-1_item-0", "because": "Cut."}
     client.post(f"/studies/{study.key}/reviews/do/", {**form, "action": "leave-out"})
@@ -293,6 +299,11 @@ def test_the_report_tells_what_was_found_and_leaves_out_what_was_named():
     assert "Its clips are cut." in " ".join(told.sentences)
     assert {"cond-0"} == set(kept["condition"])
     assert "opened after the study" in " ".join(told.warnings)
+    assert "version 1" in told.methods[0]
+    about = {row["measure"]: row for row in told.tables[1].rows}
+    assert about["Alpha about too short or cut"]["value"] == 1.0
+    assert "marked in 5, by all in 5" in about["Alpha about too short or cut"]["note"]
+    assert "nobody marked it" in about["Alpha about mixed voices"]["note"]
 
 
 def test_training_is_right_by_the_verdict_and_not_mark_by_mark(study):

@@ -155,6 +155,7 @@ def studies(draw: st.DrawFn) -> StudyFile:
         ),
         ethics=draw(st.sampled_from([{}, {"controller": "A lab", "approval": "17/26"}])),
         payment=draw(st.sampled_from([{}, {"by": "us", "per_hour": 9.5, "currency": "USD"}])),
+        hypotheses=draw(st.sampled_from([(), ("A is ahead of B.", "B不如C")])),
         break_every=draw(st.integers(0, 1000)),
         loudness_lufs=draw(st.none() | st.integers(-50, -10)),
         sample_rate_hz=draw(st.none() | st.integers(8_000, 192_000)),

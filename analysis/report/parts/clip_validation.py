@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from analysis.formatting import counted, enumerated, number
+from analysis.formatting import counted, enumerated
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import Part, PartInput
+from analysis.report.reviews_told import agreed, agreed_words, judged
 
 if TYPE_CHECKING:
     from listening.selectors import ClipReviewFacts
@@ -65,7 +66,7 @@ class ClipValidation(Part):
     """What experts found of the clips themselves, before or beside the test."""
 
     key = "clip_validation"
-    version = "1"
+    version = "2"
     title = "Clips validated by experts"
     order = 64
 
@@ -88,8 +89,7 @@ class ClipValidation(Part):
                     group="review",
                 )
             )
-        agreed = [list(_agreement(each)) for each in reviews]
-        if every := [row for rows in agreed for row in rows]:
+        if every := [row for each in reviews for row in _agreement(each)]:
             tables.append(
                 Table.of(
                     *(AgreementRow, "validators_agree", "Agreement of the validators", every),
@@ -107,7 +107,7 @@ class ClipValidation(Part):
             sentences=[*(words for each in reviews for words in _told(each)), *_out(left_out)],
             tables=tables,
             warnings=[words for each in reviews for words in _warnings(each)],
-            methods=[_method(each, rows) for each, rows in zip(reviews, agreed, strict=True)],
+            methods=[_method(each) for each in reviews],
         )
 
 
@@ -144,14 +144,9 @@ def _interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"{100 * low:.0f} to {100 * high:.0f} %"
 
 
-def _judged(review: ClipReviewFacts) -> tuple[int, int]:
-    """How many people judged how many items, each for the first time."""
-    first = [row for row in review["verdicts"] if not row["again"]]
-    return len({row["reviewer"] for row in first}), len({row["item"] for row in first})
-
-
 def _agreement(review: ClipReviewFacts) -> Iterator[AgreementRow]:
     from analysis.statistics.agreement import nominal
+    from analysis.statistics.agreement.by_aspect import by_aspect
 
     said = nominal.first_verdicts(review["verdicts"])
     if not any(len(each) > 1 for each in said.values()):
@@ -160,10 +155,22 @@ def _agreement(review: ClipReviewFacts) -> Iterator[AgreementRow]:
         yield AgreementRow(
             _named(review), name, each.value, each.low, each.high, each.items, each.note
         )
+    for about in by_aspect(review["aspects"]):
+        low, high = about.alpha.low, about.alpha.high
+        marked = f"marked in {about.by_any:,}, by all in {about.by_all:,}"
+        yield AgreementRow(
+            review=_named(review),
+            measure=f"Alpha about {about.aspect.lower()}",
+            value=about.alpha.value,
+            value_low=low,
+            value_high=high,
+            items=about.alpha.items,
+            note="; ".join(filter(None, (marked, about.note))),
+        )
 
 
 def _told(review: ClipReviewFacts) -> Iterator[str]:
-    people, items = _judged(review)
+    people, items = judged(review["verdicts"])
     what = WHAT[review["kind"]]
     yield (
         f"{_named(review)}: {counted(people, 'expert')} judged {what} of {items:,} "
@@ -212,15 +219,13 @@ def _warnings(review: ClipReviewFacts) -> Iterator[str]:
             yield f"{each['condition']} is below the pass mark of its clips ({_named(review)})."
 
 
-def _method(review: ClipReviewFacts, agreed: Sequence[AgreementRow]) -> str:
-    people, items = _judged(review)
-    alpha = ""
-    if agreed and agreed[0].value is not None:
-        alpha = f" (Krippendorff’s alpha {number(agreed[0].value, decimals=2)})"
+def _method(review: ClipReviewFacts) -> str:
+    people, items = judged(review["verdicts"])
     when = "Before the test, " if review["before"] else "After the test had begun, "
     return (
         f"{when}{counted(people, 'expert')}, blind to the system, judged {WHAT[review['kind']]} "
         f"of {items:,} {review['what']} ({review['share'] * 100:g} % of each system’s, "
-        f"seed {review['seed']}), each by {review['per_item']}{alpha}; rule: "
-        f"{review['rule'].lower()}."
+        f"seed {review['seed']}), each by {review['per_item']} "
+        f"({agreed_words(agreed(review['verdicts']))}); rule: {review['rule'].lower()}, version "
+        f"{review['rule_version']}."
     )

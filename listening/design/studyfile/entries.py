@@ -124,6 +124,7 @@ class StudyFile:
     questionnaires: tuple[dict[str, Any], ...] = ()
     settings: tuple[dict[str, Any], ...] = ()
     sources: tuple[dict[str, Any], ...] = ()
+    hypotheses: tuple[str, ...] = ()  # what is expected, a sentence each
     analysis_rules: tuple[dict[str, str], ...] = ()  # rule, why: what analyses leave out
     conditions: tuple[ConditionEntry, ...] = ()
     tasks: tuple[TaskEntry, ...] = ()

@@ -33,6 +33,7 @@ from listening.methods import Method, method_named
 
 MAX_TOML_BYTES = 5 * 1024**2
 ROLES = ("test", "reference", "anchor", "trap")
+MOST_HYPOTHESES, LONGEST_HYPOTHESIS = 30, 1000
 SMALL = 32_767  # the largest number of a small column of the database
 
 TOP = {
@@ -59,6 +60,7 @@ STUDY = {
     "erase_on": Field(shapes.day),
     "erase_reasons": Field(shapes.flag, default=False),
     "ends": Field(shapes.choice, default="alike", choices=("alike", "as_is")),
+    "hypotheses": Field(shapes.texts, default=(), longest=LONGEST_HYPOTHESIS),
     "texts": Field(shapes.raw_table, default={}),
     "translations": Field(shapes.raw_table, default={}),
     "completion_codes": Field(shapes.raw_table, default={}),
@@ -164,6 +166,9 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     if study["erase_on"] is not None and study["erase_after_days"] is not None:
         what = "The study has erase_after_days, too, and one of them would be ignored."
         notes.toml("study.erase_on", what, "Keep one of them.")
+    if len(study["hypotheses"]) > MOST_HYPOTHESES:
+        what = f"There are more than {MOST_HYPOTHESES} hypotheses."
+        notes.toml("study.hypotheses", what, "Keep those that the study is to decide.")
     study["texts"] = _without_blanks(read_table(study["texts"], TEXTS, "study.texts", notes))
     study["completion_codes"] = _codes(study["completion_codes"], notes)
     study["publication"] = read_publication(study["publication"], study["texts"], notes)

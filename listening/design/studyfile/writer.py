@@ -37,6 +37,7 @@ def toml_text(study: StudyFile) -> str:
         "erase_on": study.erase_on,
         "erase_reasons": study.erase_reasons or None,
         "ends": study.ends if study.ends != "alike" else None,
+        "hypotheses": list(study.hypotheses),
         "texts": study.texts,
         "translations": study.translations,
         "completion_codes": study.completion_codes,

@@ -1,5 +1,5 @@
 """What can be reviewed, one file each; `Kind.registry` finds them."""
 
-from listening.review.kinds.kind import BadVerdict, Kind, Target, kind_named
+from listening.review.kinds.kind import BadVerdict, Kind, Mark, Target, kind_named
 
-__all__ = ["BadVerdict", "Kind", "Target", "kind_named"]
+__all__ = ["BadVerdict", "Kind", "Mark", "Target", "kind_named"]

@@ -10,7 +10,7 @@ from listening.models import ReviewAssignment, Stimulus, Study
 from listening.review.clip_kind import ValidatedClips, check_shares
 from listening.review.clip_targets import clips_of, sampled
 from listening.review.hints import hints_about
-from listening.review.kinds.kind import BadVerdict, Target, percent
+from listening.review.kinds.kind import BadVerdict, Mark, Target, percent
 from listening.review.marks import marks_of, region
 
 OK, FLAWED, UNSURE = "ok", "flawed", "unsure"
@@ -106,6 +106,19 @@ class ClipsKind(ValidatedClips):
         if defects and verdict != FLAWED:
             raise BadVerdict("A clip with a defect is flawed: take the marks away, or say so.")
         return {"verdict": verdict, "defects": defects}, str(verdict)
+
+    def marks(self, answer: Mapping[str, Any]) -> list[Mark]:
+        return [
+            Mark(NAMES[each["what"]], tuple(each["seconds"]) if each["seconds"] else None)
+            for each in answer["defects"]
+        ]
+
+    def aspects(self, answer: Mapping[str, Any]) -> dict[str, bool]:
+        """Each defect as a question of its own; who cannot say of the clip says of none."""
+        if answer["verdict"] == UNSURE:
+            return {}
+        given = {each["what"] for each in answer["defects"]}
+        return {key: key in given for key in NAMES}
 
     def _what(self, mark: Mapping[str, Any]) -> str:
         what = mark.get("what")

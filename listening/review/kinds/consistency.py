@@ -9,7 +9,7 @@ from typing import Any
 from listening.models import Study
 from listening.review.clip_kind import ValidatedClips, check_shares
 from listening.review.clip_targets import RUNS, grouped
-from listening.review.kinds.kind import BadSettings, BadVerdict, Target, percent
+from listening.review.kinds.kind import BadSettings, BadVerdict, Mark, Target, percent
 
 SAME, DIFFERS, UNSURE = "same", "differs", "unsure"
 SAID = {SAME: "Consistent", DIFFERS: "Not consistent", UNSURE: "Cannot say"}
@@ -81,3 +81,10 @@ class ConsistencyKind(ValidatedClips):
             raise BadVerdict("The clips that stand out are named by their places.")
         category = next((each for each in (DIFFERS, UNSURE) if each in said.values()), SAME)
         return {**said, "odd": sorted(set(odd))}, category
+
+    def marks(self, answer: Mapping[str, Any]) -> list[Mark]:
+        odd = tuple(answer["odd"])
+        return [Mark(words, places=odd) for key, words in NAMES.items() if answer[key] == DIFFERS]
+
+    def aspects(self, answer: Mapping[str, Any]) -> dict[str, bool]:
+        return {key: answer[key] == DIFFERS for key in NAMES if answer[key] != UNSURE}

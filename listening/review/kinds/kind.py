@@ -32,6 +32,19 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """What an answer holds against an item: one of the kind's words."""
+
+    words: str
+    seconds: tuple[float, float] | None = None  # None: of the whole clip
+    places: tuple[int, ...] = ()  # clips of a group that stand out, from 0
+
+    @property
+    def length_s(self) -> float | None:
+        return None if self.seconds is None else round(self.seconds[1] - self.seconds[0], 3)
+
+
+@dataclass(frozen=True)
 class NoSettings:
     """Of a kind that has none."""
 
@@ -108,6 +121,14 @@ class Kind(ABC):
 
     def results_of(self, job: ReviewJob) -> dict[str, Any]:
         """What that template shows."""
+        return {}
+
+    def marks(self, answer: Mapping[str, Any]) -> list[Mark]:
+        """What a stored answer holds against its item."""
+        return []
+
+    def aspects(self, answer: Mapping[str, Any]) -> dict[str, bool]:
+        """By key of `words`: whether a stored answer says so. What it cannot say is not in it."""
         return {}
 
     def hears(self, job: ReviewJob) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,7 +51,7 @@ class Robustness(Part):
     """Each claimed difference in every other analysis: whether it stands there."""
 
     key = "robustness"
-    version = "1"
+    version = "2"
     title = "How often the conclusion stands"
     order = 66
 
@@ -58,9 +59,12 @@ class Robustness(Part):
         return len(inputs.kept) > 0
 
     def make(self, inputs: PartInput) -> Content:
-        compared = on_one_footing(rankings(inputs))
+        every = rankings(inputs)
+        compared = on_one_footing(every)
+        apart = list(_not_followed(every, compared))
         if not compared:
-            return Content(["No two conditions can be compared, so no difference is claimed."])
+            none = "No two conditions can be compared, so no difference is claimed."
+            return Content(apart or [none])
         by_rules = _by_rules(inputs)
         contents = []
         for place, ranking in enumerate(compared):
@@ -68,7 +72,31 @@ class Robustness(Part):
             variants, same = by_rules
             contents.append(_of_one(inputs, ranking, variants.get(ranking.title, []), same))
         content = together(contents)
-        return titled(content) if len(contents) > 1 else content
+        whole = titled(content) if len(contents) > 1 else content
+        return replace(whole, sentences=[*whole.sentences, *apart])
+
+
+def _not_followed(every: Sequence[Ranking], compared: Sequence[Ranking]) -> Iterator[str]:
+    """Why comparisons in pairs are not here: no differences of means are claimed of them."""
+    here = {ranking.family_key for ranking in compared}
+    met: dict[int, list[Ranking]] = {}
+    for ranking in every:
+        if ranking.versus and ranking.family_key not in here:
+            met.setdefault(ranking.family_key, []).append(ranking)
+    for some in met.values():
+        title = some[0].title.removesuffix(f" · versus {some[0].versus}")
+        pairs = sum(len(ranking.means) for ranking in some)
+        why = "one pair was compared, which is held against no difference"
+        if len(some) > 1 or pairs > 1:
+            why = (
+                f"{pairs} pairs were compared, not all with the same other condition, so their "
+                "means have no common footing"
+            )
+        yield (
+            f"{title}: not followed through other analyses, as {why}. Each pair has its interval "
+            "in “Comparisons of pairs”; what each rule leaves out, and the results under each, is "
+            "in “What was left out”."
+        )
 
 
 def _of_one(

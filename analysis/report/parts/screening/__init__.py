@@ -15,6 +15,7 @@ from analysis.report.parts.screening.decided import (
     spared_table,
 )
 from analysis.report.parts.screening.exclusion_tables import excluded_table, rules_table
+from analysis.report.parts.screening.reviewed import reviews_used
 from analysis.report.parts.screening.sensitivity_tables import (
     estimates_tables,
     figures,
@@ -59,7 +60,7 @@ class ScreeningPart(Part):
     """Every exclusion with its reason, and what the results owe to it."""
 
     key = "screening"
-    version = "1"
+    version = "2"
     title = "What was left out"
     order = 65
     always = True
@@ -76,7 +77,12 @@ class ScreeningPart(Part):
         families = telling(every, main)
         judged = Judged(inputs, inputs.report["exclusions"], main, families, tried)
         return Content(
-            sentences=[_left_out(judged), *decided_sentences(inputs), *_order_words(judged)],
+            sentences=[
+                _left_out(judged),
+                *decided_sentences(inputs),
+                *reviews_used(inputs),
+                *_order_words(judged),
+            ],
             figures=list(figures(families, main, tried, inputs.report["scales"])),
             tables=[
                 rules_table(inputs, judged.counts),
@@ -86,7 +92,7 @@ class ScreeningPart(Part):
                 *excluded_table(inputs),
             ],
             warnings=[*_warnings(judged), *decided_warnings(inputs)],
-            methods=[_method(judged)],
+            methods=[" ".join([_method(judged), *reviews_used(inputs)])],
         )
 
 

@@ -1,0 +1,81 @@
+"""Reviews by experts in words: who judged how much, by which rule, and how well they agreed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from analysis.formatting import counted, enumerated, number
+
+if TYPE_CHECKING:
+    from analysis.statistics.agreement.nominal import Measure
+    from listening.selectors import ReasonReviewFacts, ReviewVerdict
+
+FEW = 30  # items that two or more judged, of which a measure of agreement tells little
+
+
+def judged(verdicts: Sequence[ReviewVerdict]) -> tuple[int, int]:
+    """How many people judged how many items, each for the first time."""
+    first = [row for row in verdicts if not row["again"]]
+    return len({row["reviewer"] for row in first}), len({row["item"] for row in first})
+
+
+def agreed(verdicts: Sequence[ReviewVerdict]) -> Measure:
+    """Krippendorff's nominal alpha of what was said at first."""
+    from analysis.statistics.agreement import nominal
+
+    said = nominal.first_verdicts(verdicts)
+    return nominal.alpha(said, sorted({each for item in said.values() for each in item.values()}))
+
+
+def agreed_words(measure: Measure) -> str:
+    """Alpha with its interval; or why there is none."""
+    if measure.value is None:
+        return f"no agreement can be told: {measure.note}"
+    words = f"Krippendorff’s nominal alpha {number(measure.value, decimals=2)}"
+    if measure.low is None or measure.high is None:
+        words += f" without an interval: {measure.note}"
+    else:
+        low, high = number(measure.low, decimals=2), number(measure.high, decimals=2)
+        words += f", 95 % interval {low} to {high}"
+    few = f", of {measure.items} only" if measure.items < FEW else f", of {measure.items:,}"
+    return f"{words}{few}"
+
+
+def reasons_told(review: ReasonReviewFacts) -> str:
+    """A review of reasons as one sentence, with its rule's version."""
+    people, items = judged(review["verdicts"])
+    alpha = agreed_words(agreed(review["verdicts"]))
+    not_blind = review["not_blind"]
+    blind = f", {not_blind} of them with a role that sees results" if not_blind else ""
+    came_to = enumerated(f"{n:,} {word}" for word, n in sorted(review["decided"].items()))
+    drawn = f"{review['share'] * 100:g} % drawn, seed {review['seed']}"
+    return (
+        f"{counted(people, 'expert')}{blind}, shown neither system nor rater, judged whether "
+        f"{items:,} of {review['items']:,} reasons fit their labels ({drawn}; "
+        f"{review['per_item']} for each; {alpha}); rule “{review['rule'].lower()}”, version "
+        f"{review['rule_version']}: {review['rule_words']}; it came to {came_to or 'nothing yet'}"
+    )
+
+
+def reasons_value(review: ReasonReviewFacts) -> dict[str, Any]:
+    """The same for programs."""
+    people, items = judged(review["verdicts"])
+    measure = agreed(review["verdicts"])
+    return {
+        "title": review["title"],
+        "experts": people,
+        "judged": items,
+        **{k: review[k] for k in ("items", "share", "seed", "per_item", "rule", "rule_version")},
+        "decided": dict(review["decided"]),
+        **_measure(measure),
+    }
+
+
+def _measure(measure: Measure) -> Mapping[str, Any]:
+    return {
+        "alpha": measure.value,
+        "alpha_low": measure.low,
+        "alpha_high": measure.high,
+        "alpha_items": measure.items,
+    }

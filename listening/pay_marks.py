@@ -1,0 +1,44 @@
+"""Sessions that somebody says were paid, or not, elsewhere than at Prolific.
+
+What is paid at Prolific is known from there (`listening.recruitment.ledger.mark_paid`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+
+from listening.decisions import LONGEST_REASON
+from listening.events import note
+from listening.judging import AT_ONCE, Judged
+from listening.models import Session, Study, Submission
+from listening.studies import StudyError
+
+MARKS = {"paid": True, "not paid": False}
+
+
+@transaction.atomic
+def mark_pay(study: Study, chosen: Sequence[int], to: str, reason: str, *, by: str) -> Judged:
+    """What became of them. Those of Prolific, tries and scripted ones stay as they are."""
+    reason, paid = reason.strip()[:LONGEST_REASON], MARKS[to]
+    if not reason:
+        raise StudyError("Say how it was paid, or why not: the log keeps it.")
+    if not chosen:
+        raise StudyError("Choose at least one session.")
+    if len(chosen) > AT_ONCE:
+        raise StudyError(
+            f"{len(chosen):,} sessions are too many at once: {AT_ONCE:,} can be marked in one go. "
+            "Narrow the filters."
+        )
+    prolific = Exists(Submission.objects.filter(session=OuterRef("pk"))) | ~Q(prolific_session="")
+    rows = study.sessions.filter(pk__in=chosen, pilot=False, rater__simulated=False)
+    rows = rows.exclude(prolific).exclude(paid=paid).order_by("pk")
+    locked = list(rows.select_for_update(no_key=True, of=("self",)).select_related("rater"))
+    Session.objects.filter(pk__in=[each.pk for each in locked]).update(paid=paid)
+    raters = tuple(each.rater.code for each in locked)
+    if raters:
+        what = "marked_paid" if paid else "marked_not_paid"
+        note(study, what, by, sessions=len(raters), raters=list(raters), reason=reason)
+    return Judged(raters, len(set(chosen)) - len(raters))
