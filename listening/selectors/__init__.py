@@ -59,6 +59,7 @@ from listening.selectors.publication import (
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.rating_table import chosen_ratings
 from listening.selectors.ratings import RatingRow, rating_rows
+from listening.selectors.review_quotes import Quote, QuoteFilter, Quotes, read_quotes, review_quotes
 from listening.selectors.reviewed_events import MarkedClip, MarkedEvents, marked_events
 from listening.selectors.reviews import (
     ReviewHead,
@@ -119,6 +120,9 @@ __all__ = [
     "PlannedColumn",
     "PlannedTrap",
     "QuestionnaireRow",
+    "Quote",
+    "QuoteFilter",
+    "Quotes",
     "RaterMean",
     "RatingRow",
     "RatingsState",
@@ -167,9 +171,11 @@ __all__ = [
     "questions_in_words",
     "rating_rows",
     "ratings_state",
+    "read_quotes",
     "review_head_or_404",
     "review_hinted",
     "review_outcomes",
+    "review_quotes",
     "review_verdicts",
     "scripted_raters",
     "served_clip_response",

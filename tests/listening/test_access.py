@@ -50,6 +50,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
         *("metrics-jsonl", "metrics-import", "raters-csv", "definition", "results-combine"),
         *("ratings", "draft-folder", "review-items", "review-codebook", "review-events-csv"),
+        *("review-quotes", "review-quotes-file"),
         *("ratings", "draft-folder", "preregistration"),
     ),
     EDIT: (
