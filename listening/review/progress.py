@@ -29,7 +29,7 @@ class JobProgress:
     wanted: int  # verdicts
     given: int  # of them, each item's own up to what it wants
     complete: int  # items that have all that they want
-    disputed: int  # of them, whose reviewers differ
+    disputed: int  # of them, whose reviewers differ in a way that the rule does not settle
     adjudicated: int  # of those
 
 
@@ -37,8 +37,7 @@ COUNTS = f"""
 WITH said AS (
     SELECT i.id, i.wanted, i.gold IS NOT NULL AS gold,
         count(a.id) FILTER (WHERE a.occasion = {FIRST} AND a.answered_at IS NOT NULL) AS n,
-        count(DISTINCT a.category) FILTER (
-            WHERE a.occasion = {FIRST} AND a.answered_at IS NOT NULL) AS kinds,
+        i.id IN ({DISPUTED}) AS differ,
         bool_or(a.occasion = {THIRD} AND a.answered_at IS NOT NULL) AS third
     FROM listening_reviewitem i LEFT JOIN listening_reviewassignment a ON a.item_id = i.id
     WHERE i.job_id = %(job)s GROUP BY i.id)
@@ -46,8 +45,8 @@ SELECT count(*), count(*) FILTER (WHERE gold),
     coalesce(sum(wanted) FILTER (WHERE NOT gold), 0)::int,
     coalesce(sum(least(n, wanted)) FILTER (WHERE NOT gold), 0)::int,
     count(*) FILTER (WHERE NOT gold AND n >= wanted),
-    count(*) FILTER (WHERE NOT gold AND n >= wanted AND kinds > 1),
-    count(*) FILTER (WHERE NOT gold AND n >= wanted AND kinds > 1 AND third)
+    count(*) FILTER (WHERE NOT gold AND differ),
+    count(*) FILTER (WHERE NOT gold AND differ AND third)
 FROM said
 """
 

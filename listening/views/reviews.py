@@ -98,6 +98,7 @@ def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_for(request.user, key, ANALYSE)
     job = _job(study, pk)
     kind = kind_named(job.kind)
+    asks = kind.desk(kind.settings_from(job.settings))
     asked = {name: request.GET.get(name, "") for name in ("show", "sort", "flag")}
     rows, signs = rows_of(job, **asked)
     page = Paginator(rows, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
@@ -130,7 +131,9 @@ def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "shows": [(name, words) for name, (words, _) in SHOWS.items()],
         "sorts": [(name, words) for name, (words, _) in SORTS.items()],
         "flags": FLAGS,
-        "choices": kind.desk(kind.settings_from(job.settings)).get("choices", []),
+        "choices": asks.get("choices", []),
+        "codes": asks.get("codes", []),
+        "trains": EDIT in study.may and bool(asks.get("choices") or asks.get("codes")),
         "query": urlencode({name: value for name, value in asked.items() if value}),
     }
     return render(request, "review/items.html", context)
@@ -264,6 +267,8 @@ def _take_in(request: HttpRequest, job: ReviewJob) -> str:
 def _gold(request: HttpRequest, job: ReviewJob) -> str:
     name, value = request.POST.get("answer", "").partition(":")[::2]
     answer: dict[str, Any] | None = {name: value} if value else None
+    if job.kind == "codes" and (codes := request.POST.getlist("codes")):
+        answer = {"codes": codes}
     set_gold(job, number_in(request, "item"), answer, request.POST.get("because", ""))
     return "Marked for training." if answer else "The item is judged like others again."
 

@@ -157,6 +157,17 @@ class Codes {
     return true;
   }
 
+  /**
+   * @param {{codes: string[]}} right
+   * @param {{codes: string[]}} mine
+   */
+  differs(right, mine) {
+    const labels = (/** @type {string[]} */ codes) => codes.map((code) => this.label(code)).join(", ");
+    const missed = right.codes.filter((code) => !mine.codes.includes(code));
+    const more = mine.codes.filter((code) => !right.codes.includes(code));
+    return (missed.length ? ` You missed: ${labels(missed)}.` : "") + (more.length ? ` Not expected: ${labels(more)}.` : "");
+  }
+
   /** @param {any} answer */
   say(answer) {
     return (answer?.codes ?? []).map((/** @type {string} */ code) => this.label(code)).join(", ");
