@@ -68,7 +68,8 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
         "views",
     ),
     "metrics": (
-        *("admin", "apps", "details", "event_views", "forms", "hints", "imports", "jobs"),
+        *("admin", "apps", "code_suggestions", "code_views", "details", "event_views"),
+        *("forms", "hints", "imports", "jobs"),
         *("management", "migrations"),
         *(
             "models",

@@ -62,13 +62,16 @@ from listening.selectors.ratings import RatingRow, rating_rows
 from listening.selectors.review_quotes import Quote, QuoteFilter, Quotes, read_quotes, review_quotes
 from listening.selectors.reviewed_events import MarkedClip, MarkedEvents, marked_events
 from listening.selectors.reviews import (
+    CodesToSuggest,
     ReviewHead,
     ReviewOutcomes,
     ReviewVerdict,
+    codes_to_suggest,
     has_review_in_use,
     review_head_or_404,
     review_hinted,
     review_outcomes,
+    review_settled,
     review_verdicts,
 )
 from listening.selectors.served_clips import (
@@ -109,6 +112,7 @@ __all__ = [
     "ClipPage",
     "ClipQuery",
     "ClipReviewFacts",
+    "CodesToSuggest",
     "ConditionProgress",
     "Declared",
     "DraftPlan",
@@ -152,6 +156,7 @@ __all__ = [
     "chosen_ratings",
     "clip_answers",
     "clip_facts",
+    "codes_to_suggest",
     "condition_labels",
     "declared_state",
     "definition_files",
@@ -176,6 +181,7 @@ __all__ = [
     "review_hinted",
     "review_outcomes",
     "review_quotes",
+    "review_settled",
     "review_verdicts",
     "scripted_raters",
     "served_clip_response",

@@ -62,10 +62,11 @@ def desk(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "review/gone.html", {"words": GONE}, status=404)
     job = reviewer.job
     kind = kind_named(job.kind)
+    question = kind.desk(kind.settings_from(job.settings))
     told = {
         "reviewer": str(reviewer),
         "kind": job.kind,
-        "question": kind.desk(kind.settings_from(job.settings)),
+        "question": {**question, "hints": question.get("hints", False) or kind.suggests(job)},
         "open": job.state == ReviewJob.State.OPEN,
         "clips": reverse("review-clip", args=[token, "0" * 8 + "-0000" * 3 + "-" + "0" * 12, 0]),
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
@@ -84,6 +85,7 @@ def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "rules": [RULES[each] for each in kind.rules],
         "resolvings": RESOLVINGS,
         "days": DAYS,
+        "judge": bool(settings.EARNEST_JUDGE_URL),
         **(kind.results_of(job) if job.unblinded_at else {}),
         "desk": reverse("review-desk", args=[f"{MEMBER}{job.pk}"]) if REVIEW in study.may else "",
     }

@@ -58,6 +58,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("recruiting", "recruiting-do", "ledger", "invitations", "invitations-do"),
         *("invitations-csv", "results-share", "results-unshare", "pilot-do", "wording"),
         *("draft-save", "draft-upload", "draft-do", "reviews-do"),
+        *("review-suggestions", "review-suggest"),
         *("draft-save", "draft-upload", "draft-do", "validity-do"),
     ),
     OWN: ("project-do", "project-prolific", "project-prolific-do"),

@@ -70,7 +70,9 @@ def test_suggestions_come_after_ones_own_codes_and_are_counted_apart(job):
         return ask(client, f"{desk}verdicts/", verdicts=[sent]).json()
 
     own = say("00000000-0000-4000-8000-000000000001", "own", ["emotion"])
-    assert own["hints"] == [{"item": item, "hints": ["speed"]}]  # “the rhythm is unlike …”
+    assert own["hints"] == [
+        {"item": item, "hints": {"rules": ["speed"], "judge": []}}
+    ]  # “the rhythm is unlike …”
     later = say("00000000-0000-4000-8000-000000000002", "hinted", ["emotion", "speed"])
     assert later["hints"] == []
     assert job.items.first().assignments.get().category == "emotion"

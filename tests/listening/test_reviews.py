@@ -6,8 +6,10 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from listening import review
-from listening.models import Rating, ReviewAssignment, ReviewItem, StudyEvent, Verdict
+from listening.models import Rating, ReviewAssignment, ReviewItem, ReviewJob, StudyEvent, Verdict
 from listening.review import Plan, ReviewError
+from listening.review.outcomes import outcomes_of
+from listening.review.progress import disputed_items, job_progress
 from listening.review.rules import RULES, Said
 from listening.selectors import rating_rows, ratings_state, review_verdicts
 from listening.sessions import delete_simulated
@@ -91,6 +93,39 @@ def test_a_share_is_shown_twice_unannounced_and_never_counts_as_another_reviewer
     assert judge_all(who) == 2 * total
     again = ReviewAssignment.objects.filter(occasion=ReviewAssignment.Occasion.AGAIN)
     assert again.count() == total
+
+
+def test_what_is_shown_twice_follows_the_seed(study):
+    drawn = []
+    for seed in (7, 7, 8):
+        job = job_of(study, repeated=0.3, seed=seed)
+        judge_all(reviewer(job))
+        again = ReviewAssignment.objects.filter(item__job=job, again=True)
+        drawn.append(sorted(again.values_list("item__position", flat=True)))
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert 0.1 < len(drawn[0]) / job.items.count() < 0.5
+
+
+def test_who_differs_from_a_majority_is_no_dispute_where_the_rule_takes_majorities(study):
+    """The page, the list and what a third one is given say the same."""
+    job = job_of(study, per_item=3, repeated=0)
+    for n in range(3):
+        judge_all(reviewer(job), lambda each, n=n: _say(each.item.position, n))
+    for rule, differ in (("all_agree", {0, 1}), ("majority_third", {1})):
+        ReviewJob.objects.filter(pk=job.pk).update(rule=rule)
+        job.refresh_from_db()
+        places = dict(job.items.values_list("pk", "position"))
+        wanted = {item for item, place in places.items() if place % 3 in differ}
+        assert set(disputed_items(job)) == wanted
+        assert {each.item for each in outcomes_of(job) if each.disputed} == wanted
+        assert job_progress(job).disputed == len(wanted)
+
+
+def _say(place, reviewer):
+    """One of three differs at every third item, all do at the next one."""
+    if place % 3 == 0:
+        return "unfit" if reviewer == 2 else "fit"
+    return ("fit", "unfit", "unsure")[reviewer] if place % 3 == 1 else "fit"
 
 
 def test_a_verdict_sent_twice_is_stored_once_and_the_newest_holds(study):

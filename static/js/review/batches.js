@@ -44,8 +44,8 @@ export class Batches extends Outbox {
         await this.rest(reply);
         continue;
       }
-      this.tries = 0;
-      this.settle(batch, reply);
+      if (this.settle(batch, reply)) this.tries = 0;
+      else await this.rest(reply);
     }
     this.changed("idle");
   }
@@ -55,16 +55,19 @@ export class Batches extends Outbox {
    * one verdict that cannot be taken hinders no other.
    * @param {Kept[]} batch
    * @param {Reply} reply
+   * @returns {boolean} false where the reply names none of them: they stay, and are sent later
    */
   settle(batch, reply) {
     const { stored = null, refused = [] } = /** @type {any} */ (reply.body) ?? {};
     if (!stored && batch.length > 1) {
       this.most = 1;
-      return;
+      return true;
     }
     const named = new Set([...(stored ?? []), ...refused.map((/** @type {any} */ each) => each.key)]);
-    for (const { trial } of batch) if (!stored || named.has(trial)) this.remove(trial);
+    const settled = batch.filter(({ trial }) => !stored || named.has(trial));
+    for (const { trial } of settled) this.remove(trial);
     if (this.size === 0) this.most = MOST;
     this.dispatchEvent(new CustomEvent("settled", { detail: { reply } }));
+    return settled.length > 0;
   }
 }

@@ -123,14 +123,18 @@ class Codes {
   }
 
   /**
-   * What rules suggest, after one's own answer was stored; whether there is something new in it.
-   * @param {string[]} hints
+   * What rules and a model suggest, after one's own answer was stored; whether there is something new in it.
+   * @param {{rules: string[], judge: string[]}} hints
    */
-  hinted(hints) {
+  hinted({ rules, judge }) {
     this.own = [...this.chosen].sort();
-    this.suggested = hints.filter((code) => !this.chosen.has(code));
+    this.suggested = [...new Set([...rules, ...judge])].filter((code) => !this.chosen.has(code));
     if (this.suggested.length === 0) return false;
-    setText(byId("hints-words"), this.suggested.map((code) => this.label(code)).join(", "));
+    for (const [id, codes] of /** @type {[string, string[]][]} */ ([["rules", rules], ["judge", judge]])) {
+      const more = codes.filter((code) => !this.chosen.has(code));
+      byId(`hints-${id}`).hidden = more.length === 0;
+      setText(byId(`hints-${id}-words`), more.map((code) => this.label(code)).join(", "));
+    }
     byId("hints").hidden = false;
     this.draw();
     return true;
