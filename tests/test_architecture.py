@@ -102,7 +102,7 @@ ALLOWED = {  # room -> what it may import of other rooms, and of the hall: one s
     ),
     "analysis": (
         *("listening.selectors", "listening.methods", "listening.registry", "metrics.selectors"),
-        *("listening.signals", "config.missing"),
+        *("listening.signals", "listening.spreadsheets", "config.missing"),
     ),
     "rest": ("listening", "metrics", "analysis"),  # doors for scripts: nobody imports it but config
 }

@@ -72,13 +72,13 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_GET
-def file(request: HttpRequest, key: str, pk: int, kind: str) -> HttpResponse:
+def file(request: HttpRequest, key: str, pk: int, form: str) -> HttpResponse:
     """What the filters of the page leave."""
     study = study_head_or_404(key, request.user, "analyse")
     wanted = _wanted(request)
     head = review_head_or_404(key, int(pk))
     found = review_quotes(key, int(pk), wanted).found
-    rows = found if kind == "csv" else found[:MOST_IN_TEXT]
+    rows = found if form == "csv" else found[:MOST_IN_TEXT]
     read_quotes(rows)
     rule = f"{head['rule']}, version {head['rule_version']}"
     about = [
@@ -86,15 +86,15 @@ def file(request: HttpRequest, key: str, pk: int, kind: str) -> HttpResponse:
         *(["The review is blind: no system is named."] if not head["unblinded"] else []),
         *([f"The first {len(rows)} of {len(found)} quotes."] if len(rows) < len(found) else []),
     ]
-    text = {"csv": _csv, "md": _markdown, "tex": _latex}[kind](rows, about)
-    response = HttpResponse(text, content_type=f"{KINDS[kind]}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{key}-quotes-{pk}.{kind}"'
+    text = {"csv": _csv, "md": _markdown, "tex": _latex}[form](rows, about)
+    response = HttpResponse(text, content_type=f"{KINDS[form]}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{key}-quotes-{pk}.{form}"'
     acted.send(
         AnalysisRun,
         study_id=study["pk"],
         by=request.user.get_username(),
         what="exported",
-        details={"file": f"quotes.{kind}", "review": head["title"]},
+        details={"file": f"quotes.{form}", "review": head["title"]},
     )
     return response
 

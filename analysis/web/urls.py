@@ -37,7 +37,7 @@ urlpatterns = [
     ),
     path("studies/<slug:key>/reviews/<int:pk>/quotes/", review_quotes.page, name="review-quotes"),
     re_path(
-        r"^studies/(?P<key>[-\w]+)/reviews/(?P<pk>[0-9]+)/quotes\.(?P<kind>csv|md|tex)$",
+        r"^studies/(?P<key>[-\w]+)/reviews/(?P<pk>[0-9]+)/quotes\.(?P<form>csv|md|tex)$",
         review_quotes.file,
         name="review-quotes-file",
     ),

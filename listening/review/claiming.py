@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review.rules import RULES
+from listening.review.training import in_training
 
 MOST = 40  # at once
 LEASE_S = 1800  # an item that was given and not answered is somebody else's after this time
@@ -38,7 +39,7 @@ NOT_MINE = """NOT EXISTS (SELECT 1 FROM listening_reviewassignment m
 OPEN = f"""
 SELECT i.id, i.gold, i.position FROM listening_reviewitem i
 WHERE i.job_id = %(job)s AND {THERE} AND {NOT_MINE.format(when="")}
-  AND (i.gold IS NOT NULL OR i.wanted > (
+  AND (i.gold IS NOT NULL OR NOT %(training)s AND i.wanted > (
     SELECT count(*) FROM listening_reviewassignment o WHERE o.item_id = i.id
     AND o.occasion = {FIRST} AND (o.answered_at IS NOT NULL
         OR o.given_at > statement_timestamp() - make_interval(secs => {LEASE_S}))))
@@ -113,6 +114,7 @@ class _Giving:
         self.values: dict[str, float] = {
             **{"job": job.pk, "me": reviewer.pk, "repeated": job.repeated},
             **{"seed": job.seed, "number": reviewer.number},
+            "training": in_training(job, reviewer),
         }
 
     def give(self, most: int) -> list[int]:

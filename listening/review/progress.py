@@ -69,7 +69,7 @@ class ReviewerProgress:
     median_s: float | None  # from shown to answered
     worked_s: float  # without pauses
     last: datetime | None
-    gold_right: int
+    gold_right: int  # by what they said first: then they were told
     gold: int
 
     @property
@@ -83,6 +83,7 @@ REVIEWERS = f"""
 WITH said AS (
     SELECT v.*, a.reviewer_id, a.occasion, i.gold, a.item_id, g.right_one,
         v.id = max(v.id) OVER (PARTITION BY v.assignment_id) AS newest,
+        v.id = min(v.id) OVER (PARTITION BY v.assignment_id) AS oldest,
         extract(epoch FROM v.at - lag(v.at) OVER (PARTITION BY a.reviewer_id ORDER BY v.id)) AS gap
     FROM listening_verdict v JOIN listening_reviewassignment a ON a.id = v.assignment_id
     JOIN listening_reviewitem i ON i.id = a.item_id
@@ -96,8 +97,8 @@ SELECT reviewer_id,
     percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds),
     coalesce(sum(gap) FILTER (WHERE gap <= {PAUSE_S}), 0)::float,
     max(at),
-    count(*) FILTER (WHERE newest AND gold IS NOT NULL AND category = right_one),
-    count(*) FILTER (WHERE newest AND gold IS NOT NULL)
+    count(*) FILTER (WHERE oldest AND gold IS NOT NULL AND category = right_one),
+    count(*) FILTER (WHERE oldest AND gold IS NOT NULL)
 FROM said GROUP BY reviewer_id
 """
 

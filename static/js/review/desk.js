@@ -104,6 +104,7 @@ export class Desk {
     this.take(body.items);
     this.progress(body.progress);
     this.ended = body.items.length < AHEAD;
+    if (body.kept_back) this.shut(body.kept_back);
     if (!body.open) this.shut("The review is closed just now. Nothing that you said is lost.");
     if (!this.current) this.next();
   }
