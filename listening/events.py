@@ -50,6 +50,7 @@ SAID = {
     "review_changed": "Review changed",
     "review_unblinded": "Review unblinded",
     "review_deleted": "Review deleted",
+    "codes_suggested": "Codes suggested by a model",
     "left_out": "Left out of analyses",
     "taken_in_again": "Taken into analyses again",
     "reviewer_invited": "Reviewer invited",

@@ -9,4 +9,5 @@ withdrawn = Signal()  # study_id, study_key: answers were deleted because their 
 reasons_erased = Signal()  # study_id, study_key: what raters wrote as reasons was erased
 closed = Signal()  # study_id, study_key: this study was closed, in the transaction that closes it
 analysed = Signal()  # study_id, run, state ("done" or "failed"), ratings: an analysis has ended
+code_hints = Signal()  # items, version: receivers return {item: codes}, for reviewers of codes
 clip_hints = Signal()  # study_key, sha256: receivers return sentences about a clip, for reviewers

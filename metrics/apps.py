@@ -12,11 +12,12 @@ class MetricsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from listening.signals import clip_hints
+        from listening.signals import clip_hints, code_hints
         from metrics import hints, weights
         from metrics.judges import cost, endpoint
 
         clip_hints.connect(hints.clip_hints)
+        code_hints.connect(hints.code_hints)
         weights.configure(settings.EARNEST_MODELS, settings.EARNEST_OFFLINE)
         try:
             prices = cost.parse_prices(settings.EARNEST_JUDGE_PRICES)

@@ -1,10 +1,11 @@
-"""What stored scores say against a clip, for reviewers who have judged it already."""
+"""What stored scores and suggestions say of a clip or a reason that a reviewer judged already."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from metrics.models import MetricScore
+from metrics.models import CodeSuggestion, MetricScore
 from metrics.selectors import study_mark
 
 # score -> the value from which (or up to which) it is worth a look, and what it means. Rough: they
@@ -42,3 +43,11 @@ def _said(metric: str, value: float) -> str:
     limit, words = {**ABOVE, **BELOW}[metric]
     striking = value > limit if metric in ABOVE else value < limit
     return f"{metric}: {words.format(value=value)}." if striking else ""
+
+
+def code_hints(
+    sender: object, items: Sequence[int], version: int, **kwargs: Any
+) -> dict[int, list[str]]:
+    """Receives `listening.signals.code_hints`: the codes that the judge asked last names."""
+    rows = CodeSuggestion.objects.filter(item__in=items, version=version, codes__isnull=False)
+    return dict(rows.order_by("at", "pk").values_list("item", "codes"))

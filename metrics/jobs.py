@@ -19,3 +19,11 @@ def continue_dead_shards() -> None:
     from metrics import runs
 
     runs.heal(score_shard.delay)
+
+
+@shared_task(name="metrics.jobs.suggest_codes")
+def suggest_codes(study: str, pk: int, model: str, by: str) -> None:
+    """Ask a judge model for what it has not answered yet; it may come twice."""
+    from metrics.code_suggestions import suggest
+
+    suggest(study, pk, model, by)

@@ -113,3 +113,31 @@ class ScoringShard(models.Model):
 
     def __str__(self) -> str:
         return f"shard {self.number} of scoring run {self.run_id} ({self.state})"
+
+
+class CodeSuggestion(models.Model):
+    """Which codes a judge model names for a reason under review: shown after a reviewer's own."""
+
+    item = models.ForeignKey(
+        "listening.ReviewItem", models.CASCADE, related_name="code_suggestions"
+    )
+    version = models.PositiveSmallIntegerField()  # of the codebook
+    judge = models.CharField(max_length=200)  # the model that was asked
+    rubric = models.CharField(max_length=80)
+    rubric_sha256 = models.CharField(max_length=64)
+    answered_by = models.CharField(max_length=200, blank=True)  # as the server calls the model
+    codes = models.JSONField(null=True)  # NULL: it gave no answer that can be used
+    reason = models.CharField(max_length=200, blank=True)  # why not
+    asked_again = models.BooleanField(default=False)
+    by = models.CharField(max_length=150, blank=True)  # who had it asked
+    at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["item", "version", "judge", "rubric"], name="code_suggestion_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"code suggestion {self.pk}"

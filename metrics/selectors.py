@@ -21,7 +21,7 @@ from metrics.metric import (
     canonical_json,
     make_metric,
 )
-from metrics.models import MetricScore
+from metrics.models import CodeSuggestion, MetricScore
 from metrics.studymaterial import study_stimuli
 
 AT_ONCE = 5_000  # hashes in one query
@@ -240,3 +240,13 @@ def type_name(name: str) -> str:
 def coverage_of(types: Collection[str]) -> float:
     """Share of the taxonomy's types of vocalisation that these are, 0 to 1."""
     return vocalisations.coverage(types)
+
+
+def suggested_codes(items: Collection[int]) -> dict[str, dict[int, list[str]]]:
+    """By judge model and version of the codebook: the codes that it named for these items."""
+    rows = CodeSuggestion.objects.filter(item__in=items, codes__isnull=False)
+    found: dict[str, dict[int, list[str]]] = {}
+    for row in rows.order_by("judge", "version", "rubric", "item"):
+        name = f"{row.judge}, {row.rubric}, codebook {row.version}"
+        found.setdefault(name, {})[row.item_id] = row.codes
+    return found

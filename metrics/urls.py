@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from metrics import event_views, views
+from metrics import code_views, event_views, views
 
 HERE = "studies/<slug:key>/metrics/"
 EVENTS = "studies/<slug:key>/reviews/<int:pk>/"
@@ -18,5 +18,7 @@ urlpatterns = [
     path(f"{HERE}scores.csv", views.export, {"form": "csv"}, name="metrics-csv"),
     path(f"{EVENTS}events/", event_views.page, name="review-events"),
     path(f"{EVENTS}events.csv", event_views.export, name="review-events-csv"),
+    path(f"{EVENTS}suggestions/", code_views.page, name="review-suggestions"),
+    path(f"{EVENTS}suggestions/ask/", code_views.ask, name="review-suggest"),
     path(f"{HERE}scores.jsonl", views.export, {"form": "jsonl"}, name="metrics-jsonl"),
 ]

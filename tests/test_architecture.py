@@ -68,7 +68,8 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
         "views",
     ),
     "metrics": (
-        *("admin", "apps", "details", "event_views", "forms", "hints", "imports", "jobs"),
+        *("admin", "apps", "code_suggestions", "code_views", "details", "event_views"),
+        *("forms", "hints", "imports", "jobs"),
         *("management", "migrations"),
         *(
             "models",
@@ -101,7 +102,7 @@ ALLOWED = {  # room -> what it may import of other rooms, and of the hall: one s
     ),
     "analysis": (
         *("listening.selectors", "listening.methods", "listening.registry", "metrics.selectors"),
-        *("listening.signals", "config.missing"),
+        *("listening.signals", "listening.spreadsheets", "config.missing"),
     ),
     "rest": ("listening", "metrics", "analysis"),  # doors for scripts: nobody imports it but config
 }

@@ -20,11 +20,14 @@ from listening.selectors import (
     review_head_or_404,
     review_hinted,
     review_outcomes,
+    review_settled,
     review_verdicts,
     study_head_or_404,
 )
+from metrics.selectors import suggested_codes
 
 MOST_ROWS = 40
+NO_CODE = "none"  # of a reason that names none of the codebook
 Said = dict[int, dict[int, str]]
 
 
@@ -53,6 +56,7 @@ def agreement(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         else None,
         **_measures(first, head, key),
         "hinted": review_hinted(key, pk),
+        "judges": _judges(review_settled(key, pk), head) if head["several"] else [],
         "selves": _selves(rows, first),
         "splits": _splits(rows, head) if head["unblinded"] else [],
     }
@@ -105,6 +109,36 @@ def _by_aspect(
         }
         for each in by_aspect(said)
     ]
+
+
+def _judges(settled: dict[int, str], head: ReviewHead) -> list[dict[str, Any]]:
+    """Judge models against what people came to by the rule, each code as a question of its own."""
+    found = []
+    for name, named in suggested_codes(settled).items():
+        both = {item: (set(settled[item].split("|")), set(codes)) for item, codes in named.items()}
+        codes = sorted({c for pair in both.values() for each in pair for c in each} - {"", NO_CODE})
+        rows = [_against(code, both, head) for code in codes]
+        rows.sort(key=lambda row: (-row["people"], row["code"]))
+        found.append({"name": name, "items": len(both), "rows": rows[:MOST_ROWS]})
+    return found
+
+
+def _against(
+    code: str, both: dict[int, tuple[set[str], set[str]]], head: ReviewHead
+) -> dict[str, Any]:
+    from analysis.statistics.agreement import nominal
+
+    said = {
+        item: {who: "given" if code in codes else "not" for who, codes in enumerate(pair)}
+        for item, pair in both.items()
+    }
+    return {
+        "code": head["words"].get(code, code.replace("_", " ")),
+        "people": sum(code in people for people, _ in both.values()),
+        "judge": sum(code in judge for _, judge in both.values()),
+        "both": sum(code in people and code in judge for people, judge in both.values()),
+        **_shown(nominal.cohen_kappas(said, ("given", "not"))[0, 1]),
+    }
 
 
 def _shown(measure: Any) -> dict[str, Any]:

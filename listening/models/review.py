@@ -33,6 +33,7 @@ class ReviewJob(models.Model):
     seed = models.BigIntegerField()
     per_item = models.PositiveSmallIntegerField(default=2)  # reviewers of each item
     repeated = models.FloatField(default=0.0)  # share that each reviewer is shown a second time
+    training_pass = models.FloatField(default=0.0)  # share of training to get right; 0: no rule
     resolving = models.CharField(max_length=5, choices=Resolving, default=Resolving.NONE)
     rule = models.CharField(max_length=20)  # a key of listening.review.rules, and its version
     rule_version = models.CharField(max_length=10)
@@ -68,6 +69,7 @@ class Reviewer(models.Model):
     digest = models.CharField(max_length=64, blank=True)  # of a link; "": by their account
     whom = models.CharField(max_length=120, blank=True)  # a note for the researchers
     adjudicates = models.BooleanField(default=False)  # gets what the others differ about, only
+    let_on = models.BooleanField(default=False)  # goes on though training was not passed
     sees_results = models.BooleanField(default=False)  # of the study, by their role
     by = models.CharField(max_length=150)
     created_at = models.DateTimeField(auto_now_add=True)

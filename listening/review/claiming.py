@@ -6,6 +6,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from listening.models import ReviewAssignment, Reviewer, ReviewJob
+from listening.review.rules import RULES
+from listening.review.training import in_training
 
 MOST = 40  # at once
 LEASE_S = 1800  # an item that was given and not answered is somebody else's after this time
@@ -35,15 +37,18 @@ NOT_MINE = """NOT EXISTS (SELECT 1 FROM listening_reviewassignment m
     WHERE m.item_id = i.id AND m.reviewer_id = %(me)s {when})"""
 # Training comes before all else; then whatever has not as many reviewers as are wanted.
 OPEN = f"""
-SELECT i.id, i.gold FROM listening_reviewitem i
+SELECT i.id, i.gold, i.position FROM listening_reviewitem i
 WHERE i.job_id = %(job)s AND {THERE} AND {NOT_MINE.format(when="")}
-  AND (i.gold IS NOT NULL OR i.wanted > (
+  AND (i.gold IS NOT NULL OR NOT %(training)s AND i.wanted > (
     SELECT count(*) FROM listening_reviewassignment o WHERE o.item_id = i.id
     AND o.occasion = {FIRST} AND (o.answered_at IS NOT NULL
         OR o.given_at > statement_timestamp() - make_interval(secs => {LEASE_S}))))
 ORDER BY i.gold IS NULL, i.position LIMIT %(most)s
 """
-DRAWN_AGAIN = "picked.gold IS NULL AND random() < %(repeated)s"
+# By the seed, the reviewer's number and the place of the item: the same ones whenever it is drawn.
+DRAWN_AGAIN = """picked.gold IS NULL AND %(repeated)s > ('x' || substr(md5(
+    concat_ws(' ', 'again', %(seed)s, %(number)s, picked.position)), 1, 8)
+)::bit(32)::bigint / 4294967296.0"""
 REPEATED = f"""
 SELECT i.id FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
 WHERE a.reviewer_id = %(me)s AND a.again AND a.answered_at IS NOT NULL AND {THERE}
@@ -53,7 +58,8 @@ WHERE a.reviewer_id = %(me)s AND a.again AND a.answered_at IS NOT NULL AND {THER
 ORDER BY a.answered_at LIMIT %(most)s
 """
 # Items whose reviewers differ: all that are wanted have said something, and not the same; by a
-# majority, where it needs one more, only where no half of them says the same.
+# majority, where it needs one more, only where no half of them says the same. See Rule.differ.
+SETTLE = ", ".join(f"'{rule.key}'" for rule in RULES.values() if rule.majority_settles)
 DISPUTED = f"""
 SELECT k.item_id FROM (
     SELECT a.item_id, d.wanted, j.rule, count(*) AS n
@@ -64,7 +70,7 @@ SELECT k.item_id FROM (
     GROUP BY a.item_id, d.wanted, j.rule, a.category) k
 GROUP BY k.item_id, k.wanted, k.rule
 HAVING sum(k.n) >= k.wanted AND count(*) > 1
-  AND (k.rule <> 'majority_third' OR 2 * max(k.n) <= sum(k.n))
+  AND (k.rule NOT IN ({SETTLE}) OR 2 * max(k.n) <= sum(k.n))
 """
 FOR_THIRD = f"""
 SELECT i.id FROM listening_reviewitem i
@@ -105,7 +111,11 @@ class _Giving:
 
     def __init__(self, job: ReviewJob, reviewer: Reviewer) -> None:
         self.job, self.reviewer = job, reviewer
-        self.values: dict[str, float] = {"job": job.pk, "me": reviewer.pk, "repeated": job.repeated}
+        self.values: dict[str, float] = {
+            **{"job": job.pk, "me": reviewer.pk, "repeated": job.repeated},
+            **{"seed": job.seed, "number": reviewer.number},
+            "training": in_training(job, reviewer),
+        }
 
     def give(self, most: int) -> list[int]:
         given = sorted(self._run(KEPT))[:most]

@@ -10,8 +10,9 @@ from django.db.models import OuterRef, Subquery
 from listening.kept import Patience, look, maker
 from listening.models import ReviewAssignment, ReviewJob, Stimulus, Study, Verdict
 from listening.review.evidence import FLAGS, Evidence, Written, evidence_of
-from listening.review.outcomes import Outcome, outcomes_of
+from listening.review.outcomes import Outcome, outcomes_of, used_reviews
 from listening.review.reason_targets import reasons_of
+from listening.review.shares import Odds
 
 KIND = "reason-evidence"
 MANY = 1000  # reasons, of which a page does not count the signs itself
@@ -67,8 +68,9 @@ class Sign:
     key: str
     words: str
     items: int
-    unfit: tuple[int, int] | None  # with the sign: judged unfit, of those decided
+    unfit: tuple[int, int] | None  # with the sign: judged unfit, of those that fit or do not
     without: tuple[int, int] | None
+    odds: Odds | None  # of "does not fit", with the sign against without it
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,8 @@ def rows_of(
     known = study_evidence(job.study, len(outcomes))
     rows = [Row(each, (known or {}).get(each.trial or 0, NOTHING)) for each in outcomes]
     about_reasons = any(row.outcome.trial for row in rows)
-    signs = [_sign(key, rows) for key in FLAGS] if about_reasons else []
+    fits = _fits(job, outcomes)
+    signs = [_sign(key, rows, fits) for key in FLAGS] if about_reasons else []
     passes = SHOWS.get(show, SHOWS[""])[1]
     found = [r for r in rows if passes(r.outcome) and (not flag or flag in r.evidence.flags)]
     by = SORTS.get(sort, SORTS[""])[1]
@@ -95,17 +98,29 @@ def rows_of(
     return sorted(found, key=lambda row: by(row.evidence)), shown
 
 
-def _sign(key: str, rows: Sequence[Row]) -> Sign:
-    decided = [r for r in rows if r.outcome.category and r.outcome.gold is None]
+def _fits(job: ReviewJob, outcomes: Sequence[Outcome]) -> dict[int, str]:
+    """By trial, "fit" or "unfit": of this review of reasons, else of those in use; no training."""
+    if job.kind != "reasons":
+        return used_reviews(job.study)
+    decided = [each for each in outcomes if each.gold is None and each.trial is not None]
+    found = {each.trial: each.category for each in decided if each.category in ("fit", "unfit")}
+    return {trial: category for trial, category in found.items() if trial is not None}
+
+
+def _sign(key: str, rows: Sequence[Row], fits: Mapping[int, str]) -> Sign:
+    decided = [r for r in rows if r.outcome.trial in fits]
     halves = [[r for r in decided if (key in r.evidence.flags) is has] for has in (True, False)]
-    shares = [(sum(r.outcome.category == "unfit" for r in half), len(half)) for half in halves]
+    shares = [(sum(fits[r.outcome.trial or 0] == "unfit" for r in h), len(h)) for h in halves]
     judged = any(n for n, _ in shares)
+    (a, n), (c, m) = shares
+    odds = Odds(a, n - a, c, m - c)
     return Sign(
         key=key,
         words=FLAGS[key],
         items=sum(key in r.evidence.flags for r in rows),
         unfit=shares[0] if judged and shares[0][1] else None,
         without=shares[1] if judged and shares[1][1] else None,
+        odds=odds if odds.comparable else None,
     )
 
 

@@ -38,6 +38,7 @@ class Plan:
     settings: Mapping[str, Any] = field(default_factory=dict)
     per_item: int = 2
     repeated: float = 0.1
+    training_pass: float = 0.0
     resolving: str = ReviewJob.Resolving.NONE
     rule: str = "all_agree"
     seed: int | None = None
@@ -57,6 +58,7 @@ def make_job(study: Study, plan: Plan, *, by: str) -> ReviewJob:
             seed=seed,
             per_item=plan.per_item,
             repeated=plan.repeated,
+            training_pass=plan.training_pass,
             resolving=plan.resolving,
             rule=plan.rule,
             rule_version=RULES[plan.rule].version,
@@ -79,6 +81,8 @@ def checked(plan: Plan) -> tuple[Kind, Any]:
         raise ReviewError(f"Each item goes to 1 to {MOST_PER_ITEM} reviewers.")
     if not 0 <= plan.repeated <= 1:
         raise ReviewError("Show 0 to 100 % of the items a second time.")
+    if not 0 <= plan.training_pass <= 1:
+        raise ReviewError("A pass mark of the training is 0 to 100 %.")
     try:
         return kind, kind.settings_from(plan.settings)
     except (BadSettings, TypeError) as error:

@@ -39,14 +39,11 @@ class Outcome:
     said: Said
     gold: dict[str, Any] | None
     because: str = ""  # of a training item
+    disputed: bool = False  # they differ, and the rule does not settle it: see Rule.differ
 
     @property
     def complete(self) -> bool:
         return len(self.said.first) >= self.said.wanted
-
-    @property
-    def disputed(self) -> bool:
-        return self.gold is None and self.complete and len(set(self.said.first)) > 1
 
 
 def outcomes_of(job: ReviewJob) -> Iterator[Outcome]:
@@ -60,7 +57,8 @@ def outcomes_of(job: ReviewJob) -> Iterator[Outcome]:
         said = Said(first, talk, third, wanted)
         gold = json.loads(stored) if stored is not None else None  # as a cursor gives JSON
         category = kind.decide(rule, said) if gold is None else kind.checked(settings, gold)[1]
-        yield Outcome(item, trial, stimulus, category, said, gold, because)
+        disputed = gold is None and rule.differ(said)
+        yield Outcome(item, trial, stimulus, category, said, gold, because, disputed)
 
 
 def jobs_in_use(study: Study, kind: str) -> list[ReviewJob]:

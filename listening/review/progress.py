@@ -29,7 +29,7 @@ class JobProgress:
     wanted: int  # verdicts
     given: int  # of them, each item's own up to what it wants
     complete: int  # items that have all that they want
-    disputed: int  # of them, whose reviewers differ
+    disputed: int  # of them, whose reviewers differ in a way that the rule does not settle
     adjudicated: int  # of those
 
 
@@ -37,8 +37,7 @@ COUNTS = f"""
 WITH said AS (
     SELECT i.id, i.wanted, i.gold IS NOT NULL AS gold,
         count(a.id) FILTER (WHERE a.occasion = {FIRST} AND a.answered_at IS NOT NULL) AS n,
-        count(DISTINCT a.category) FILTER (
-            WHERE a.occasion = {FIRST} AND a.answered_at IS NOT NULL) AS kinds,
+        i.id IN ({DISPUTED}) AS differ,
         bool_or(a.occasion = {THIRD} AND a.answered_at IS NOT NULL) AS third
     FROM listening_reviewitem i LEFT JOIN listening_reviewassignment a ON a.item_id = i.id
     WHERE i.job_id = %(job)s GROUP BY i.id)
@@ -46,8 +45,8 @@ SELECT count(*), count(*) FILTER (WHERE gold),
     coalesce(sum(wanted) FILTER (WHERE NOT gold), 0)::int,
     coalesce(sum(least(n, wanted)) FILTER (WHERE NOT gold), 0)::int,
     count(*) FILTER (WHERE NOT gold AND n >= wanted),
-    count(*) FILTER (WHERE NOT gold AND n >= wanted AND kinds > 1),
-    count(*) FILTER (WHERE NOT gold AND n >= wanted AND kinds > 1 AND third)
+    count(*) FILTER (WHERE NOT gold AND differ),
+    count(*) FILTER (WHERE NOT gold AND differ AND third)
 FROM said
 """
 
@@ -70,7 +69,7 @@ class ReviewerProgress:
     median_s: float | None  # from shown to answered
     worked_s: float  # without pauses
     last: datetime | None
-    gold_right: int
+    gold_right: int  # by what they said first: then they were told
     gold: int
 
     @property
@@ -84,6 +83,7 @@ REVIEWERS = f"""
 WITH said AS (
     SELECT v.*, a.reviewer_id, a.occasion, i.gold, a.item_id, g.right_one,
         v.id = max(v.id) OVER (PARTITION BY v.assignment_id) AS newest,
+        v.id = min(v.id) OVER (PARTITION BY v.assignment_id) AS oldest,
         extract(epoch FROM v.at - lag(v.at) OVER (PARTITION BY a.reviewer_id ORDER BY v.id)) AS gap
     FROM listening_verdict v JOIN listening_reviewassignment a ON a.id = v.assignment_id
     JOIN listening_reviewitem i ON i.id = a.item_id
@@ -97,8 +97,8 @@ SELECT reviewer_id,
     percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds),
     coalesce(sum(gap) FILTER (WHERE gap <= {PAUSE_S}), 0)::float,
     max(at),
-    count(*) FILTER (WHERE newest AND gold IS NOT NULL AND category = right_one),
-    count(*) FILTER (WHERE newest AND gold IS NOT NULL)
+    count(*) FILTER (WHERE oldest AND gold IS NOT NULL AND category = right_one),
+    count(*) FILTER (WHERE oldest AND gold IS NOT NULL)
 FROM said GROUP BY reviewer_id
 """
 

@@ -56,6 +56,18 @@ def _add(job: ReviewJob, **fields: Any) -> Reviewer:
     return Reviewer.objects.create(job=job, number=last + 1, **fields)
 
 
+def let_on(job: ReviewJob, pk: int, *, by: str) -> bool:
+    """Who missed the pass mark of the training goes on; whether that changed anything."""
+    with transaction.atomic():
+        row = job.reviewers.filter(pk=pk, let_on=False).first()
+        if row is None:
+            return False
+        row.let_on = True
+        row.save(update_fields=["let_on"])
+        note(job.study, "review_changed", by, review=job.title, goes_on=str(row))
+    return True
+
+
 def revoke(job: ReviewJob, pk: int, *, by: str) -> bool:
     """Shuts their desk; what they said stays. Whether it was open."""
     with transaction.atomic():

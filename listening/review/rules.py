@@ -28,6 +28,16 @@ class Rule:
     title: str
     words: str
     decide: Callable[[Said], str]
+    majority_settles: bool = False  # whoever differs from it makes nothing to be resolved
+
+    def differ(self, said: Said) -> bool:
+        """Whether reviewers differ in a way that this rule does not settle by itself.
+
+        `listening.review.claiming.DISPUTED` says the same of all items of a job.
+        """
+        if len(said.first) < said.wanted or len(set(said.first)) < 2:
+            return False
+        return not (self.majority_settles and majority(said))
 
 
 def all_agree(said: Said) -> str:
@@ -89,6 +99,7 @@ RULES = {
             "Majority, else one more",
             "what more than half of the reviewers say; where nothing is, one more decides",
             majority_third,
+            majority_settles=True,
         ),
     )
 }

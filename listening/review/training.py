@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from listening.models import ReviewAssignment, Reviewer, ReviewItem, ReviewJob, Verdict
@@ -40,6 +40,46 @@ def gold_categories(job: ReviewJob) -> dict[int, str]:
     settings = kind.settings_from(job.settings)
     gold = job.items.filter(gold__isnull=False).values_list("pk", "gold")
     return {pk: kind.checked(settings, answer or {})[1] for pk, answer in gold}
+
+
+def missed(job: ReviewJob, right: int, answered: int) -> bool:
+    """Whether so many of the training items right are too few by the job's pass mark."""
+    return answered > 0 and right < job.training_pass * answered - 1e-9
+
+
+def in_training(job: ReviewJob, reviewer: Reviewer) -> bool:
+    """Whether a reviewer is given training items alone: there are some yet, or too few were right.
+
+    What they said first of an item counts: after it they were told what is right.
+    """
+    if not job.training_pass or reviewer.let_on:
+        return False
+    expected = gold_categories(job)
+    said = first_said(reviewer, expected)
+    right = sum(said.get(item) == category for item, category in expected.items())
+    return len(said) < len(expected) or missed(job, right, len(expected))
+
+
+def first_said(reviewer: Reviewer, items: Iterable[int]) -> dict[int, str]:
+    """The category of the first own verdict, by item."""
+    rows = Verdict.objects.filter(
+        assignment__reviewer=reviewer, assignment__item__in=list(items), phase=Verdict.Phase.OWN
+    )
+    rows = rows.order_by("assignment", "pk").distinct("assignment")
+    return dict(rows.values_list("assignment__item", "category"))
+
+
+def kept_back(job: ReviewJob, reviewer: Reviewer) -> str:
+    """What the desk says to who was told all training items and had too few right; else ""."""
+    if not in_training(job, reviewer):
+        return ""
+    items = list(job.items.filter(gold__isnull=False).values_list("pk", flat=True))
+    if len(first_said(reviewer, items)) < len(items):
+        return ""
+    return (
+        f"{job.training_pass:.0%} of the training items must be right, and you had fewer. Ask who "
+        "invited you: they can let you go on."
+    )
 
 
 def set_gold(job: ReviewJob, item: int, answer: dict[str, Any] | None, because: str = "") -> None:

@@ -63,16 +63,20 @@ from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnai
 from listening.selectors.rating_table import chosen_ratings
 from listening.selectors.ratings import RatingRow, rating_rows
 from listening.selectors.reason_reviews import ReasonReviewFacts
+from listening.selectors.review_quotes import Quote, QuoteFilter, Quotes, read_quotes, review_quotes
 from listening.selectors.reviewed_events import MarkedClip, MarkedEvents, marked_events
 from listening.selectors.reviews import (
+    CodesToSuggest,
     ReviewHead,
     ReviewOutcomes,
     ReviewVerdict,
+    codes_to_suggest,
     has_review_in_use,
     review_aspects,
     review_head_or_404,
     review_hinted,
     review_outcomes,
+    review_settled,
     review_verdicts,
 )
 from listening.selectors.served_clips import (
@@ -113,6 +117,7 @@ __all__ = [
     "ClipPage",
     "ClipQuery",
     "ClipReviewFacts",
+    "CodesToSuggest",
     "ConditionProgress",
     "DecidedFacts",
     "Declared",
@@ -126,6 +131,9 @@ __all__ = [
     "PlannedColumn",
     "PlannedTrap",
     "QuestionnaireRow",
+    "Quote",
+    "QuoteFilter",
+    "Quotes",
     "RaterMean",
     "RatingRow",
     "RatingsState",
@@ -156,6 +164,7 @@ __all__ = [
     "chosen_ratings",
     "clip_answers",
     "clip_facts",
+    "codes_to_suggest",
     "condition_labels",
     "declared_state",
     "definition_files",
@@ -176,10 +185,13 @@ __all__ = [
     "questions_in_words",
     "rating_rows",
     "ratings_state",
+    "read_quotes",
     "review_aspects",
     "review_head_or_404",
     "review_hinted",
     "review_outcomes",
+    "review_quotes",
+    "review_settled",
     "review_verdicts",
     "scripted_raters",
     "served_clip_response",

@@ -8,10 +8,13 @@ from django.db import connection
 from django.http import Http404
 
 from listening.models import ReviewAssignment, ReviewJob, Study
+from listening.review import codebook
 from listening.review.answers import said_by_aspect
 from listening.review.kinds import kind_named
 from listening.review.outcomes import jobs_in_use, outcomes_of
+from listening.review.reason_targets import reasons_of
 from listening.review.rules import RULES
+from listening.review.seen import reasons_in
 
 FIRST, AGAIN = int(ReviewAssignment.Occasion.FIRST), int(ReviewAssignment.Occasion.AGAIN)
 
@@ -163,4 +166,58 @@ def review_outcomes(study: str, pk: int) -> ReviewOutcomes:
         complete=sum(each.complete for each in found),
         disputed=sum(each.disputed for each in found),
         decided=decided,
+    )
+
+
+def review_settled(study: str, pk: int) -> dict[int, str]:
+    """What each item with all its verdicts came to by the rule; "" where it came to nothing."""
+    found = outcomes_of(_job(study, pk))
+    return {each.item: each.category for each in found if each.complete and each.gold is None}
+
+
+class ReasonUnderReview(TypedDict):
+    """What a judge model is sent of a reason, and the item to which its answer goes."""
+
+    item: int
+    text: str
+    labels: str
+    language: str
+
+
+class CodesToSuggest(TypedDict):
+    """A review of codes: its codebook, and the reasons in it that are still there."""
+
+    study: int
+    pk: int
+    title: str
+    version: int  # of the codebook
+    codebook: dict[str, str]  # what each code means, by key
+    reasons: list[ReasonUnderReview]
+
+
+def codes_to_suggest(study: str, pk: int) -> CodesToSuggest:
+    """Without training items: what is right in those, the researchers have said."""
+    job = _job(study, pk)
+    if job.kind != "codes":
+        raise Http404("This review has no codebook.")
+    there = set(reasons_of(job.study).values_list("trial", flat=True))
+    rows = job.items.filter(gold__isnull=True).order_by("position").values_list("pk", "trial")
+    items = {trial: item for item, trial in rows if trial in there}
+    reasons = reasons_in(list(items))
+    codes = codebook.from_stored(job.settings["codebook"])
+    return CodesToSuggest(
+        study=job.study_id,
+        pk=job.pk,
+        title=job.title,
+        version=job.settings["version"],
+        codebook={code.key: f"{code.title}. {code.words}".strip() for code in codes},
+        reasons=[
+            ReasonUnderReview(
+                item=item,
+                text=reasons[trial]["reason"].strip(),
+                labels=", ".join(each["label"] for each in reasons[trial]["answers"]),
+                language=reasons[trial]["language"],
+            )
+            for trial, item in items.items()
+        ],
     )

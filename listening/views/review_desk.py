@@ -24,7 +24,7 @@ from listening.review import ReviewError, Shut, give_next, kind_named, reviewer_
 from listening.review.progress import own_progress
 from listening.review.reviewers import MEMBER
 from listening.review.seen import framed, heard_copies
-from listening.review.training import told_after
+from listening.review.training import kept_back, told_after
 
 GONE = "This desk is shut: its time is over, or the link was not copied whole."
 CLIPS_KEPT_S = 3600
@@ -62,10 +62,11 @@ def desk(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "review/gone.html", {"words": GONE}, status=404)
     job = reviewer.job
     kind = kind_named(job.kind)
+    question = kind.desk(kind.settings_from(job.settings))
     told = {
         "reviewer": str(reviewer),
         "kind": job.kind,
-        "question": kind.desk(kind.settings_from(job.settings)),
+        "question": {**question, "hints": question.get("hints", False) or kind.suggests(job)},
         "open": job.state == ReviewJob.State.OPEN,
         "clips": reverse("review-clip", args=[token, "0" * 8 + "-0000" * 3 + "-" + "0" * 12, 0]),
     }
@@ -85,7 +86,8 @@ def next_items(request: HttpRequest, token: str) -> HttpResponse:
     except Malformed as error:
         return _refused(error, error.status)
     given = give_next(reviewer, want if type(want) is int else 0)
-    return replied({"items": seen_by(reviewer, given), **_standing(reviewer)})
+    kept = {} if given else {"kept_back": kept_back(reviewer.job, reviewer)}
+    return replied({"items": seen_by(reviewer, given), **kept, **_standing(reviewer)})
 
 
 def seen_by(reviewer: Reviewer, given: list[ReviewAssignment]) -> list[dict[str, Any]]:

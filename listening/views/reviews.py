@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.files.uploadedfile import UploadedFile
@@ -19,16 +20,16 @@ from django.views.decorators.http import require_GET, require_POST
 
 from listening import review
 from listening.access import ANALYSE, EDIT, LOOK, REVIEW, study_for
-from listening.models import ReviewJob, Study
+from listening.models import Reviewer, ReviewJob, Study
 from listening.review import BadVerdict, Kind, Plan, ReviewError, codebook, kind_named
 from listening.review.evidence import FLAGS
 from listening.review.items import SHOWS, SORTS, clips_of, rows_of, verdicts_about
 from listening.review.kinds.kind import BadSettings, percent
-from listening.review.progress import job_progress, reviewers_progress
-from listening.review.reviewers import DAYS, MEMBER
+from listening.review.progress import ReviewerProgress, job_progress, reviewers_progress
+from listening.review.reviewers import DAYS, MEMBER, let_on
 from listening.review.rules import RULES
 from listening.review.seen import reasons_in
-from listening.review.training import set_gold
+from listening.review.training import missed, set_gold
 from listening.views.posted import number_in
 from listening.views.researcher import who
 from listening.views.review_clips import clip_actions
@@ -81,14 +82,23 @@ def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "kind": kind,
         "rule": RULES[job.rule],
         "progress": job_progress(job),
-        "reviewers": [(each, done.get(each.pk)) for each in job.reviewers.select_related("user")],
+        "reviewers": [
+            (each, found := done.get(each.pk), _misses(job, each, found))
+            for each in job.reviewers.select_related("user")
+        ],
         "rules": [RULES[each] for each in kind.rules],
         "resolvings": RESOLVINGS,
         "days": DAYS,
+        "judge": bool(settings.EARNEST_JUDGE_URL),
         **(kind.results_of(job) if job.unblinded_at else {}),
         "desk": reverse("review-desk", args=[f"{MEMBER}{job.pk}"]) if REVIEW in study.may else "",
     }
     return render(request, "review/job.html", context)
+
+
+def _misses(job: ReviewJob, reviewer: Reviewer, done: ReviewerProgress | None) -> bool:
+    """Whether they are below the pass mark of the training, and nobody let them go on."""
+    return bool(done) and not reviewer.let_on and missed(job, done.gold_right, done.gold)
 
 
 @never_cache
@@ -99,6 +109,7 @@ def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_for(request.user, key, ANALYSE)
     job = _job(study, pk)
     kind = kind_named(job.kind)
+    asks = kind.desk(kind.settings_from(job.settings))
     asked = {name: request.GET.get(name, "") for name in ("show", "sort", "flag")}
     rows, signs = rows_of(job, **asked)
     page = Paginator(rows, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
@@ -131,7 +142,9 @@ def items_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "shows": [(name, words) for name, (words, _) in SHOWS.items()],
         "sorts": [(name, words) for name, (words, _) in SORTS.items()],
         "flags": FLAGS,
-        "choices": kind.desk(kind.settings_from(job.settings)).get("choices", []),
+        "choices": asks.get("choices", []),
+        "codes": asks.get("codes", []),
+        "trains": EDIT in study.may and bool(asks.get("choices") or asks.get("codes")),
         "query": urlencode({name: value for name, value in asked.items() if value}),
     }
     return render(request, "review/items.html", context)
@@ -190,7 +203,7 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def _anchor(request: HttpRequest) -> str:
-    named = {"invite": "#reviewers", "revoke": "#reviewers"}
+    named = dict.fromkeys(("invite", "revoke", "let-on"), "#reviewers")
     return named.get(request.POST.get("action", ""), "")
 
 
@@ -208,6 +221,7 @@ def _make(request: HttpRequest, study: Study) -> ReviewJob:
         settings=kind.read(_fields(request)),
         per_item=number_in(request, "per_item"),
         repeated=percent(form, "repeated", 0.1),
+        training_pass=percent(form, "training_pass", 0.0),
         resolving=form.get("resolving", "none"),
         rule=form.get("rule", kind.rules[0]),
     )
@@ -256,6 +270,11 @@ def _revoke(request: HttpRequest, job: ReviewJob) -> str:
     return "That desk is shut; its verdicts stay." if gone else "That desk was shut already."
 
 
+def _let_on(request: HttpRequest, job: ReviewJob) -> str:
+    changed = let_on(job, number_in(request, "reviewer"), by=who(request))
+    return "They may go on; the log says so." if changed else "They may go on already."
+
+
 def _take_in(request: HttpRequest, job: ReviewJob) -> str:
     new = review.take_in(job)
     what = kind_named(job.kind).what
@@ -265,6 +284,8 @@ def _take_in(request: HttpRequest, job: ReviewJob) -> str:
 def _gold(request: HttpRequest, job: ReviewJob) -> str:
     name, value = request.POST.get("answer", "").partition(":")[::2]
     answer: dict[str, Any] | None = {name: value} if value else None
+    if job.kind == "codes" and (codes := request.POST.getlist("codes")):
+        answer = {"codes": codes}
     set_gold(job, number_in(request, "item"), answer, request.POST.get("because", ""))
     return "Marked for training." if answer else "The item is judged like others again."
 
@@ -296,6 +317,7 @@ ACTIONS: dict[str, Callable[[HttpRequest, ReviewJob], str]] = {
     "close": _state("closed"),
     "invite": _invite,
     "revoke": _revoke,
+    "let-on": _let_on,
     "take-in": _take_in,
     "gold": _gold,
     "unblind": _unblind,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
 from listening import review
 from listening.models import Verdict
@@ -25,6 +25,10 @@ def desk(transactional_db: None, web: WebProcess) -> str:
     job = review.make_job(study, Plan("reasons", "Do they fit?", repeated=0), by="ada")
     review.set_state(job, "open", by="ada")
     return f"{web.url}/review/" + review.invite(job, 7, by="ada").split("/review/")[1]
+
+
+def verdicts_in(request: Request) -> int:
+    return len(request.post_data_json["verdicts"]) if "/verdicts/" in request.url else 0
 
 
 def test_verdicts_by_keyboard_survive_a_lost_network_and_a_reload(
@@ -51,10 +55,13 @@ def test_verdicts_by_keyboard_survive_a_lost_network_and_a_reload(
     for _ in range(3):
         page.keyboard.press("1")
     expect(saved).to_contain_text("3 kept in this browser")
+    sent: list[int] = []
+    page.on("request", lambda each: sent.append(verdicts_in(each)))
     page.context.set_offline(False)
     page.reload()
     expect(saved).to_have_text("All saved")
     wait_until(page, lambda: Verdict.objects.count() == 5)
+    assert max(sent) == 3  # all that waited, in one request
     expect(item).to_be_visible()
     for _ in range(2):
         page.keyboard.press("1")

@@ -50,6 +50,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("metrics-score", "metrics-cancel", "metrics-continue", "metrics-csv"),
         *("metrics-jsonl", "metrics-import", "raters-csv", "definition", "results-combine"),
         *("ratings", "draft-folder", "review-items", "review-codebook", "review-events-csv"),
+        *("review-quotes", "review-quotes-file"),
         *("ratings", "draft-folder", "preregistration"),
     ),
     EDIT: (
@@ -57,6 +58,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("recruiting", "recruiting-do", "ledger", "invitations", "invitations-do"),
         *("invitations-csv", "results-share", "results-unshare", "pilot-do", "wording"),
         *("draft-save", "draft-upload", "draft-do", "reviews-do"),
+        *("review-suggestions", "review-suggest"),
         *("draft-save", "draft-upload", "draft-do", "validity-do"),
     ),
     OWN: ("project-do", "project-prolific", "project-prolific-do"),

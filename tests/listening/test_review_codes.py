@@ -13,8 +13,9 @@ from listening.models import Justification, StudyEvent, Verdict
 from listening.review import Plan, ReviewError, codebook
 from listening.review.codebook import BadCodebook
 from listening.review.kinds.kind import BadVerdict, kind_named
+from listening.review.progress import reviewers_progress
 from listening.review.rules import RULES, Said, decide_codes
-from listening.selectors import rating_rows
+from listening.selectors import rating_rows, review_verdicts
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.test_review_desk import ask, desk_of
 
@@ -69,7 +70,9 @@ def test_suggestions_come_after_ones_own_codes_and_are_counted_apart(job):
         return ask(client, f"{desk}verdicts/", verdicts=[sent]).json()
 
     own = say("00000000-0000-4000-8000-000000000001", "own", ["emotion"])
-    assert own["hints"] == [{"item": item, "hints": ["speed"]}]  # “the rhythm is unlike …”
+    assert own["hints"] == [
+        {"item": item, "hints": {"rules": ["speed"], "judge": []}}
+    ]  # “the rhythm is unlike …”
     later = say("00000000-0000-4000-8000-000000000002", "hinted", ["emotion", "speed"])
     assert later["hints"] == []
     assert job.items.first().assignments.get().category == "emotion"
@@ -132,3 +135,27 @@ def test_agreement_is_told_code_by_code(job, client):
     page = client.get(f"/studies/voices/reviews/{job.pk}/agreement/").content.decode()
     assert "pauses" in page
     assert "variation" in page  # all gave speed
+
+
+def test_training_items_are_chosen_and_every_coder_learns_what_was_expected(job, client):
+    """They come first, are judged as a whole (all codes, no other), and count for no agreement."""
+    client.force_login(job.study.owner)
+    item = job.items.last()
+    page = client.get(f"/studies/voices/reviews/{job.pk}/items/").content.decode()
+    assert page.count('<input type="checkbox" name="codes" value="pauses">') == 5
+    form = {"action": "gold", "job": job.pk, "item": item.pk, "because": "It names rhythm alone."}
+    client.post("/studies/voices/reviews/do/", form | {"codes": ["none", "speed"]})
+    assert job.items.filter(gold__isnull=False).count() == 0  # "none" stands alone
+    client.post("/studies/voices/reviews/do/", form | {"codes": ["speed", "pauses"]})
+    first, second = coded(desk_of(job), ["speed"])[0], coded(desk_of(job), ["pauses", "speed"])[0]
+    (told,) = first["training"]
+    assert told["answer"] == {"codes": ["pauses", "speed"], "spans": []}
+    assert told["because"] == "It names rhythm alone."
+    assert first["hints"] == []
+    assert second["training"]
+    done = reviewers_progress(job)
+    assert sorted((each.gold_right, each.gold) for each in done.values()) == [(0, 1), (1, 1)]
+    assert len(review_verdicts("voices", job.pk)) == 8  # of four items
+    page = client.get(f"/studies/voices/reviews/{job.pk}/items/?show=gold").content.decode()
+    assert "for training" in page
+    assert "Pauses, speed" not in page

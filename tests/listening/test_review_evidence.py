@@ -1,8 +1,12 @@
 """Signs of how a reason was written, and which reasons are nearly the same."""
 
+from math import exp, log
 from random import Random
 
+import pytest
+
 from listening.review.evidence import Written, evidence_of, near_counts
+from listening.review.shares import Odds
 
 WORDS = (
     "the voice is flat and each word has equal weight while pauses come where no person breathes"
@@ -49,3 +53,20 @@ def test_of_pairs_with_one_letter_changed_nearly_all_are_found():
         rows += [written(text, 2 * n, 1), written(text.replace("w", "v", 1), 2 * n + 1, 2)]
     _, others = near_counts(rows)
     assert sum(bool(each) for each in others) >= 290
+
+
+def test_odds_of_a_sign_have_the_interval_of_woolf():
+    from scipy.stats.contingency import odds_ratio
+
+    odds, known = Odds(12, 5, 30, 60), odds_ratio([[12, 5], [30, 60]], kind="sample")
+    assert odds.ratio == pytest.approx(known.statistic)
+    assert odds.bounds == pytest.approx(tuple(known.confidence_interval(0.95)))
+    assert (odds.corrected, odds.few) == (False, False)
+
+
+def test_where_a_cell_is_empty_a_half_is_added_to_each_and_it_is_said():
+    odds, half = Odds(3, 0, 20, 9), 1.959964 * (1 / 3.5 + 1 / 0.5 + 1 / 20.5 + 1 / 9.5) ** 0.5
+    assert odds.ratio == pytest.approx(3.5 * 9.5 / (0.5 * 20.5))
+    assert odds.bounds == pytest.approx([exp(log(odds.ratio) + s * half) for s in (-1, 1)])
+    assert (odds.corrected, odds.few) == (True, True)
+    assert (Odds(0, 4, 0, 9).ratio, Odds(0, 0, 3, 9).bounds) == (None, None)

@@ -6,9 +6,12 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from listening import review
-from listening.models import Rating, ReviewAssignment, ReviewItem, StudyEvent, Verdict
+from listening.models import Rating, ReviewAssignment, ReviewItem, ReviewJob, StudyEvent, Verdict
 from listening.review import Plan, ReviewError
+from listening.review.outcomes import outcomes_of
+from listening.review.progress import disputed_items, job_progress, reviewers_progress
 from listening.review.rules import RULES, Said
+from listening.review.training import kept_back, set_gold
 from listening.selectors import rating_rows, ratings_state, review_verdicts
 from listening.sessions import delete_simulated
 from tests.factories import answer_all, arrive, make_study
@@ -91,6 +94,65 @@ def test_a_share_is_shown_twice_unannounced_and_never_counts_as_another_reviewer
     assert judge_all(who) == 2 * total
     again = ReviewAssignment.objects.filter(occasion=ReviewAssignment.Occasion.AGAIN)
     assert again.count() == total
+
+
+def test_who_misses_the_pass_mark_of_the_training_waits_until_somebody_lets_them_on(study, client):
+    job = job_of(study, training_pass=0.5, repeated=0)
+    for item in job.items.order_by("-position")[:2]:
+        set_gold(job, item.pk, {"verdict": "unfit"})
+    good, bad = reviewer(job), reviewer(job)
+    given = review.give_next(bad, 20)
+    assert len(given) == 2  # until they are judged nothing else is given
+    review.store(bad, said(given))
+    review.store(bad, said(given, "unfit"))  # they were told by then
+    assert review.give_next(bad, 20) == []
+    assert kept_back(job, bad).startswith("50% of the training items must be right")
+    assert [each.gold_right for each in reviewers_progress(job).values()] == [0]
+    review.store(good, said(review.give_next(good, 20)[:1], "unfit"))
+    review.store(good, said(review.give_next(good, 20)))
+    assert len(review.give_next(good, 20)) == 20
+    client.force_login(study.owner)
+    page = f"/studies/{study.key}/reviews/{job.pk}/"
+    assert client.get(page).content.decode().count("below the pass mark") == 1
+    form = {"action": "let-on", "job": job.pk, "reviewer": bad.pk}
+    client.post(f"/studies/{study.key}/reviews/do/", form)
+    bad.refresh_from_db()
+    assert len(review.give_next(bad, 20)) == 20
+    event = StudyEvent.objects.filter(what="review_changed").get()
+    assert event.details["goes_on"] == str(bad)
+
+
+def test_what_is_shown_twice_follows_the_seed(study):
+    drawn = []
+    for seed in (7, 7, 8):
+        job = job_of(study, repeated=0.3, seed=seed)
+        judge_all(reviewer(job))
+        again = ReviewAssignment.objects.filter(item__job=job, again=True)
+        drawn.append(sorted(again.values_list("item__position", flat=True)))
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert 0.1 < len(drawn[0]) / job.items.count() < 0.5
+
+
+def test_who_differs_from_a_majority_is_no_dispute_where_the_rule_takes_majorities(study):
+    """The page, the list and what a third one is given say the same."""
+    job = job_of(study, per_item=3, repeated=0)
+    for n in range(3):
+        judge_all(reviewer(job), lambda each, n=n: _say(each.item.position, n))
+    for rule, differ in (("all_agree", {0, 1}), ("majority_third", {1})):
+        ReviewJob.objects.filter(pk=job.pk).update(rule=rule)
+        job.refresh_from_db()
+        places = dict(job.items.values_list("pk", "position"))
+        wanted = {item for item, place in places.items() if place % 3 in differ}
+        assert set(disputed_items(job)) == wanted
+        assert {each.item for each in outcomes_of(job) if each.disputed} == wanted
+        assert job_progress(job).disputed == len(wanted)
+
+
+def _say(place, reviewer):
+    """One of three differs at every third item, all do at the next one."""
+    if place % 3 == 0:
+        return "unfit" if reviewer == 2 else "fit"
+    return ("fit", "unfit", "unsure")[reviewer] if place % 3 == 1 else "fit"
 
 
 def test_a_verdict_sent_twice_is_stored_once_and_the_newest_holds(study):

@@ -203,7 +203,11 @@ def test_another_server_is_used_as_soon_as_it_is_configured(server, tmp_path):
 def test_each_rubric_can_be_filled_and_its_version_is_in_its_name(name):
     told = rubric(name)
     known = dict.fromkeys(
-        ("text", "language", "target", "line", "caption", "letters", "n_clips"), "FILLED"
+        (
+            *("text", "language", "target", "line", "caption", "letters", "n_clips"),
+            *("codebook", "labels", "reason"),
+        ),
+        "FILLED",
     )
     assert "$" not in told.prompt(**known)
     assert len(told.sha256) == 64

@@ -29,32 +29,32 @@ def report_markdown(report: Report, figures: bool = True) -> str:
 
 def table_markdown(table: Table, most: int | None = None) -> str:
     """One table as Markdown (pipes), with its title before and its note below."""
-    heads = [_escaped(column.heading) or " " for column in table.columns]
+    heads = [escaped(column.heading) or " " for column in table.columns]
     rules = ["---:" if is_number(column) else ":---" for column in table.columns]
     rows = list(table.rows if most is None else table.rows[:most])
-    lines = [f"**{_escaped(table.title)}**", "", _row(heads), _row(rules)]
+    lines = [f"**{escaped(table.title)}**", "", _row(heads), _row(rules)]
     for heading, some in replace(table, rows=rows).grouped():
-        lines += [_row([f"**{_escaped(heading)}**", *[" "] * (len(heads) - 1)])] * bool(heading)
+        lines += [_row([f"**{escaped(heading)}**", *[" "] * (len(heads) - 1)])] * bool(heading)
         lines += [_row(list(map(_marked, row))) for row in cells_of(replace(table, rows=some))]
     if len(table.rows) > len(rows):
         lines += ["", f"{len(table.rows) - len(rows)} more rows are in the CSV."]
     if table.note:
-        lines += ["", _escaped(table.note)]
+        lines += ["", escaped(table.note)]
     return "\n".join(lines) + "\n"
 
 
 def _lines(whole: Report, figures: bool) -> Iterator[str]:
     report = labelled(whole)
     origin = report["provenance"]
-    yield f"# Results of {_escaped(', '.join(origin['studies']) or 'ratings')}\n"
+    yield f"# Results of {escaped(', '.join(origin['studies']) or 'ratings')}\n"
     if report["made_at"]:
-        yield f"Ratings up to {_escaped(report['made_at'])}.\n"
+        yield f"Ratings up to {escaped(report['made_at'])}.\n"
     data = report["data"]
     yield (
         f"{data['ratings_kept']} of {data['ratings']} ratings by {data['raters_kept']} raters of "
         f"{data['items_kept']} items in {data['conditions_kept']} conditions.\n"
     )
-    yield from (f"- {_escaped(text)}" for text in report["warnings"])
+    yield from (f"- {escaped(text)}" for text in report["warnings"])
     tables, drawn = paper_tables(whole), plots(report) if figures else []
     parts = report.get("parts", ())
     for part in parts:
@@ -68,31 +68,31 @@ def _lines(whole: Report, figures: bool) -> Iterator[str]:
             yield from _part(part, tables, drawn)
     yield "## Methods\n"
     methods = methods_in_full(report)
-    yield from (f"{_escaped(text)}\n" for text in methods)
+    yield from (f"{escaped(text)}\n" for text in methods)
     if works := works_in(methods):
         yield "### References\n"
-        yield from (f"- {_escaped(work.reference)}" for work in works)
+        yield from (f"- {escaped(work.reference)}" for work in works)
         yield ""
     unused = report.get("input", {}).get("columns_not_used", ())
     if unused:
         names = ", ".join(name or "(without a name)" for name in unused)
-        yield f"## Input\n\nColumns of the file that are not used: {_escaped(names)}.\n"
+        yield f"## Input\n\nColumns of the file that are not used: {escaped(names)}.\n"
     yield "## Made with\n"
     for name, value in origin.items():
         if value not in ("", [], {}):
-            yield f"- {name.replace('_', ' ')}: {_escaped(_plain(value))}"
+            yield f"- {name.replace('_', ' ')}: {escaped(_plain(value))}"
 
 
 def _part(part: PartRecord, tables: list[Named], drawn: list[Plot]) -> Iterator[str]:
     if part["problem"]:
-        yield f"## {_escaped(part['title'])}\n\n{_escaped(part['problem'])}\n"
+        yield f"## {escaped(part['title'])}\n\n{escaped(part['problem'])}\n"
         return
     shown = content_from(part)
     if not (shown.sentences or shown.figures or shown.tables or shown.warnings):
         return
-    yield f"## {_escaped(part['title'])}\n"
-    yield from (f"{_escaped(sentence)}\n" for sentence in shown.sentences)
-    yield from (f"- Note: {_escaped(warning)}" for warning in shown.warnings)
+    yield f"## {escaped(part['title'])}\n"
+    yield from (f"{escaped(sentence)}\n" for sentence in shown.sentences)
+    yield from (f"- Note: {escaped(warning)}" for warning in shown.warnings)
     yield ""
     for plot in drawn:
         if plot.about[0] == part["key"]:
@@ -103,13 +103,13 @@ def _part(part: PartRecord, tables: list[Named], drawn: list[Plot]) -> Iterator[
 
 
 def _figure(plot: Plot) -> str:
-    note = f"\n{_escaped(plot.figure.note)}\n" if plot.figure.note else ""
-    return f"![{_escaped(plot.title)}]({FIGURES}/{plot.key}.png)\n{note}"
+    note = f"\n{escaped(plot.figure.note)}\n" if plot.figure.note else ""
+    return f"![{escaped(plot.title)}]({FIGURES}/{plot.key}.png)\n{note}"
 
 
 def _marked(cell: str) -> str:
     """A cell, escaped; the best in bold, the second best underlined."""
-    text = _escaped(cell)
+    text = escaped(cell)
     if not isinstance(cell, Emphasised):
         return text
     return f"**{text}**" if cell.mark == BEST else f"<u>{text}</u>"
@@ -119,7 +119,7 @@ def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(text.split(" ")).replace("\n", " "))
 
 

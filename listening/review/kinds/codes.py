@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from listening.review.codebook import KEYS_OF_KEYBOARD, NO_CODE, BadCodebook, Co
 from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
 from listening.review.reason_targets import reason_targets, reasons_of
 from listening.review.seen import seen_reasons
+from listening.signals import code_hints
 
 MOST_SPANS = 60
 LONGEST_REASON = 5000
@@ -106,12 +107,30 @@ class CodesKind(Kind):
         chosen = sorted(set(codes))
         return {"codes": chosen, "spans": kept}, "|".join(chosen)
 
+    def suggests(self, job: ReviewJob) -> bool:
+        items = job.items.values_list("pk", flat=True)
+        return bool(job.settings.get("suggest", True) or _of_judges(job.settings["version"], items))
+
     def hints(self, settings: Any, given: Sequence[ReviewAssignment]) -> dict[str, Any]:
-        if not settings.suggest:
-            return {}
-        trials = {each.item.trial_id: str(each.code) for each in given}
+        """What words suggest by rules, where the review was made so, and what a model suggests."""
+        trials = [each.item.trial_id for each in given]
         rows = Justification.objects.filter(trial__in=trials).values_list("trial", "text")
-        return {trials[pk]: codebook.suggested(settings.codes, text) for pk, text in rows}
+        texts = dict(rows) if settings.suggest else {}
+        known = {code.key for code in settings.codes}
+        judged = _of_judges(settings.version, [each.item_id for each in given])
+        return {
+            str(each.code): {
+                "rules": codebook.suggested(settings.codes, texts.get(each.item.trial_id, "")),
+                "judge": [code for code in judged.get(each.item_id, []) if code in known],
+            }
+            for each in given
+        }
+
+
+def _of_judges(version: int, items: Iterable[int]) -> dict[int, list[str]]:
+    """By item: the codes that a judge model named under this version of the codebook."""
+    heard = code_hints.send(ReviewJob, items=list(items), version=version)
+    return {item: codes for _, found in heard for item, codes in (found or {}).items()}
 
 
 def _span(span: Any, codes: Sequence[str]) -> dict[str, Any]:

@@ -151,6 +151,10 @@ class Kind(ABC):
         """What an item comes to; "" while nothing is decided."""
         return decide_codes(rule, said) if self.several else rule.decide(said)
 
+    def suggests(self, job: ReviewJob) -> bool:
+        """Whether the desk waits for hints though the settings ask for none."""
+        return False
+
     def hints(self, settings: Any, given: Sequence[ReviewAssignment]) -> dict[str, Any]:
         """By code of the assignment: what rules suggest, told only after one's own verdict."""
         return {}

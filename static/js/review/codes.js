@@ -123,14 +123,18 @@ class Codes {
   }
 
   /**
-   * What rules suggest, after one's own answer was stored; whether there is something new in it.
-   * @param {string[]} hints
+   * What rules and a model suggest, after one's own answer was stored; whether there is something new in it.
+   * @param {{rules: string[], judge: string[]}} hints
    */
-  hinted(hints) {
+  hinted({ rules, judge }) {
     this.own = [...this.chosen].sort();
-    this.suggested = hints.filter((code) => !this.chosen.has(code));
+    this.suggested = [...new Set([...rules, ...judge])].filter((code) => !this.chosen.has(code));
     if (this.suggested.length === 0) return false;
-    setText(byId("hints-words"), this.suggested.map((code) => this.label(code)).join(", "));
+    for (const [id, codes] of /** @type {[string, string[]][]} */ ([["rules", rules], ["judge", judge]])) {
+      const more = codes.filter((code) => !this.chosen.has(code));
+      byId(`hints-${id}`).hidden = more.length === 0;
+      setText(byId(`hints-${id}-words`), more.map((code) => this.label(code)).join(", "));
+    }
     byId("hints").hidden = false;
     this.draw();
     return true;
@@ -155,6 +159,17 @@ class Codes {
       this.choose(code.value);
     }
     return true;
+  }
+
+  /**
+   * @param {{codes: string[]}} right
+   * @param {{codes: string[]}} mine
+   */
+  differs(right, mine) {
+    const labels = (/** @type {string[]} */ codes) => codes.map((code) => this.label(code)).join(", ");
+    const missed = right.codes.filter((code) => !mine.codes.includes(code));
+    const more = mine.codes.filter((code) => !right.codes.includes(code));
+    return (missed.length ? ` You missed: ${labels(missed)}.` : "") + (more.length ? ` Not expected: ${labels(more)}.` : "");
   }
 
   /** @param {any} answer */

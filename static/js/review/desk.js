@@ -2,7 +2,8 @@
 
 import { byId, setText } from "../shared/dom.js";
 import { Api } from "../rater/api.js";
-import { deviceStore, Outbox } from "../rater/outbox.js";
+import { deviceStore } from "../rater/outbox.js";
+import { Batches } from "./batches.js";
 import { ClipsAhead } from "./clips.js";
 
 /** @typedef {import("../rater/api.js").Reply} Reply */
@@ -31,6 +32,7 @@ import { ClipsAhead } from "./clips.js";
  * @property {(item: any, before: Answer | null) => void} show
  * @property {(key: string, event: KeyboardEvent) => boolean} key whether the face used it
  * @property {(answer: any) => string} say an answer in words
+ * @property {(right: any, mine: any) => string} [differs] what one's own answer lacks, and what is too much in it
  * @property {() => number} [place] which clip of the item is chosen
  * @property {(hints: any) => boolean} [hinted] what rules suggest, after one's own answer; whether there is anything
  */
@@ -53,8 +55,7 @@ export class Desk {
     this.told = told();
     this.api = new Api(location.pathname);
     this.name = location.pathname;
-    /** @type {Outbox<Kept>} */
-    this.outbox = new Outbox(`review:${this.name}`, deviceStore(), (kept) => this.send(kept));
+    this.outbox = new Batches(`review:${this.name}`, deviceStore(), (kept) => this.send(kept));
     this.clips = new ClipsAhead((item, place) => this.clipUrl(item, place));
     /** @type {Item[]} */
     this.queue = [];
@@ -103,6 +104,7 @@ export class Desk {
     this.take(body.items);
     this.progress(body.progress);
     this.ended = body.items.length < AHEAD;
+    if (body.kept_back) this.shut(body.kept_back);
     if (!body.open) this.shut("The review is closed just now. Nothing that you said is lost.");
     if (!this.current) this.next();
   }
@@ -263,11 +265,11 @@ export class Desk {
 
   /**
    * A desk that is shut takes nothing, and nothing is thrown away for that.
-   * @param {Kept} kept
+   * @param {Kept[]} kept
    * @returns {Promise<Reply>}
    */
   async send(kept) {
-    const reply = await this.ask("verdicts", { verdicts: [kept.verdict] });
+    const reply = await this.ask("verdicts", { verdicts: kept.map(({ verdict }) => verdict) });
     if (reply.status === 409 || reply.status === 404 || reply.status === 403) {
       const { message = "" } = /** @type {any} */ (reply.body) ?? {};
       this.shut(message || "This desk is shut. What you said since is kept in this browser.");
@@ -276,11 +278,13 @@ export class Desk {
     return reply;
   }
 
-  /** @param {{answer: Kept, reply: Reply}} settled */
+  /** @param {{reply: Reply}} settled */
   settled({ reply }) {
     const body = /** @type {any} */ (reply.body);
-    const [refused] = body?.refused ?? [];
-    if (refused || !body?.stored) this.shut(`One verdict was not taken: ${refused?.message ?? body?.message ?? reply.status}`);
+    const refused = body?.refused ?? [];
+    const lost = body?.stored ? refused.length : 1;
+    const words = lost === 1 ? "One verdict was not taken" : `${lost} verdicts were not taken`;
+    if (lost) this.shut(`${words}: ${refused[0]?.message ?? body?.message ?? reply.status}`);
     if (!body?.stored) return;
     this.progress(body.progress);
     for (const { item, hints } of body.hints) this.hinted(item, hints);
@@ -291,8 +295,10 @@ export class Desk {
 
   /** @param {{answer: Answer, because: string}} lesson */
   teach({ answer, because }) {
-    const right = this.face.say(answer) === this.face.say(this.history.at(-1)?.answer);
-    const words = right ? "Yes, that is right." : `The researchers say: ${this.face.say(answer)}.`;
+    const mine = this.history.at(-1)?.answer;
+    const right = this.face.say(answer) === this.face.say(mine);
+    const more = right ? "" : (this.face.differs?.(answer, mine) ?? "");
+    const words = right ? "Yes, that is right." : `The researchers say: ${this.face.say(answer)}.${more}`;
     setText(byId("feedback-text"), because ? `${words} ${because}` : words);
   }
 

@@ -1,0 +1,87 @@
+"""Suggestions of codes by a judge model: what would be sent, asked for, and stored."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from listening.selectors import CodesToSuggest, codes_to_suggest
+from metrics.judges import endpoint
+from metrics.judges.asking import tally
+from metrics.judges.client import Client
+from metrics.judges.reason_codes import RUBRIC, Coded, ReasonToCode, ask_codes
+from metrics.judges.rubric import rubric
+from metrics.models import CodeSuggestion
+
+AT_ONCE = 50  # stored together: what was answered before a server went down stays
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What would be sent, and where; what is there already."""
+
+    review: CodesToSuggest
+    model: str
+    server: str  # without a password in it
+    missing: list[int]  # items that have no answer of this model yet
+    answered: int
+    failed: dict[str, int] = field(default_factory=dict)  # reason -> items
+
+
+def plan(study: str, pk: int, model: str = "") -> Asked:
+    """Raises weights.Unavailable where no judge is configured, Http404 for no review of codes."""
+    model = model or endpoint.current().model
+    server = endpoint.required(model)
+    review = codes_to_suggest(study, pk)
+    rows = CodeSuggestion.objects.filter(
+        item__job=pk, version=review["version"], judge=model, rubric=RUBRIC
+    )
+    there = {row.item_id: row for row in rows}
+    items = [each["item"] for each in review["reasons"]]
+    answered = {item for item in items if item in there and there[item].codes is not None}
+    return Asked(
+        review,
+        model,
+        server.shown,
+        missing=[item for item in items if item not in answered],
+        answered=len(answered),
+        failed=dict(Counter(there[i].reason for i in items if i in there and i not in answered)),
+    )
+
+
+def suggest(study: str, pk: int, model: str = "", by: str = "") -> dict[str, Any]:
+    """Asks for what is missing and stores it; the counts, tokens and cost of what was asked.
+
+    Raises weights.Unavailable as the client does: what was answered until then is stored.
+    """
+    asked = plan(study, pk, model)
+    missing = set(asked.missing)
+    reasons = [ReasonToCode(**r) for r in asked.review["reasons"] if r["item"] in missing]
+    client = Client(endpoint.required(asked.model))
+    done: list[Coded] = []
+    for start in range(0, len(reasons), AT_ONCE):
+        part = reasons[start : start + AT_ONCE]
+        coded = ask_codes(part, asked.review["codebook"], asked.model, client)
+        for each in coded:
+            _keep(each, asked, by)
+        done += coded
+    counts = tally([each.reply for each in done], client.endpoint.prices)
+    return {**counts, "asked_again": sum(each.asked_again for each in done), "model": asked.model}
+
+
+def _keep(coded: Coded, asked: Asked, by: str) -> None:
+    CodeSuggestion.objects.update_or_create(
+        item_id=coded.item,
+        version=asked.review["version"],
+        judge=asked.model,
+        rubric=RUBRIC,
+        defaults={
+            "rubric_sha256": rubric(RUBRIC).sha256,
+            "answered_by": coded.reply.model[:200],
+            "codes": coded.codes,
+            "reason": coded.reply.reason[:200],
+            "asked_again": coded.asked_again,
+            "by": by,
+        },
+    )

@@ -1,0 +1,59 @@
+"""The page on which a judge model is asked for codes of reasons, after what is sent was said."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+from kombu.exceptions import OperationalError
+
+from listening.selectors import codes_to_suggest, study_head_or_404
+from listening.signals import acted
+from metrics.code_suggestions import plan
+from metrics.jobs import suggest_codes
+from metrics.models import CodeSuggestion
+from metrics.views import NO_QUEUE
+from metrics.weights import Unavailable
+
+
+@never_cache
+@login_required
+@require_GET
+def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    study = study_head_or_404(key, request.user, "edit")
+    context = {"study": study, "review": codes_to_suggest(key, pk)}
+    try:
+        asked = plan(key, pk)
+        context |= {"asked": asked, "failed": sorted(asked.failed.items())}
+    except Unavailable as error:
+        context["problem"] = str(error)
+    return render(request, "metrics/suggest_codes.html", context)
+
+
+@login_required
+@require_POST
+def ask(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """Has a worker ask; only who ticked that reasons may be sent gets that far."""
+    study = study_head_or_404(key, request.user, "edit")
+    by = request.user.get_username()
+    try:
+        asked = plan(key, pk)
+        if request.POST.get("send") != "on":
+            messages.error(request, "Nothing was sent: tick first that the reasons may be sent.")
+            return redirect("review-suggestions", key, pk)
+        suggest_codes.delay(key, pk, asked.model, by)
+    except Unavailable as error:
+        messages.error(request, str(error))
+    except OperationalError:
+        messages.error(request, NO_QUEUE)
+    else:
+        details = {"review": asked.review["title"], "model": asked.model, "server": asked.server}
+        details |= {"reasons": len(asked.missing)}
+        acted.send(
+            CodeSuggestion, study_id=study["pk"], by=by, what="codes_suggested", details=details
+        )
+        messages.success(request, f"{asked.model} is being asked. Load this page to see how far.")
+    return redirect("review-suggestions", key, pk)

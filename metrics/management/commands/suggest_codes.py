@@ -1,0 +1,65 @@
+"""manage.py suggest_codes STUDY --job N: a judge model names codes of the reasons under review."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.http import Http404
+
+from listening.signals import acted
+from metrics.code_suggestions import plan, suggest
+from metrics.judges.reason_codes import RUBRIC
+from metrics.models import CodeSuggestion
+from metrics.weights import Unavailable
+
+
+class Command(BaseCommand):
+    """Ask for what is missing, after it was said what is sent and where."""
+
+    help = (
+        "A judge model names codes of the codebook for each reason of a review of codes. Reviewers "
+        "see them after their own codes, never before; they count nowhere. Without --send it only "
+        "says what would be sent."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument("--job", type=int, required=True, help="The number in its address.")
+        parser.add_argument("--judge", default="", help="The model (EARNEST_JUDGE_MODEL).")
+        parser.add_argument("--send", action="store_true", help="Reasons may be sent: ask.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study, job = options["study"], options["job"]
+        try:
+            asked = plan(study, job, options["judge"])
+            self.stdout.write(
+                f"{len(asked.missing)} reasons of “{asked.review['title']}” to {asked.model} at "
+                f"{asked.server}, {asked.answered} answered before. Sent: reason, its labels, "
+                f"language, codebook version {asked.review['version']}, rubric {RUBRIC}."
+            )
+            if not options["send"]:
+                self.stdout.write("Nothing was sent: give --send if these reasons may leave.")
+                return
+            found = suggest(study, job, asked.model)
+        except Http404 as error:
+            raise CommandError(str(error)) from error
+        except Unavailable as error:
+            raise CommandError(f"{error}; what was answered is stored") from error
+        details = {"review": asked.review["title"], "model": asked.model, "server": asked.server}
+        acted.send(
+            CodeSuggestion,
+            study_id=asked.review["study"],
+            by="",
+            what="codes_suggested",
+            details={**details, "reasons": found["n_asked"]},
+        )
+        cost = "unknown" if found["cost"] is None else f"{found['cost']:.4f}"
+        reasons = ", ".join(f"{reason}: {n}" for reason, n in found["reasons"].items())
+        self.stdout.write(
+            f"{found['n_asked']} asked, {found['n_cached']} from the cache, {found['asked_again']} "
+            f"asked once more, {found['n_failed']} without an answer"
+            f"{f' ({reasons})' if reasons else ''}; {found['tokens_in']} tokens in, "
+            f"{found['tokens_out']} out, cost {cost}"
+        )
