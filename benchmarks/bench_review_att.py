@@ -74,6 +74,8 @@ def kappas(job: Any, world: World) -> list[list[object]]:
 
 
 def _compared(name: str, measure: Any, expected: float) -> list[object]:
+    if measure.low is None:  # too few that differ
+        return [name, measure.items, measure.note, "", f"{expected:.3f}", ""]
     held = "yes" if measure.low <= expected <= measure.high else "no"
     interval = f"{measure.low:.3f} to {measure.high:.3f}"
     return [name, measure.items, f"{measure.value:.3f}", interval, f"{expected:.3f}", held]
@@ -168,6 +170,29 @@ def against_truth(kept: Any, found: Mapping[Any, Any], world: World) -> list[obj
     return [len(kept), kept["rater"].nunique(), *shown, f"{len(claimed)} of {len(found)}", false]
 
 
+def reading(job: Any) -> list[list[object]]:
+    """CPU seconds of reading the ratings, without and with what the review came to."""
+    from listening.review import change_job
+    from listening.selectors import rating_rows
+
+    rows: list[list[object]] = []
+    for in_use in (False, True):
+        change_job(job, by="bench", rule=job.rule, resolving=job.resolving, in_use=in_use)
+        began = time.process_time()
+        count = sum(bool(row["review"]) for row in rating_rows(KEY))
+        rows.append([f"{count} ratings with a verdict", time.process_time() - began])
+    return rows
+
+
+def exports(bench: Bench, job: Any) -> None:
+    from listening.review import change_job
+
+    for words, in_use in (("without", False), ("with", True)):
+        change_job(job, by="bench", rule=job.rule, resolving=job.resolving, in_use=in_use)
+        out = ["--preset", KEY, "--everything", "--out", str(bench.var / words)]
+        bench.step(KEY, f"export {words} verdicts", "export_study", KEY, *out)
+
+
 def measure(var: Path, port: int, raters: int) -> None:
     from listening import review
     from listening.models import Verdict
@@ -176,23 +201,21 @@ def measure(var: Path, port: int, raters: int) -> None:
     facts, began = machine_facts(), time.perf_counter()
     world = att_world(raters)
     said = f"{len(world.reasons)} reasons, {len(world.careless)} careless raters"
-    print(f"{said}, in {time.perf_counter() - began:.0f} s", flush=True)
-    bench = Bench(var, port)
-    out = ["--preset", KEY, "--everything", "--out"]
-    bench.step(KEY, "export without verdicts", "export_study", KEY, *out, f"{var}/before")
+    print(f"{facts}\n{said}, in {time.perf_counter() - began:.0f} s", flush=True)
     plan = Plan("reasons", "Do they fit?", resolving="third", rule="adjudicated")
-    job = review.make_job(world.study, plan, by="bench")
-    began = time.perf_counter()
+    job, began = review.make_job(world.study, plan, by="bench"), time.perf_counter()
     people = through_the_desk(job, world, port)
     took = time.perf_counter() - began
     print(f"{Verdict.objects.count()} verdicts in {took:.0f} s", flush=True)
-    agreement, truth = kappas(job, world), truths(job, world)
-    bench.step(KEY, "export with verdicts", "export_study", KEY, *out, f"{var}/after")
-    print(f"\n{facts}")
     print_table(("door", "requests", "p50 ms", "p99 ms", "max ms"), doors(people))
-    print_table(("measure", "items", "value", "95 %", "expected", "in it"), agreement)
-    print_table(("rule", "decided", "true of it", "unfit found", "unfit rightly"), truth)
+    print_table(("measure", "items", "value", "95 %", "expected", "in it"), kappas(job, world))
+    print_table(
+        ("rule", "decided", "true of it", "unfit found", "unfit rightly"), truths(job, world)
+    )
     print_table(DECIDED, conclusions(world))
+    print_table(("reading", "CPU s"), reading(job))
+    bench = Bench(var, port)
+    exports(bench, job)
     print_table(HEAD, bench.rows)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -88,8 +89,8 @@ class Film:
         frame.paste(shot, (0, 0))
         pen, font = ImageDraw.Draw(frame), ImageFont.load_default(20)
         pen.text((16, shot.height + 10), f"{self.now():.0f} s", "white", font)
-        pen.text((90, shot.height + 10), f"key: {key}" if key else "", "#ffd60a", font)
-        pen.text((260, shot.height + 10), self.note, "#9fd3ff", font)
+        pen.text((90, shot.height + 10), self.note, "#9fd3ff", font)
+        pen.text((400, shot.height + 10), f"key: {key}" if key else "", "#ffd60a", font)
         self.frames.append((self.now() - self.cut, frame))
 
     def press(self, key: str, words: str = "") -> None:
@@ -221,6 +222,24 @@ def paths_of(study: Any, reasons: str) -> dict[str, str]:
     }
 
 
+def make(var: Path, port: int, path: Path | None, folder: Path | None) -> None:
+    from django.conf import settings
+    from django.contrib.auth.models import User
+
+    settings.ALLOWED_HOSTS = ["*"]  # Django's test client asks for `testserver`
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright has a loop in this thread
+    User.objects.create_superuser("researcher")
+    study = studies(var)
+    reasons = desk_of(study, "reasons", "Does the reason fit the label?")
+    base = f"http://localhost:{port}"
+    paths = paths_of(study, reasons) if folder else {}
+    with web_process(), chromium() as browser:
+        if path:
+            film(browser, base + reasons, path)
+        if folder:
+            screens(browser, base, paths, folder)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("film", type=Path, nargs="?", help="a .webp")
@@ -228,23 +247,10 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8145)
     options = parser.parse_args()
     with own_house(options.port, 1) as var:
-        from django.conf import settings
-        from django.contrib.auth.models import User
-
         from config.prepare import collect_static
 
         collect_static()
-        settings.ALLOWED_HOSTS = ["*"]  # Django's test client asks for `testserver`
-        User.objects.create_superuser("researcher")
-        study = studies(var)
-        reasons = desk_of(study, "reasons", "Does the reason fit the label?")
-        base = f"http://localhost:{options.port}"
-        paths = paths_of(study, reasons) if options.screens else {}
-        with web_process(), chromium() as browser:
-            if options.film:
-                film(browser, base + reasons, options.film)
-            if options.screens:
-                screens(browser, base, paths, options.screens)
+        make(var, options.port, options.film, options.screens)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
 
-from benchmarks.material import ATT_TRAPS, REASON, add_task, make_study
+from benchmarks.material import ATT_TRAPS, REASON, add_task, make_study, write_clips
 from benchmarks.paper_folders import published
 
 KEY, RATERS, TEXTS, SET, SETS = "att", 857, 60, 12, 2
@@ -75,9 +76,12 @@ def _cells() -> list[dict[str, str]]:
 
 def _plan(raters: int) -> tuple[Any, Any]:
     """The study with its voices and texts, and its task."""
+    from django.conf import settings
+
     voices = list(dict.fromkeys((r["system"], r["voice"]) for r in _cells()))
     dimensions = list(dict.fromkeys(r["dimension"] for r in _cells()))
-    study = make_study(KEY, conditions=len(voices), items=TEXTS, traps=20)
+    clips = write_clips(Path(settings.MEDIA_ROOT), 1)
+    study = make_study(KEY, conditions=len(voices), items=TEXTS, traps=20, clips=clips)
     for condition, (system, voice) in zip(study.conditions.order_by("pk"), voices, strict=False):
         condition.key = condition.voice = voice
         condition.system, condition.label = system, f"{system}, {voice}"
