@@ -55,7 +55,7 @@ def check_kind(job: ReviewJob) -> None:
 def tasks_of(job: ReviewJob, clips_at: str) -> Tasks:
     """All items but those that train; `clips_at` is what stands before a clip's name."""
     check_kind(job)
-    items = list(job.items.filter(gold=None).select_related("trial").order_by("position"))
+    items = list(job.items.filter(gold__isnull=True).select_related("trial").order_by("position"))
     clips = job.kind == "clips"
     items = [each for each in items if not clips or each.stimulus_id]
     shown = _clips(job, items) if clips else _reasons(items)
@@ -155,7 +155,7 @@ def take_back(job: ReviewJob, exported: Any, *, by: str) -> Back:
         raise Shut("The review is not open: open it, then import again.")
     if not isinstance(exported, list) or not all(isinstance(t, Mapping) for t in exported):
         raise ReviewError("This is no export of Label Studio as JSON: it is no list of tasks.")
-    items = {item.position: item for item in job.items.filter(gold=None)}
+    items = {item.position: item for item in job.items.filter(gold__isnull=True)}
     back = Back()
     sent: dict[str, list[dict[str, Any]]] = {}
     for task in exported:

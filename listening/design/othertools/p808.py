@@ -69,6 +69,9 @@ class _Reader:
 
     def read(self) -> Taken:
         clips = self.table("clips")
+        if self.files.method not in IN_PAIRS and any(row["reference"] for row in clips):
+            self.taken.left.append("the references of clips: only dcr and ccr play them")
+            clips = [{**row, "reference": ""} for row in clips]
         pairs = [(self.sound(row["clip"]), self.sound(row["reference"])) for row in clips]
         more = {name: self.table(name) for name in ("training", "gold", "trapping")}
         heard = {n: [(r, self.sound(r["clip"])) for r in rows] for n, rows in more.items()}
@@ -210,7 +213,7 @@ class _Reader:
                 odd.append(clip.name)
                 continue
             condition = "-".join(group for group in found.groups() if group)
-            cells[clip] = condition, slug(_without(clip.stem, found))
+            cells[clip] = condition, slug(_without(clip.stem, found).strip("-_ ."))
         if odd:
             raise CannotTake(f"The pattern “{pattern}” does not fit {listed(odd)}.")
         twice = len(cells) - len(set(cells.values()))

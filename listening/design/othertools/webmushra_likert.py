@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from listening.design.othertools.taken import CannotTake, Table
-
-if TYPE_CHECKING:
-    from listening.design.othertools.webmushra import _Reader
+from listening.design.othertools.taken import CannotTake, Table, Taken
 
 LIKERT = ("likert_single_stimulus", "likert_multi_stimulus")
 TAKEN = ("type", "id", "name", "content", "stimuli", "response")
 FEWEST, MOST = 2, 11  # points that the method mos may have
 
 
-def likert_task(reader: _Reader, page: Table, name: str) -> None:
+class Reader(Protocol):
+    """What goes through the pages of a configuration."""
+
+    taken: Taken
+
+    def leave(self, table: Table, name: str, taken: tuple[str, ...]) -> None: ...
+
+    def task_for(self, key: str, page: Table, name: str, **more: Any) -> Table: ...
+
+    def item(self, name: str) -> str: ...
+
+    def stimuli(self, page: Table, name: str, item: str, dimension: str) -> None: ...
+
+
+def likert_task(reader: Reader, page: Table, name: str) -> None:
     """A task for each scale: all pages with the same answers are one."""
     reader.leave(page, name, TAKEN)
     scale = scale_of(page, name)
