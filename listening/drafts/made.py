@@ -6,25 +6,15 @@ first, some at a time, and the table names them when all are there: who is stopp
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-
-import numpy as np
 
 from listening.audio import AudioError
-from listening.audio.spoiling import (
-    FLAWS,
-    TRANSITION_HZ,
-    Wave,
-    flawed,
-    low_passed,
-    read_wave,
-    write_wave,
-)
+from listening.audio.anchors import write_made
+from listening.audio.spoiling import FLAWS, TRANSITION_HZ
+from listening.design.anchors import ANCHORS, LABELS
 from listening.design.draft_toml import FAILED, TRAP, Table, roles
 from listening.design.scanning import natural
 from listening.drafts.files import facts_of
@@ -34,8 +24,6 @@ from listening.models import Draft
 
 PLACE = "made"  # the folder of what is made
 FROM = "made_from"
-ANCHORS = {"anchor35": 3500, "anchor70": 7000}
-LABELS = {"anchor35": "Low anchor, 3.5 kHz", "anchor70": "Middle anchor, 7 kHz"}
 TRAPS = "flawed"  # the condition of made traps
 MOST_TRAPS = 50
 MADE_AT_ONCE_S = 2.0  # before the page is told how far it is
@@ -128,25 +116,10 @@ def make_some(draft: Draft, wishes: Sequence[Wish], seconds: float = MADE_AT_ONC
     while waiting and time.monotonic() < until:
         wish = waiting.pop()
         try:
-            _make(folder / wish.source["file"], folder / wish.target, wish.way)
+            write_made(folder / wish.source["file"], folder / wish.target, wish.way)
         except AudioError as error:
             raise CannotMake(f"{wish.source['file']}: {error}") from None
     return len(waiting)
-
-
-def _make(source: Path, target: Path, way: str) -> None:
-    wave, rate_hz = read_wave(source)
-    made = low_passed(wave, rate_hz, ANCHORS[way]) if way in ANCHORS else flawed(wave, rate_hz, way)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_suffix(".part.flac")
-    write_wave(part, made * _lowered(made), rate_hz)
-    os.replace(part, target)
-
-
-def _lowered(wave: Wave) -> float:
-    """A filter may raise a peak beyond full scale; the gain that keeps it from being cut off."""
-    peak = float(np.abs(wave).max(initial=0.0))
-    return 0.999 / peak if peak > 0.999 else 1.0
 
 
 def how(wish: Wish) -> str:

@@ -50,6 +50,16 @@ def member_of(job: ReviewJob, user: Any) -> Reviewer:
     return found
 
 
+def from_elsewhere(job: ReviewJob, whom: str, *, by: str) -> Reviewer:
+    """Somebody who judges in another tool: no desk is theirs. The same name is the same person."""
+    with transaction.atomic():
+        found = job.reviewers.filter(user=None, digest="", whom=whom).first()
+        if found is None:
+            found = _add(job, by=by, whom=whom)
+            note(job.study, "reviewer_invited", by, review=job.title, reviewer=f"{found} ({whom})")
+    return found
+
+
 def _add(job: ReviewJob, **fields: Any) -> Reviewer:
     ReviewJob.objects.select_for_update().get(pk=job.pk)
     last = job.reviewers.aggregate(last=Max("number"))["last"] or 0

@@ -1,0 +1,284 @@
+"""A webMUSHRA configuration (YAML) as a study: its format is in webMUSHRA's doc/experimenter.md."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from listening.design.anchors import LABELS
+from listening.design.othertools.taken import CannotTake, Table, Taken, listed, once, slug
+from listening.design.othertools.taken import plain_text as words_of
+from listening.design.othertools.webmushra_likert import LIKERT, likert_task
+from listening.design.othertools.webmushra_questions import questionnaire
+
+LOOSE = re.compile(r"^(\s*(?:-\s+)*)([A-Za-z_][\w ]*):\s+(?![|>'\"\[{&*!])(.*(?:: | #).*)$")
+TRUE_MUSHRA = ("type", "id", "name", "content", "reference", "stimuli")
+ANCHORS = {"createAnchor35": "anchor35", "createAnchor70": "anchor70"}
+WHY = {  # fields that are not taken over, and why
+    "bufferSize": "the browser chooses it",
+    "stopOnErrors": "every sound is decoded at import instead",
+    "showButtonPreviousPage": "what was answered stays answered",
+    "remoteService": "Earnest keeps the answers itself",
+    "enableLooping": "raters can always repeat a part or all of a clip",
+    "strict": "Earnest asks for no number of conditions",
+    "randomize": "Earnest draws an order of the clips for every rater and screen",
+    "showConditionNames": "raters never see the names of conditions",
+    "switchBack": "raters can always go back to a clip",
+    "stimulus": "the check of the volume has a sound of its own",
+    "defaultVolume": "raters set the volume of their device",
+    "showResults": "raters are not shown results",
+    "writeResults": "results are always kept",
+    "showErrors": "an answer that could not be stored is kept in the browser and sent again",
+    "popupContent": "the last page says when all is stored",
+    "confirmationCode": "write it into [study.completion_codes] as complete, or Earnest makes one",
+    "generateSubjectId": "every session has a code of its own",
+    "mustConsent": "nobody begins without consent",
+    "mustRate": "every question must be answered",
+    "mustPlayback": "every clip must be heard before it is rated",
+    "img": "answers are words",
+}
+OTHER_TESTS = {
+    "bs1116": "a hidden reference among two clips (BS.1116): no method of Earnest asks that; "
+    "nearest are mushra and dcr",
+    "paired_comparison": "which of two clips is the reference: nearest is the method abx with "
+    "versus, or ab where you ask which one is better",
+    "preference_test": "add a task of the method ab, with pairs",
+    "headphones_screen": 'add [[study.checks]] with key = "huggins", the same test',
+}
+
+
+def read_config(text: str) -> tuple[Table, int]:
+    """The configuration, and how many of its texts had to be read as webMUSHRA reads them."""
+    import yaml
+
+    loose = 0
+    try:
+        read = yaml.safe_load(text)
+    except yaml.YAMLError:
+        lines = text.expandtabs(4).splitlines()
+        mended = [LOOSE.sub(_quoted, line) for line in lines]
+        loose = sum(a != b for a, b in zip(lines, mended, strict=True))
+        try:
+            read = yaml.safe_load("\n".join(mended))
+        except yaml.YAMLError as error:
+            raise CannotTake(f"This is no YAML: {error}. Mend it and try again.") from None
+    if not isinstance(read, dict) or not isinstance(read.get("pages"), list):
+        raise CannotTake("This is no configuration of webMUSHRA: it has no list of pages.")
+    return read, loose
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return f"{found[1]}{found[2]}: {json.dumps(found[3].strip(), ensure_ascii=False)}"
+
+
+def webmushra_study(config: Table, root: Path, *, consent: str, raters: int) -> Taken:
+    """The study; CannotTake where a sound is missing or nothing is asked that Earnest asks."""
+    return _Reader(config, root, consent, raters).read()
+
+
+class _Reader:
+    """Goes through the pages once; `left` has fields by what is said of them, then pages."""
+
+    def __init__(self, config: Table, root: Path, consent: str, raters: int) -> None:
+        self.config, self.root, self.raters = config, root, raters
+        title = " ".join(str(config.get("testname") or "Listening test").split())[:200]
+        study = {"key": slug(str(config.get("testId") or title)), "title": title}
+        study |= {"language": str(config.get("language") or "en"), "lease_minutes": 60}
+        study |= {"ends": "as_is", "texts": {"consent": consent}}
+        self.taken = Taken({"study": study, "conditions": [], "tasks": []})
+        self.fields: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self.items: dict[str, str] = {}
+        self.missing: list[str] = []
+        self.intro: list[str] = []
+
+    def read(self) -> Taken:
+        self.leave(self.config, "the study", ("testname", "testId", "language", "pages"))
+        for page in self.pages(self.config["pages"], random=False):
+            self.page(page)
+        if self.missing:
+            raise CannotTake(
+                f"{len(self.missing):,} sound files are not there: {listed(self.missing)}. Paths "
+                f"are looked up below “{self.root}”: name webMUSHRA's own folder with --root."
+            )
+        tasks = self.taken.top["tasks"]
+        if not tasks:
+            raise CannotTake(
+                "No page of it asks what a method of Earnest asks (mushra, likert_single_stimulus, "
+                "likert_multi_stimulus). " + " ".join(f"{line}." for line in self.taken.left)
+            )
+        self.fit(tasks)
+        return self.taken
+
+    def fit(self, tasks: list[Table]) -> None:
+        conditions = {row["condition"] for row in self.taken.rows}
+        known = self.taken.top["conditions"]
+        known += [{"key": key} for key in sorted(conditions - {c["key"] for c in known})]
+        for task in tasks:
+            task["ratings_per_stimulus"] = self.raters
+            own = [row for row in self.taken.rows if row["dimension"] == task["key"]]
+            task["conditions"] = list(dict.fromkeys(row["condition"] for row in own))
+            items = {row["item"] for row in own}
+            task["block_size"] = len(items) if task["method"] == "mushra" else len(own)
+            if len(own) < len(items) * len(task["conditions"]):
+                task["allow_missing"] = True
+            if task["block_size"] > len(items):
+                task["repeat_items"] = True
+            task["dimensions"] = [task["key"]]
+        self.taken.guessed.append(
+            f"webMUSHRA has no number of raters: every clip is to get {self.raters} ratings "
+            "(--raters), each rater gets all screens of a task"
+        )
+        if "welcome" not in self.taken.top["study"]["texts"]:
+            self.taken.guessed.append("no page says welcome: [study.texts] has no welcome")
+        if not any(name == "consent" for name, _ in self.items.items()):
+            self.taken.guessed.append("the consent is Earnest's: replace it by your board's")
+        for (field, why), places in self.fields.items():
+            self.taken.left.append(f"{field} ({listed(list(dict.fromkeys(places)))}): {why}")
+
+    def pages(self, node: Any, *, random: bool) -> Iterator[Table]:
+        """Every page, in the order of the file."""
+        fixed = [p for p in node if isinstance(p, dict) and p.get("type") == "mushra"]
+        if len(fixed) > 1 and not random and "random" not in node:
+            names = listed([str(p.get("id")) for p in fixed])
+            why = "Earnest draws an order of the screens for every rater"
+            self.taken.left.append(f"the fixed order of the pages {names}: {why}")
+        for each in node:
+            if isinstance(each, list):
+                yield from self.pages(each, random=random or "random" in node)
+            elif isinstance(each, dict):
+                yield each
+            elif each != "random":
+                self.taken.left.append(f"“{each}” among the pages: no page is called so")
+
+    def page(self, page: Table) -> None:
+        kind, name = str(page.get("type")), str(page.get("id") or page.get("name") or "?")
+        if kind in ("generic", "consent", "volume", "finish"):
+            getattr(self, kind)(page, name)
+        elif kind == "mushra":
+            self.mushra(page, name)
+        elif kind in LIKERT:
+            likert_task(self, page, name)
+        else:
+            why = OTHER_TESTS.get(kind, "Earnest has no such page")
+            self.taken.left.append(f"page “{name}” ({kind}): {why}")
+
+    # --- Pages of words ---------------------------------------------------------------------------
+
+    def text(self, page: Table, name: str) -> str:
+        words, lost = words_of(str(page.get("content") or ""))
+        if lost:
+            self.taken.left.append(f"page “{name}”: {', '.join(lost)} in its text; only words stay")
+        return words
+
+    def generic(self, page: Table, name: str) -> None:
+        self.leave(page, name, ("type", "id", "name", "content"))
+        if words := self.text(page, name):
+            self.intro.append(words)
+
+    def consent(self, page: Table, name: str) -> None:
+        self.leave(page, name, ("type", "id", "name", "content"))
+        self.items["consent"] = name
+        self.taken.top["study"]["texts"]["consent"] = self.text(page, name)
+
+    def volume(self, page: Table, name: str) -> None:
+        self.leave(page, name, ("type", "id", "name", "content"))
+        check = {
+            "key": "volume",
+            "title": str(page.get("name") or ""),
+            "text": self.text(page, name),
+        }
+        self.taken.top["study"]["checks"] = [{k: v for k, v in check.items() if v}]
+
+    def finish(self, page: Table, name: str) -> None:
+        self.leave(page, name, ("type", "id", "name", "content", "questionnaire"))
+        if words := self.text(page, name):
+            self.taken.top["study"]["texts"]["end"] = words
+        if asked := page.get("questionnaire"):
+            found, left = questionnaire(asked)
+            self.taken.top["questionnaires"] = [found] if found else []
+            self.taken.left += left
+
+    # --- Pages that are rated ---------------------------------------------------------------------
+
+    def task_for(self, key: str, page: Table, name: str, **more: Any) -> Table:
+        """The task of this key; begun with the words of its first page."""
+        words = self.text(page, name)
+        for task in self.taken.top["tasks"]:
+            if task["key"] == key:
+                if words and words not in task["instructions"]:
+                    why = "all screens of a task have the instructions of its first one"
+                    self.taken.left.append(f"the text of page “{name}”: {why}")
+                self._leave_intro()
+                return task
+        texts = self.taken.top["study"]["texts"]
+        if self.intro and not self.taken.top["tasks"] and "welcome" not in texts:
+            texts["welcome"], self.intro = "\n\n".join(self.intro), []
+        told = "\n\n".join([*self.intro, words])
+        self.intro = []
+        task = {"key": key, "title": str(page.get("name") or ""), "instructions": told.strip()}
+        self.taken.top["tasks"].append(task | more)
+        return self.taken.top["tasks"][-1]
+
+    def _leave_intro(self) -> None:
+        for words in self.intro:
+            self.taken.left.append(f"a text between screens (“{words[:60]}”): it has no place")
+        self.intro = []
+
+    def mushra(self, page: Table, name: str) -> None:
+        self.leave(page, name, (*TRUE_MUSHRA, *ANCHORS, "showWaveform"))
+        task = self.task_for("mushra", page, name, method="mushra", options={})
+        task["options"].setdefault("reference", "reference")
+        if page.get("showWaveform"):
+            task["options"]["waveform"] = "reference"
+        item = self.item(name)
+        reference = self.sound(page.get("reference"), name, "reference")
+        self.known("reference", "Reference", "reference")
+        if reference:
+            self.taken.clip("reference", item, reference, dimension="mushra")
+        for field, key in ANCHORS.items():
+            if page.get(field) and reference:
+                self.known(key, LABELS[key], "anchor")
+                target = f"audio/{key}/{slug(item)}.flac"
+                self.taken.anchors[target] = (reference, key)
+                self.taken.row(key, item, target, dimension="mushra")
+        self.stimuli(page, name, item, "mushra")
+
+    def stimuli(self, page: Table, name: str, item: str, dimension: str) -> None:
+        stimuli = page.get("stimuli")
+        if not isinstance(stimuli, Mapping) or not stimuli:
+            raise CannotTake(f"Page “{name}” has no stimuli. Give it some, or take it away.")
+        for label, path in stimuli.items():
+            condition = "system reference" if str(label) == "reference" else str(label)
+            if sound := self.sound(path, name, str(label)):
+                self.taken.clip(condition, item, sound, dimension=dimension)
+
+    def item(self, name: str) -> str:
+        """An item of its own for each page, also where two pages have one id."""
+        item = once(name[:70], self.items)
+        if item != name:
+            self.taken.guessed.append(f"a second page “{name}” is the item “{item}”")
+        self.items[item] = name
+        return item
+
+    def known(self, key: str, label: str, role: str) -> None:
+        conditions = self.taken.top["conditions"]
+        if key not in [c["key"] for c in conditions]:
+            conditions.append({"key": key, "label": label, "role": role})
+
+    def sound(self, path: Any, name: str, what: str) -> Path | None:
+        found = self.root / str(path or "")
+        if path and found.is_file():
+            return found
+        self.missing.append(f"“{path}” ({what} of page “{name}”)")
+        return None
+
+    def leave(self, table: Table, name: str, taken: tuple[str, ...]) -> None:
+        """Each field that is not taken over, with the reason."""
+        for field in table:
+            if field not in taken:
+                why = WHY.get(field, "Earnest has no such setting")
+                self.fields[field, why].append(name)

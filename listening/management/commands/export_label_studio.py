@@ -1,0 +1,55 @@
+"""Writes a review's items as tasks for Label Studio, with sounds and labelling interface."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from listening.audio import local_path
+from listening.management.reviews import review_named
+from listening.review import ReviewError
+from listening.review.label_studio import tasks_of
+
+CLIPS_AT = "/data/local-files/?d=clips/"  # Label Studio's local files; d is below its root
+
+
+class Command(BaseCommand):
+    help = "Writes a review as tasks for Label Studio (docs/other-tools.md)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="its key")
+        parser.add_argument("review", help="its number or its title")
+        parser.add_argument("--out", type=Path, required=True, help="a new folder")
+        at = f"what stands before a clip's name in a task ({CLIPS_AT})"
+        parser.add_argument("--clips-at", default=CLIPS_AT, help=at.replace("%", "%%"))
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        out = options["out"]
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise CommandError(f"“{out}” is not empty, and nothing in it was touched.")
+        job = review_named(options["study"], options["review"])
+        try:
+            made = tasks_of(job, options["clips_at"])
+        except ReviewError as error:
+            raise CommandError(str(error)) from None
+        (out / "clips").mkdir(parents=True)
+        for name, copy in made.copies.items():
+            shutil.copyfile(local_path(copy), out / "clips" / name)
+        tasks = json.dumps(made.tasks, ensure_ascii=False, indent=1)
+        (out / "tasks.json").write_text(tasks, encoding="utf-8")
+        (out / "labeling.xml").write_text(made.config, encoding="utf-8")
+        left = job.items.count() - len(made.tasks)
+        without = f" {left:,} items that train, or whose clip was replaced, are not in it." * (
+            left > 0
+        )
+        self.stdout.write(
+            f"Wrote {out}: {len(made.tasks):,} tasks and {len(made.copies):,} sounds.{without}\n"
+            "Labelling interface: labeling.xml. Not taken along: hints, second showings, talks, "
+            "and how many judge each item (set it in Label Studio).\n"
+            f"Back again: manage.py import_label_studio {job.study.key} {job.pk} EXPORT.json"
+        )

@@ -1,0 +1,41 @@
+"""Takes annotations of Label Studio back as verdicts of a review."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from listening.design.othertools import CannotTake
+from listening.management.reviews import review_named
+from listening.management.taken import file_text
+from listening.review import ReviewError
+from listening.review.label_studio import take_back
+
+
+class Command(BaseCommand):
+    help = "Takes annotations of Label Studio (JSON) back into a review (docs/other-tools.md)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="its key")
+        parser.add_argument("review", help="its number or its title")
+        parser.add_argument("export", type=Path, metavar="EXPORT.json")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        job = review_named(options["study"], options["review"])
+        try:
+            exported = json.loads(file_text(options["export"]))
+            back = take_back(job, exported, by="import_label_studio")
+        except json.JSONDecodeError as error:
+            raise CommandError(f"This is no JSON: {error}. Export as JSON.") from None
+        except (CannotTake, ReviewError) as error:
+            raise CommandError(str(error)) from None
+        for reviewer, count in back.stored.items():
+            self.stdout.write(f"{reviewer}: {count:,} verdicts are stored.")
+        for why, count in back.left.items():
+            self.stdout.write(f"Not taken over: {count:,} {why}.")
+        if not back.stored:
+            self.stdout.write("Nothing was stored.")

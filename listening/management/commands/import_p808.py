@@ -1,0 +1,70 @@
+"""Writes the study folder of the files of Microsoft's P.808 toolkit."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from listening.design.draft_toml import KINDS, begun
+from listening.design.othertools import CannotTake, P808Files, p808_study
+from listening.design.othertools.p808 import METHODS
+from listening.design.othertools.taken import slug
+from listening.design.presets import presets
+from listening.management.commands.new_study import demo_folder
+from listening.management.taken import file_text, whole, write_and_tell
+
+KIND = {"acr": "p808", "dcr": "dcr", "ccr": "ccr", "p835": "p835"}
+RATERS = 10
+TABLES = {  # as the toolkit's master script calls them
+    "--training_clips": "columns training_clips",
+    "--gold_clips": "columns gold_clips, gold_clips_ans",
+    "--trapping_clips": "columns trapping_clips, trapping_ans",
+}
+
+
+class Command(BaseCommand):
+    help = "Writes the study folder of files of the P.808 toolkit (docs/other-tools.md)."
+    requires_system_checks: list[str] = []  # no database is needed
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--method", choices=sorted(METHODS), required=True)
+        clips = "column rating_clips; for dcr and ccr references, too"
+        parser.add_argument("--clips", type=Path, required=True, metavar="CSV", help=clips)
+        for name, columns in TABLES.items():
+            parser.add_argument(name, type=Path, metavar="CSV", help=columns)
+        parser.add_argument("--cfg", type=Path, help="the master script's configuration")
+        parser.add_argument("--audio", type=Path, required=True, help="the folder of the clips")
+        parser.add_argument("--out", type=Path, required=True, help="a new folder for the study")
+        parser.add_argument("--project", default="", help="the study's key; else the folder's name")
+        parser.add_argument("--raters", type=whole, default=RATERS, help=f"of a clip ({RATERS})")
+        parser.add_argument(
+            "--condition-pattern", default="", help="its groups are the condition of a file's name"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        audio, out = options["audio"], options["out"]
+        if not audio.is_dir():
+            raise CommandError(f"There is no folder “{audio}”.")
+        key = slug(options["project"] or out.resolve().name)
+        preset = presets(demo_folder())["p808"].toml
+        top = begun(preset, KINDS[KIND[options["method"]]], key)
+        top["study"].pop("loudness_lufs")  # the toolkit changes no level
+        try:
+            files = P808Files(
+                options["method"],
+                file_text(options["clips"]),
+                *(self._text(options[name]) for name in ("training_clips", "gold_clips")),
+                self._text(options["trapping_clips"]),
+                self._text(options["cfg"]),
+                options["condition_pattern"],
+            )
+            taken = p808_study(files, audio, top, raters=options["raters"])
+            write_and_tell(self, taken, out)
+        except CannotTake as error:
+            raise CommandError(f"Nothing was written. {error}") from None
+
+    def _text(self, path: Path | None) -> str:
+        return file_text(path) if path else ""

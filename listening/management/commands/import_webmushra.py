@@ -1,0 +1,53 @@
+"""Writes the study folder of a webMUSHRA configuration, and names what is not taken over."""
+
+from __future__ import annotations
+
+import tomllib
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from listening.design.othertools import CannotTake, read_config, webmushra_study
+from listening.design.presets import presets
+from listening.management.commands.new_study import demo_folder
+from listening.management.taken import file_text, whole, write_and_tell
+
+RATERS = 20  # BS.1534 calls 20 enough in most cases
+
+
+class Command(BaseCommand):
+    help = "Writes the study folder of a webMUSHRA configuration (docs/other-tools.md)."
+    requires_system_checks: list[str] = []  # no database is needed
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("config", type=Path, metavar="CONFIG.yaml")
+        parser.add_argument("--out", type=Path, required=True, help="a new folder for the study")
+        parser.add_argument(
+            "--root", type=Path, help="webMUSHRA's folder, by which paths go (above configs/)"
+        )
+        parser.add_argument("--raters", type=whole, default=RATERS, help=f"of a clip ({RATERS})")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        config = options["config"]
+        root = options["root"] or _root_of(config)
+        preset = tomllib.loads(presets(demo_folder())["mushra"].toml)
+        consent = preset["study"]["texts"]["consent"]
+        try:
+            read, loose = read_config(file_text(config))
+            taken = webmushra_study(read, root, consent=consent, raters=options["raters"])
+            if loose:
+                taken.guessed.append(
+                    f"{loose} texts hold “: ” without quotes, which is no YAML; read to the end "
+                    "of their line, as webMUSHRA does"
+                )
+            write_and_tell(self, taken, options["out"])
+        except CannotTake as error:
+            raise CommandError(f"Nothing was written. {error}") from None
+
+
+def _root_of(config: Path) -> Path:
+    """Paths go by webMUSHRA's own folder; configurations lie in its folder configs."""
+    folder = config.resolve().parent
+    return folder.parent if folder.name == "configs" else folder
