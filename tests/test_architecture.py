@@ -46,6 +46,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "retention",
             "leases",
             "outcomes",
+            "pay_marks",
             "management",
             "migrations",
             "models",
