@@ -129,10 +129,10 @@ class CodesKind(Kind):
 
 def _of_judges(version: int, items: Iterable[int]) -> dict[int, list[str]]:
     """By item: the codes that a judge model named under this version of the codebook."""
-    heard = code_hints.send(ReviewJob, items=list(items), version=version)
+    heard: list[tuple[Any, Any]] = code_hints.send(ReviewJob, items=list(items), version=version)
     found: dict[int, list[str]] = {}
     for _, named in heard:
-        found |= dict(named or {})
+        found |= named or {}
     return found
 
 
