@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -24,7 +26,7 @@ from metrics.weights import Unavailable
 @require_GET
 def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_head_or_404(key, request.user, "edit")
-    context = {"study": study, "review": codes_to_suggest(key, pk)}
+    context: dict[str, Any] = {"study": study, "review": codes_to_suggest(key, pk)}
     try:
         asked = plan(key, pk)
         context |= {"asked": asked, "failed": sorted(asked.failed.items())}
@@ -50,7 +52,11 @@ def ask(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     except OperationalError:
         messages.error(request, NO_QUEUE)
     else:
-        details = {"review": asked.review["title"], "model": asked.model, "server": asked.server}
+        details: dict[str, Any] = {
+            "review": asked.review["title"],
+            "model": asked.model,
+            "server": asked.server,
+        }
         details |= {"reasons": len(asked.missing)}
         acted.send(
             CodeSuggestion, study_id=study["pk"], by=by, what="codes_suggested", details=details

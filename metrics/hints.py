@@ -50,4 +50,5 @@ def code_hints(
 ) -> dict[int, list[str]]:
     """Receives `listening.signals.code_hints`: the codes that the judge asked last names."""
     rows = CodeSuggestion.objects.filter(item__in=items, version=version, codes__isnull=False)
-    return dict(rows.order_by("at", "pk").values_list("item", "codes"))
+    named = rows.order_by("at", "pk").values_list("item", "codes")
+    return {item: list(codes or ()) for item, codes in named}

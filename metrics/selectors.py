@@ -248,5 +248,5 @@ def suggested_codes(items: Collection[int]) -> dict[str, dict[int, list[str]]]:
     found: dict[str, dict[int, list[str]]] = {}
     for row in rows.order_by("judge", "version", "rubric", "item"):
         name = f"{row.judge}, {row.rubric}, codebook {row.version}"
-        found.setdefault(name, {})[row.item_id] = row.codes
+        found.setdefault(name, {})[row.item_id] = list(row.codes or ())
     return found

@@ -98,7 +98,9 @@ def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 
 def _misses(job: ReviewJob, reviewer: Reviewer, done: ReviewerProgress | None) -> bool:
     """Whether they are below the pass mark of the training, and nobody let them go on."""
-    return bool(done) and not reviewer.let_on and missed(job, done.gold_right, done.gold)
+    if done is None or reviewer.let_on:
+        return False
+    return missed(job, done.gold_right, done.gold)
 
 
 @never_cache

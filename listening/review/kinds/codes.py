@@ -120,7 +120,7 @@ class CodesKind(Kind):
         judged = _of_judges(settings.version, [each.item_id for each in given])
         return {
             str(each.code): {
-                "rules": codebook.suggested(settings.codes, texts.get(each.item.trial_id, "")),
+                "rules": codebook.suggested(settings.codes, texts.get(each.item.trial_id or 0, "")),
                 "judge": [code for code in judged.get(each.item_id, []) if code in known],
             }
             for each in given
@@ -129,8 +129,11 @@ class CodesKind(Kind):
 
 def _of_judges(version: int, items: Iterable[int]) -> dict[int, list[str]]:
     """By item: the codes that a judge model named under this version of the codebook."""
-    heard = code_hints.send(ReviewJob, items=list(items), version=version)
-    return {item: codes for _, found in heard for item, codes in (found or {}).items()}
+    heard: list[tuple[Any, Any]] = code_hints.send(ReviewJob, items=list(items), version=version)
+    found: dict[int, list[str]] = {}
+    for _, named in heard:
+        found |= named or {}
+    return found
 
 
 def _span(span: Any, codes: Sequence[str]) -> dict[str, Any]:
