@@ -35,15 +35,22 @@ FROM ({picked}) picked ON CONFLICT DO NOTHING RETURNING id
 """
 NOT_MINE = """NOT EXISTS (SELECT 1 FROM listening_reviewassignment m
     WHERE m.item_id = i.id AND m.reviewer_id = %(me)s {when})"""
-# Training comes before all else; then whatever has not as many reviewers as are wanted.
+# Training comes before all else; then whatever has not as many reviewers as are wanted. Each part
+# stops as soon as it has enough: all items of a large review are never counted for one request.
 OPEN = f"""
-SELECT i.id, i.gold, i.position FROM listening_reviewitem i
-WHERE i.job_id = %(job)s AND {THERE} AND {NOT_MINE.format(when="")}
-  AND (i.gold IS NOT NULL OR NOT %(training)s AND i.wanted > (
-    SELECT count(*) FROM listening_reviewassignment o WHERE o.item_id = i.id
-    AND o.occasion = {FIRST} AND (o.answered_at IS NOT NULL
-        OR o.given_at > statement_timestamp() - make_interval(secs => {LEASE_S}))))
-ORDER BY i.gold IS NULL, i.position LIMIT %(most)s
+SELECT id, gold, position FROM (
+  (SELECT i.id, i.gold, i.position FROM listening_reviewitem i
+    WHERE i.job_id = %(job)s AND {THERE} AND i.gold IS NOT NULL AND {NOT_MINE.format(when="")}
+    ORDER BY i.position LIMIT %(most)s)
+  UNION ALL
+  (SELECT i.id, i.gold, i.position FROM listening_reviewitem i
+    WHERE i.job_id = %(job)s AND {THERE} AND i.gold IS NULL AND NOT %(training)s AND {NOT_MINE.format(when="")}
+      AND i.wanted > (
+        SELECT count(*) FROM listening_reviewassignment o WHERE o.item_id = i.id
+        AND o.occasion = {FIRST} AND (o.answered_at IS NOT NULL
+            OR o.given_at > statement_timestamp() - make_interval(secs => {LEASE_S})))
+    ORDER BY i.position LIMIT %(most)s)) free
+ORDER BY gold IS NULL, position LIMIT %(most)s
 """
 # By the seed, the reviewer's number and the place of the item: the same ones whenever it is drawn.
 DRAWN_AGAIN = """picked.gold IS NULL AND %(repeated)s > ('x' || substr(md5(
@@ -53,8 +60,9 @@ REPEATED = f"""
 SELECT i.id FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
 WHERE a.reviewer_id = %(me)s AND a.again AND a.answered_at IS NOT NULL AND {THERE}
   AND {NOT_MINE.format(when=f"AND m.occasion = {AGAIN}")}
-  AND (%(all)s OR (SELECT count(*) FROM listening_reviewassignment l
-    WHERE l.reviewer_id = %(me)s AND l.answered_at > a.answered_at) >= {AGAIN_AFTER})
+  AND (%(all)s OR a.answered_at < (SELECT l.answered_at FROM listening_reviewassignment l
+    WHERE l.reviewer_id = %(me)s AND l.answered_at IS NOT NULL
+    ORDER BY l.answered_at DESC OFFSET {AGAIN_AFTER - 1} LIMIT 1))
 ORDER BY a.answered_at LIMIT %(most)s
 """
 # Items whose reviewers differ: all that are wanted have said something, and not the same; by a
