@@ -46,7 +46,12 @@ def annotated(task, *result, who=1, at="2026-01-01", **more):
 
 
 def chose(name, *choices):
-    return {"from_name": name, "to_name": "x", "type": "choices", "value": {"choices": list(choices)}}
+    return {
+        "from_name": name,
+        "to_name": "x",
+        "type": "choices",
+        "value": {"choices": list(choices)},
+    }
 
 
 def test_reasons_go_out_blind_and_come_back_once(study, tmp_path: Path):
