@@ -124,6 +124,24 @@ def test_a_wrong_form_says_what_to_do(client, two, form, said):
     assert not Leaderboard.objects.exists()
 
 
+def test_one_that_cannot_be_made_says_so_and_shows_what_was(client, two, monkeypatch):
+    client.force_login(two[0].owner)
+    new(client)
+    assert "Leaderboard: MOS" in made(client)
+    board = Leaderboard.objects.get()
+
+    def broken(*_any):
+        raise MemoryError("too large")
+
+    monkeypatch.setattr("analysis.web.board_jobs.made", broken)
+    make_leaderboard(board.pk)
+    page = client.get(f"/leaderboards/{board.pk}/").content.decode()
+    assert "it broke (MemoryError: too large)" in page
+    assert "What stands below is as it was made before. It is tried again" in page
+    assert "Leaderboard: MOS" in page
+    assert "Nothing to rank" not in page
+
+
 def test_only_who_may_analyse_every_study_sees_it(client, two):
     lab = Project.objects.create(name="Lab")
     people = {role: make_user(role) for role in ("viewer", "analyst", "editor")}

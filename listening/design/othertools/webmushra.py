@@ -86,7 +86,7 @@ class _Reader:
     def __init__(self, config: Table, root: Path, consent: str, raters: int) -> None:
         self.config, self.root, self.raters = config, root, raters
         title = " ".join(str(config.get("testname") or "Listening test").split())[:200]
-        study = {"key": slug(str(config.get("testId") or title)), "title": title}
+        study: Table = {"key": slug(str(config.get("testId") or title)), "title": title}
         study |= {"language": str(config.get("language") or "en"), "lease_minutes": 60}
         study |= {"ends": "as_is", "texts": {"consent": consent}}
         self.taken = Taken({"study": study, "conditions": [], "tasks": []})
@@ -207,7 +207,8 @@ class _Reader:
     def task_for(self, key: str, page: Table, name: str, **more: Any) -> Table:
         """The task of this key; begun with the words of its first page."""
         words = self.text(page, name)
-        for task in self.taken.top["tasks"]:
+        tasks: list[Table] = self.taken.top["tasks"]
+        for task in tasks:
             if task["key"] == key:
                 if words and words not in task["instructions"]:
                     why = "all screens of a task have the instructions of its first one"
@@ -215,13 +216,13 @@ class _Reader:
                 self._leave_intro()
                 return task
         texts = self.taken.top["study"]["texts"]
-        if self.intro and not self.taken.top["tasks"] and "welcome" not in texts:
+        if self.intro and not tasks and "welcome" not in texts:
             texts["welcome"], self.intro = "\n\n".join(self.intro), []
         told = "\n\n".join([*self.intro, words])
         self.intro = []
         task = {"key": key, "title": str(page.get("name") or ""), "instructions": told.strip()}
-        self.taken.top["tasks"].append(task | more)
-        return self.taken.top["tasks"][-1]
+        tasks.append(task | more)
+        return tasks[-1]
 
     def _leave_intro(self) -> None:
         for words in self.intro:
