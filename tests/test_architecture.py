@@ -17,6 +17,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
         *(
             "access",
             "judging",
+            "pay_marks",
             "summaries",
             "account_urls",
             "accounts",
