@@ -44,7 +44,8 @@ SELECT id, gold, position FROM (
     ORDER BY i.position LIMIT %(most)s)
   UNION ALL
   (SELECT i.id, i.gold, i.position FROM listening_reviewitem i
-    WHERE i.job_id = %(job)s AND {THERE} AND i.gold IS NULL AND NOT %(training)s AND {NOT_MINE.format(when="")}
+    WHERE i.job_id = %(job)s AND {THERE} AND i.gold IS NULL AND NOT %(training)s
+      AND {NOT_MINE.format(when="")}
       AND i.wanted > (
         SELECT count(*) FROM listening_reviewassignment o WHERE o.item_id = i.id
         AND o.occasion = {FIRST} AND (o.answered_at IS NOT NULL
