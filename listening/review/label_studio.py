@@ -161,7 +161,8 @@ def take_back(job: ReviewJob, exported: Any, *, by: str) -> Back:
     for task in exported:
         data = task.get("data")
         own = isinstance(data, Mapping) and data.get("review") == job.pk
-        item = items.get(data.get("item")) if own and isinstance(data, Mapping) else None
+        place = data.get("item") if own and isinstance(data, Mapping) else None
+        item = items.get(place) if isinstance(place, int) else None
         if item is None:
             back.left["tasks of another review, or of none"] += 1
             continue

@@ -220,3 +220,10 @@ def test_a_panel_as_noisy_as_lfs_benchs_gives_that_papers_five_measures():
     for mine in versus_rest(unit, rater, score, replicates=20):
         theirs = float(published[mine.rater][mine.measure])
         assert mine.value == pytest.approx(theirs, abs=near[mine.measure])
+
+
+def test_an_icc_at_its_lowest_has_an_end_of_its_mean_less():
+    """Two raters of two clips, as in a study that has just begun: -1 has no stepped-up value."""
+    found = intraclass_correlations(["a", "a", "b", "b"], ["x", "y", "x", "y"], [-2, 1, -1, -1])
+    (mean,) = (each for each in found if each.form == "ICC2k")
+    assert (mean.low, mean.note) == (None, "its interval has no lower end")

@@ -170,7 +170,8 @@ def _averaged(bounds: Pair) -> Pair:
 
 def _stepped_up(icc: float | None, k: int) -> float | None:
     """Spearman-Brown: the reliability of a mean of k, from that of one."""
-    return None if icc is None else k * icc / (1 + (k - 1) * icc)
+    below = 1 + (k - 1) * (icc or 0.0)
+    return None if icc is None or below == 0 else k * icc / below  # at its lowest it has no end
 
 
 def _absolute_bounds(s: _Squares, icc: float | None, level: float) -> Pair:
@@ -205,7 +206,8 @@ def _form(
         low = high = None
         note = "the units do not differ: undefined"
     elif low is None:
-        note = "; ".join(filter(None, (note, "raters agree fully: no interval")))
+        why = "raters agree fully: no interval" if high is None else "its interval has no lower end"
+        note = "; ".join(filter(None, (note, why)))
     return IntraclassCorrelation(
         form=form,
         value=value,

@@ -54,12 +54,13 @@ class Command(BaseCommand):
         top["study"].pop("loudness_lufs")  # the toolkit changes no level
         try:
             files = P808Files(
-                options["method"],
-                file_text(options["clips"]),
-                *(self._text(options[name]) for name in ("training_clips", "gold_clips")),
-                self._text(options["trapping_clips"]),
-                self._text(options["cfg"]),
-                options["condition_pattern"],
+                method=options["method"],
+                clips=file_text(options["clips"]),
+                training=self._text(options["training_clips"]),
+                gold=self._text(options["gold_clips"]),
+                trapping=self._text(options["trapping_clips"]),
+                cfg=self._text(options["cfg"]),
+                pattern=options["condition_pattern"],
             )
             taken = p808_study(files, audio, top, raters=options["raters"])
             write_and_tell(self, taken, out)
