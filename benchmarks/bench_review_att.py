@@ -150,6 +150,9 @@ def conclusions(world: World) -> list[list[object]]:
     rows: list[list[object]] = []
     for name, rules in schemes:
         kept = screened.kept(rules)
+        if rows and len(kept) == rows[0][1]:
+            print(f"{name}: takes nothing")
+            continue
         if not len(kept):
             rows.append([name, 0, 0, *[""] * (len(DECIDED) - 3)])
             continue
