@@ -12,6 +12,8 @@ from zlib import crc32
 
 import numpy as np
 
+from listening.review.reason_language import is_in_another
+
 NEAR = 0.8  # Jaccard similarity of the sets of three letters, from which two reasons are near
 SHINGLE = 3
 HASHES, ROWS = 48, 4  # MinHash: 12 bands of 4; a pair at 0.8 is missed once in 600
@@ -33,6 +35,7 @@ FLAGS = {  # what can be filtered, in words
     "untyped": "Hardly a key was pressed, and nothing pasted",
     "short": f"Shorter than {SHORT} characters",
     "script": "In another script than the session’s language",
+    "language": "Surely in another language than the session’s",
     "machine_like": "Turns of phrase of a language model",
 }
 
@@ -89,6 +92,8 @@ def _flags(each: Written, own: int, others: int) -> Iterable[str]:
         yield "short"
     if any(c.isalpha() for c in text) and cjk != each.language.startswith(CJK_LANGUAGES):
         yield "script"
+    elif is_in_another(text, each.language):
+        yield "language"
     if MACHINE_LIKE.search(text):
         yield "machine_like"
 

@@ -31,6 +31,16 @@ def test_signs_are_facts_about_the_text_and_how_it_came():
     assert flags("As an AI language model, I cannot hear.") == {"machine_like"}
 
 
+def test_another_language_is_told_where_it_is_sure_and_never_of_a_few_words():
+    french = "Le rythme est trop régulier et la voix ne respire jamais entre les phrases"
+    spanish = "El ritmo es muy uniforme y no respira nunca entre las frases"
+    assert flags(french) == flags(spanish) == {"language"}
+    assert flags(french, language="fr_CA") == set()
+    assert flags("voice natural, good rhythm") == flags("asdf asdf asdf") == set()
+    assert flags("The rhythm is too even, and no breath is taken.", language="xx-none") == set()
+    assert flags("The rhythm is too even, and no breath is taken.", language="de") == {"language"}
+
+
 def test_near_copies_are_counted_within_and_across_raters_and_short_ones_are_not():
     same = "The pauses are all in the wrong places here."
     rows = [
