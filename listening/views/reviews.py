@@ -75,7 +75,7 @@ def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     job = _job(study, pk)
     kind = kind_named(job.kind)
-    done = reviewers_progress(job)
+    done, training = reviewers_progress(job), job.items.filter(gold__isnull=False).count()
     context = {
         "study": study,
         "job": job,
@@ -83,7 +83,7 @@ def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "rule": RULES[job.rule],
         "progress": job_progress(job),
         "reviewers": [
-            (each, found := done.get(each.pk), _misses(job, each, found))
+            (each, found := done.get(each.pk), _misses(job, each, found, training))
             for each in job.reviewers.select_related("user")
         ],
         "rules": [RULES[each] for each in kind.rules],
@@ -96,9 +96,11 @@ def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     return render(request, "review/job.html", context)
 
 
-def _misses(job: ReviewJob, reviewer: Reviewer, done: ReviewerProgress | None) -> bool:
-    """Whether they are below the pass mark of the training, and nobody let them go on."""
-    if done is None or reviewer.let_on:
+def _misses(
+    job: ReviewJob, reviewer: Reviewer, done: ReviewerProgress | None, training: int
+) -> bool:
+    """Whether all training left them below the pass mark, and nobody let them go on."""
+    if done is None or reviewer.let_on or done.gold < training:
         return False
     return missed(job, done.gold_right, done.gold)
 
