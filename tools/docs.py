@@ -1,7 +1,7 @@
 """Lays out the pages of the documentation site for Sphinx: python -m tools.docs FOLDER.
 
-Pages stay as they are and where they are to each other, so that their links hold; README.md becomes the
-home. `make docs` calls it, then Sphinx.
+Pages stay as they are and where they are to each other, so that their links hold; README.md
+becomes the home. `make docs` calls it, then Sphinx.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def navigation(root: Path = ROOT) -> Navigation:
         page: tuple(sorted(path.relative_to(root).as_posix() for path in root.glob(pattern)))
         for page, pattern in told["below"].items()
     }
-    return Navigation(tuple(Part(each["title"], tuple(each["pages"])) for each in told["part"]), below)
+    return Navigation(
+        tuple(Part(each["title"], tuple(each["pages"])) for each in told["part"]), below
+    )
 
 
 def lay_out(folder: Path, api: str, root: Path = ROOT) -> None:
@@ -78,7 +80,9 @@ def home(readme: str, told: Navigation) -> str:
     """The README up to where it says what to read, then the navigation."""
     text, found, _ = readme.partition(END_OF_HOME)
     if not found:
-        raise SystemExit(f"{HOME} has no line “{END_OF_HOME.strip()}”, at which the home page ends.")
+        raise SystemExit(
+            f"{HOME} has no line “{END_OF_HOME.strip()}”, at which the home page ends."
+        )
     return text + "".join(toctree(part.pages, "", part.title) for part in told.parts)
 
 

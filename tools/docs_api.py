@@ -8,7 +8,8 @@ from typing import Any
 
 HEAD = """# Every address of the API
 
-Made of the schema that a server gives at `/api/v1/openapi.json`. Its page *API* (`/api/`) says the same.
+Made of the schema that a server gives at `/api/v1/openapi.json`. Its page *API* (`/api/`) says
+the same.
 [How to ask, and what goes wrong](api.md).
 """
 
@@ -38,9 +39,7 @@ def _operation(told: dict[str, Any]) -> Iterator[str]:
     yield f"{_sentence(told['summary'])}\n"
     if told["words"]:
         yield f"{told['words']}\n"
-    fields = [
-        (each["name"], each.get("required"), _parameter(each)) for each in told["parameters"]
-    ]
+    fields = [(each["name"], each.get("required"), _parameter(each)) for each in told["parameters"]]
     yield from _table("In the address", fields)
     for kind, sent in told["sent"]:
         sent_fields = [(each["name"], each["needed"], each["words"]) for each in sent]
@@ -58,9 +57,9 @@ def _sentence(text: str) -> str:
 
 def _parameter(told: dict[str, Any]) -> str:
     shape = told.get("schema", {})
-    words = told.get("description") or shape.get("type", "")
-    choices = ", ".join(f"`{each}`" for each in shape.get("enum", ()))
-    return f"{words} ({choices})" if choices else str(words)
+    if choices := shape.get("enum"):  # its description lists them again
+        return ", ".join(f"`{each}`" for each in choices)
+    return str(told.get("description") or shape.get("type", ""))
 
 
 def _table(title: str, fields: list[tuple[str, Any, str]]) -> Iterator[str]:
