@@ -65,6 +65,7 @@ bench: $(VENV)/dev.stamp $(VENV)/browsers.stamp  ## each speed claim, measured o
 		echo "== $$script"; $(VENV)/bin/python "$$script"; done
 
 docs: $(VENV)/dev.stamp $(DOCS)/done.stamp  ## the documentation as a site, in build/site: open index.html; a broken link fails
+	rm -rf build/site
 	$(VENV)/bin/python -m tools.docs build/docs
 	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -c docs -d build/doctrees build/docs build/site
 
