@@ -18,6 +18,7 @@ smartquotes = False  # pages say what they say
 html_theme = "furo"  # no script, font or picture from elsewhere; light and dark
 html_title = f"Earnest {version}"
 html_favicon = str(_ROOT / "static" / "img" / "earnest.svg")
+html_show_search_summary = False  # a page opened from a folder may not fetch others
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False

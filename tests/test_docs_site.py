@@ -91,7 +91,9 @@ def test_the_labels_that_the_tutorial_names_are_on_the_pages():
 
 
 def test_pictures_of_pages_are_those_of_the_script_and_small():
-    named = set(re.findall(r"\]\(images/([\w-]+)\.webp\)", TUTORIAL))
-    assert named - {shot.name for shot in SHOTS} == set()
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    words = "".join(path.read_text("utf-8") for path in pages)
+    named = set(re.findall(r"!\[[^]]+\]\((?:docs/)?images/([\w-]+)\.webp\)", words))
+    assert named - {"desk"} == {shot.name for shot in SHOTS}
     sizes = {shot.name: (FOLDER / f"{shot.name}.webp").stat().st_size for shot in SHOTS}
     assert [name for name, size in sizes.items() if size > MOST_BYTES] == []
