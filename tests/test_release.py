@@ -1,5 +1,6 @@
 """A release is made whole or not at all, and a wheel holds every room."""
 
+import re
 import runpy
 import subprocess
 import zipfile
@@ -13,7 +14,7 @@ from setuptools import Distribution
 from tools import release as releasing
 from tools.locks import ROOT
 from tools.packaged import FILES, Made, PackagedError, expected, mistakes, tracked
-from tools.release import Release, ReleaseError, check, dated, edited, make
+from tools.release import Release, ReleaseError, check, dated, edited, left, make
 
 CHANGES = (
     "# Changes\n\n## Unreleased\n\n### Added\n\n- A thing.\n\n## 0.1.0 - 2026-01-02\n\n- All.\n"
@@ -26,6 +27,14 @@ version = "0.1.0" # and elsewhere
 python_version = "3.11"
 """
 CITATION = "cff-version: 1.2.0\ntitle: Earnest\nversion: 0.1.0\nlicense: Apache-2.0\n"
+
+
+RECIPE = """FROM python:3.11 AS packages
+FROM python:3.11 AS house
+FROM house AS metrics
+COPY --from=packages /opt /opt
+FROM house AS web
+"""
 
 
 def git(root: Path, *words: str) -> None:
@@ -113,6 +122,11 @@ def test_what_is_left_to_do_is_told(release: Release, monkeypatch: pytest.Monkey
     assert 'git tag -a v0.2.0 -m "Earnest 0.2.0"' in told
     assert "twine upload build/earnest-0.2.0.tar.gz build/earnest-0.2.0.whl" in told
     assert "There is no deploy/Containerfile" in told
+    (release.root / "deploy").mkdir()
+    (release.root / "deploy" / "Containerfile").write_text(RECIPE)
+    told = left(release, "")
+    assert re.findall(r"--target (\S+) ", told) == ["metrics", "web"]
+    assert "-t REGISTRY/earnest:0.2.0-web ." in told
     assert "## 0.2.0 - 2026-03-04" in (release.root / "CHANGELOG.md").read_text()
 
 

@@ -33,15 +33,13 @@ Left to do, in this order:
   git tag -a v{version} -m "Earnest {version}"
   git push origin {branch} v{version}
 
-  python -m twine upload {files}
+  python -m twine upload {files}   # to where you publish packages
 
 {images}"""
-IMAGES = """Images, from the tagged commit:
-
-  podman build -f {recipe} -t earnest:{version} .
-  podman push earnest:{version} REGISTRY/earnest:{version}
-
-{recipe} says at its top which variants there are.
+IMAGES = "Images, of the tagged commit (docker or podman):\n"
+IMAGE = """
+  docker build -f {recipe} --target {target} --build-arg REVISION=$(git rev-parse v{version}) \\
+    -t REGISTRY/earnest:{version}-{target} . && docker push REGISTRY/earnest:{version}-{target}
 """
 NO_IMAGES = "There is no {recipe}, so no image is to be made.\n"
 RECIPE = "deploy/Containerfile"
@@ -169,9 +167,19 @@ def make(release: Release) -> str:
 
 
 def left(release: Release, files: str) -> str:
-    words = IMAGES if (release.root / RECIPE).exists() else NO_IMAGES
-    images = words.format(recipe=RECIPE, version=release.version)
+    images = NO_IMAGES.format(recipe=RECIPE)
+    if (release.root / RECIPE).exists():
+        told = {"recipe": RECIPE, "version": release.version}
+        found = targets(release.read(RECIPE))
+        images = IMAGES + "".join(IMAGE.format(target=each, **told) for each in found)
     return LEFT.format(version=release.version, branch=release.branch, files=files, images=images)
+
+
+def targets(recipe: str) -> list[str]:
+    """The stages of a Containerfile that no other stage builds upon: one image each."""
+    stages = re.findall(r"^FROM\s+(\S+)\s+AS\s+(\S+)", recipe, re.M | re.I)
+    used = {base for base, _ in stages} | set(re.findall(r"--from=(\S+)", recipe))
+    return [name for _, name in stages if name not in used]
 
 
 def main(arguments: list[str] | None = None) -> int:
