@@ -433,6 +433,6 @@ def test_raters_of_the_turing_test_are_told_what_those_of_the_paper_were(tmp_pat
     assert "make the whole set void" in told
     assert "Write each reason yourself" in told
     assert "AI tool" in told
-    assert "Experts read the reasons" in told
+    assert "Experts go by the reason" in told
     examples = (task.justification["good"], task.justification["poor"])
     assert list(map(len, examples)) == [4, 4]
