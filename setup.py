@@ -6,16 +6,17 @@ own in a wheel: config/places.py finds both.
 
 from setuptools import find_packages, setup
 
+ROOMS = ("config", "listening", "metrics", "analysis", "rest", "earnest")
 FILES = ("templates", "static", "locale", "demo")
 
 setup(
     packages=[
-        *find_packages(include=["config*", "listening*", "metrics*", "analysis*"]),
+        *find_packages(include=[*ROOMS, *(f"{room}.*" for room in ROOMS)]),
         *(f"earnest_files.{name}" for name in FILES),
     ],
     package_dir={f"earnest_files.{name}": name for name in FILES},
     package_data={
-        "*": ["**/*.flac", "**/*.toml", "**/*.yaml"],
+        "": ["**/*.flac", "**/*.toml", "**/*.yaml"],
         **{f"earnest_files.{name}": ["**/*"] for name in FILES},
     },
 )

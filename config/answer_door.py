@@ -16,13 +16,16 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import psycopg
-from django.core.exceptions import SynchronousOnlyOperation
+from django.core.exceptions import SuspiciousOperation, SynchronousOnlyOperation
 from django.db import connections
+from django.http import HttpRequest, HttpResponse
+from django.http.cookie import parse_cookie
+from django.middleware.csrf import CsrfViewMiddleware
 from msgspec import MsgspecError
 from msgspec.json import Decoder, encode
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from config.bridge import Bridge, Message, Receive, Scope, Send
+from config.bridge import Bridge, Message, Receive, Scope, Send, add_header
 from config.headers import WithHeaders
 from config.limits import ANSWERING, spared
 from config.operations.logs import HEADER, id_for
@@ -44,6 +47,7 @@ PATIENCE_S = 10.0  # what hangs is given up, and stores nothing later; then the 
 JSON = b"application/json"
 _answer = Decoder(AnswerShape)
 _read = Decoder(Read)
+_csrf = CsrfViewMiddleware(lambda request: HttpResponse())
 
 
 class NotPlain(Exception):
@@ -58,6 +62,7 @@ LEFT_TO_VIEW = (
     psycopg.Error,  # the view meets the same and says so, or finds another connection
     PoolTimeout,
     TimeoutError,
+    SuspiciousOperation,  # a host that is not ours
 )
 
 
@@ -78,6 +83,7 @@ class AnswerDoor:
         code = PATH.fullmatch(scope["path"])[1]  # type: ignore[index]  # it takes this path
         if body is not None and spared.passes(ANSWERING, code):
             try:
+                _check_token(scope)
                 async with asyncio.timeout(PATIENCE_S):
                     told = await self._stored(code, body)
             except LEFT_TO_VIEW:
@@ -170,6 +176,24 @@ def _told(plain: Plain) -> dict[str, Any]:
     with speaking(sitting.language):  # whose the session is matters at the end alone
         state = planned_state(sitting, plain.plan, own=False)
     return stored_facts(StoredAnswer(repeat=False, over=False, sitting=sitting), state)
+
+
+def _check_token(scope: Scope) -> None:
+    """CSRF token, origin and host, as Django checks them; NotPlain where it would refuse."""
+    request = HttpRequest()
+    request.method, request.path = scope["method"], scope["path"]
+    request.META = {"SERVER_NAME": "", "SERVER_PORT": ""}
+    for name, value in scope["headers"]:
+        add_header(request.META, name.decode("latin-1"), value.decode("latin-1"))
+    request.COOKIES = parse_cookie(request.META.get("HTTP_COOKIE", ""))
+    request.get_host()
+    _csrf.process_request(request)
+    if _csrf.process_view(request, _no_view, (), {}) is not None:
+        raise NotPlain
+
+
+def _no_view(request: HttpRequest) -> HttpResponse:
+    raise NotImplementedError("The middleware asks it only whether it is exempt.")
 
 
 async def _came(receive: Receive) -> list[Message]:

@@ -266,11 +266,12 @@ def make_environ(scope: Scope, body: IO[bytes], length: int) -> dict[str, Any]:
         "wsgi.run_once": False,
     }
     for raw_name, raw_value in scope["headers"]:
-        _add_header(environ, raw_name.decode("latin-1"), raw_value.decode("latin-1"))
+        add_header(environ, raw_name.decode("latin-1"), raw_value.decode("latin-1"))
     return environ
 
 
-def _add_header(environ: dict[str, Any], name: str, value: str) -> None:
+def add_header(environ: dict[str, Any], name: str, value: str) -> None:
+    """Add a header to a WSGI environment, as PEP 3333 names it."""
     if "_" in name or name in ("content-length", "transfer-encoding"):
         return  # x_y would pass for x-y; the length is the one that was counted
     key = name.upper().replace("-", "_")

@@ -15,6 +15,8 @@ def every_answers() -> dict[bytes, bytes]:
     headers = {
         "x-content-type-options": "nosniff",
         "referrer-policy": settings.SECURE_REFERRER_POLICY,
+        "x-frame-options": settings.X_FRAME_OPTIONS,
+        "cross-origin-opener-policy": settings.SECURE_CROSS_ORIGIN_OPENER_POLICY,
         "content-security-policy": str(build_policy()),
         "permissions-policy": UNUSED,
     }

@@ -36,15 +36,14 @@ from listening.refusals import LEASE_LOST, Refused
 from listening.signals import withdrawn
 from listening.source_quotas import is_full, lock_quota
 from listening.statements import rows_of
+from listening.trial_rows import store_trials
 from listening.versions import earlier_versions
 
 A_RATER = "a rater"  # who of them is not kept
 SCREENED_BEFORE = "screened out before"  # all that is kept of why, where such a rater withdraws
 REJECTED_BEFORE = "rejected before"
-KEPT_OF_WHY = {
-    str(Session.Status.SCREENED): SCREENED_BEFORE,
-    str(Session.Status.REJECTED): REJECTED_BEFORE,
-}
+KEPT_OF_WHY: dict[str, str] = {Session.Status.SCREENED: SCREENED_BEFORE}
+KEPT_OF_WHY[Session.Status.REJECTED] = REJECTED_BEFORE
 
 
 class NoRoom(Exception):
@@ -190,7 +189,7 @@ def _start(study: Study, arrival: Arrival) -> Session:
             break
     if not trials:
         raise NoRoom("full")
-    Trial.objects.bulk_create(trials)
+    store_trials(trials)
     return session
 
 
@@ -302,7 +301,7 @@ def _replace_lost(session: Session) -> None:
             continue
         void.filter(block=block).update(state=Trial.State.GONE)
         fresh = _replacement(session, Task.objects.get(pk=task), rng, position + 1)
-        Trial.objects.bulk_create(fresh)
+        store_trials(fresh)
         position += len(fresh)
         session.short = session.short or not fresh
     session.save(update_fields=["short"])

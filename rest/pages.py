@@ -43,12 +43,18 @@ OF_STUDY = {  # by what follows the study's key
 @require_GET
 def reference(request: HttpRequest) -> HttpResponse:
     """Every address of the API, in the words of its schema."""
+    url = settings.EARNEST_PUBLIC_URL
+    context = {"groups": operations(), "url": url, "scopes": tokens.SCOPES}
+    return render(request, "rest/reference.html", context)
+
+
+def operations() -> dict[str, list[dict[str, Any]]]:
+    """By heading: each path and method, what it takes and what it answers."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for path, methods in schema()["paths"].items():
         for method, told in methods.items():
             groups.setdefault(_group(path), []).append(_operation(path, method, told))
-    context = {"groups": groups, "url": settings.EARNEST_PUBLIC_URL, "scopes": tokens.SCOPES}
-    return render(request, "rest/reference.html", context)
+    return groups
 
 
 def _group(path: str) -> str:

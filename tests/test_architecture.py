@@ -66,7 +66,17 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "routing",
             "selectors",
         ),
-        *("sessions", "signals", "stages", "statements", "studies", "tables", "task_rules", "urls"),
+        *(
+            "sessions",
+            "signals",
+            "stages",
+            "statements",
+            "studies",
+            "tables",
+            "task_rules",
+            "trial_rows",
+            "urls",
+        ),
         "views",
     ),
     "metrics": (

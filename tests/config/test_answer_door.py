@@ -35,7 +35,16 @@ def body_for(session, **changes):
     ).encode()
 
 
-def sent(session, body, headers=((b"content-type", b"application/json"),), pieces=1):
+TOKEN = b"a" * 32
+HEADERS = {
+    b"host": b"testserver",
+    b"content-type": b"application/json",
+    b"cookie": b"csrftoken=" + TOKEN,
+    b"x-csrftoken": TOKEN,
+}
+
+
+def sent(session, body, headers=(), pieces=1):
     """What the door tells, or LEFT with the body as the view gets it."""
     step = -(-len(body) // pieces)
     parts = [body[at : at + step] for at in range(0, len(body), step)]
@@ -59,7 +68,7 @@ def sent(session, body, headers=((b"content-type", b"application/json"),), piece
     async def run():
         door = AnswerDoor(pages, {b"x-added": b"1"})
         path = f"/api/s/{session.code}/answers/"
-        scope = {"method": "POST", "path": path, "headers": list(headers)}
+        scope = {"method": "POST", "path": path, "headers": [*(HEADERS | dict(headers)).items()]}
         assert door.takes(scope)
         await door(scope, receive, send)
         if door.pool is not None:
@@ -94,7 +103,10 @@ def test_a_plain_answer_is_stored_and_told_as_the_view_tells_it(session):
 @pytest.mark.parametrize(
     ("changes", "headers"),
     [
-        ({}, [(b"content-type", b"text/plain")]),
+        ({}, {b"content-type": b"text/plain"}),
+        ({}, {b"x-csrftoken": b"forged"}),
+        ({}, {b"origin": b"https://elsewhere.example"}),
+        ({}, {b"host": b"elsewhere.example"}),
         ({"plays": -1}, None),
         ({"answers": {"0": "6"}}, None),
         ({"heard_fraction": 0.2}, None),
@@ -104,8 +116,7 @@ def test_a_plain_answer_is_stored_and_told_as_the_view_tells_it(session):
     ],
 )
 def test_what_is_refused_is_left_whole_to_the_view(session, changes, headers):
-    given = {} if headers is None else {"headers": headers}
-    assert sent(session, body_for(session, **changes), **given, pieces=2) == LEFT
+    assert sent(session, body_for(session, **changes), headers or {}, pieces=2) == LEFT
     assert not Rating.objects.exists()
 
 

@@ -1,0 +1,99 @@
+"""The site has every page once, the tutorial says what is on the pages, pictures are small."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+from tools.docs import API, home, lay_out, navigation
+from tools.docs_api import page
+from tools.locks import ROOT
+from tools.screenshots import FOLDER, MOST_BYTES, SHOTS
+
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
+# Where words of pages stand, beside templates
+PLACES = (
+    "analysis/report/html/first_screen.py",
+    "config/supervisor.py",
+    "listening/design/draft_toml.py",
+    "listening/methods/att.py",
+    "listening/views/drafts.py",
+)
+NO_LABELS = {"like this"}
+
+
+def test_every_page_of_the_docs_is_in_the_navigation_once():
+    named = Counter(navigation().pages())
+    assert [page for page, times in named.items() if times > 1] == []
+    assert [name for name in named if name != API and not (ROOT / name).is_file()] == []
+    docs = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "docs").rglob("*")
+        if path.suffix in (".md", ".ipynb")
+    }
+    assert docs - set(named) == set()
+    assert len(navigation().parts) == 4
+
+
+def test_the_pages_of_the_site_lie_as_in_the_clone(tmp_path: Path):
+    lay_out(tmp_path, "# All\n")
+    assert (tmp_path / "docs" / "api.md").read_text() == (ROOT / "docs" / "api.md").read_text()
+    notebook = (tmp_path / "docs" / "notebooks" / "a-study-by-script.md").read_text()
+    assert notebook.startswith("# A study by script")
+    assert "```python\nimport sys" in notebook
+    assert (tmp_path / "docs" / "notebooks" / "a-study-by-script.ipynb").is_file()
+    front = (tmp_path / "index.md").read_text()
+    assert front == home((ROOT / "README.md").read_text(), navigation())
+    assert "## Read on" not in front
+    assert (
+        "/docs/adr/0005-ratings-are-only-added\n" in (tmp_path / "docs/adr/README.md").read_text()
+    )
+
+
+def test_an_operation_of_the_api_is_told_whole():
+    state = {"name": "state", "schema": {"enum": ["draft", "open"]}, "description": "* draft"}
+    told = page(
+        {
+            "Studies": [
+                {
+                    "method": "POST",
+                    "path": "/api/v1/studies",
+                    "summary": "Makes a study",
+                    "words": "All or nothing.",
+                    "parameters": [{**state, "required": True}],
+                    "sent": [
+                        ("application/zip", []),
+                        ("x/y", [{"name": "a", "needed": False, "words": "b|c"}]),
+                    ],
+                    "answers": [("201", ["application/json"]), ("204", ["nothing"])],
+                }
+            ]
+        }
+    )
+    for line in (
+        "### POST `/api/v1/studies`",
+        "Makes a study.",
+        "| `state` (needed) | `draft`, `open` |",
+        "Sent as `application/zip`.",
+        "| `a` | b\\|c |",
+        "Answered with 201: `application/json`.",
+        "Answered with 204: nothing.",
+    ):
+        assert f"\n{line}\n" in told
+
+
+def test_the_labels_that_the_tutorial_names_are_on_the_pages():
+    labels = set(re.findall(r"\*\*(.+?)\*\*", TUTORIAL)) - NO_LABELS
+    assert len(labels) > 30
+    pages = [path.read_text("utf-8") for path in (ROOT / "templates").rglob("*.html")]
+    words = "\n".join([*pages, *((ROOT / place).read_text("utf-8") for place in PLACES)])
+    missing = [label for label in labels if not re.search(rf"(?<![\w]){re.escape(label)}", words)]
+    assert missing == []
+
+
+def test_pictures_of_pages_are_those_of_the_script_and_small():
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    words = "".join(path.read_text("utf-8") for path in pages)
+    named = set(re.findall(r"!\[[^]]+\]\((?:docs/)?images/([\w-]+)\.webp\)", words))
+    assert named - {"desk"} == {shot.name for shot in SHOTS}
+    sizes = {shot.name: (FOLDER / f"{shot.name}.webp").stat().st_size for shot in SHOTS}
+    assert [name for name, size in sizes.items() if size > MOST_BYTES] == []

@@ -1,0 +1,178 @@
+"""A release is made whole or not at all, and a wheel holds every room."""
+
+import re
+import runpy
+import subprocess
+import zipfile
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from setuptools import Distribution
+
+from tools import release as releasing
+from tools.locks import ROOT
+from tools.packaged import FILES, Made, PackagedError, expected, mistakes, tracked
+from tools.release import Release, ReleaseError, check, dated, edited, left, make
+
+CHANGES = (
+    "# Changes\n\n## Unreleased\n\n### Added\n\n- A thing.\n\n## 0.1.0 - 2026-01-02\n\n- All.\n"
+)
+PROJECT = """[project]
+name = "earnest"
+version = "0.1.0" # and elsewhere
+
+[tool.x]
+python_version = "3.11"
+"""
+CITATION = "cff-version: 1.2.0\ntitle: Earnest\nversion: 0.1.0\nlicense: Apache-2.0\n"
+
+
+RECIPE = """FROM python:3.11 AS packages
+FROM python:3.11 AS house
+FROM house AS metrics
+COPY --from=packages /opt /opt
+FROM house AS web
+"""
+
+
+def git(root: Path, *words: str) -> None:
+    named = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *named, *words], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Release:
+    """Of a repository that has nothing but what a release changes."""
+    files = {"CHANGELOG.md": CHANGES, "pyproject.toml": PROJECT, "CITATION.cff": CITATION}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    git(tmp_path, "init", "-q", "-b", "main")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "All")
+    return Release("0.2.0", date(2026, 3, 4), root=tmp_path)
+
+
+def test_the_three_files_tell_the_version_and_the_day(release: Release):
+    files = edited(release)
+    assert files["pyproject.toml"] == PROJECT.replace('"0.1.0"', '"0.2.0"')
+    assert "\nversion: 0.2.0\ndate-released: 2026-03-04\nlicense" in files["CITATION.cff"]
+    assert files["CHANGELOG.md"] == CHANGES.replace(
+        "## Unreleased\n", "## Unreleased\n\n## 0.2.0 - 2026-03-04\n"
+    )
+    (release.root / "CITATION.cff").write_text(files["CITATION.cff"])
+    assert edited(release)["CITATION.cff"] == files["CITATION.cff"]  # the day stands there once
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("next", "is no version"),
+        ("0.2.0.dev1", "cannot be released"),
+        ("0.02.0", "cannot be released"),
+        ("0.0.9", "is before 0.1.0"),
+        ("0.1.0", "a tag v0.1.0 already"),
+    ],
+)
+def test_a_version_that_cannot_be_is_refused(release: Release, version: str, words: str):
+    git(release.root, "tag", "v0.1.0")
+    with pytest.raises(ReleaseError, match=words):
+        check(Release(version, release.day, root=release.root))
+
+
+def test_a_tree_that_is_not_ready_is_refused(release: Release):
+    check(release)
+    with pytest.raises(ReleaseError, match="This is main; releases are made on stable"):
+        check(Release("0.2.0", release.day, "stable", release.root))
+    (release.root / "new.txt").write_text("")
+    with pytest.raises(ReleaseError, match=r"(?s)not committed are:.*new\.txt"):
+        check(release)
+    with pytest.raises(ReleaseError, match="nothing below Unreleased"):
+        dated(CHANGES.replace("- A thing.\n", ""), "0.2.0", "2026-03-04")
+    with pytest.raises(ReleaseError, match=r"a part about 0\.1\.0 already"):
+        dated(CHANGES, "0.1.0", "2026-03-04")
+
+
+def test_what_fails_leaves_every_file_as_it_was(release: Release, monkeypatch: pytest.MonkeyPatch):
+    seen = []
+
+    def broken(root: Path) -> Made:
+        seen.append((root / "pyproject.toml").read_text())
+        raise PackagedError("Building failed")
+
+    monkeypatch.setattr(releasing, "build", broken)
+    with pytest.raises(PackagedError):
+        make(release)
+    assert '"0.2.0"' in seen[0]
+    check(release)  # clean again
+    assert (release.root / "CHANGELOG.md").read_text() == CHANGES
+
+
+def test_what_is_left_to_do_is_told(release: Release, monkeypatch: pytest.MonkeyPatch):
+    folder = release.root / "build"
+    made = Made(folder / "earnest-0.2.0.tar.gz", folder / "earnest-0.2.0.whl")
+    monkeypatch.setattr(releasing, "build", lambda root: made)
+    monkeypatch.setattr(releasing, "mistakes", lambda *given: ["The wheel lacks: rest/urls.py."])
+    with pytest.raises(ReleaseError, match=r"rest/urls\.py"):
+        make(release)
+    check(release)
+    monkeypatch.setattr(releasing, "mistakes", lambda *given: [])
+    told = make(release)
+    assert 'git tag -a v0.2.0 -m "Earnest 0.2.0"' in told
+    assert "twine upload build/earnest-0.2.0.tar.gz build/earnest-0.2.0.whl" in told
+    assert "There is no deploy/Containerfile" in told
+    (release.root / "deploy").mkdir()
+    (release.root / "deploy" / "Containerfile").write_text(RECIPE)
+    told = left(release, "")
+    assert re.findall(r"--target (\S+) ", told) == ["metrics", "web"]
+    assert "-t REGISTRY/earnest:0.2.0-web ." in told
+    assert "## 0.2.0 - 2026-03-04" in (release.root / "CHANGELOG.md").read_text()
+
+
+def test_a_dry_run_changes_nothing(
+    release: Release, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(releasing, "Release", lambda *given: Release(*given, release.root))
+    assert releasing.main(["0.2.0", "--dry-run"]) == 0
+    assert "Nothing was changed" in capsys.readouterr().out
+    check(release)
+    assert releasing.main(["0.0.1", "--dry-run"]) == 1
+    assert "No release was made. 0.0.1 is before" in capsys.readouterr().err
+
+
+def test_a_wheel_with_too_little_or_too_much_is_named(release: Release, tmp_path: Path):
+    for name in ("config/__init__.py", "templates/a.html", "tests/__init__.py"):
+        (release.root / name).parent.mkdir()
+        (release.root / name).write_text("")
+    git(release.root, "add", ".")
+    wheel = tmp_path / "w.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("config/__init__.py", "")
+        archive.writestr("tests/__init__.py", "")
+        archive.writestr("earnest-0.1.0.dist-info/METADATA", "Name: earnest\nVersion: 0.1.0\n")
+        archive.writestr("earnest-0.1.0.dist-info/entry_points.txt", "")
+    assert mistakes(release.root, Made(wheel, wheel), "0.2.0") == [
+        "The wheel lacks: earnest_files/templates/a.html.",
+        "The wheel holds what git does not know: tests/__init__.py.",
+        "The wheel says it is 0.1.0, not 0.2.0.",
+        "The wheel lacks its licenses/LICENSE.",
+    ]
+
+
+def test_every_room_and_every_file_is_told_to_the_wheel(monkeypatch: pytest.MonkeyPatch):
+    """What setuptools would copy, asked without building."""
+    told: dict[str, Any] = {}
+    monkeypatch.chdir(ROOT)
+    with monkeypatch.context() as instead:
+        instead.setattr("setuptools.setup", told.update)
+        runpy.run_path("setup.py")
+    assert set(told["package_dir"].values()) == set(FILES)
+    told["script_name"] = "setup.py"
+    command = Distribution(told).get_command_obj("build_py")
+    command.ensure_finalized()
+    lib = Path(command.build_lib)
+    copied = {Path(path).relative_to(lib).as_posix() for path in command.get_outputs()}
+    wanted = expected(tracked(ROOT))
+    assert len(wanted) > 1000
+    assert wanted - copied == set()

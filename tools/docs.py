@@ -1,0 +1,120 @@
+"""Lays out the pages of the documentation site for Sphinx: python -m tools.docs FOLDER.
+
+Pages stay as they are and where they are to each other, so that their links hold; README.md
+becomes the home. `make docs` calls it, then Sphinx.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tools.locks import ROOT
+
+NAVIGATION = "docs/navigation.toml"
+HOME = "README.md"
+API = "docs/api-reference.md"
+END_OF_HOME = "## Read on\n"  # its table is what the navigation says, too
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
+
+
+@dataclass(frozen=True)
+class Part:
+    title: str
+    pages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Navigation:
+    parts: tuple[Part, ...]
+    below: dict[str, tuple[str, ...]]
+
+    def pages(self) -> list[str]:
+        """Every page, once for each time it is named."""
+        named = [page for part in self.parts for page in part.pages]
+        return named + [page for pages in self.below.values() for page in pages]
+
+
+def navigation(root: Path = ROOT) -> Navigation:
+    told: dict[str, Any] = tomllib.loads((root / NAVIGATION).read_text("utf-8"))
+    below = {
+        page: tuple(sorted(path.relative_to(root).as_posix() for path in root.glob(pattern)))
+        for page, pattern in told["below"].items()
+    }
+    return Navigation(
+        tuple(Part(each["title"], tuple(each["pages"])) for each in told["part"]), below
+    )
+
+
+def lay_out(folder: Path, api: str, root: Path = ROOT) -> None:
+    """Writes all pages, and each file that they link to, into an empty folder."""
+    told = navigation(root)
+    shutil.rmtree(folder, ignore_errors=True)
+    for page in told.pages():
+        text = api if page == API else (root / page).read_text("utf-8")
+        if page.endswith(".ipynb"):
+            text = of_notebook(text, Path(page).name)
+        _write(folder, page, text + toctree(told.below.get(page, ()), page), root)
+    _write(folder, "index.md", home((root / HOME).read_text("utf-8"), told), root)
+
+
+def _write(folder: Path, page: str, text: str, root: Path) -> None:
+    target = folder / Path(page).with_suffix(".md")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text.replace(f"]({HOME})", "](index.md)"), "utf-8")
+    for link in LINK.findall(text):
+        linked = (root / page).parent / link
+        if linked.is_file() and linked.suffix != ".md":
+            copy = target.parent / link
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(linked, copy)
+
+
+def home(readme: str, told: Navigation) -> str:
+    """The README up to where it says what to read, then the navigation."""
+    text, found, _ = readme.partition(END_OF_HOME)
+    if not found:
+        raise SystemExit(
+            f"{HOME} has no line “{END_OF_HOME.strip()}”, at which the home page ends."
+        )
+    return text + "".join(toctree(part.pages, "", part.title) for part in told.parts)
+
+
+def toctree(pages: tuple[str, ...], page: str, caption: str = "") -> str:
+    """The block by which Sphinx puts pages below a page; nothing without pages."""
+    if not pages:
+        return ""
+    options = f":caption: {caption}\n:maxdepth: 1\n" if caption else ":maxdepth: 1\n"
+    names = "".join(f"/{Path(each).with_suffix('')}\n" for each in pages)
+    return f"\n\n```{{toctree}}\n{options}\n{names}```\n"
+
+
+def of_notebook(text: str, name: str) -> str:
+    """A notebook without output as a page: its words, and its code as blocks."""
+    told = [f"[This page as a notebook]({name})"]
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        told.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+    title, rest = told[1], told[2:]
+    first, _, more = title.partition("\n")
+    return "\n\n".join([first, told[0], more.strip(), *rest]) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1:
+        print("Which folder? python -m tools.docs FOLDER", file=sys.stderr)
+        return 2
+    from tools.docs_api import reference
+
+    lay_out(Path(arguments[0]), reference())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
