@@ -17,13 +17,22 @@ def wrong(name: str, value: str, expected: str) -> ImproperlyConfigured:
 
 
 class Environment:
-    """Reads one variable at a time; empty counts as unset."""
+    """Reads one variable at a time; empty counts as unset.
+
+    Each may stand in a file that NAME_FILE names, as containers are given their secrets.
+    """
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self.variables = variables
 
     def text(self, name: str, default: str = "") -> str:
-        return self.variables.get(name, "").strip() or default
+        value = self.variables.get(name, "").strip()
+        file = self.variables.get(f"{name}_FILE", "").strip()
+        if value and file:
+            raise ImproperlyConfigured(f"{name} and {name}_FILE are both set: keep one of them.")
+        if file:
+            value = _content(f"{name}_FILE", Path(file))
+        return value or default
 
     def switch(self, name: str, default: bool) -> bool:
         value = self.text(name).lower()
@@ -74,6 +83,15 @@ class Environment:
         if not valid:
             raise ImproperlyConfigured(f"{name} is not understood; it must look like {example}.")
         return parts
+
+
+def _content(name: str, path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        raise wrong(name, str(path), f"this file cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise wrong(name, str(path), "this file is no text.") from None
 
 
 def make_folder(name: str, path: Path) -> Path:

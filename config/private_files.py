@@ -82,8 +82,16 @@ def _below(folder: Path, left_out: Path | None) -> Iterator[Path]:
 
 def _is_ours(var: Path) -> bool:
     status = var.stat()
-    everybodys = status.st_mode & stat.S_ISVTX or var in (Path.home(), Path("/"))
+    everybodys = status.st_mode & stat.S_ISVTX or var in (_home(), Path("/"))
     return status.st_uid == os.geteuid() and not everybodys
+
+
+def _home() -> Path | None:
+    """None for an account that is a number only, as clusters make them."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
 
 
 def _mode(path: Path) -> int:

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from config.processes import signal_group, spawn
 
 STEADY_S = 30.0  # a process that lived this long may restart at once
 LONGEST_PAUSE_S = 10.0
+PAGES = "config.web:application"
 MOST_CONNECTIONS = 8192  # per web worker; every rater's browser keeps one or a few open
 
 
@@ -82,21 +84,45 @@ def _worker(name: str, *words: str) -> list[str]:
     return _celery("worker", "-n", f"{name}@%h", "--loglevel", "info", *quiet, *words)
 
 
-def jobs_command() -> list[str]:
+def jobs_command(name: str = "jobs", queues: str = "default,analysis") -> list[str]:
     """The worker of everything but the GPU's queue."""
-    return _worker("jobs", "-Q", "default,analysis", "--pool", "threads", "--concurrency", "4")
+    return _worker(name, "-Q", queues, "--pool", "threads", "--concurrency", "4")
+
+
+def _gpu_command() -> list[str]:
+    return _worker("gpu", "-Q", "gpu", "--pool", "solo")
+
+
+def _beat_command() -> list[str]:
+    return _celery("beat", "--scheduler", "celery.beat:Scheduler", "--pidfile", "")
+
+
+def _pages_command() -> list[str]:
+    from django.conf import settings
+
+    workers = settings.EARNEST_WEB_WORKERS
+    return web_command(settings.EARNEST_HOST, settings.EARNEST_PORT, workers, PAGES)
+
+
+# What containers run, one each (config/alone.py). `prepare` ends: tables, log-in, static files.
+LONE_COMMANDS: dict[str, Callable[[], list[str]]] = {
+    "web": _pages_command,
+    "default": lambda: jobs_command("default", "default"),
+    "analysis": lambda: jobs_command("analysis", "analysis"),
+    "gpu": _gpu_command,
+    "beat": _beat_command,
+    "prepare": lambda: [sys.executable, "-m", "config.prepare", "/dev/null"],
+}
 
 
 def services(var: Path, host: str, port: int, workers: int, pipes: LogPipes) -> list[Service]:
     logs = var / "logs"
-    pages = web_command(host, port, workers, "config.web:application")
-    gpu = _worker("gpu", "-Q", "gpu", "--pool", "solo")
-    beat = _celery("beat", "--scheduler", "celery.beat:Scheduler", "--pidfile", "")
+    pages = web_command(host, port, workers, PAGES)
     return [
         Service("web", pages, logs / "web.log", pipes),
         Service(
             "jobs", jobs_command(), logs / "jobs.log", pipes, signal.SIGKILL
         ),  # else it waits for a dead queue
-        Service("gpu", gpu, logs / "gpu.log", pipes, signal.SIGKILL),
-        Service("beat", beat, logs / "beat.log", pipes),
+        Service("gpu", _gpu_command(), logs / "gpu.log", pipes, signal.SIGKILL),
+        Service("beat", _beat_command(), logs / "beat.log", pipes),
     ]

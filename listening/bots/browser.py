@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -99,14 +100,23 @@ class Browser:
     trouble: Counter[str]  # server errors and broken connections, counted over all attempts
     tries: int = 8
     pause_s: float = 0.2  # before the second try; doubles each time, up to 5 s
+    shown: str = ""  # address of the page that is open
 
     @classmethod
-    def at(cls, base_url: str, user_agent: str, trouble: Counter[str]) -> Browser:
+    def at(
+        cls,
+        base_url: str,
+        user_agent: str,
+        trouble: Counter[str],
+        tls: ssl.SSLContext | bool = True,
+    ) -> Browser:
+        """`tls` says whose certificates are trusted; True: those of public authorities."""
         client = httpx.AsyncClient(
             base_url=base_url,
             headers={"User-Agent": user_agent, "Accept-Language": "en"},
             follow_redirects=True,
             timeout=30,
+            verify=tls,
         )
         return cls(client, trouble)
 
@@ -117,7 +127,7 @@ class Browser:
         """Sends the form with its own fields, some of them filled in by the rater."""
         target = str(httpx.URL(page.url).join(form.action)) if form.action else page.url
         data = {**form.fields, **changes}
-        headers = {"Referer": page.url, "Accept": "text/html"}
+        headers = {**self.own_origin(), "Referer": page.url, "Accept": "text/html"}
         return self._read(await self._send(form.method.upper(), target, data=data, headers=headers))
 
     async def clip(self, url: str) -> bytes:
@@ -129,13 +139,20 @@ class Browser:
         """Status and body of a call that carries the CSRF token, as the page's script does."""
         cookies = self.client.cookies
         token = cookies.get("__Host-csrftoken") or cookies.get("csrftoken") or ""
-        headers = {"X-CSRFToken": token, "Accept": "application/json"}
+        headers = {**self.own_origin(), "X-CSRFToken": token, "Accept": "application/json"}
+        if self.shown:
+            headers["Referer"] = self.shown
         response = await self._send("POST", url, json=body, headers=headers)
         try:
             answer = response.json()
         except ValueError:
             answer = {}
         return response.status_code, answer if isinstance(answer, dict) else {}
+
+    def own_origin(self) -> dict[str, str]:
+        """Every browser names it when it posts, and over HTTPS Django insists on it."""
+        base = self.client.base_url
+        return {"Origin": f"{base.scheme}://{base.netloc.decode('ascii')}"}
 
     async def _send(self, method: str, url: str, **content: Any) -> httpx.Response:
         for attempt in range(self.tries):
@@ -153,7 +170,8 @@ class Browser:
         raise Unreachable(f"{method} {httpx.URL(url).path}")
 
     def _read(self, response: httpx.Response) -> Page:
-        return read_page(str(response.url), response.status_code, response.text)
+        self.shown = str(response.url)
+        return read_page(self.shown, response.status_code, response.text)
 
     async def close(self) -> None:
         await self.client.aclose()

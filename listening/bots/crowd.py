@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -90,6 +91,7 @@ async def send_crowd(
     kinds: Sequence[Kind],
     *,
     concurrency: int = 16,
+    tls: ssl.SSLContext | bool = True,
 ) -> Summary:
     """Every rater takes the study once; at most `concurrency` of them at the same time."""
     places = asyncio.Semaphore(concurrency)
@@ -97,7 +99,7 @@ async def send_crowd(
 
     async def one(number: int, kind: Kind) -> Report:
         async with places:
-            rater = ScriptedRater(base_url, landing, known, Opinions(truth, number), kind)
+            rater = ScriptedRater(base_url, landing, known, Opinions(truth, number), kind, tls=tls)
             return await rater.take()
 
     reports = await asyncio.gather(*(one(n, kind) for n, kind in enumerate(kinds)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -75,8 +76,10 @@ class ScriptedRater:
         kind: Kind = Kind.CAREFUL,
         *,
         away_s: float = 0.5,
+        tls: ssl.SSLContext | bool = True,
     ) -> None:
         self.base_url = base_url
+        self.tls = tls
         self.landing = landing
         self.known = known
         self.opinions = opinions
@@ -104,7 +107,7 @@ class ScriptedRater:
 
     def _new_browser(self) -> Browser:
         agent = self.random.choices(DEVICES, weights=(6, 2, 2))[0]
-        browser = Browser.at(self.base_url, agent, self.report.trouble)
+        browser = Browser.at(self.base_url, agent, self.report.trouble, self.tls)
         if self.kind is Kind.AGENT and self.random.random() < SIGN_THEIR_REQUESTS:
             browser.client.headers["Signature-Agent"] = '"https://agent.example"'
         return browser

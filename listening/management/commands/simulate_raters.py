@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from argparse import ArgumentParser
 from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import httpx
 from django.conf import settings
@@ -37,10 +38,13 @@ class Command(BaseCommand):
     help = "Send scripted raters with known opinions through the real pages of an open study."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        address = f"http://{settings.EARNEST_HOST}:{settings.EARNEST_PORT}"
+        address = default_url()
         parser.add_argument("--raters", type=int, default=60)
         parser.add_argument("--study", default="", help="its key; may be left out if one is open")
         parser.add_argument("--url", default=address, help=f"where Earnest runs ({address})")
+        parser.add_argument(
+            "--ca", type=Path, metavar="FILE.pem", help="certificate of an authority of your own"
+        )
         parser.add_argument("--seed", type=int, default=1, help="same seed, same opinions")
         defaults = Shares()
         for kind in KINDS:
@@ -55,7 +59,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         study = chosen_study(options["study"])
         kinds = self._kinds(options)
-        insist_on_server(options["url"])
+        insist_on_tls(options["url"])
+        tls = trusted(options["ca"])
+        insist_on_server(options["url"], tls)
         truth = Truth(options["seed"], drawn_qualities(roles_of(study), options["seed"]))
         if options["truth"]:
             write_json(options["truth"], truth_file(study, truth, kinds))
@@ -70,6 +76,7 @@ class Command(BaseCommand):
                 truth,
                 kinds,
                 concurrency=options["concurrency"],
+                tls=tls,
             )
         )
         lost = self._report(summary)
@@ -151,15 +158,57 @@ def chosen_study(key: str) -> Study:
     raise CommandError("No study is open. Open one with `manage.py open_study KEY` or on its page.")
 
 
-def insist_on_server(url: str) -> None:
+def default_url() -> str:
+    """Where Earnest listens; the public address where cookies are for HTTPS alone."""
+    if settings.SECURE:
+        return str(settings.EARNEST_PUBLIC_URL)
+    return f"http://{settings.EARNEST_HOST}:{settings.EARNEST_PORT}"
+
+
+def insist_on_tls(url: str) -> None:
+    public = settings.EARNEST_PUBLIC_URL
+    if settings.SECURE and urlsplit(url).scheme != "https":
+        raise CommandError(
+            f"This Earnest serves {public}, and browsers send its cookies over HTTPS only, so no "
+            f"rater gets far at {url}. Go through the proxy: --url {public}"
+        )
+
+
+def trusted(authority: Path | None) -> ssl.SSLContext:
+    """Whose certificates are trusted: public authorities', and those of the one that is named."""
+    context = httpx.create_ssl_context()
+    if authority is not None:
+        try:
+            context.load_verify_locations(authority)
+        except (OSError, ssl.SSLError) as error:
+            reason = "no certificate in it" if isinstance(error, ssl.SSLError) else error.strerror
+            raise CommandError(f"--ca {authority} cannot be used: {reason}.") from None
+    return context
+
+
+def insist_on_server(url: str, tls: ssl.SSLContext) -> None:
     remedy = "Start it with `make run`, or name its address with --url."
     try:
-        answer = httpx.get(f"{url.rstrip('/')}/readyz", timeout=10)
+        answer = httpx.get(f"{url.rstrip('/')}/readyz", timeout=10, verify=tls)
+    except httpx.ConnectError as error:
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):
+            raise CommandError(_of_certificate(url, str(error))) from None
+        raise CommandError(f"No Earnest answers at {url} ({error}). {remedy}") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         reason = str(error) or type(error).__name__
         raise CommandError(f"No Earnest answers at {url} ({reason}). {remedy}") from None
     if answer.status_code != 200:
         raise CommandError(f"Earnest at {url} is not well (status {answer.status_code}). {remedy}")
+
+
+def _of_certificate(url: str, error: str) -> str:
+    reason = error.partition("verify failed: ")[2].partition(" (_ssl")[0]
+    if "mismatch" in reason:
+        return f"The certificate at {url} is for another name: {reason}"
+    return (
+        f"The certificate of {url} is not trusted ({reason}). If an authority of your own made it, "
+        "name that authority's certificate with --ca FILE.pem"
+    )
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
