@@ -248,5 +248,5 @@ def test_the_number_of_queries_does_not_grow_with_what_stands_around(
     for _ in range(6):
         answer_all(come(study))
     empty_cache()
-    with django_assert_max_num_queries(31):
+    with django_assert_max_num_queries(32):
         page_of(owner, "/studies/around/")
