@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from listening import audio
 from listening.design import studyfile
@@ -11,6 +12,8 @@ from listening.models import Condition, Item, Stimulus, Study, Task
 from listening.studies.analysis_rules import rules_as_declared
 from listening.studies.errors import StudyError
 from listening.studies.hypotheses import hypotheses_as_declared
+
+STIMULUS = ("key", "condition__key", "item__key", "file", "trap", "attributes", "run")
 
 
 def study_as_file(study: Study) -> StudyFile:
@@ -49,10 +52,8 @@ def study_as_file(study: Study) -> StudyFile:
         tasks=tuple(_task_entry(t) for t in study.tasks.order_by("order")),
         items=tuple(_item_entry(i) for i in study.items.filter(derived=False).order_by("pk")),
         stimuli=tuple(
-            _stimulus_entry(s)
-            for s in study.stimuli.filter(derived=False)
-            .select_related("condition", "item")
-            .order_by("pk")
+            _stimulus_entry(*row)
+            for row in study.stimuli.filter(derived=False).order_by("pk").values_list(*STIMULUS)
         ),
     )
 
@@ -98,12 +99,10 @@ def _item_entry(row: Item) -> studyfile.ItemEntry:
     )
 
 
-def _stimulus_entry(row: Stimulus) -> studyfile.StimulusEntry:
-    return studyfile.StimulusEntry(
-        *(row.key, row.condition.key, row.item.key, row.file, row.trap),
-        dict(row.attributes),
-        run=row.run,
-    )
+def _stimulus_entry(
+    key: str, condition: str, item: str, file: str, trap: str, attributes: Any, run: int
+) -> studyfile.StimulusEntry:
+    return studyfile.StimulusEntry(key, condition, item, file, trap, dict(attributes), run=run)
 
 
 def _task_entry(row: Task) -> TaskEntry:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import fields, replace
 from functools import lru_cache
+from threading import Lock
+from typing import cast
+from zlib import crc32
 
+from django.core.cache import cache
 from django.db import connection
+from redis.exceptions import RedisError
 
 from listening.design.duration import SessionLength, estimate
 from listening.design.settings import derive
@@ -17,6 +23,8 @@ MEASURED_FROM = 20  # sessions that finished
 MEASURED_MOST = 500  # the newest: more would tell the same, and take long to measure
 AWAY_S = 600.0  # who does nothing for so long has left, and that time counts as nobody's
 MEASURED_EVERY_S = 120
+KEPT_S = 30 * 86_400  # in Valkey, for all processes; made again where it is gone
+_one_at_a_time = Lock()
 # From the first page to the end, without the times that nothing came in.
 SECONDS = """
     SELECT s.id, extract(epoch FROM s.finished_at - s.started_at)::float8 - coalesce((
@@ -44,17 +52,41 @@ def session_length(study: Study) -> SessionLength:
     """The one figure for pages, texts, plans and recruiting."""
     if study.state == Study.State.DRAFT:
         return _estimated(study.pk)
-    estimated = _kept_estimate(study.pk, study.wording)
+    estimated = _kept_estimate(study)
     count, minutes = _measured(study.pk, int(time.monotonic() // MEASURED_EVERY_S))
     if count < MEASURED_FROM or not minutes:
         return replace(estimated, measured_sessions=count)
     return replace(estimated, measured_minutes=minutes, measured_sessions=count)
 
 
-@lru_cache(maxsize=512)
-def _kept_estimate(study: int, _wording: int) -> SessionLength:
+def keep_estimate(study: Study) -> None:
+    """At the opening, so that no rater waits until every clip of a large study is read."""
+    with suppress(RedisError):
+        cache.set(_name(study.link, study.wording), _estimated(study.pk), KEPT_S)
+
+
+def _kept_estimate(study: Study) -> SessionLength:
     """Nothing that it rests on changes once a study is open, but for corrected texts."""
-    return _estimated(study)
+    with _one_at_a_time:  # of a hundred who arrive at once one reads the study
+        return _estimate_of(study.link, study.wording, study.pk)
+
+
+@lru_cache(maxsize=512)
+def _estimate_of(link: str, wording: int, study: int) -> SessionLength:
+    kept = None
+    with suppress(RedisError):
+        kept = cache.get(_name(link, wording))
+    if kept is None:
+        kept = _estimated(study)
+        with suppress(RedisError):
+            cache.set(_name(link, wording), kept, KEPT_S)
+    return cast(SessionLength, kept)
+
+
+def _name(link: str, wording: int) -> str:
+    """With the names of the fields: another version of Earnest does not read what it cannot."""
+    shape = crc32(" ".join(field.name for field in fields(SessionLength)).encode())
+    return f"length/{link}/{wording}/{shape:08x}"
 
 
 def _estimated(study: int) -> SessionLength:

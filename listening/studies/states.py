@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,6 +14,7 @@ from listening.signals import closed
 from listening.studies.errors import StudyError
 from listening.studies.findings import Finding
 from listening.studies.freezing import freeze_when_opened
+from listening.studies.length import keep_estimate
 from listening.studies.pilots import remove_pilots
 from listening.studies.prelaunch import check_study
 
@@ -48,6 +50,7 @@ def open_study(
     frozen = freeze_when_opened(row, by)
     told = {"definition_sha256": frozen.sha256, "version": row.version} if frozen else {}
     note(row, "opened", by, **({"in_spite_of_problems": True} if anyway else {}), **told)
+    transaction.on_commit(partial(keep_estimate, row))
     return planned
 
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
+from django.test import TestCase
 from django.utils import timezone
 
 from listening.design.duration import (
@@ -18,7 +19,7 @@ from listening.design.duration import (
 from listening.models import Rater, Session, Study, Trial
 from listening.previews import example
 from listening.selectors import session_length
-from listening.studies import check_study, length
+from listening.studies import check_study, length, states
 from listening.studies.exporting import study_as_file
 from tests.factories import answer_all, arrive, make_study
 
@@ -31,7 +32,7 @@ PLAN = {
 
 @pytest.fixture(autouse=True)
 def nothing_kept():
-    length._kept_estimate.cache_clear()
+    length._estimate_of.cache_clear()
     length._measured.cache_clear()
 
 
@@ -191,6 +192,17 @@ def test_what_raters_took_replaces_the_estimate(monkeypatch):
     Session.objects.filter(pk=away.pk).update(started_at=away.started_at - timedelta(hours=3))
     length._measured.cache_clear()
     assert session_length(study).minutes in (20, 21, 22)
+
+
+@pytest.mark.django_db
+def test_at_the_opening_the_estimate_is_kept_for_all_processes(monkeypatch):
+    study = make_study()
+    states.pause_study(study)
+    with TestCase.captureOnCommitCallbacks(execute=True):
+        states.open_study(study)
+    length._estimate_of.cache_clear()  # as in another process
+    monkeypatch.setattr(length, "_estimated", None)  # which has not to read the whole study
+    assert session_length(study).minutes >= 1
 
 
 def test_a_figure_is_never_nothing():
