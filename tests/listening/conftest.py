@@ -25,9 +25,10 @@ def double(running: Double, settings: Any, monkeypatch: pytest.MonkeyPatch) -> I
     settings.EARNEST_PROLIFIC_API = running.url
     monkeypatch.setattr("listening.prolific.client.FIRST_PAUSE_S", 0.01)
     everything = {"fixed_screen_out": True, "secure_links": True, "dynamic_payment": True}
-    running.set(balance=100_000_00, features=everything)
+    running.set(balance=100_000_00, features=everything, pay_s=3600)  # or when a test says so
     yield running
     running.heal()
+    running.set(pay_s=0.2)
 
 
 @pytest.fixture

@@ -204,7 +204,7 @@ def test_the_number_of_queries_does_not_grow_with_the_sessions(
     for _ in range(8):
         arrive(study)
     empty_cache()
-    with django_assert_max_num_queries(30):
+    with django_assert_max_num_queries(31):
         page_of(owner, "/studies/voices/")
 
 

@@ -104,7 +104,7 @@ def test_scripts_send_what_the_doors_take() -> None:
         ("Skip", SkipShape),
         ("Reason", JustificationShape),
     ):
-        assert keys_of(name).keys() == shape().fields.keys()
+        assert keys_of(name).keys() == set(shape.__struct_fields__)
 
 
 # --- Templates -----------------------------------------------------------------------------------
