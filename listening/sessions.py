@@ -268,6 +268,23 @@ def is_current(*, lost: int, left: int) -> bool:
     return left > 0 and not lost
 
 
+COURSE = f"""
+SELECT count(*) FILTER (WHERE {leases.VOID}) AS lost,
+    count(*) FILTER (WHERE {leases.PLANNED}) AS left
+FROM listening_trial WHERE session_id = %(session)s
+"""
+
+
+def is_up_to_date(session: Session) -> bool:
+    """Whether `refresh` would change nothing of a session that was read just now."""
+    if session.status != Session.Status.STARTED:
+        return True
+    if asks_between(session.study.questionnaires):
+        return False
+    ((lost, left),) = rows_of(COURSE, session=session.pk)
+    return is_current(lost=lost, left=left)
+
+
 def refresh(session: Session) -> Session:
     """Bring a session up to date when its rater comes back: lost blocks are retaken or replaced."""
     with transaction.atomic():  # locked, so that two tabs do not replace one lost block twice
