@@ -2,8 +2,9 @@
 
 A plain answer to the current trial is checked by the rules that every answer meets (`checked`),
 stored by the statement that stores every answer, and replied to as `listening.api.AnswerView` does;
-in the event loop, by two statements. All else (a refusal, another shape, a flood, the last answer
-of a block, a database that is away) is left to that view, which meets the same and says why.
+in the event loop, by two statements. So is the state of a session that has something to answer. All
+else (a refusal, another shape, a flood, the last answer of a session, a block that failed, a
+database that is away) is left to the views, which meet the same and say why.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import re
 import time
 from collections import deque
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import psycopg
 from django.core.exceptions import SuspiciousOperation, SynchronousOnlyOperation
@@ -23,6 +25,7 @@ from django.http.cookie import parse_cookie
 from django.middleware.csrf import CsrfViewMiddleware
 from msgspec import MsgspecError
 from msgspec.json import Decoder, encode
+from psycopg.types.numeric import Int8BinaryDumper
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from config.bridge import Bridge, Message, Receive, Scope, Send, header_variables
@@ -32,20 +35,23 @@ from config.operations.logs import HEADER, id_for
 from config.operations.requests import tally
 from listening.answers import AHEAD, FASTEST, START_S, StoredAnswer, checked
 from listening.api import REFUSALS, AnswerShape, answer_of, stored_facts
-from listening.design.traps import TRAINING
+from listening.design.traps import TRAINING, judge_block
 from listening.languages import speaking
-from listening.models import Trial
-from listening.statements import READ, WRITE, LoadedTrial, Read, Sitting, upcoming_of
-from listening.task_rules import task_rules
+from listening.leases import SETTLED
+from listening.models import Session, Trial
+from listening.sessions import is_current
+from listening.statements import OUTCOMES, READ, WRITE, LoadedTrial, Read, Sitting, upcoming_of
+from listening.task_rules import TaskRules, task_rules
 from listening.views.state import Plan, planned_state
 
-PATH = re.compile(r"/api/s/([\w-]+)/answers/")
-ROUTE = "api-answers"
+PATH = re.compile(r"/api/s/([\w-]+)/(answers/)?")
+ANSWERS, STATE = "api-answers", "api-state"  # routes
 LONGEST_BYTES = 64 * 1024
 CONNECTIONS = 8
 PATIENCE_S = 10.0  # what hangs is given up, and stores nothing later; then the view waits
 JSON = "application/json"
 REQUEST_ID = HEADER.lower().encode()
+Connection = psycopg.AsyncConnection[Any]
 _answer = Decoder(AnswerShape)
 _read = Decoder(Read)
 _csrf = CsrfViewMiddleware(lambda request: HttpResponse())
@@ -55,7 +61,7 @@ class NotPlain(Exception):
     """An answer that its view must look at."""
 
 
-LEFT_TO_VIEW = (
+LEFT_TO_VIEWS = (
     *REFUSALS,
     MsgspecError,
     NotPlain,
@@ -76,39 +82,54 @@ class AnswerDoor:
         self.pool: AsyncConnectionPool | None = None  # made in the loop that uses it
 
     def takes(self, scope: Scope) -> bool:
-        return scope["method"] == "POST" and PATH.fullmatch(scope["path"]) is not None
+        found = PATH.fullmatch(scope["path"])
+        return found is not None and scope["method"] == ("POST" if found[2] else "GET")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began, came = time.perf_counter(), await _came(receive)
-        sent = header_variables(scope)
-        body = _body(sent, came)
+        began, sent = time.perf_counter(), header_variables(scope)
+        came = await _came(receive) if scope["method"] == "POST" else []
         code = PATH.fullmatch(scope["path"])[1]  # type: ignore[index]  # it takes this path
-        if body is not None and spared.passes(ANSWERING, code):
-            try:
-                _check_token(scope, sent)
-                async with asyncio.timeout(PATIENCE_S):
-                    told = await self._stored(code, body)
-            except LEFT_TO_VIEW:
-                told = None
-            if told is not None:
-                tally.add(ROUTE, "POST", 201, time.perf_counter() - began)
-                return await self._reply(sent, send, told)
-        await self.pages(scope, _replayed(came, receive), WithHeaders(send, self.added))
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                if came:
+                    route, status, told = ANSWERS, 201, await self._stored(code, scope, sent, came)
+                else:
+                    route, status, told = STATE, 200, await self._state(code, scope, sent)
+        except LEFT_TO_VIEWS:
+            rest = _replayed(came, receive)
+            return await self.pages(scope, rest, WithHeaders(send, self.added))
+        tally.add(route, scope["method"], status, time.perf_counter() - began)
+        await self._reply(sent, send, status, told)
 
-    async def _stored(self, code: str, body: bytes) -> bytes:
-        """The reply to an answer, which is stored; else raises what is LEFT_TO_VIEW."""
-        answer = answer_of(_answer.decode(body))
-        around = {"ahead": AHEAD, "fastest": FASTEST, "start": START_S}
+    async def _state(self, code: str, scope: Scope, sent: Mapping[str, str]) -> bytes:
+        """The state of a session that has something to answer."""
+        _request(scope, sent).get_host()
         async with (await self._connections()).connection() as connection:
-            values = {"session": code, "code": answer.trial, **around}
-            ((found,),) = await (await connection.execute(READ, values)).fetchall()
-            plain = _plain(_read.decode(found))
-            rules = task_rules(plain.trial.task_id)
-            values = checked(plain.sitting, plain.trial, rules, answer)
-            told = encode(_told(plain))  # before it is stored: what fails now is the view's
-            ((stored,),) = await (await connection.execute(WRITE, values)).fetchall()
-        if not stored:
+            sitting, plan = _listening(await _found(connection, code))
+        return encode(_spoken(sitting, plan))
+
+    async def _stored(
+        self, code: str, scope: Scope, sent: Mapping[str, str], came: list[Message]
+    ) -> bytes:
+        """The reply to an answer, which is stored; else raises what is LEFT_TO_VIEWS."""
+        body = _body(sent, came)
+        if not spared.passes(ANSWERING, code):
             raise NotPlain
+        _check_token(scope, sent)
+        answer = answer_of(_answer.decode(body))
+        async with (await self._connections()).connection() as connection:
+            read = await _found(connection, code, answer.trial)
+            sitting, plan = _listening(read)
+            trial = _plain(read)
+            rules = task_rules(trial.task_id)
+            values = checked(sitting, trial, rules, answer)
+            stored = StoredAnswer(repeat=False, over=False, sitting=sitting)
+            # before it is stored: what fails now is the view's
+            told = encode(stored_facts(stored, _spoken(sitting, _after(plan))))
+            if trial.left_in_block > 1:
+                await _write(connection, values)
+            else:
+                await _write_last(connection, values, rules)
         return told
 
     async def _connections(self) -> AsyncConnectionPool:
@@ -117,7 +138,7 @@ class AnswerDoor:
             await self.pool.open()
         return self.pool
 
-    async def _reply(self, sent: Mapping[str, str], send: Send, told: bytes) -> None:
+    async def _reply(self, sent: Mapping[str, str], send: Send, status: int, told: bytes) -> None:
         headers = [
             *self.added.items(),
             (b"content-type", JSON.encode()),
@@ -125,7 +146,7 @@ class AnswerDoor:
             (b"cache-control", b"max-age=0, no-cache, no-store, must-revalidate, private"),
             (REQUEST_ID, id_for(sent.get("HTTP_X_REQUEST_ID", "")).encode()),
         ]
-        await send({"type": "http.response.start", "status": 201, "headers": headers})
+        await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": told})
 
 
@@ -137,58 +158,94 @@ def _pool() -> AsyncConnectionPool:
     }
     own = {"autocommit": True, "prepare_threshold": 0}
     return AsyncConnectionPool(
-        kwargs={**given, **own}, min_size=1, max_size=CONNECTIONS, open=False, name="answers"
+        kwargs={**given, **own},
+        min_size=1,
+        max_size=CONNECTIONS,
+        configure=_prepared_once,
+        open=False,
+        name="answers",
     )
 
 
-class Plain(NamedTuple):
-    """What was read for a plain answer."""
-
-    sitting: Sitting
-    trial: LoadedTrial
-    plan: Plan  # as the answer leaves it
+async def _prepared_once(connection: Connection) -> None:
+    """Each statement is planned once: for whole numbers of one width, and for whatever they are."""
+    connection.adapters.register_dumper(int, Int8BinaryDumper)
+    await connection.execute("SET plan_cache_mode = force_generic_plan")
 
 
-def _plain(read: Read) -> Plain:
-    """Neither the last of a block, nor training, nor with questions between: those do more."""
-    sitting, trial = read.sitting, read.trial
-    if sitting is None or trial is None or trial.state != Trial.State.PLANNED:
+async def _found(connection: Connection, code: str, trial: str = "") -> Read:
+    values = {"session": code, "code": trial, "ahead": AHEAD, "fastest": FASTEST, "start": START_S}
+    ((found,),) = await (await connection.execute(READ, values)).fetchall()
+    return _read.decode(found)
+
+
+async def _write(connection: Connection, values: Mapping[str, Any]) -> None:
+    ((stored,),) = await (await connection.execute(WRITE, values)).fetchall()
+    if not stored:
         raise NotPlain
-    if trial.left_in_block == 1 or task_rules(trial.task_id).asks_between:
+
+
+async def _write_last(connection: Connection, values: Mapping[str, Any], rules: TaskRules) -> None:
+    """The last answer of a block, which is settled with it; nothing is stored where it failed."""
+    held = {"session": values["session"], "block": values["block"]}
+    async with connection.transaction():
+        await _write(connection, values)
+        if rules.judges_blocks:
+            outcomes = await (await connection.execute(OUTCOMES, held)).fetchall()
+            if not judge_block(rules.traps, outcomes).valid:
+                raise NotPlain
+        await connection.execute(SETTLED, {"blocks": [held["block"]]})
+
+
+def _listening(read: Read) -> tuple[Sitting, Plan]:
+    """A session that listens, and what comes next in it: no training, no questions between."""
+    sitting = read.sitting
+    if sitting is None or sitting.status != Session.Status.STARTED:
+        raise NotPlain
+    if not is_current(lost=read.lost, left=read.left) or sitting.wording != sitting.wording_last:
         raise NotPlain
     upcoming = [upcoming_of(bytes(each)) for each in read.upcoming]
-    training = TRAINING in {trial.trap, *(each.trap for each in upcoming)}
-    if training or sitting.wording != sitting.wording_last:
+    tasks = list(dict.fromkeys(read.tasks))
+    if task_rules(tasks[0]).asks_between or TRAINING in (each.trap for each in upcoming):
         raise NotPlain
-    plan = Plan(
-        tasks=list(dict.fromkeys(read.tasks)),
-        answered=read.answered + 1,
-        upcoming=upcoming,
-        left=trial.left - 1,
-        training=[],
-        places=[],
-    )
-    return Plain(sitting, trial, plan)
+    return sitting, Plan(tasks, read.answered, upcoming, read.left, training=[], places=[])
 
 
-def _told(plain: Plain) -> dict[str, Any]:
-    """The reply, with the state in which the answer leaves its session."""
-    sitting = plain.sitting
+def _plain(read: Read) -> LoadedTrial:
+    """The trial that is answered, if something comes after it: the last answer does more."""
+    trial = read.trial
+    if trial is None or trial.state != Trial.State.PLANNED or trial.trap == TRAINING:
+        raise NotPlain
+    if trial.left == 1:
+        raise NotPlain
+    return trial
+
+
+def _after(plan: Plan) -> Plan:
+    """As the answer leaves it; what is upcoming was read without its trial."""
+    return replace(plan, answered=plan.answered + 1, left=plan.left - 1)
+
+
+def _spoken(sitting: Sitting, plan: Plan) -> dict[str, Any]:
     with speaking(sitting.language):  # whose the session is matters at the end alone
-        state = planned_state(sitting, plain.plan, own=False)
-    return stored_facts(StoredAnswer(repeat=False, over=False, sitting=sitting), state)
+        return planned_state(sitting, plan, own=False)
 
 
 def _check_token(scope: Scope, sent: Mapping[str, str]) -> None:
     """CSRF token, origin and host, as Django checks them; NotPlain where it would refuse."""
-    request = HttpRequest()
-    request.method, request.path = scope["method"], scope["path"]
-    request.META = {"SERVER_NAME": "", "SERVER_PORT": "", **sent}
-    request.COOKIES = parse_cookie(sent.get("HTTP_COOKIE", ""))
+    request = _request(scope, sent)
     request.get_host()
     _csrf.process_request(request)
     if _csrf.process_view(request, _no_view, (), {}) is not None:
         raise NotPlain
+
+
+def _request(scope: Scope, sent: Mapping[str, str]) -> HttpRequest:
+    request = HttpRequest()
+    request.method, request.path = scope["method"], scope["path"]
+    request.META = {"SERVER_NAME": "", "SERVER_PORT": "", **sent}
+    request.COOKIES = parse_cookie(sent.get("HTTP_COOKIE", ""))
+    return request
 
 
 def _no_view(request: HttpRequest) -> HttpResponse:
@@ -206,11 +263,11 @@ async def _came(receive: Receive) -> list[Message]:
     return messages
 
 
-def _body(sent: Mapping[str, str], came: list[Message]) -> bytes | None:
-    """None for what is not whole, or is no JSON: Django reads it, and says what is wrong."""
+def _body(sent: Mapping[str, str], came: list[Message]) -> bytes:
+    """NotPlain for what is not whole, or is no JSON: Django reads it, and says what is wrong."""
     whole = came[-1]["type"] == "http.request" and not came[-1].get("more_body", False)
     if not whole or sent.get("CONTENT_TYPE") != JSON:
-        return None
+        raise NotPlain
     return b"".join(message.get("body", b"") for message in came)
 
 

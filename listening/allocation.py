@@ -12,9 +12,18 @@ from django.db import connection, transaction
 
 from listening.design.blocks import PlannedBlock, plan_blocks
 from listening.design.studyfile.drawing import drawn_clips, is_scattered, only_drawn
-from listening.leases import FULL_LEASE, LEASED, OPEN, RAN_OUT, return_expired_leases
+from listening.leases import (
+    ANSWERED,
+    FULL_LEASE,
+    LEASED,
+    OPEN,
+    PLANNED,
+    RAN_OUT,
+    return_expired_leases,
+)
 from listening.methods import PlannedTrial, StimulusRef, method_named
 from listening.models import Block, Item, Slot, Stimulus, Study, Task, Trial
+from listening.statements import rows_of
 
 COPY_BATCH = 2000  # blocks written at a time
 
@@ -133,6 +142,16 @@ FROM picked WHERE b.id = picked.id RETURNING b.id, b.keys
 """
 
 
+OF_RATER = """FROM listening_trial
+    WHERE session_id = ANY(ARRAY(SELECT id FROM listening_session WHERE rater_id = %(rater)s))
+      AND task_id = %(task)s"""
+MET = f"SELECT meets {OF_RATER} AND meets IS NOT NULL"
+TAKEN = f"""
+SELECT count(*) FROM (SELECT {OF_RATER} GROUP BY block_id
+    HAVING bool_or({PLANNED} OR {ANSWERED}) AND NOT bool_or(state = '{Trial.State.GONE}')) b
+"""
+
+
 def claim_blocks(
     task: Task, *, session: int, rater: int, lease_s: int, wanted: int, rng: Random
 ) -> list[int]:
@@ -158,44 +177,22 @@ def _claim_one(
     From one place for all, each claim would walk over all that others hold at this moment.
     """
     start = rng.getrandbits(31)
-    with connection.cursor() as cursor:
-        for low, high in ((start, 2**31), (0, start)):
-            cursor.execute(
-                CLAIM,
-                {
-                    **{"task": task, "session": session, "lease_s": lease_s},
-                    **{"met": list(met), "low": low, "high": high},
-                },
-            )
-            if row := cursor.fetchone():
-                return row[0], row[1]
+    own = {"task": task, "session": session, "lease_s": lease_s, "met": list(met)}
+    for low, high in ((start, 2**31), (0, start)):
+        for block, keys in rows_of(CLAIM, **own, low=low, high=high):
+            return block, keys
     return None
 
 
 def met_keys(rater: int, task: int) -> set[int]:
     """What the rater has met in this task, answered or not (found by the index of sessions)."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT meets FROM listening_trial"
-            " WHERE session_id = ANY(ARRAY(SELECT id FROM listening_session WHERE rater_id = %s))"
-            " AND task_id = %s AND meets IS NOT NULL",
-            [rater, task],
-        )
-        return {row[0] for row in cursor.fetchall()}
+    return {row.meets for row in rows_of(MET, rater=rater, task=task)}
 
 
 def blocks_taken(rater: int, task: int) -> int:
     """Blocks that the rater holds or has answered, but for those that were lost half-way."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM (SELECT FROM listening_trial"
-            " WHERE session_id = ANY(ARRAY(SELECT id FROM listening_session WHERE rater_id = %s))"
-            " AND task_id = %s GROUP BY block_id"
-            f" HAVING bool_or(state IN ('{Trial.State.PLANNED}', '{Trial.State.ANSWERED}'))"
-            f" AND NOT bool_or(state = '{Trial.State.GONE}')) b",
-            [rater, task],
-        )
-        return int(cursor.fetchone()[0])
+    ((count,),) = rows_of(TAKEN, rater=rater, task=task)
+    return int(count)
 
 
 def has_room(study: int) -> bool:
@@ -233,13 +230,17 @@ def _planned_blocks(task: int) -> int:
     return Block.objects.filter(task=task).count()
 
 
-def open_slots(blocks: Iterable[int]) -> list[Slot]:
-    """Slots of these blocks that still lack a counting rating, in playing order."""
-    return list(
-        Slot.objects.raw(
-            "SELECT s.* FROM listening_slot s WHERE s.block_id = ANY(%s)"
-            " AND NOT EXISTS (SELECT 1 FROM listening_rating r WHERE r.slot_id = s.id AND r.counts)"
-            " ORDER BY s.block_id, s.position",
-            [list(blocks)],
-        )
-    )
+# With what a trial in it needs to know of its clip.
+OPEN_SLOTS = """
+SELECT s.id AS pk, s.block_id, s.stimulus_id, s.versus_id, s.versus_first, s.others, s.context,
+       u.item_id
+FROM listening_slot s JOIN listening_stimulus u ON u.id = s.stimulus_id
+WHERE s.block_id = ANY(%(blocks)s) AND NOT EXISTS (
+    SELECT 1 FROM listening_rating r WHERE r.slot_id = s.id AND r.counts)
+ORDER BY s.block_id, s.position
+"""
+
+
+def open_slots(blocks: Iterable[int]) -> list[Any]:
+    """Slots of these blocks that still lack a counting rating, in playing order: rows."""
+    return rows_of(OPEN_SLOTS, blocks=list(blocks))

@@ -246,8 +246,7 @@ def _close_block_after(session: int, trial: LoadedTrial, rules: TaskRules) -> No
 
 def _settle_or_hand_on(session: int, block: int, rules: TaskRules) -> None:
     """A block whose traps failed goes to somebody else."""
-    judged = rules.reopen_invalid and rules.traps.kinds
-    if judged and not block_is_valid(session, block, rules.traps):
+    if rules.judges_blocks and not block_is_valid(session, block, rules.traps):
         leases.give_back([block])
     else:
         leases.settle([block])

@@ -14,8 +14,9 @@ from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
 from listening import leases
-from listening.design.traps import TRAINING, TrapPlan, judge_block
+from listening.design.traps import TrapPlan, judge_block
 from listening.models import Rating, Session, Trial
+from listening.statements import OUTCOMES, rows_of
 from listening.task_rules import task_rules
 
 AT_ONCE = 500  # sessions in one go: more would keep raters who answer meanwhile waiting too long
@@ -125,6 +126,4 @@ def _counted(session: int, block: int, task: int, unanswered: int) -> bool:
 
 def block_is_valid(session: int, block: int, plan: TrapPlan) -> bool:
     """Whether a session passed the traps of a block, as the task's plan judges them."""
-    traps = Trial.objects.filter(session=session, block=block, state=Trial.State.ANSWERED)
-    outcomes = traps.exclude(trap__in=("", TRAINING)).values_list("trap", "trap_passed")
-    return judge_block(plan, ((kind, bool(passed)) for kind, passed in outcomes)).valid
+    return judge_block(plan, rows_of(OUTCOMES, session=session, block=block)).valid

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 from listening import allocation
 from listening.design.traps import TRAINING, TrapKind, TrapPlan, draw_traps, labels_to_pass, weave
 from listening.draws import draws_of
-from listening.models import Session, Slot, Stimulus, Task, Trial
+from listening.models import Session, Stimulus, Task, Trial
+from listening.statements import rows_of
 from listening.task_rules import task_rules
 
 # Trials that the rater has had or is to have; what was lost with its block is neither.
 LIVE = (Trial.State.PLANNED, Trial.State.ANSWERED, Trial.State.SKIPPED)
 
 
+# Clips that fill no slot: traps of these kinds, or those with these keys.
+BESIDE = """
+SELECT id AS pk, trap, item_id, sha256, key, coalesce(attributes->>'expected', '') AS expected,
+       coalesce(attributes->>'versus', '') AS versus
+FROM listening_stimulus
+WHERE study_id = %(study)s AND (trap = ANY(%(kinds)s) OR key = ANY(%(keys)s)) ORDER BY key
+"""
+# What the rater has met or is to meet in these trials: the same sound twice tells a trap.
+SOUNDS = """
+SELECT sha256 FROM listening_stimulus WHERE id = ANY(%(beside)s) OR id = ANY(ARRAY(
+    SELECT stimulus_id FROM listening_trial WHERE session_id = ANY(ARRAY(
+        SELECT id FROM listening_session WHERE rater_id = %(rater)s))))
+"""
+
+
 def lay_out(session: Session, task: Task, blocks: Sequence[int], rng: Random) -> list[Trial]:
     """The trials of these claimed blocks in the order in which they are taken; none is saved."""
     slots = allocation.open_slots(blocks)
-    items = dict(
-        Stimulus.objects.filter(pk__in=[s.stimulus_id for s in slots]).values_list("pk", "item_id")
-    )
     rated: list[Trial] = []
     woven: list[Trial] = []
     for block in blocks:
-        own = [_slot_trial(task, slot, items) for slot in slots if slot.block_id == block]
+        own = [_slot_trial(task, slot) for slot in slots if slot.block_id == block]
         rated += own
         woven += _with_traps(session, task, block, own, woven, rng)
     if not rated:
@@ -36,18 +49,17 @@ def lay_out(session: Session, task: Task, blocks: Sequence[int], rng: Random) ->
     return [*training, *woven, *repeats]
 
 
-def _slot_trial(task: Task, slot: Slot, items: Mapping[int, int]) -> Trial:
-    item = items[slot.stimulus_id]
+def _slot_trial(task: Task, slot: Any) -> Trial:
     return Trial(
         block_id=slot.block_id,
-        slot=slot,
+        slot_id=slot.pk,
         stimulus_id=slot.stimulus_id,
         versus_id=slot.versus_id,
         versus_first=slot.versus_first,
         others=slot.others,
         context=slot.context,
-        item_id=item,
-        meets=slot.stimulus_id if task.repeat_items else item,
+        item_id=slot.item_id,
+        meets=slot.stimulus_id if task.repeat_items else slot.item_id,
     )
 
 
@@ -58,10 +70,10 @@ def _with_traps(
     if not plan.kinds:
         return rated
     kinds = [kind.kind for kind in plan.kinds]
-    stimuli = Stimulus.objects.filter(study=session.study_id, trap__in=kinds)
-    rows = {s.pk: s for s in stimuli.only("trap", "item_id", "sha256", "attributes", "key")}
+    rows = {s.pk: s for s in rows_of(BESIDE, study=session.study_id, kinds=kinds, keys=[])}
     pool = {kind: [pk for pk, s in rows.items() if s.trap == kind] for kind in kinds}
-    known = _sounds_known(session, [*rated, *before])
+    beside = [trial.stimulus_id for trial in (*rated, *before)]
+    known = {row.sha256 for row in rows_of(SOUNDS, rater=session.rater_id, beside=beside)}
     heard = {pk for pk, s in rows.items() if s.sha256 in known}
     sets = plan.sets_for(len(rated))
     paired = any(trial.versus_id is not None for trial in rated)
@@ -73,10 +85,10 @@ def _with_traps(
 
 
 def _trap(
-    task: Task, block: int, kind: TrapKind, stimulus: Stimulus, paired: bool, rng: Random
+    task: Task, block: int, kind: TrapKind, stimulus: Any, paired: bool, rng: Random
 ) -> Trial:
     """A trap; a row's own `expected` overrides that of its kind."""
-    own = str(stimulus.attributes.get("expected", ""))
+    own = stimulus.expected
     expected = [word.strip() for word in own.split("|")] if own else kind.expected
     trial = _single(task, block, stimulus, paired, rng)
     trial.trap = kind.kind
@@ -84,15 +96,15 @@ def _trap(
     return trial
 
 
-def _single(task: Task, block: int, stimulus: Stimulus, paired: bool, rng: Random) -> Trial:
+def _single(task: Task, block: int, stimulus: Any, paired: bool, rng: Random) -> Trial:
     """A trial that fills no slot; where clips are compared, versus the one that its row names."""
-    trial = Trial(block_id=block, stimulus=stimulus, item_id=stimulus.item_id)
+    trial = Trial(block_id=block, stimulus_id=stimulus.pk, item_id=stimulus.item_id)
     if paired:
-        named = str(stimulus.attributes.get("versus", ""))
+        named = stimulus.versus
         reference = (
             Stimulus.objects.filter(study=task.study_id, key=named).first() if named else None
         )
-        trial.versus = reference or stimulus
+        trial.versus_id = (reference or stimulus).pk
         trial.versus_first = rng.random() < 0.5
     return trial
 
@@ -115,7 +127,7 @@ def _passing(
 def _training(task: Task, block: int, rated: list[Trial], rng: Random) -> list[Trial]:
     """The task's training trials in the order of the study."""
     keys = [entry["stimulus"] for entry in task.training]
-    stimuli = {s.key: s for s in Stimulus.objects.filter(study=task.study_id, key__in=keys)}
+    stimuli = {s.key: s for s in rows_of(BESIDE, study=task.study_id, kinds=[], keys=keys)}
     paired = any(trial.versus_id is not None for trial in rated)
     trials = []
     for entry in task.training:
@@ -159,10 +171,3 @@ def _repeats(task: Task, block: int, rated: list[Trial], rng: Random) -> list[Tr
         )
         for first in rng.sample(early, min(task.repeats, len(early)))
     ]
-
-
-def _sounds_known(session: Session, beside: list[Trial]) -> set[str]:
-    """What the rater has met or is to meet in these trials: the same sound twice tells a trap."""
-    met = Trial.objects.filter(session__rater=session.rater_id)
-    stimuli = {*met.values_list("stimulus_id", flat=True), *(t.stimulus_id for t in beside)}
-    return set(Stimulus.objects.filter(pk__in=stimuli).values_list("sha256", flat=True))

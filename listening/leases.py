@@ -18,11 +18,21 @@ RAN_OUT = f"{LEASED} AND lease_until < statement_timestamp()"  # expired, and no
 PLANNED = f"state = '{Trial.State.PLANNED}'"  # of trials
 ANSWERED = f"state = '{Trial.State.ANSWERED}'"
 SKIPPED = f"state = '{Trial.State.SKIPPED}'"
+VOID = f"state = '{Trial.State.VOID}'"
 
 # An answer and a skip write nothing unless this CTE returns the block: the session still holds it.
+# `+ 0`: by the primary key; while its counts are old, PostgreSQL would walk through `block_leased`.
 EXTENDED = f"""
     UPDATE listening_block SET {FULL_LEASE}
-    WHERE id = %(block)s AND session_id = %(session)s AND {LEASED}
+    WHERE id = %(block)s AND session_id = %(session)s AND state + 0 = {Block.State.LEASED}
+"""
+# It asks the ratings, not the caller: whoever gave the block back, another may have filled it.
+SETTLED = f"""
+    UPDATE listening_block SET lease_until = NULL,
+        state = CASE WHEN listening_block_is_whole(id)
+            THEN {Block.State.DONE} ELSE {Block.State.OPEN} END,
+        session_id = CASE WHEN listening_block_is_whole(id) THEN session_id END
+    WHERE id = ANY(%(blocks)s)
 """
 
 # Who left and lost every block is shown as expired, though the session may still come back.
@@ -63,27 +73,16 @@ def give_back(blocks: Sequence[int]) -> None:
             [list(blocks)],
         )
         cursor.execute(
-            f"UPDATE listening_trial SET state = '{Trial.State.VOID}'"
-            f" WHERE block_id = ANY(%s) AND {PLANNED}",
+            f"UPDATE listening_trial SET {VOID} WHERE block_id = ANY(%s) AND {PLANNED}",
             [list(blocks)],
         )
     settle(blocks)
 
 
 def settle(blocks: Sequence[int]) -> None:
-    """Blocks that have all their counting ratings are done; the others are open again.
-
-    It asks the ratings, not the caller: whoever gave the block back, another may have filled it.
-    """
+    """Blocks that have all their counting ratings are done; the others are open again."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE listening_block SET lease_until = NULL,"
-            " state = CASE WHEN listening_block_is_whole(id)"
-            f" THEN {Block.State.DONE} ELSE {Block.State.OPEN} END,"
-            " session_id = CASE WHEN listening_block_is_whole(id) THEN session_id END"
-            " WHERE id = ANY(%s)",
-            [list(blocks)],
-        )
+        cursor.execute(SETTLED, {"blocks": list(blocks)})
 
 
 def lock_blocks_of(sessions: Sequence[int]) -> list[int]:

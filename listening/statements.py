@@ -11,7 +11,8 @@ from msgspec.json import decode
 from psycopg import Cursor
 from psycopg.rows import namedtuple_row
 
-from listening.leases import ANSWERED, EXTENDED, PLANNED, SKIPPED
+from listening.design.traps import TRAINING
+from listening.leases import ANSWERED, EXTENDED, PLANNED, SKIPPED, VOID
 from listening.models import Session
 
 
@@ -96,13 +97,14 @@ SELECT coalesce(json_agg(u), '[]')::text AS upcoming FROM (
     WHERE s.code = %(session)s AND t.{PLANNED} AND t.code <> %(code)s
     ORDER BY t.position LIMIT %(ahead)s) u
 """
-# All that is read for one answer, in one go; without a lock, so that WRITE must look again.
+# All that is read for one answer, or for a state, in one go; without a lock, so WRITE looks again.
 READ = f"""
 SELECT json_build_object(
     'sitting', (SELECT row_to_json(sitting) FROM ({SITTING}) sitting),
     'trial', (SELECT row_to_json(trial) FROM ({LOAD}) trial),
     'upcoming', ({UPCOMING})::json,
     'answered', count(*) FILTER (WHERE p.{ANSWERED} OR p.{SKIPPED}),
+    'left', count(*) FILTER (WHERE p.{PLANNED}), 'lost', count(*) FILTER (WHERE p.{VOID}),
     'tasks', coalesce(json_agg(p.task_id ORDER BY p.position), '[]'))::text AS read
 FROM listening_trial p JOIN listening_session s ON s.id = p.session_id
 WHERE s.code = %(session)s
@@ -210,15 +212,18 @@ class Read(Struct):
     trial: LoadedTrial | None
     upcoming: list[Raw]
     answered: int
+    left: int
+    lost: int  # trials whose block went back
     tasks: list[int] = []
 
 
 # One statement, so that an answer is stored whole or not at all: no session that listens, no lease,
 # no trial, no rating. They are locked in the order of all that changes them: session, block, trial.
 # What was read before may be old: what has changed since is looked at again, and nothing is stored.
+# `|| ''`: by the primary key; while its counts are old, PostgreSQL would walk all open sessions.
 LISTENING = f"""
     SELECT id FROM listening_session
-    WHERE id = %(session)s AND status = '{Session.Status.STARTED}' AND ready FOR NO KEY UPDATE
+    WHERE id = %(session)s AND status || '' = '{Session.Status.STARTED}' AND ready FOR NO KEY UPDATE
 """
 WRITE = f"""
 WITH sitting AS ({LISTENING}), lease AS ({EXTENDED} AND EXISTS (SELECT FROM sitting) RETURNING id),
@@ -240,6 +245,12 @@ answered AS (
     FROM answered WHERE %(text)s <> '' RETURNING 1
 )
 SELECT count(*) FROM rated
+"""
+# How the traps of a block went for its session.
+OUTCOMES = f"""
+SELECT trap, coalesce(trap_passed, false) AS passed FROM listening_trial
+WHERE session_id = %(session)s AND block_id = %(block)s AND {ANSWERED}
+    AND trap NOT IN ('', '{TRAINING}')
 """
 # A clip is on its way to a rater; the first time counts.
 FETCHED = """

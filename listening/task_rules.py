@@ -41,6 +41,11 @@ class TaskRules:
     place: int  # of the task in its study, from 1
     asks_between: bool  # whether the study has questionnaires between tasks or blocks
 
+    @property
+    def judges_blocks(self) -> bool:
+        """Whether a block whose traps failed goes to somebody else."""
+        return self.reopen_invalid and bool(self.traps.kinds)
+
 
 @lru_cache(maxsize=512)
 def task_rules(task: int) -> TaskRules:

@@ -74,6 +74,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "studies",
             "tables",
             "task_rules",
+            "templatetags",
             "trial_rows",
             "urls",
         ),

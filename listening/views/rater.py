@@ -188,7 +188,8 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
     session = Session.objects.select_related("study", "rater").filter(code=code).first()
     if session is None:
         return render(request, "rater/lost.html", status=404)
-    sessions.refresh(session)
+    if not sessions.is_up_to_date(session):
+        sessions.refresh(session)
     own = is_own(request, session)
     with speaking(session.spoken):
         state = state_of(session, own=own)

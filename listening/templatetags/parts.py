@@ -1,0 +1,24 @@
+"""Parts of raters' pages that are the same for everybody who reads them in one language."""
+
+from functools import lru_cache
+from typing import Any
+
+from django.conf import settings
+from django.template import Library
+from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
+
+register = Library()
+
+
+@register.simple_tag(takes_context=True)
+def part(context: Any, template: str) -> SafeString:
+    """As `include`, but made once per language: a template may use nothing but `study_lang`."""
+    made = _part.__wrapped__ if settings.DEBUG else _part
+    return made(template, get_language() or "", str(context.get("study_lang", "")))
+
+
+@lru_cache(maxsize=256)
+def _part(template: str, _language: str, study_lang: str) -> SafeString:
+    return render_to_string(template, {"study_lang": study_lang})
