@@ -31,7 +31,7 @@ def main() -> int:
     """Becomes the process, so that signals reach it; returns only where it cannot start."""
     try:
         command = command_of(sys.argv[1:])
-        try_database()
+        try_database(pages=sys.argv[1:] == ["web"])
         try_redis()
         try_media()
         allow_open_files(2 * MOST_CONNECTIONS)

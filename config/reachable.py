@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 from django.conf import settings
 
 from config.embedded import POSTGRES, VALKEY
+from config.pooler import Pooler, pooler_at, pooler_problem
 
 PATIENCE_S = 5
 
@@ -26,8 +27,11 @@ def _problem(what: str, variable: str, reason: str, *, answered: bool) -> Unreac
     )
 
 
-def try_database() -> None:
-    """Connects once to the database of DATABASE_URL; the embedded one is its keeper's business."""
+def try_database(*, pages: bool = False) -> None:
+    """Connects to the database of DATABASE_URL; the embedded one is its keeper's business.
+
+    Only `pages`, the web processes, may reach it through a pooler.
+    """
     if POSTGRES in settings.EMBEDDED:
         return
     import psycopg
@@ -40,6 +44,7 @@ def try_database() -> None:
         wanted = {**connection.get_connection_params(), "connect_timeout": PATIENCE_S}
         with psycopg.connect(**wanted) as session:
             encoding = session.info.parameter_status("server_encoding")
+        pooler = Pooler.NONE if encoding != "UTF8" else pooler_at(wanted)
     except psycopg.Error as error:
         reason = _first_reason(str(error))
         raise _problem(
@@ -54,6 +59,8 @@ def try_database() -> None:
             "and Earnest needs UTF8. Make another (createdb --encoding UTF8 --template template0 "
             "NAME) and set DATABASE_URL to it."
         )
+    if problem := pooler_problem(pooler, pages=pages):
+        raise UnreachableError(f"The database at {place} (DATABASE_URL) {problem}")
 
 
 def _first_reason(message: str) -> str:
