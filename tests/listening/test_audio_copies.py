@@ -124,6 +124,25 @@ def test_forgetting_twice_is_no_error(tmp_path: Path) -> None:
     forget([name])
 
 
+def test_a_file_that_cannot_be_deleted_stops_nothing_and_is_logged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    soundfile.write(tmp_path / "a.wav", noise(), RATE)
+    kept, gone = keep_original(tmp_path / "a.wav"), keep_original(tmp_path / "a.wav")
+    delete = FileSystemStorage.delete
+
+    def refuse(storage: FileSystemStorage, name: str) -> None:
+        if name == kept:
+            raise RuntimeError("AccessDenied")  # what S3 raises is no OSError
+        delete(storage, name)
+
+    monkeypatch.setattr(FileSystemStorage, "delete", refuse)
+    forget([kept, gone])
+    assert local_path(kept).exists()
+    assert not local_path(gone).exists()
+    assert f"{kept} could not be deleted and stays: AccessDenied" in caplog.text
+
+
 class RemoteStorage(FileSystemStorage):
     """Stands for S3: there is no path on this machine; counts how often files are fetched."""
 
