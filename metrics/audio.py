@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from metrics.audio_facts import AudioFacts, Meter
 from metrics.audio_headers import sound_bytes
+from metrics.audio_paths import told, why_no_file
 from metrics.containers import Container, ContainerError, demuxer_of
 from metrics.long_waves import Gathered
 
@@ -86,7 +87,7 @@ def decoded(path: Path | str, rates_hz: Collection[int]) -> Decoded:
             for rate, resampler in resamplers.items():
                 parts[rate].append(resampler(mono))
         if meter is None:
-            raise AudioError(f"{path}: the file holds no samples")
+            raise AudioError(f"{told(path)}: the file holds no samples")
         for rate, resampler in resamplers.items():
             parts[rate].append(resampler.rest())
         facts = _facts(meter, source, path)
@@ -100,7 +101,7 @@ def _room(path: Path | str) -> Iterator[None]:
         yield
     except OSError as error:
         raise AudioError(
-            f"{path}: no room for its samples in {tempfile.gettempdir()} ({error.strerror}); "
+            f"{told(path)}: no room for its samples in {tempfile.gettempdir()} ({error.strerror}); "
             "make room, or set TMPDIR"
         ) from error
 
@@ -152,17 +153,26 @@ def duration_s(path: Path | str) -> float:
 
 def file_sha256(path: Path | str) -> str:
     """SHA-256 of the file's bytes in hexadecimal; it names the audio in every score."""
+    check_file(path)
     try:
         with open(path, "rb") as source:
             return hashlib.file_digest(source, "sha256").hexdigest()
     except OSError as error:
-        raise AudioError(f"{path}: cannot be read ({error.strerror})") from error
+        raise AudioError(f"{told(path)}: cannot be read ({error.strerror})") from error
+
+
+def check_file(path: Path | str) -> None:
+    """An AudioError when there is no plain file: nothing, a folder, a pipe that would never end."""
+    if why := why_no_file(path):
+        raise AudioError(f"{told(path)}: {why}")
 
 
 def check_unchanged(path: Path | str, sha256: str) -> None:
     """An AudioError when the file's bytes are no longer those that `sha256` names."""
     if file_sha256(path) != sha256:
-        raise AudioError(f"{path}: the file has changed since it was imported; import it again")
+        raise AudioError(
+            f"{told(path)}: the file has changed since it was imported; import it again"
+        )
 
 
 def _blocks(source: Source, path: Path | str) -> Iterator[Wave]:
@@ -172,7 +182,9 @@ def _blocks(source: Source, path: Path | str) -> Iterator[Wave]:
         for block in _all_blocks(source):
             frames += len(block)
             if frames > MAX_DURATION_S * source.samplerate:
-                raise AudioError(f"{path}: longer than {MAX_DURATION_S / 3600:g} hours; cut it")
+                raise AudioError(
+                    f"{told(path)}: longer than {MAX_DURATION_S / 3600:g} hours; cut it"
+                )
             if len(block):
                 yield block
 
@@ -185,7 +197,7 @@ def _all_blocks(source: Source) -> Iterator[Wave]:
 
 
 def _read_blocks(source: soundfile.SoundFile) -> Iterator[Wave]:
-    """All that can be decoded; soundfile's own blocks() fills up what an MP3's header overstates."""
+    """What can be decoded; soundfile's blocks() fills up what an MP3's header overstates."""
     while len(block := source.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
         yield block
 
@@ -195,30 +207,31 @@ def _named_errors(path: Path | str) -> Iterator[None]:
     try:
         yield
     except soundfile.LibsndfileError as error:
-        raise AudioError(f"{path}: broken audio ({error.error_string})") from error
+        raise AudioError(f"{told(path)}: broken audio ({error.error_string})") from error
     except ContainerError as error:
-        raise AudioError(f"{path}: broken audio ({error})") from error
+        raise AudioError(f"{told(path)}: broken audio ({error})") from error
 
 
 @contextlib.contextmanager
 def _opened(path: Path | str) -> Iterator[Source]:
     """The opened file; an AudioError that names it when it is missing or no audio."""
-    if not Path(path).is_file():
-        raise AudioError(f"{path}: there is no such file")
+    check_file(path)
     try:
         demuxer = demuxer_of(path)
         source: Source = (
             Container(path, demuxer) if demuxer else soundfile.SoundFile(os.fsencode(path))
         )
     except OSError as error:
-        raise AudioError(f"{path}: cannot be read ({error.strerror})") from error
+        raise AudioError(f"{told(path)}: cannot be read ({error.strerror})") from error
     except soundfile.LibsndfileError as error:
-        raise AudioError(f"{path}: no audio that can be read ({error.error_string})") from error
+        raise AudioError(
+            f"{told(path)}: no audio that can be read ({error.error_string})"
+        ) from error
     except ContainerError as error:
-        raise AudioError(f"{path}: no audio that can be read ({error})") from error
+        raise AudioError(f"{told(path)}: no audio that can be read ({error})") from error
     try:
         if not 0 < source.samplerate <= MAX_RATE_HZ:
-            raise AudioError(f"{path}: sample rate {source.samplerate} Hz is not believable")
+            raise AudioError(f"{told(path)}: sample rate {source.samplerate} Hz is not believable")
         yield source
     finally:
         source.close()
