@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from metrics import audio
+from metrics.audio_paths import told
 from metrics.material import Material
 from metrics.turns import turns_of
 from metrics.vocalisations import TARGET, has_marks
@@ -19,6 +21,7 @@ COLUMNS = ("file", "stimulus", "condition", "item", "text", "language", "speaker
 KNOWN = (*COLUMNS, "transcript", "reference")
 
 
+MOST_KINDS = 5  # endings that are named
 NO_TEXT = "holds characters that are no text (a NUL, half of a pair); write the file again"
 
 
@@ -37,18 +40,19 @@ class InputClip:
     material: Material = field(default_factory=Material)
 
 
-def clips_of(places: Sequence[Path | str]) -> list[InputClip]:
+def clips_of(places: Sequence[Path | str], notes: list[str] | None = None) -> list[InputClip]:
     """The clips of audio files, folders (with those inside) and manifests, in their order.
 
     A folder's clips have its subfolders as conditions. A manifest is CSV or JSONL with the column
     ``file`` (from the manifest's folder), any of `KNOWN`, and attributes under other names. Raises
-    InputError with every problem at once.
+    InputError with every problem at once. ``notes`` gets a line for what a folder holds beside
+    clips, and for names that are no text.
     """
     clips: list[InputClip] = []
     problems: list[str] = []
     for place in map(Path, places):
         if place.is_dir():
-            inside = folder_clips(place)
+            inside = folder_clips(place, notes)
             if not inside:
                 problems.append(f"{place}: no audio files in this folder; name another one")
             clips += inside
@@ -56,24 +60,37 @@ def clips_of(places: Sequence[Path | str]) -> list[InputClip]:
             from_manifest, wrong = manifest_clips(place)
             clips, problems = clips + from_manifest, problems + wrong
         else:
-            clips.append(InputClip(str(place), place.stem))
+            clips.append(InputClip(str(place), told(place.stem)))
     if problems:
-        raise InputError("\n".join(problems))
+        raise InputError("\n".join(map(told, problems)))
+    if notes is not None and (odd := [clip for clip in clips if told(clip.path) != clip.path]):
+        names = f"{len(odd)} names are" if len(odd) > 1 else "1 name is"
+        notes.append(f"{names} no UTF-8, and written with \\x: {told(odd[0].path)}")
     return clips
 
 
-def folder_clips(folder: Path) -> list[InputClip]:
-    """Every audio file in the folder and below, by name; the subfolder is the condition."""
-    paths = sorted(p for p in folder.rglob("*") if p.suffix.lower() in audio.SUFFIXES)
-    return [
-        InputClip(
-            str(path),
-            str(path.relative_to(folder).with_suffix("")),
-            str(path.parent.relative_to(folder)) if path.parent != folder else "",
-        )
-        for path in paths
-        if path.is_file() and not path.name.startswith(".")
-    ]
+def folder_clips(folder: Path, notes: list[str] | None = None) -> list[InputClip]:
+    """Every audio file in the folder and below, by name; the subfolder is the condition.
+
+    What is called like audio and is no file (a folder, a pipe, a link to nothing) is a clip, too:
+    reading it says what it is. ``notes`` gets a line for what is left out.
+    """
+    clips: list[InputClip] = []
+    others: Counter[str] = Counter()
+    for path in sorted(folder.rglob("*")):
+        named_audio = path.suffix.lower() in audio.SUFFIXES
+        if path.name.startswith("."):
+            others["hidden"] += path.is_file()
+        elif named_audio:
+            inside = path.relative_to(folder)
+            condition = told(inside.parent) if path.parent != folder else ""
+            clips.append(InputClip(str(path), told(inside.with_suffix("")), condition))
+        elif path.is_file():
+            others[told(path.suffix.lower()) or "without an ending"] += 1
+    if notes is not None and any(others.values()):
+        kinds = ", ".join(f"{count} {kind}" for kind, count in others.most_common(MOST_KINDS))
+        notes.append(f"{told(folder)}: {sum(others.values())} other files are left out ({kinds})")
+    return clips
 
 
 def manifest_clips(path: Path) -> tuple[list[InputClip], list[str]]:

@@ -49,11 +49,14 @@ def score_and_store(
     device: str,
     report: Report | None = None,
     threads: int = 1,
+    metric_by_metric: bool = False,
 ) -> list[Tally]:
     """Score what `missing` found; each batch is stored, all outputs at once, as it comes."""
     tallies = [Tally(metric.key, stored[id(metric)]) for metric in metrics]
     by_settings = dict(zip(map(settings_of, metrics), tallies, strict=True))
-    for batch in runner.score_work(work, device, threads=threads):
+    for batch in runner.score_work(
+        work, device, threads=threads, metric_by_metric=metric_by_metric
+    ):
         store(batch, device)
         for each in batch.clips:
             by_settings[settings_of(batch.metric)].add(each.score)

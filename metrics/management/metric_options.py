@@ -17,7 +17,7 @@ DEFAULT_PRESET = "fast"
 
 
 def add_metric_options(parser: CommandParser) -> None:
-    """Add --preset, --config, --metrics, --judges, --parameters, --device and --threads."""
+    """Add --preset, --config, --metrics, --judges, --parameters, --device, --threads and such."""
     parser.add_argument("--preset", help=f"A list of metrics by name (default {DEFAULT_PRESET}).")
     parser.add_argument("--config", metavar="FILE.yaml", help="A list of metrics of your own.")
     parser.add_argument("--metrics", default="", help="Keys with commas between.")
@@ -29,7 +29,12 @@ def add_metric_options(parser: CommandParser) -> None:
         default="{}",
         help='JSON by metric, such as \'{"srmr": {"variant": "slow_norm128"}}\'.',
     )
-    parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, or one GPU: cuda:1.")
+    parser.add_argument(
+        "--metric-by-metric",
+        action="store_true",
+        help="One model in memory at a time; every clip is decoded once per metric.",
+    )
     parser.add_argument("--threads", type=thread_count, default=1, help="CPU threads (default 1).")
 
 

@@ -16,7 +16,7 @@ from metrics import metric as contract
 from metrics import records, runner, summary
 from metrics.material import Material
 from metrics.metric import Metric, Output, Score
-from metrics.records import RecordFile, RecordsError
+from metrics.record_file import RecordFile, RecordsError
 from metrics.runner import Clip, ScoredBatch, ScoredClip
 from tests.config.helpers import wait_for
 
@@ -51,50 +51,55 @@ def clip(text="one two", sha="a" * 64):
     return Clip("a.wav", sha, material=Material(text=text))
 
 
-def kept(file, metric, clips, score=None):
+def kept(path, metric, clips, score=None):
     scored = [ScoredClip(c, score or Score(2.0, also={"test_letters": 7.0})) for c in clips]
-    file.add(records.records(ScoredBatch(metric, scored), "cpu", {}))
+    with RecordFile(path) as file:
+        file.add(records.records(ScoredBatch(metric, scored), "cpu"))
+
+
+def missing(path, clips, metrics):
+    """How many metrics each clip misses."""
+    with RecordFile(path) as file:
+        return [len(wanted) for _, wanted in file.missing(clips, metrics)[0]]
 
 
 def test_a_clip_is_done_when_every_output_is_there_with_the_same_material(tmp_path, words):
     path, metric = tmp_path / "out.jsonl", words()
-    kept(RecordFile(path), metric, [clip()])
-    again = RecordFile(path)
-    assert [len(wanted) for _, wanted in again.missing([clip()], [metric])[0]] == [0]
-    assert [len(w) for _, w in again.missing([clip("other text")], [metric])[0]] == [1]
+    kept(path, metric, [clip()])
+    assert missing(path, [clip()], [metric]) == [0]
+    assert missing(path, [clip("other text")], [metric]) == [1]
     lines = path.read_text().splitlines(keepends=True)
     assert [json.loads(line)["metric"] for line in lines] == ["test_words", "test_letters"]
     path.write_text(lines[0])
-    assert [len(wanted) for _, wanted in RecordFile(path).missing([clip()], [metric])[0]] == [1]
+    assert missing(path, [clip()], [metric]) == [1]
 
 
 def test_a_failed_score_is_tried_again_and_the_newest_counts(tmp_path, words):
     path, metric = tmp_path / "out.jsonl", words()
-    kept(RecordFile(path), metric, [clip()], Score(None, "out of memory", failed=True))
-    file = RecordFile(path)
-    assert [len(wanted) for _, wanted in file.missing([clip()], [metric])[0]] == [1]
-    kept(file, metric, [clip()])
-    assert [len(wanted) for _, wanted in RecordFile(path).missing([clip()], [metric])[0]] == [0]
+    kept(path, metric, [clip()], Score(None, "out of memory", failed=True))
+    assert missing(path, [clip()], [metric]) == [1]
+    kept(path, metric, [clip()])
+    assert missing(path, [clip()], [metric]) == [0]
 
 
 def test_equal_clips_are_scored_once(tmp_path, words):
-    file = RecordFile(tmp_path / "out.jsonl")
-    work, _ = file.missing([clip(), clip(), clip("more")], [words()])
-    assert [len(wanted) for _, wanted in work] == [1, 0, 1]
+    wanted = missing(tmp_path / "out.jsonl", [clip(), clip(), clip("more")], [words()])
+    assert wanted == [1, 0, 1]
 
 
 @pytest.mark.parametrize("left", [1, 40, -1])
 def test_a_last_line_that_was_cut_is_dropped(tmp_path, words, left):
     path = tmp_path / "out.jsonl"
-    kept(RecordFile(path), words(), [clip()])
+    kept(path, words(), [clip()])
     whole = path.read_bytes()
     first = whole.index(b"\n") + 1
     path.write_bytes(whole[:first] + whole[first:][:left])
-    file = RecordFile(path)
-    assert len(file.done) == 1
+    with RecordFile(path) as file:
+        assert len(file.done) == 1
     assert path.read_bytes() == whole[:first]
-    kept(file, words(), [clip()])
-    assert len(RecordFile(path).done) == 2
+    kept(path, words(), [clip()])
+    with RecordFile(path) as file:
+        assert len(file.done) == 2
 
 
 def test_another_file_is_not_written_into(tmp_path):

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import contextlib
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import audio, records, runner, summary
 from metrics.inputs import InputClip, InputError, clips_of
+from metrics.management.input_notes import InputNotes
 from metrics.management.metric_options import add_metric_options, chosen
 from metrics.management.no_value_reasons import Reasons, one_line
 from metrics.management.progress import Progress
-from metrics.metric import Metric
-from metrics.records import RecordFile, RecordsError
+from metrics.metric import Metric, Score
+from metrics.record_file import RecordFile, RecordsError
+from metrics.records import Inputs
 from metrics.runner import Clip, ScoredBatch
 from metrics.selectors import label_of
 
 EPILOG = """A manifest is CSV or JSONL with the column file, any of stimulus, condition, item, text,
 language, speaker, turns and reference, and attributes under other names (caption, synthesis_s)."""
+UNREAD = "cannot be read"
 
 
 class Command(BaseCommand):
@@ -43,36 +46,54 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         metrics = chosen(options)
-        try:
-            self.device = runner.resolve_device(options["device"])
-            given = clips_of(options["files"])
-            self.file = RecordFile(options["out"]) if options["out"] else None
-        except (InputError, RecordsError, ValueError) as error:
-            raise CommandError(str(error)) from error
-        self.known = {clip.path: clip for clip in given}
         self.store, self.jsonl = options["store"], options["jsonl"]
-        clips, failed = self.hashed(given)
         self.records: list[dict[str, Any]] = []
-        failed += self.score(clips, metrics, options["threads"])
-        if not self.jsonl and len(given) > 1:
-            self.summarise(metrics, clips)
-        if failed:
-            raise CommandError(f"{failed} scores failed; the reasons are above")
-
-    def hashed(self, given: list[InputClip]) -> tuple[list[Clip], int]:
-        """The files as clips, and how many cannot be read (each is named on standard error)."""
-        clips, failed = [], 0
-        for each in given:
+        self.unread: dict[str, InputClip] = {}  # by path
+        self.notes = InputNotes()
+        notes: list[str] = []
+        with contextlib.ExitStack() as closing:
             try:
-                clips.append(runner.clip_of(each.path, each.material))
-            except audio.AudioError as error:
-                self.stderr.write(str(error))
-                failed += 1
-        return clips, failed
+                self.device = runner.resolve_device(options["device"])
+                given = clips_of(options["files"], notes)
+                file = RecordFile(options["out"]) if options["out"] else None
+                self.file = closing.enter_context(file) if file else None
+                for note in notes:
+                    self.stderr.write(note)
+                self.inputs = self.hashed(given)
+                failed = self.score(metrics, options)
+            except (InputError, RecordsError, ValueError) as error:
+                raise CommandError(str(error)) from error
+        for line in self.notes.lines():
+            self.stderr.write(line)
+        if not self.jsonl and len(given) > 1:
+            self.summarise(metrics)
+        self.end(failed)
 
-    def score(self, clips: list[Clip], metrics: list[Metric], threads: int) -> int:
+    def end(self, failed: int) -> None:
+        """Fail when something did."""
+        unread = len(self.unread)
+        parts = [f"{unread} {'file' if unread == 1 else 'files'} {UNREAD}"] if unread else []
+        parts += [f"{failed} scores failed"] if failed else []
+        if parts:
+            raise CommandError(f"{' and '.join(parts)}; the reasons are above")
+
+    def hashed(self, given: list[InputClip]) -> Inputs:
+        """The files as clips; those that cannot be opened are told."""
+        pairs, seen = [], set()
+        for each in given:
+            name = (each.path, each.stimulus, each.condition)
+            if name in seen:  # given twice
+                continue
+            seen.add(name)
+            try:
+                pairs.append((each, runner.clip_of(each.path, each.material)))
+            except audio.AudioError as error:
+                self.tell_unread(each, str(error), self.stderr.write)
+        return Inputs(pairs)
+
+    def score(self, metrics: list[Metric], options: dict[str, Any]) -> int:
         """Score what is missing, telling it as it comes; how many failed."""
-        failed = 0
+        failed, clips = 0, self.inputs.clips
         if self.store:
             from metrics import scoring
 
@@ -80,14 +101,21 @@ class Command(BaseCommand):
         elif self.file:
             work, _ = self.file.missing(clips, metrics)
         else:
-            work = [(clip, metrics) for clip in clips]
+            work = once_each(clips, metrics)
         total = sum(len(wanted) for _, wanted in work)
-        before = sum(len(metrics) for _ in clips) - total
+        before = sum(len(wanted) for _, wanted in once_each(clips, metrics)) - total
         if before:
             self.stderr.write(f"{before} of {before + total} scores are there already")
+        if self.file and (more := self.file.name_the_others(self.inputs, metrics)):
+            self.stderr.write(f"{more} of them are written for files with the same audio")
         with Progress(total, self.stderr) as progress:
             self.reasons = Reasons(progress.say)
-            for batch in runner.score_work(work, self.device, threads=threads):
+            for batch in runner.score_work(
+                work,
+                self.device,
+                threads=options["threads"],
+                metric_by_metric=options["metric_by_metric"],
+            ):
                 failed += self.report(batch, progress)
         for line in self.reasons.lines():
             self.stderr.write(line)
@@ -95,42 +123,82 @@ class Command(BaseCommand):
 
     def report(self, batch: ScoredBatch, progress: Progress) -> int:
         """Write a batch's scores wherever they are wanted; how many failed."""
-        new_records = records.records(batch, self.device, self.known)
+        new_records = records.records(batch, self.device, self.inputs)
         if self.store:
             from metrics import scoring
 
             scoring.store(batch, self.device)
         if self.file:
             self.file.add(new_records)
-        self.records += [{**record, "provenance": None} for record in new_records]
+        small = {"provenance": None, "audio": None}
+        self.records += [{**record, **small} for record in new_records]
         labels = {output.key: label_of(batch.metric, output) for output in batch.metric.outputs()}
         for record in new_records:
-            if self.jsonl:
-                self.stdout.write(records.line_of(record), ending="")
-            elif not self.file and not of_all_clips(record):
-                self.stdout.write(text_line(record, labels[record["metric"]]))
-            elif record["reason"]:
-                reason = record["reason"].removeprefix(f"{record['file']}: ")
-                self.reasons.add(labels[record["metric"]], record["file"], reason)
+            self.tell(record, labels[record["metric"]])
+        for scored in batch.clips:
+            if scored.unread:
+                for named, clip in self.inputs.of(scored.clip):
+                    if named:
+                        self.tell_unread(named, scored.score.reason, progress.say, clip.sha256)
         progress.add(len(batch.clips), batch.metric.key)
-        return sum(scored.score.failed for scored in batch.clips)
+        return sum(scored.score.failed and not scored.unread for scored in batch.clips)
 
-    def summarise(self, metrics: list[Metric], clips: list[Clip]) -> None:
+    def tell(self, record: dict[str, Any], label: str) -> None:
+        """One score on the screen, as it was asked for."""
+        self.notes.add(record["file"], record["warnings"])
+        if self.jsonl:
+            self.stdout.write(records.line_of(record), ending="")
+        elif not self.file and not of_all_clips(record):
+            self.stdout.write(text_line(record, label))
+        elif record["reason"]:
+            reason = record["reason"].removeprefix(f"{record['file']}: ")
+            self.reasons.add(label, record["file"], reason)
+
+    def tell_unread(self, named: InputClip, reason: str, say: Any, sha256: str = "") -> None:
+        """One line for a file that no metric can be asked about, wherever scores are wanted."""
+        if named.path in self.unread:
+            return
+        self.unread[named.path] = named
+        record = records.unread_record(named, reason, sha256)
+        if self.file:
+            self.file.add([record])
+        if self.jsonl:
+            self.stdout.write(records.line_of(record), ending="")
+        elif not self.file:
+            self.stdout.write(text_line(record, UNREAD))
+            return
+        say(reason)
+
+    def summarise(self, metrics: list[Metric]) -> None:
         """A table per output: conditions with their counts, means and intervals."""
         stored = dict(self.file.done) if self.file else {}
         stored |= {records.key_of(record): record for record in self.records}
+        lost = [
+            (named.condition, Score(None, UNREAD, failed=True)) for named in self.unread.values()
+        ]
         for metric in metrics:
             for place, output in enumerate(metric.outputs()):
-                keys = [(clip, records.keys_of(metric, clip)[place]) for clip in clips]
+                keys = [(n, records.keys_of(metric, clip)[place]) for n, clip in self.inputs.pairs]
                 scores = [
-                    (self.known[clip.path].condition, records.score_of(stored[key]))
-                    for clip, key in keys
+                    (named.condition, records.score_of(stored[key]))
+                    for named, key in keys
                     if key in stored
                 ]
                 if scores:
-                    summaries = summary.summarise(scores, metric, output.key)
+                    summaries = summary.summarise([*scores, *lost], metric, output.key)
                     lines = summary.table(label_of(metric, output), summaries)
                     self.stdout.write("\n".join(["", *lines]))
+
+
+def once_each(clips: list[Clip], metrics: list[Metric]) -> list[runner.Work]:
+    """Every clip with every metric; of equal audio and material the first one stands for all."""
+    seen: set[records.Key] = set()
+    work: list[runner.Work] = []
+    for clip in clips:
+        keys = {metric: records.keys_of(metric, clip)[0] for metric in metrics}
+        work.append((clip, tuple(m for m, key in keys.items() if key not in seen)))
+        seen |= set(keys.values())
+    return work
 
 
 def of_all_clips(record: dict[str, Any]) -> bool:
@@ -143,4 +211,6 @@ def text_line(record: dict[str, Any], label: str) -> str:
     value = "-" if record["value"] is None else f"{record['value']:.5g}"
     path = record["file"]
     reason = one_line(record["reason"].removeprefix(path + ": "))
-    return f"{label:<24} {value:>10}  {Path(path)}{f'  ({reason})' if reason else ''}"
+    warned = ", ".join(record.get("warnings") or ())
+    more = "".join([f"  ({reason})" if reason else "", f"  [{warned}]" if warned else ""])
+    return f"{label:<24} {value:>10}  {path}{more}"

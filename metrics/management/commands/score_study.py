@@ -7,12 +7,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import runner, scoring
+from metrics.management.input_notes import InputNotes
 from metrics.management.metric_options import add_metric_options, chosen
 from metrics.management.no_value_reasons import Reasons
 from metrics.management.progress import Progress
 from metrics.metric import Metric
 from metrics.presets import Choice
-from metrics.runner import ScoredBatch
+from metrics.runner import Clip, ScoredBatch
 from metrics.selectors import label_of
 from metrics.studymaterial import heard_stimuli, study_clips
 
@@ -55,11 +56,18 @@ class Command(BaseCommand):
         work, stored = scoring.missing(clips, metrics)
         total = sum(len(wanted) for _, wanted in work)
         with Progress(total, self.stderr) as self.progress:
-            self.reasons = Reasons(self.progress.say)
+            self.reasons, self.notes = Reasons(self.progress.say), InputNotes()
+            self.unread: set[Clip] = set()
             tallies = scoring.score_and_store(
-                work, stored, metrics, device, self.report, options["threads"]
+                work,
+                stored,
+                metrics,
+                device,
+                self.report,
+                options["threads"],
+                options["metric_by_metric"],
             )
-        for line in self.reasons.lines():
+        for line in (*self.reasons.lines(), *self.notes.lines()):
             self.stderr.write(line)
         for metric, tally in zip(metrics, tallies, strict=True):
             self.stdout.write(
@@ -95,5 +103,10 @@ class Command(BaseCommand):
         label = label_of(batch.metric, batch.metric.outputs()[0])
         self.progress.add(len(batch.clips), label)
         for each in batch.clips:
-            if each.score.value is None:
+            if each.unread:  # one line, whatever was asked about it
+                if each.clip not in self.unread:
+                    self.reasons.add("every metric", each.clip.name, each.score.reason)
+                self.unread.add(each.clip)
+            elif each.score.value is None:
                 self.reasons.add(label, each.clip.name, each.score.reason)
+            self.notes.add(each.clip.name, each.score.warnings)

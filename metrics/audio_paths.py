@@ -1,0 +1,37 @@
+"""Names of audio files: those that are no text, and things that only look like files."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+
+def told(path: Path | str) -> str:
+    """The path as text that can be printed and stored: bytes that are no UTF-8 as \\xe9.
+
+    Linux allows any bytes in a name; Python holds those that are no UTF-8 as lone surrogates.
+    """
+    text = os.fspath(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(text).decode("utf-8", "backslashreplace")
+    return text
+
+
+def why_no_file(path: Path | str) -> str:
+    """Why no sound can be read from this place; empty when it is a plain file."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        if os.path.islink(path):
+            return f"is a link to {told(os.readlink(path))}, which is not there"
+        return "there is no such file"
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
+    if stat.S_ISREG(mode):
+        return ""
+    kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+    what = next((name for test, name in kinds if test(mode)), "a device")
+    return f"is {what}, not a file"
