@@ -47,14 +47,35 @@ class Hint:
 
 
 @dataclasses.dataclass(frozen=True)
+class Accepts:
+    """What audio a metric's numbers are meant for; other audio is scored with a warning."""
+
+    least_bandwidth_hz: float = 0.0  # sound is expected up to here; 0: any bandwidth will do
+    shortest_s: float = 0.0  # a shorter clip gets a reason instead of a value
+
+    def words(self, rate_hz: int) -> str:
+        """As one line: "mono at 16000 Hz …"."""
+        parts = [f"mono at {rate_hz} Hz (channels averaged, other rates resampled)"]
+        if self.least_bandwidth_hz:
+            parts.append(f"meant for sound up to {self.least_bandwidth_hz:g} Hz")
+        if self.shortest_s:
+            parts.append(f"{self.shortest_s:g} s or more")
+        return "; ".join(parts)
+
+
+@dataclasses.dataclass(frozen=True)
 class Score:
-    """One clip's value, or None with the reason why there is none; and what else was learnt."""
+    """One clip's value, or None with the reason why there is none; and what else was learnt.
+
+    ``warnings``: why the value may not mean what it usually does, in words, by their codes.
+    """
 
     value: float | None
     reason: str = ""
     details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     failed: bool = False  # the run broke: worth another try, unlike audio that has no value
     also: Mapping[str, float | None] = dataclasses.field(default_factory=dict)  # further outputs
+    warnings: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,6 +107,7 @@ class Metric:
     high: ClassVar[float | None] = None
     higher_is_better: ClassVar[bool | None] = None  # None: no direction is claimed
     more_outputs: ClassVar[tuple[Output, ...]] = ()
+    accepts: ClassVar[Accepts] = Accepts()
     needs: ClassVar[tuple[str, ...]] = ()  # fields of Material (attributes.NAME) it depends on
     packages: tuple[str, ...] = ("torch", "numpy")  # named in the provenance
     parameters_type: ClassVar[type[Parameters]] = Parameters
@@ -165,7 +187,9 @@ class Metric:
             value = score.also.get(output.key)
             reason = score.reason or f"{self.key} gave no {output.key}"
             named[output.key] = (
-                Score(None, reason, failed=score.failed) if value is None else Score(value)
+                Score(None, reason, failed=score.failed, warnings=score.warnings)
+                if value is None
+                else Score(value, warnings=score.warnings)
             )
         return named
 

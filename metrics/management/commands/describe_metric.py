@@ -36,7 +36,7 @@ def description(metric: Metric) -> Iterator[str]:
     yield f"{metric.key}, version {metric.version}"
     yield f"  {metric.description}"
     yield f"  source: {metric.source}"
-    yield f"  audio: mono at {metric.sample_rate_hz} Hz"
+    yield f"  audio: {metric.accepts.words(metric.sample_rate_hz)}"
     yield f"  needs beside the audio: {needed(metric) or 'nothing'}"
     if metric.asked_only:
         yield f"  runs only when it is named{': ' + metric.costs if metric.costs else ''}"
