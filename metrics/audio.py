@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
+import tempfile
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -13,7 +16,10 @@ import soundfile
 import soxr
 from numpy.typing import NDArray
 
+from metrics.audio_facts import AudioFacts, Meter
+from metrics.audio_headers import sound_bytes
 from metrics.containers import Container, ContainerError, demuxer_of
+from metrics.long_waves import Gathered
 
 Wave = NDArray[np.float32]
 
@@ -22,11 +28,24 @@ MAX_RATE_HZ = 768_000
 BLOCK_FRAMES = 1 << 20  # frames decoded at once: 4 MiB per channel
 _SOUNDFILE = "wav flac ogg oga opus mp3 aif aiff aifc au caf w64 rf64"
 _FFMPEG = "m4a mp4 m4b webm mka aac"
+WITHOUT_LENGTH = frozenset({"WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "OGG"})  # when streamed
+_PCM = {f"PCM_{name}": bits for name, bits in (("S8", 8), ("U8", 8), ("16", 16), ("24", 24))}
+BITS = {**_PCM, "PCM_32": 32, "FLOAT": 32, "DOUBLE": 64} | {
+    f"ALAC_{bits}": bits for bits in (16, 20, 24, 32)
+}
 SUFFIXES = frozenset(f".{name}" for name in f"{_SOUNDFILE} {_FFMPEG}".split(" "))  # taken for audio
 
 
 class AudioError(ValueError):
     """A file that cannot be used as audio; the message names the file and says why."""
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A file's waves, (samples,) float32, by their rates; and what was measured of it meanwhile."""
+
+    waves: dict[int, Wave]
+    facts: AudioFacts
 
 
 class Source(Protocol):
@@ -45,24 +64,60 @@ def load_wave(path: Path | str, rate_hz: int) -> Wave:
 
 
 def load_waves(path: Path | str, rates_hz: Collection[int]) -> dict[int, Wave]:
-    """The file's channels averaged, at each rate: (samples,) float32, full scale 1.
+    """The file's channels averaged, at each rate: (samples,) float32, full scale 1."""
+    return decoded(path, rates_hz).waves
+
+
+def decoded(path: Path | str, rates_hz: Collection[int]) -> Decoded:
+    """The file's channels averaged, at each rate, and what the file is.
 
     Any format that soundfile (libsndfile) or FFmpeg reads; decoded once, and resampled once per
-    rate by libsoxr (quality VHQ). Memory: the results twice, and a block.
+    rate by libsoxr (quality VHQ). Memory: the results twice, and a block; of files of over ten
+    minutes a block, for their waves are mapped from a temporary file.
     """
-    with _opened(path) as source:
+    with _opened(path) as source, _room(path):
         resamplers = {rate: Resampler(source.samplerate, rate) for rate in rates_hz}
-        parts: dict[int, list[Wave]] = {rate: [] for rate in rates_hz}
-        frames = 0
-        for block in _mono_blocks(source, path):
-            frames += len(block)
+        parts = {rate: Gathered(rate) for rate in rates_hz}
+        meter = None
+        for block in _blocks(source, path):
+            meter = meter or Meter(source.samplerate, block.shape[1])
+            mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1)
+            meter.add(block, mono)
             for rate, resampler in resamplers.items():
-                parts[rate].append(resampler(block))
-    if not frames:
-        raise AudioError(f"{path}: the file holds no samples")
-    for rate, resampler in resamplers.items():
-        parts[rate].append(resampler.rest())
-    return {rate: np.concatenate(parts.pop(rate)) for rate in rates_hz}
+                parts[rate].append(resampler(mono))
+        if meter is None:
+            raise AudioError(f"{path}: the file holds no samples")
+        for rate, resampler in resamplers.items():
+            parts[rate].append(resampler.rest())
+        facts = _facts(meter, source, path)
+        return Decoded({rate: parts.pop(rate).wave() for rate in rates_hz}, facts)
+
+
+@contextlib.contextmanager
+def _room(path: Path | str) -> Iterator[None]:
+    """An AudioError that says so when a long file finds no room on the disk."""
+    try:
+        yield
+    except OSError as error:
+        raise AudioError(
+            f"{path}: no room for its samples in {tempfile.gettempdir()} ({error.strerror}); "
+            "make room, or set TMPDIR"
+        ) from error
+
+
+def _facts(meter: Meter, source: Source, path: Path | str) -> AudioFacts:
+    """What was measured, with the form of the file."""
+    rate = source.samplerate
+    if isinstance(source, Container):
+        stated = source.promised
+        header_s = None if stated is None else stated / rate
+        return meter.facts(source.demuxer, source.codec, None, rate, header_s)
+    assert isinstance(source, soundfile.SoundFile)
+    found = sound_bytes(path)
+    header_s = None if source.format in WITHOUT_LENGTH else source.frames / rate
+    if found is not None:
+        header_s = round(meter.frames * found.stretch) / rate
+    return meter.facts(source.format, source.subtype, BITS.get(source.subtype), rate, header_s)
 
 
 class Resampler:
@@ -110,23 +165,29 @@ def check_unchanged(path: Path | str, sha256: str) -> None:
         raise AudioError(f"{path}: the file has changed since it was imported; import it again")
 
 
-def _mono_blocks(source: Source, path: Path | str) -> Iterator[Wave]:
-    """Channel means of the file, block by block; an absurdly long file is refused."""
+def _blocks(source: Source, path: Path | str) -> Iterator[Wave]:
+    """The file block by block, (frames, channels); an absurdly long file is refused."""
     frames = 0
     with _named_errors(path):
-        for block in _blocks(source):
+        for block in _all_blocks(source):
             frames += len(block)
             if frames > MAX_DURATION_S * source.samplerate:
                 raise AudioError(f"{path}: longer than {MAX_DURATION_S / 3600:g} hours; cut it")
-            yield block[:, 0] if block.shape[1] == 1 else block.mean(axis=1)
+            if len(block):
+                yield block
 
 
-def _blocks(source: Source) -> Iterator[Wave]:
+def _all_blocks(source: Source) -> Iterator[Wave]:
     if isinstance(source, Container):
         return source.blocks(BLOCK_FRAMES)
     assert isinstance(source, soundfile.SoundFile)
-    blocks: Iterator[Wave] = source.blocks(BLOCK_FRAMES, dtype="float32", always_2d=True)
-    return blocks
+    return _read_blocks(source)
+
+
+def _read_blocks(source: soundfile.SoundFile) -> Iterator[Wave]:
+    """All that can be decoded; soundfile's own blocks() fills up what an MP3's header overstates."""
+    while len(block := source.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
+        yield block
 
 
 @contextlib.contextmanager
@@ -146,7 +207,9 @@ def _opened(path: Path | str) -> Iterator[Source]:
         raise AudioError(f"{path}: there is no such file")
     try:
         demuxer = demuxer_of(path)
-        source: Source = Container(path, demuxer) if demuxer else soundfile.SoundFile(path)
+        source: Source = (
+            Container(path, demuxer) if demuxer else soundfile.SoundFile(os.fsencode(path))
+        )
     except OSError as error:
         raise AudioError(f"{path}: cannot be read ({error.strerror})") from error
     except soundfile.LibsndfileError as error:

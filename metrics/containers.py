@@ -45,6 +45,7 @@ class Container:
         from av.error import FFmpegError
 
         self._broken = FFmpegError
+        self.demuxer = demuxer
         try:
             self._file = open(path, "rb")  # noqa: SIM115  (closed by close)
             self._container: Any = av.open(
@@ -67,6 +68,7 @@ class Container:
         units = self._stream.duration if demuxer == "mp4" else None
         step = float(self._stream.time_base or 0) * self.samplerate
         self._step, self._promised = step, round(units * step) if units else None
+        self.promised, self.codec = self._promised, str(self._stream.codec_context.name)
 
     @property
     def frames(self) -> int:

@@ -46,6 +46,9 @@ class Hint:
     source: str
 
 
+WIDE_BAND_HZ = 6_000.0  # sound of 16 kHz recordings ends above (7.3 kHz and more, 60 dB down)
+
+
 @dataclasses.dataclass(frozen=True)
 class Accepts:
     """What audio a metric's numbers are meant for; other audio is scored with a warning."""

@@ -9,6 +9,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
+from metrics.devices import kind
 from metrics.metric import Metric
 
 ROOM = Path(__file__).parent
@@ -54,5 +55,6 @@ def device_name(device: str) -> str:
     """The device with its model, such as "cpu x86_64" or "cuda NVIDIA H200"."""
     import torch
 
-    model = torch.cuda.get_device_name() if device == "cuda" else platform.machine()
+    on_gpu = kind(device) == "cuda"
+    model = torch.cuda.get_device_name(device) if on_gpu else platform.machine()
     return f"{device} {model}"

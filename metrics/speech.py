@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import itertools
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from metrics import weights
+from metrics import long_waves, shared, weights
 
 if TYPE_CHECKING:
     import torch
 
 RATE_HZ = 16_000
+STEPS_AT_ONCE = 2048  # a minute: what is stacked of long clips
 STEP = 512  # samples per probability, fixed by the network
 Segments = list[tuple[int, int]]  # (start, end) in samples, in order, not overlapping
 
 
+@functools.cache
 def load_detector(device: str = "cpu") -> Any:
-    """The silero-vad network (weights inside its package) on `device`."""
+    """The silero-vad network (weights inside its package) on `device`: one for all metrics."""
     import torch
 
     threads = torch.get_num_threads()
@@ -40,8 +43,17 @@ def speech_segments(waves: Sequence[torch.Tensor], detector: Any) -> list[Segmen
     """Segments of each wave, (samples,) at 16 kHz, by the defaults of `get_speech_timestamps`.
 
     The network runs once over all waves side by side; shorter ones are followed by silence,
-    which changes nothing before it.
+    which changes nothing before it. What is found is kept as long as the wave lives, so that it
+    runs once per clip for all metrics.
     """
+    name = ("speech segments", id(detector))
+    found = shared.once_each(
+        waves, name, lambda new: [(detector, s) for s in _found(new, detector)]
+    )
+    return [segments for _, segments in found]
+
+
+def _found(waves: Sequence[torch.Tensor], detector: Any) -> list[Segments]:
     from silero_vad.utils_vad import get_speech_timestamps_from_probs
 
     segments = []
@@ -58,14 +70,21 @@ def probabilities(waves: Sequence[torch.Tensor], detector: Any) -> list[list[flo
     import torch
 
     counts = [-(-len(wave) // STEP) for wave in waves]
-    stacked = torch.zeros(len(waves), max(counts), STEP, device=waves[0].device)
-    for row, wave in zip(stacked.flatten(1), waves, strict=True):
-        row[: len(wave)] = wave
+    rows: list[list[float]] = [[] for _ in waves]
     detector.reset_states()
-    with torch.inference_mode():
-        steps = [detector(chunk, RATE_HZ) for chunk in stacked.unbind(1)]
-    table = torch.cat(steps, dim=1).tolist()
-    return [row[:count] for row, count in zip(table, counts, strict=True)]
+    for first in range(0, max(counts), STEPS_AT_ONCE):
+        start, many = first * STEP, min(STEPS_AT_ONCE, max(counts) - first)
+        stacked = torch.zeros(len(waves), many, STEP, device=waves[0].device)
+        for row, wave in zip(stacked.flatten(1), waves, strict=True):
+            part = wave[start : start + many * STEP]
+            row[: len(part)] = part
+        with torch.inference_mode():
+            steps = [detector(chunk, RATE_HZ) for chunk in stacked.unbind(1)]
+        for kept, more in zip(rows, torch.cat(steps, dim=1).tolist(), strict=True):
+            kept += more
+        for wave in waves:
+            long_waves.release(wave)
+    return [row[:count] for row, count in zip(rows, counts, strict=True)]
 
 
 def window_starts(n_samples: int, window: int, hop: int) -> range:

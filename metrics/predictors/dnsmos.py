@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metrics.devices import kind
 from metrics.predictors.inference import exact
 from metrics.predictors.onnxfile import OnnxFile
 
@@ -129,7 +130,7 @@ class Networks:
         ordered = sorted(wanted)
         with exact():
             kept: dict[Hop, torch.Tensor] = {}
-            for group in groups(ordered, AT_ONCE[self.device]):
+            for group in groups(ordered, AT_ONCE[kind(self.device)]):
                 kept = self.blocks(waves, group, kept)
                 p835 = self.p835.part(self.shared(waves, group, kept), range(EDGE, 7))
                 p808 = self.p808.part(self.log_mel(waves, group), range(5))
@@ -146,7 +147,9 @@ class Networks:
 
         needed = sorted({(w, i + k) for w, i in group for k in range(BLOCKS)})
         blocks = {key: kept[key] for key in needed if key in kept}
-        for part in groups([k for k in needed if k not in blocks], BLOCKS_AT_ONCE[self.device]):
+        for part in groups(
+            [k for k in needed if k not in blocks], BLOCKS_AT_ONCE[kind(self.device)]
+        ):
             x = torch.stack(
                 [self.spectrum(waves[w], k * SECOND - EDGE, SECOND + 2 * EDGE) for w, k in part]
             )

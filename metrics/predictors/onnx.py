@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metrics import weights
+from metrics.devices import index, kind
 from metrics.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
     import torch
+
+
+CUDA = "CUDAExecutionProvider"
 
 
 class Onnx(Predictor):
@@ -49,7 +53,7 @@ def session(path: str, device: str) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     options.inter_op_num_threads = 1
-    wanted = ["CUDAExecutionProvider"] if device == "cuda" else []
-    there = set(onnxruntime.get_available_providers())
-    providers = [*(name for name in wanted if name in there), "CPUExecutionProvider"]
+    providers: list[Any] = ["CPUExecutionProvider"]
+    if kind(device) == "cuda" and CUDA in onnxruntime.get_available_providers():
+        providers.insert(0, (CUDA, {"device_id": index(device)}))
     return onnxruntime.InferenceSession(path, options, providers=providers)

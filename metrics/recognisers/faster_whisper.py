@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
+from metrics.devices import index, kind
 from metrics.recognisers.recogniser import Recogniser, whisper_code
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ class FasterWhisper(Recogniser):
         try:
             self.network = faster_whisper.WhisperModel(
                 str(folder),
-                device=self.device,
+                device=kind(self.device),
+                device_index=index(self.device),
                 compute_type=self.options.precision,
                 cpu_threads=torch.get_num_threads(),
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
-from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.metric import Accepts, Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.predictors import lengths
 from metrics.predictors.inference import exact
 
@@ -50,6 +50,7 @@ class Clap(Metric):
     higher_is_better = True
     needs = ("attributes.caption",)
     packages = ("torch", "numpy", "transformers")
+    accepts = Accepts(shortest_s=SHORTEST_S)
     parameters_type = ClapParameters
     parameters: ClapParameters
 

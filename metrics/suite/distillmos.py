@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics import weights
-from metrics.metric import Metric, Score
+from metrics.devices import kind
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Score
 from metrics.predictors import lengths
 from metrics.predictors.inference import exact
 
@@ -31,6 +32,7 @@ class DistillMos(Metric):
     low = 1.0
     high = 5.0
     higher_is_better = True
+    accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
     packages = ("torch", "numpy", "distillmos")
 
     def load(self, device: str = "cpu") -> None:
@@ -56,7 +58,7 @@ class DistillMos(Metric):
         long = [functional.pad(waves[i], (0, max(SEQ_LEN - len(waves[i]), 0))) for i in usable]
         pieces = [piece for index, wave in enumerate(long) for piece in segments(index, len(wave))]
         values: list[list[float]] = [[] for _ in long]
-        for batch in lengths.batches(pieces, AT_ONCE[self.device] * SEQ_LEN):
+        for batch in lengths.batches(pieces, AT_ONCE[kind(self.device)] * SEQ_LEN):
             for piece, value in zip(batch, self.predict(long, batch), strict=True):
                 values[piece.index].append(float(value))
         for i, segment_values in zip(usable, values, strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics import weights
-from metrics.metric import Metric, Output, ParameterError, Parameters, Score
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Parameters, Score
 from metrics.predictors import dnsmos, lengths, onnxfile
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Dnsmos(Metric):
         Output("dnsmos_p808", "DNSMOS P.808, overall quality (MOS)", "MOS", higher_is_better=True),
     )
     packages = ("torch", "numpy", "librosa", "speechmos")
+    accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
     parameters_type = DnsmosParameters
     parameters: DnsmosParameters
 

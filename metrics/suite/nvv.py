@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics import texts, vocalisations
@@ -63,7 +63,7 @@ class Nvv(Metric):
         named = super().by_output(score)
         for name, lacking in LACKING.items():
             if score.value is not None and named[name].value is None:
-                named[name] = undefined(lacking)
+                named[name] = replace(named[name], reason=lacking)
         return named
 
     def of_material(self, material: Material) -> Score:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -71,7 +71,7 @@ class Pauses(Metric):
         named = super().by_output(score)
         for name, lacking in LACKING.items():
             if score.value is not None and named[name].value is None:
-                named[name] = undefined(lacking)
+                named[name] = replace(named[name], reason=lacking)
         return named
 
     def summary(self, segments: Segments, material: Material) -> Score:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metrics import weights
-from metrics.metric import Metric, Output, Score
+from metrics.devices import kind
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, Score
 from metrics.predictors import chunks
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class SquimPesq(Metric):
         ),
     )
     packages = ("torch", "torchaudio", "numpy")
+    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     parameters_type = SquimParameters
     parameters: SquimParameters
 
@@ -66,7 +68,9 @@ class SquimPesq(Metric):
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
-        averages = chunks.averaged(waves, self.parameters, AT_ONCE_S[self.device], self.predict)
+        averages = chunks.averaged(
+            waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
+        )
         return [each.undefined or self.of(each) for each in averages]
 
     def predict(self, batch: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from metrics import turns, voices
 from metrics.forced_alignment import AlignmentError, TurnAligner
-from metrics.metric import Hint, Metric, Score, Take, undefined
+from metrics.metric import WIDE_BAND_HZ, Accepts, Hint, Metric, Score, Take, undefined
 from metrics.suite.srmr import check_choice
 from metrics.voices import VoiceParameters, Voices, VoiceWindows
 
@@ -42,6 +42,7 @@ class TimbreConsistency(Metric):
     high = 1.0
     higher_is_better = True
     needs = ("turns",)
+    accepts = Accepts(WIDE_BAND_HZ)
     parameters_type = TimbreConsistencyParameters
     parameters: TimbreConsistencyParameters
 

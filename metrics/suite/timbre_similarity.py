@@ -10,7 +10,7 @@ import numpy as np
 
 from metrics import audio, turns, voices
 from metrics.material import Material
-from metrics.metric import Metric, ParameterError, Score, Take, undefined
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Score, Take, undefined
 from metrics.voices import VoiceParameters, Voices, VoiceWindows
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class TimbreSimilarity(Metric):
     high = 1.0
     higher_is_better = True
     needs = ("reference_path", "turns")
+    accepts = Accepts(WIDE_BAND_HZ)
     parameters_type = TimbreSimilarityParameters
     parameters: TimbreSimilarityParameters
 

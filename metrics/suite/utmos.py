@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metrics.metric import Metric, Score
+from metrics.devices import kind
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Score
 from metrics.predictors import chunks, predictor_type
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Utmos(Metric):
     source = "Saeki et al. (2022), UTMOS (strong learner); others by the parameter predictor"
     unit = "MOS"
     higher_is_better = True
+    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     parameters_type = UtmosParameters
     parameters: UtmosParameters
 
@@ -55,7 +57,7 @@ class Utmos(Metric):
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long waves go through together."""
-        most_s = self.predictor.at_once_s[self.device]
+        most_s = self.predictor.at_once_s[kind(self.device)]
         averages = chunks.averaged(waves, self.parameters, most_s, self.predict)
         return [
             Score(float(each.values[0]), details=each.details)

@@ -132,6 +132,14 @@ def test_waves_without_a_value_have_a_reason_and_spare_the_others(metric, alone)
 
 
 @pytest.mark.slow
+def test_what_is_shorter_than_a_metric_accepts_has_no_value(metric):
+    samples = int(metric.accepts.shortest_s * metric.sample_rate_hz) - 1
+    if samples > 0:
+        (score,) = measured(metric, [metric_wave(metric)[:samples]])
+        assert score.reason.startswith("too short")
+
+
+@pytest.mark.slow
 def test_silence_is_never_scored_as_zero(metric):
     (score,) = measured(metric, [torch.zeros(LONG_ENOUGH)])
     assert score.value is None

@@ -104,8 +104,13 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch):
     assert runner.resolve_device("auto") == "cpu"
     with pytest.raises(ValueError, match="no GPU"):
         runner.resolve_device("cuda")
-    with pytest.raises(ValueError, match="auto, cpu or cuda"):
+    with pytest.raises(ValueError, match="auto, cpu, cuda or cuda:1"):
         runner.resolve_device("tpu")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert [runner.resolve_device(each) for each in ("auto", "cuda:1")] == ["cuda", "cuda:1"]
+    with pytest.raises(ValueError, match="the last one is cuda:1"):
+        runner.resolve_device("cuda:2")
 
 
 def test_the_provenance_names_versions_and_device(loudness):

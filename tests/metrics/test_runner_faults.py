@@ -86,13 +86,13 @@ def scored(work, **options):
 
 def test_a_clip_is_decoded_once_for_all_metrics(kinds, clips, monkeypatch):
     read = []
-    original = audio.load_waves
+    original = audio.decoded
 
     def spy(path, rates):
         read.append((path, frozenset(rates)))
         return original(path, rates)
 
-    monkeypatch.setattr(audio, "load_waves", spy)
+    monkeypatch.setattr(audio, "decoded", spy)
     metrics = [kinds["peak"](), kinds["greedy"](), kinds["two"]()]
     found = scored([(clip, metrics) for clip in clips])
     assert sorted(read) == sorted((c.path, frozenset({8_000, 16_000})) for c in clips)
@@ -156,7 +156,8 @@ def test_a_clip_too_large_alone_fails_with_the_reason(kinds, clips, monkeypatch,
     with caplog.at_level(logging.CRITICAL):
         found = scored([(clip, [kinds["greedy"](), kinds["peak"]()]) for clip in clips[:3]])
     for clip in clips[:3]:
-        assert found["test_greedy", clip.sha256] == Score(None, "out of memory", failed=True)
+        greedy = found["test_greedy", clip.sha256]
+        assert (greedy.value, greedy.reason, greedy.failed) == (None, "out of memory", True)
         assert found["test_peak", clip.sha256].value
 
 
@@ -183,13 +184,13 @@ def test_a_reader_ahead_ends_with_its_run(kinds, clips):
 
 def test_memory_stays_below_the_bound(kinds, clips, monkeypatch):
     held = []
-    original = runner.read_group
+    original = runner.score_group
 
-    def spy(group):
+    def spy(group, read, device):
         held.append(sum(audio.duration_s(clip.path) for clip, _ in group))
-        return original(group)
+        return original(group, read, device)
 
-    monkeypatch.setattr(runner, "read_group", spy)
+    monkeypatch.setattr(runner, "score_group", spy)
     scored([(clip, [kinds["peak"]()]) for clip in clips], batch_s=0.35)
     assert max(held) <= 0.35
     assert len(held) < len(clips)

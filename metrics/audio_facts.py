@@ -1,0 +1,151 @@
+"""What an audio file is, measured while it is decoded: its form, level, offset and bandwidth."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Samples = NDArray[np.float32]
+
+FRAME_S = 0.064  # the longest stretch of which a spectrum is taken
+BAND_HZ = 250.0
+EDGE_DB = 60.0  # sound ends where a band stays so far below the strongest one
+RARE = 0.04  # of the frames: a band is as strong as it is in so many, which a click is not
+FULL_SCALE = 1 - 2.0**-14  # from here on a sample stands at full scale, in 16 bits and more
+
+
+@dataclass(frozen=True)
+class AudioFacts:
+    """One audio file; levels are of the file's own channels and rate, full scale is 1."""
+
+    container: str  # WAV, FLAC, mp4 …
+    coding: str  # PCM_16, FLOAT, VORBIS, aac …
+    rate_hz: int
+    channels: int
+    bits: int | None  # of a sample; None: of no fixed number, as in MP3
+    duration_s: float  # of the sound that is there
+    header_s: float | None  # as the file's header states; None: it does not
+    peak: float  # the largest magnitude; over 1 only in floating point
+    clipped: float  # share of samples that stand side by side at full scale
+    dc: float  # mean of the channel in which it is farthest from 0
+    bandwidth_hz: float | None  # where the sound ends, in steps of 250 Hz; None: silent
+    cancelled_db: float | None  # how far the channels' mean lies below them; None: one channel
+    not_finite: int = 0  # samples that are NaN or infinite
+
+    def plain(self) -> dict[str, Any]:
+        """As stored: plain JSON values, rounded to what they are worth."""
+        values = dataclasses.asdict(self)
+        for name, value in values.items():
+            if isinstance(value, float):
+                values[name] = float(f"{value:.6g}") if math.isfinite(value) else None
+        return values
+
+
+class Meter:
+    """Measures a file's blocks as they come."""
+
+    def __init__(self, rate_hz: int, channels: int) -> None:
+        self.channels = channels
+        self.frames = self.not_finite = self._clipped = 0
+        self._peak = 0.0
+        self._sums = np.zeros(channels)
+        self._squares = self._mono_squares = 0.0
+        self._spectrum = Spectrum(rate_hz)
+
+    def add(self, block: Samples, mono: Samples) -> None:
+        """One block, (frames, channels), and its channels' mean, (frames,)."""
+        self.frames += len(block)
+        magnitude = np.abs(block)
+        peak = float(magnitude.max(initial=0.0))
+        if not math.isfinite(peak):
+            good = np.isfinite(block)
+            self.not_finite += int(block.size - good.sum())
+            block, mono = np.where(good, block, 0), np.where(np.isfinite(mono), mono, 0)
+            magnitude = np.abs(block)
+            peak = float(magnitude.max(initial=0.0))
+        self._peak = max(self._peak, peak)
+        if peak >= FULL_SCALE:
+            full = (magnitude >= FULL_SCALE) & (magnitude <= 1)
+            self._clipped += int((full[1:] & full[:-1] & (block[1:] * block[:-1] > 0)).sum())
+        self._sums += block.sum(axis=0, dtype=np.float64)
+        if self.channels > 1:
+            self._squares += float(np.einsum("ij,ij->", block, block, dtype=np.float64))
+            self._mono_squares += float(np.einsum("i,i->", mono, mono, dtype=np.float64))
+        self._spectrum.add(mono)
+
+    def facts(
+        self, container: str, coding: str, bits: int | None, rate_hz: int, header_s: float | None
+    ) -> AudioFacts:
+        """All that was measured, with what the header says."""
+        means = self._sums / max(1, self.frames)
+        return AudioFacts(
+            container=container,
+            coding=coding,
+            rate_hz=rate_hz,
+            channels=self.channels,
+            bits=bits,
+            duration_s=self.frames / rate_hz,
+            header_s=header_s,
+            peak=self._peak,
+            clipped=self._clipped / max(1, self.frames * self.channels),
+            dc=float(means[np.abs(means).argmax()]),
+            bandwidth_hz=self._spectrum.edge_hz(),
+            cancelled_db=self._cancelled_db(),
+            not_finite=self.not_finite,
+        )
+
+    def _cancelled_db(self) -> float | None:
+        if self.channels == 1 or not self._squares:
+            return None
+        left = self._mono_squares / (self._squares / self.channels)
+        return -10 * math.log10(max(left, 1e-20))
+
+
+class Spectrum:
+    """How strong each band of 250 Hz is in the few frames in which it is strongest."""
+
+    def __init__(self, rate_hz: int) -> None:
+        self._size = max(32, 1 << int(math.log2(rate_hz * FRAME_S)))
+        bin_hz = rate_hz / self._size
+        self._nyquist_hz = rate_hz / 2
+        per_band = max(1, round(BAND_HZ / bin_hz))
+        self._band_hz = per_band * bin_hz
+        self._starts = np.arange(0, self._size // 2 + 1, per_band)
+        self._window = np.hanning(self._size).astype(np.float32)
+        self._rest = np.zeros(0, np.float32)
+        self._strongest = np.zeros(len(self._starts), np.float32)
+        self._any = False
+
+    def add(self, mono: Samples) -> None:
+        """More samples of one channel."""
+        joined = np.concatenate([self._rest, mono]) if len(self._rest) else mono
+        count = len(joined) // self._size
+        used = count * self._size
+        self._rest = joined[used:].copy()
+        if count:
+            self._measure(joined[:used].reshape(count, self._size))
+
+    def _measure(self, frames: Samples) -> None:
+        bins = np.fft.rfft(frames * self._window)
+        power = np.square(bins.real) + np.square(bins.imag)
+        bands = np.add.reduceat(power, self._starts, axis=1)
+        rank = len(bands) - 1 - int(RARE * len(bands))
+        self._strongest = np.maximum(self._strongest, np.partition(bands, rank, axis=0)[rank])
+        self._any = True
+
+    def edge_hz(self) -> float | None:
+        """The upper edge of the highest band within `EDGE_DB` of the strongest; None: silence."""
+        if not self._any and len(self._rest):
+            self._measure(np.pad(self._rest, (0, self._size - len(self._rest)))[None])
+        # an offset is no sound: the first band tells of it, so that it is left out
+        strongest = self._strongest[1:] if len(self._strongest) > 2 else self._strongest
+        first = len(self._strongest) - len(strongest)
+        if not strongest.any():
+            return None
+        heard = np.flatnonzero(strongest > strongest.max() * 10 ** (-EDGE_DB / 10))
+        return float(min(self._nyquist_hz, (first + heard[-1] + 1) * self._band_hz))

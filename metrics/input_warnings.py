@@ -1,0 +1,92 @@
+"""What is odd about a clip's audio: told with every score of it, for the score may be, too."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+
+from metrics.audio_facts import AudioFacts
+from metrics.metric import Accepts, Score
+
+TITLES = {
+    "truncated": "Sound missing at the end",
+    "over_full_scale": "Over full scale",
+    "clipped": "Clipped",
+    "dc_offset": "Offset from zero",
+    "channels_cancel": "Channels cancel",
+    "narrow_band": "Narrow-band audio",
+}
+MISSING_S = 0.001  # of a header that counts samples
+MISSING_SHARE = {"MP3": 0.02}  # headers of these only estimate
+CLIPPED_SHARE = 1e-4
+DC = 0.02
+CANCELLED_DB = 6.0  # beyond what channels without likeness lose in their mean
+MOST_DB = 100.0  # more is told as this
+OVER = 1 + 1e-4  # resampling and decoding may pass 1 by a hair
+NOT_HEARD = ("silent", "no speech", "too little speech")  # of a mean whose channels cancel
+
+
+def warnings_of(facts: AudioFacts, accepts: Accepts) -> dict[str, str]:
+    """The warnings of a clip for a metric: words with their numbers, by code (`TITLES`)."""
+    found = dict(_of_audio(facts))
+    edge, least = facts.bandwidth_hz, accepts.least_bandwidth_hz
+    if edge is not None and least and edge < least:
+        why = "" if facts.rate_hz < 2 * least else ": upsampled, or from a lossy copy"
+        found["narrow_band"] = (
+            f"sound ends at about {edge:.0f} Hz, at a rate of {facts.rate_hz} Hz{why}; "
+            f"this metric is meant for sound up to {least:.0f} Hz"
+        )
+    return found
+
+
+def _of_audio(facts: AudioFacts) -> Iterator[tuple[str, str]]:
+    if facts.header_s is not None and is_truncated(facts):
+        yield (
+            "truncated",
+            f"its header states {facts.header_s:.2f} s, {facts.duration_s:.2f} s are there; "
+            "copy the file again",
+        )
+    if facts.peak > OVER:
+        over_db = 20 * math.log10(facts.peak)
+        yield (
+            "over_full_scale",
+            f"its peak is {facts.peak:.3g}, {over_db:.1f} dB over full scale; make it quieter",
+        )
+    if facts.clipped > CLIPPED_SHARE:
+        yield "clipped", f"{100 * facts.clipped:.2g} % of its samples are cut off at full scale"
+    if abs(facts.dc) > DC:
+        yield "dc_offset", f"its mean is {facts.dc:.2g} of full scale, that of sound is 0"
+    if cancels(facts):
+        below = min(facts.cancelled_db or 0.0, MOST_DB)
+        yield (
+            "channels_cancel",
+            f"the mean of its {facts.channels} channels lies {below:.0f} dB or more below them; "
+            "turn one round, or save one alone",
+        )
+
+
+def is_truncated(facts: AudioFacts) -> bool:
+    """Whether less sound is there than the header states."""
+    if facts.header_s is None:
+        return False
+    missing_s = facts.header_s - facts.duration_s
+    share = MISSING_SHARE.get(facts.container, 0.0)
+    return missing_s > max(MISSING_S, share * facts.header_s)
+
+
+def cancels(facts: AudioFacts) -> bool:
+    """Whether the channels' mean is much quieter than that of channels without any likeness."""
+    usual_db = 10 * math.log10(facts.channels)
+    return facts.cancelled_db is not None and facts.cancelled_db > usual_db + CANCELLED_DB
+
+
+def warned(score: Score, facts: AudioFacts, accepts: Accepts) -> Score:
+    """The score with the warnings of its audio; "silent" is not said where channels cancel."""
+    found = warnings_of(facts, accepts)
+    reason = score.reason
+    if "channels_cancel" in found and reason.startswith(NOT_HEARD):
+        reason = f"channels cancel: {found['channels_cancel']} ({reason})"
+    if not found:
+        return score
+    return dataclasses.replace(score, reason=reason, warnings={**found, **score.warnings})

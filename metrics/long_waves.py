@@ -1,0 +1,67 @@
+"""Waves of hours: kept in a file, mapped into memory, and let go of behind whoever reads them."""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+import weakref
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
+
+SPOOL_S = 600.0  # waves that last longer are kept in a file, not in memory
+
+_maps: dict[int, mmap.mmap] = {}  # by the address at which a wave begins
+
+
+class Gathered:
+    """A wave that comes in parts; a long one goes to a nameless file in TMPDIR.
+
+    OSError when there is no room for that file.
+    """
+
+    def __init__(self, rate_hz: int) -> None:
+        self._most = round(SPOOL_S * rate_hz)
+        self._parts: list[NDArray[np.float32]] = []
+        self._samples = 0
+        self._file: BinaryIO | None = None
+
+    def append(self, part: NDArray[np.float32]) -> None:
+        """The next samples."""
+        self._samples += len(part)
+        self._parts.append(part)
+        if self._samples > self._most:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="earnest-wave-")  # noqa: SIM115
+            for each in self._parts:
+                self._file.write(np.ascontiguousarray(each, dtype=np.float32).data)
+            self._parts.clear()
+
+    def wave(self) -> NDArray[np.float32]:
+        """All samples; those of a long wave are a mapping, and the file goes with it."""
+        if self._file is None:
+            return np.concatenate(self._parts)
+        with self._file as file:
+            file.flush()
+            mapped = mmap.mmap(file.fileno(), 4 * self._samples)
+        wave = np.frombuffer(mapped, np.float32)
+        address = wave.ctypes.data
+        _maps[address] = mapped
+        weakref.finalize(wave, _maps.pop, address, None)
+        return wave
+
+    def close(self) -> None:
+        """Let go of the file of a wave that is not wanted any more."""
+        if self._file is not None:
+            self._file.close()
+
+
+def release(wave: torch.Tensor) -> None:
+    """Let go of the memory of a wave that lies in a file; it is read again where it is wanted."""
+    mapped = _maps.get(wave.untyped_storage().data_ptr()) if _maps else None
+    if mapped is not None:
+        mapped.madvise(mmap.MADV_DONTNEED)

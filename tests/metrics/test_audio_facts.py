@@ -1,0 +1,143 @@
+"""Audio that is damaged, loud, narrow or cancels: found while it is decoded, told with scores."""
+
+import numpy as np
+import pytest
+import soundfile
+import soxr
+
+from metrics import audio, input_warnings, runner
+from metrics.metric import Accepts, make_metric
+from tests.metrics import reference
+
+RATE_HZ = 16_000
+WIDE = Accepts(least_bandwidth_hz=6_000)
+
+
+@pytest.fixture(scope="module")
+def speech():
+    wave = audio.load_wave(reference.path("human-0880-clean"), RATE_HZ)
+    return wave - wave.mean()
+
+
+def facts_of(path):
+    return audio.decoded(path, (RATE_HZ,)).facts
+
+
+def warned(tmp_path, samples, rate_hz=RATE_HZ, cut=0.0, name="a.wav", **options):
+    path = tmp_path / name
+    soundfile.write(path, samples, rate_hz, **options)
+    if cut:
+        whole = path.read_bytes()
+        path.write_bytes(whole[: 200 + int((len(whole) - 200) * (1 - cut))])
+    return input_warnings.warnings_of(facts_of(path), WIDE)
+
+
+def test_sound_as_it_should_be_has_its_facts_and_no_warning(tmp_path, speech):
+    assert warned(tmp_path, speech) == {}
+    assert warned(tmp_path, np.stack([speech, speech], 1), name="two.wav") == {}
+    plain = facts_of(tmp_path / "two.wav").plain()
+    assert (plain["container"], plain["coding"], plain["bits"]) == ("WAV", "PCM_16", 16)
+    assert (plain["rate_hz"], plain["channels"]) == (16_000, 2)
+    assert plain["duration_s"] == plain["header_s"] == pytest.approx(len(speech) / RATE_HZ)
+    assert plain["peak"] == pytest.approx(np.abs(speech).max(), abs=1e-4)
+    assert plain["bandwidth_hz"] > 7_000
+
+
+CUT = [("a.wav", "WAV"), ("a.aiff", "AIFF"), ("a.au", "AU"), ("a.w64", "W64"), ("a.wav", "RF64")]
+
+
+@pytest.mark.parametrize(("name", "form"), [*CUT, ("a.mp3", "MP3")])
+def test_a_file_that_lost_half_of_its_sound_is_told(tmp_path, speech, name, form):
+    found = warned(tmp_path, np.tile(speech, 4), cut=0.5, name=name, format=form)
+    assert list(found) == ["truncated"]
+    assert found["truncated"].startswith(f"its header states {4 * len(speech) / RATE_HZ:.2f} s")
+
+
+@pytest.mark.parametrize(("name", "form"), [*CUT, ("a.mp3", "MP3"), ("a.ogg", "OGG")])
+def test_a_whole_file_lost_nothing(tmp_path, speech, name, form):
+    assert "truncated" not in warned(tmp_path, speech, name=name, format=form)
+
+
+def test_a_wav_that_was_streamed_states_no_length(tmp_path, speech):
+    path = tmp_path / "a.wav"
+    soundfile.write(path, speech, RATE_HZ)
+    whole = bytearray(path.read_bytes())
+    place = whole.index(b"data") + 4
+    whole[place : place + 4] = b"\xff" * 4
+    path.write_bytes(whole)
+    facts = facts_of(path)
+    assert facts.header_s is None
+    assert facts.duration_s == pytest.approx(len(speech) / RATE_HZ)
+
+
+def test_level_offset_and_clipping_are_told(tmp_path, speech):
+    loud = warned(tmp_path, speech * 20, subtype="FLOAT")
+    assert list(loud) == ["over_full_scale"]
+    assert "dB over full scale" in loud["over_full_scale"]
+    assert list(warned(tmp_path, np.clip(speech * 5, -1, 1))) == ["clipped"]
+    offset = warned(tmp_path, speech + 0.4)
+    assert offset == {"dc_offset": "its mean is 0.4 of full scale, that of sound is 0"}
+
+
+def test_one_sample_at_full_scale_is_no_clipping(tmp_path, speech):
+    assert warned(tmp_path, speech / np.abs(speech).max()) == {}
+
+
+def test_a_narrow_band_is_told_whatever_the_rate_of_the_file(tmp_path, speech):
+    narrow = soxr.resample(speech, RATE_HZ, 8_000, "VHQ")
+    assert "rate of 8000 Hz" in warned(tmp_path, narrow, 8_000)["narrow_band"]
+    wide_again = soxr.resample(narrow, 8_000, 48_000, "VHQ")
+    found = warned(tmp_path, wide_again, 48_000)
+    assert "sound ends at about 4" in found["narrow_band"]
+    assert "upsampled" in found["narrow_band"]
+    facts = facts_of(tmp_path / "a.wav")
+    assert input_warnings.warnings_of(facts, Accepts()) == {}  # not every metric minds
+
+
+def test_two_clicks_do_not_hide_a_narrow_band(tmp_path, speech):
+    narrow = soxr.resample(soxr.resample(speech, RATE_HZ, 8_000), 8_000, RATE_HZ)
+    narrow[[0, len(narrow) // 2]] += 0.5
+    assert list(warned(tmp_path, narrow)) == ["narrow_band"]
+
+
+def test_channels_that_cancel_are_told_and_not_called_silent(tmp_path, speech):
+    path = tmp_path / "anti.wav"
+    soundfile.write(path, np.stack([speech, -speech], 1), RATE_HZ, subtype="FLOAT")
+    metric = make_metric("length_s")
+    (scored,) = runner.score_clips(metric, [runner.clip_of(path)], "cpu")
+    assert scored.score.reason.startswith("channels cancel: the mean of its 2 channels")
+    assert list(scored.score.warnings) == ["channels_cancel"]
+    unlike = np.stack([speech, np.roll(speech, 4_000)], 1)
+    assert warned(tmp_path, unlike) == {}
+    assert warned(tmp_path, np.stack([speech, 0 * speech], 1)) == {}
+
+
+def test_samples_that_are_no_numbers_are_counted(tmp_path, speech):
+    bad = speech.copy()
+    bad[100:103] = np.nan
+    warned(tmp_path, bad, subtype="FLOAT")
+    facts = facts_of(tmp_path / "a.wav")
+    assert facts.not_finite == 3
+    assert facts.peak == pytest.approx(np.nanmax(np.abs(bad)))
+
+
+def test_digital_silence_has_no_bandwidth_and_no_warning(tmp_path):
+    assert warned(tmp_path, np.zeros(8_000)) == {}
+    assert facts_of(tmp_path / "a.wav").bandwidth_hz is None
+
+
+def test_warnings_go_with_every_output(tmp_path, speech):
+    path = tmp_path / "cut.wav"
+    soundfile.write(path, np.tile(speech, 4), RATE_HZ)
+    path.write_bytes(path.read_bytes()[:150_000])
+    metric = make_metric("pauses")
+    (scored,) = runner.score_clips(metric, [runner.clip_of(path)], "cpu")
+    for score in metric.by_output(scored.score).values():
+        assert list(score.warnings) == ["truncated"]
+
+
+def test_every_warning_has_a_title():
+    source = (audio.__file__).replace("audio.py", "input_warnings.py")
+    with open(source, encoding="utf-8") as file:
+        text = file.read()
+    assert all(text.count(f'"{code}"') > 1 for code in input_warnings.TITLES)
