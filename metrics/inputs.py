@@ -12,13 +12,14 @@ from typing import Any
 
 from metrics import audio
 from metrics.audio_paths import told
-from metrics.material import Material
+from metrics.material import REFERENCE_AUDIO, Material
 from metrics.turns import turns_of
 from metrics.vocalisations import TARGET, has_marks
 
 TABLES = (".csv", ".jsonl")
 COLUMNS = ("file", "stimulus", "condition", "item", "text", "language", "speaker", "turns")
-KNOWN = (*COLUMNS, "transcript", "reference")
+REFERENCES = ("reference", REFERENCE_AUDIO)  # a voice; a recording of the same words
+KNOWN = (*COLUMNS, "transcript", *REFERENCES)
 
 
 MOST_KINDS = 5  # endings that are named
@@ -98,7 +99,7 @@ def manifest_clips(path: Path) -> tuple[list[InputClip], list[str]]:
     clips: list[InputClip] = []
     problems: list[str] = []
     seen: dict[str, str] = {}
-    hashes: dict[str, str] = {}  # of reference voices: many rows name the same one
+    hashes: dict[str, str] = {}  # of references: many rows name the same one
     try:
         rows = list(table_rows(path))
     except InputError as error:
@@ -198,11 +199,9 @@ def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> I
     path = folder / file
     if not path.is_file():
         raise InputError(f"there is no file {file}; it is looked for in {folder}")
-    reference = _text(row.get("reference"))
-    if reference and not (folder / reference).is_file():
-        raise InputError(f"there is no reference {reference}; it is looked for in {folder}")
-    if reference and reference not in hashes:
-        hashes[reference] = audio.file_sha256(folder / reference)
+    references: dict[str, str] = {}
+    for column in REFERENCES:
+        references |= _recording(folder, column, _text(row.get(column)), hashes)
     cell = row.get("turns")
     turns = turns_of(cell if isinstance(cell, str) else json.dumps(cell) if cell else "")
     attributes = {n: _text(v) for n, v in row.items() if n not in KNOWN and _text(v)}
@@ -213,12 +212,24 @@ def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> I
         language=_text(row.get("language")),
         speaker=_text(row.get("speaker")),
         turns=turns,
-        reference_path=str(folder / reference) if reference else "",
-        reference_sha256=hashes.get(reference, ""),
         attributes=attributes,
+        **references,
     )
     name = _text(row.get("stimulus")) or str(Path(file).with_suffix(""))
     return InputClip(str(path), name, _text(row.get("condition")), _text(row.get("item")), material)
+
+
+def _recording(folder: Path, column: str, name: str, hashes: dict[str, str]) -> dict[str, str]:
+    """Material's path and hash of the recording that a column names; nothing when it is empty."""
+    if not name:
+        return {}
+    if not (folder / name).is_file():
+        raise InputError(
+            f"there is no {column.replace('_', ' ')} {name}; it is looked for in {folder}"
+        )
+    if name not in hashes:
+        hashes[name] = audio.file_sha256(folder / name)
+    return {f"{column}_path": str(folder / name), f"{column}_sha256": hashes[name]}
 
 
 def _text(value: Any) -> str:

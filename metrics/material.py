@@ -8,6 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+REFERENCE_AUDIO = "reference_audio"  # a column: the recording of the same words
+RECORDINGS = ("reference_path", "reference_audio_path")  # fields
+
 
 @dataclass(frozen=True)
 class Turn:
@@ -29,6 +32,8 @@ class Material:
     turns: tuple[Turn, ...] = ()  # of a dialogue or a long text, in order
     reference_path: str = ""  # a recording of the reference voice
     reference_sha256: str = ""
+    reference_audio_path: str = ""  # a recording of the same words, which the clip is compared with
+    reference_audio_sha256: str = ""
     attributes: Mapping[str, str] = field(default_factory=dict)  # caption, synthesis_s, nvv …
 
     def attribute(self, name: str) -> str:
@@ -38,8 +43,8 @@ class Material:
     def fingerprint(self, needs: Iterable[str]) -> str:
         """SHA-256 (hex) of the fields that a metric's numbers depend on; empty when it needs none.
 
-        ``needs`` names fields of this class, or attributes as ``attributes.NAME``. The reference
-        voice counts by the hash of its audio, not by its path.
+        ``needs`` names fields of this class, or attributes as ``attributes.NAME``. A reference
+        counts by the hash of its audio, not by its path.
         """
         names = sorted(set(needs))
         if not names:
@@ -53,9 +58,7 @@ class Material:
             return self.attribute(name.removeprefix("attributes."))
         if name == "turns":
             return self.turns, self.attribute("turns")
-        if name == "reference_path":
-            return self.reference_sha256 or self.reference_path
-        return getattr(self, name)
+        return self._field(name)
 
     def _plain(self, name: str) -> Any:
         if name.startswith("attributes."):
@@ -63,6 +66,14 @@ class Material:
         if name == "turns":
             known = [[turn.speaker, turn.start_s, turn.end_s, turn.text] for turn in self.turns]
             return known or self.attribute("turns") or []  # said, even if it cannot be read
-        if name == "reference_path":
-            return self.reference_sha256 or self.reference_path
-        return getattr(self, name)
+        return self._field(name)
+
+    def _field(self, name: str) -> Any:
+        """A plain field; a recording's is the hash of its audio where that is known."""
+        sha256 = getattr(self, name.replace("_path", "_sha256"), "") if name in RECORDINGS else ""
+        return sha256 or getattr(self, name)
+
+
+def column_of(need: str) -> str:
+    """The manifest's column that fills what a metric needs: a field or ``attributes.NAME``."""
+    return need.removeprefix("attributes.").removesuffix("_path")

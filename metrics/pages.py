@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 
 from metrics import remedies, runs
 from metrics.management.commands.list_metrics import needed
-from metrics.material import Material
+from metrics.material import Material, column_of
 from metrics.metric import Metric, make_metric
 from metrics.models import MetricScore, ScoringRun
 from metrics.presets import Choice, same, shipped
@@ -221,7 +221,7 @@ def lacking(metric: Metric, stimuli: Stimuli) -> list[str]:
         name = need.removeprefix("attributes.")
         values = (m.attribute(name) if need != name else getattr(m, name) for _, m in stimuli)
         if not any(values):
-            missing.append("reference" if name == "reference_path" else name)
+            missing.append(column_of(need))
     return missing
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from metrics.material import Material, Turn
+from metrics.material import REFERENCE_AUDIO, Material, Turn
 from metrics.metric import Metric
 from metrics.runner import Clip
 from metrics.turns import turns_of
@@ -20,13 +20,18 @@ def study_stimuli(study: str) -> list[tuple[Mapping[str, Any], Material]]:
     """Every stimulus (StimulusRow) of a study with its material, in order."""
     from listening.selectors import stimulus_rows
 
-    return [(row, material_of(row)) for row in stimulus_rows(study)]
+    rows = stimulus_rows(study)
+    named = {row["file"]: row for row in rows} | {row["stimulus"]: row for row in rows}
+    return [(row, material_of(row, named)) for row in rows]
 
 
-def material_of(row: Mapping[str, Any]) -> Material:
+def material_of(
+    row: Mapping[str, Any], named: Mapping[str, Mapping[str, Any]] | None = None
+) -> Material:
     """What a StimulusRow says beside the audio; turns of its lines, else of its attributes.
 
-    A recording is no reference of its own voice: that comparison would only flatter it.
+    A recording is no reference of its own voice: that comparison would only flatter it. ``named``:
+    the rows of the study by stimulus and by file, which the attribute reference_audio may name.
     """
     attributes = {**(row.get("attributes") or {})}
     if TARGET not in attributes and has_marks(shown := row.get("shown_text", "")):
@@ -46,7 +51,25 @@ def material_of(row: Mapping[str, Any]) -> Material:
         reference_path="" if itself else row.get("reference_path", ""),
         reference_sha256="" if itself else row.get("reference_sha256", ""),
         attributes=attributes,
+        **same_words(row, named or {}),
     )
+
+
+def same_words(row: Mapping[str, Any], named: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """The recording of the same words that the clip is compared with, as Material's fields.
+
+    The one that its attribute reference_audio names, by stimulus or file; else its item's by the
+    reference condition. None of the recording itself, nor where the name is not to be found.
+    """
+    wanted = str((row.get("attributes") or {}).get(REFERENCE_AUDIO, "")).strip()
+    if wanted:
+        other = named.get(wanted, {})
+        path, sha256 = other.get("path", ""), other.get("sha256", "")
+    else:
+        path, sha256 = row.get("reference_path", ""), row.get("reference_sha256", "")
+    if not path or sha256 == row.get("sha256"):
+        return {}
+    return {"reference_audio_path": path, "reference_audio_sha256": sha256}
 
 
 def heard_stimuli(study: str) -> tuple[list[tuple[Mapping[str, Any], Material]], int]:

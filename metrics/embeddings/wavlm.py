@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from metrics import weights
 from metrics.embeddings.speaker_embedding import SpeakerEmbedding
+from metrics.predictors.pretrained import pretrained
 
 if TYPE_CHECKING:
     import torch
-
-FILES = ("config.json", "preprocessor_config.json", "model.safetensors", "pytorch_model.bin")
 
 
 class WavlmXvector(SpeakerEmbedding):
@@ -24,28 +21,10 @@ class WavlmXvector(SpeakerEmbedding):
 
     def load(self, device: str = "cpu") -> None:
         """Load model and preprocessor of a folder, or of a hub's model, onto `device`."""
-        from transformers import Wav2Vec2FeatureExtractor, WavLMForXVector
-
-        place = weights.model_files(self.model, FILES, "of the last two one is enough")
-        with weights.silent_transformers():
-            try:
-                self.features = Wav2Vec2FeatureExtractor.from_pretrained(place)
-                network: Any = WavLMForXVector.from_pretrained(place)
-            except OSError as error:
-                raise weights.Unavailable(f"no weights: {place} is incomplete ({error})") from error
-        self.network = network.to(device).eval()
-        self.weights = weights.hashes(weight_files(place))
+        self.loaded = pretrained(self.model, "WavLMForXVector", device, "Wav2Vec2FeatureExtractor")
+        self.weights = self.loaded.weights
 
     def _embed(self, windows: torch.Tensor) -> torch.Tensor:
-        ready = self.features(
-            list(windows.cpu().numpy()), sampling_rate=self.rate_hz, return_tensors="pt"
-        )
-        values = ready["input_values"].to(windows.device)
-        vectors: torch.Tensor = self.network(values).embeddings
+        values = self.loaded.values(list(windows.cpu().numpy()), self.rate_hz)
+        vectors: torch.Tensor = self.loaded.network(values).embeddings
         return vectors
-
-
-def weight_files(place: Path) -> list[Path]:
-    """The file of weights that is loaded: safetensors where both are there."""
-    paths = [place / name for name in FILES[2:] if (place / name).is_file()]
-    return paths[:1]

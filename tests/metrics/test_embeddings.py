@@ -7,7 +7,7 @@ from metrics import weights
 from metrics.embeddings import embedding_type
 from metrics.embeddings.resemblyzer import partial_starts
 from metrics.metric import ParameterError
-from tests.metrics import reference
+from tests.metrics import reference, tiny_models
 
 torch = pytest.importorskip("torch")
 
@@ -85,24 +85,7 @@ def test_silence_has_a_vector_without_nan(resemblyzer):
 @pytest.fixture(scope="module")
 def tiny_wavlm(tmp_path_factory):
     """A WavLM x-vector model of few random weights, saved as a hub's models are."""
-    transformers = pytest.importorskip("transformers")
-    folder = tmp_path_factory.mktemp("wavlm")
-    torch.manual_seed(7)
-    config = transformers.WavLMConfig(
-        hidden_size=16,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=16,
-        conv_dim=(8,) * 7,
-        num_conv_pos_embeddings=8,
-        num_conv_pos_embedding_groups=2,
-        tdnn_dim=(16,) * 5,
-        xvector_output_dim=12,
-        use_weighted_layer_sum=True,
-    )
-    transformers.WavLMForXVector(config).save_pretrained(folder)
-    transformers.Wav2Vec2FeatureExtractor(do_normalize=True).save_pretrained(folder)
-    return folder
+    return tiny_models.wavlm(tmp_path_factory.mktemp("wavlm"), "WavLMForXVector")
 
 
 @pytest.mark.slow

@@ -70,6 +70,18 @@ def test_a_reference_that_many_rows_name_is_hashed_once(folder, monkeypatch):
     assert len({clip.material.reference_sha256 for clip in clips}) == len(hashed) == 1
 
 
+def test_a_recording_of_the_same_words_is_told_apart_from_the_reference_voice(folder):
+    rows = "file,stimulus,reference,reference_audio\na.wav,s,b.wav,\na.wav,t,,calm/c.flac\n"
+    voice, words = inputs.clips_of([manifest(folder, rows)])
+    assert voice.material.reference_audio_path == ""
+    assert words.material.reference_audio_path == str(folder / "calm/c.flac")
+    needs = ("reference_audio_path",)
+    assert voice.material.fingerprint(needs) != words.material.fingerprint(needs)
+    assert words.material.said("reference_audio_path") == words.material.reference_audio_sha256
+    with pytest.raises(inputs.InputError, match=r"row 2: there is no reference audio gone\.wav"):
+        inputs.clips_of([manifest(folder, "file,reference_audio\na.wav,gone.wav\n")])
+
+
 def test_a_manifest_of_json_lines_may_hold_lists(folder):
     rows = [
         {"file": "a.wav", "stimulus": "one", "synthesis_s": 1.5},

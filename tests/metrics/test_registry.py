@@ -27,7 +27,9 @@ BROKEN = {
     "infinite": torch.full((LONG_ENOUGH,), torch.inf),
     "stereo": torch.zeros(2, 16_000),
 }
+PACKAGES = {"pesq": "pesq", "visqol": "ai_edge_litert"}  # not installed by default: earnest[paired]
 MATERIAL = Material(  # what any metric may need beside the audio
+    reference_audio_path=str(reference.path("long_pauses-human")),
     text="the late owner of this estate lived to a very advanced age",
     language="en",
     speaker="human",
@@ -42,6 +44,8 @@ MATERIAL = Material(  # what any metric may need beside the audio
 
 @pytest.fixture(scope="module", params=KEYS)
 def metric(request, a_judge, tmp_path_factory):
+    if request.param in PACKAGES:
+        pytest.importorskip(PACKAGES[request.param])
     made = make_metric(request.param, at_hand(request.param, tmp_path_factory))
     with tiny_predictors.squim_is_small():
         made.load("cpu")
@@ -60,6 +64,8 @@ def at_hand(key, tmp_path_factory):
         return {"model": "tiny.en"}
     if key == "clap":
         return {"model": str(tiny_models.clap(tmp_path_factory.mktemp("clap")))}
+    if key == "speech_bert_score":
+        return {"model": str(tiny_models.wavlm(tmp_path_factory.mktemp("wavlm"))), "layer": 1}
     if key == "squim_pesq":
         return {"model": str(tiny_predictors.squim(tmp_path_factory.mktemp("squim")))}
     if key == "utmos":

@@ -105,6 +105,22 @@ def test_a_recording_is_no_reference_of_its_own_voice():
     assert material_of(human).fingerprint(needs) != material_of(other).fingerprint(needs)
 
 
+def test_a_clip_is_compared_with_the_recording_that_it_names_or_its_items_reference():
+    human = {"sha256": "a" * 64, "file": "human/1.wav", "path": "h.wav", "stimulus": "h1"}
+    voice = {"sha256": "b" * 64, "reference_sha256": "a" * 64, "reference_path": "h.wav"}
+    other = {"sha256": "c" * 64, "path": "o.wav"}
+    named = {"human/1.wav": human, "h1": human, "other": other}
+
+    def compared(row, **attributes):
+        return material_of({**row, "attributes": attributes}, named).reference_audio_path
+
+    assert compared(voice) == "h.wav"
+    assert compared(voice, reference_audio="other") == "o.wav"
+    assert compared({"sha256": "d"}, reference_audio="human/1.wav") == "h.wav"
+    assert compared(human, reference_audio="h1") == ""  # itself
+    assert compared(voice, reference_audio="gone") == ""  # never another one than was named
+
+
 def test_metrics_compare_with_what_is_spoken_whatever_raters_see():
     """A caption that raters see is no transcript: perfect speech had a word error rate of 1."""
     shown = "A man reads a calm line."

@@ -29,3 +29,18 @@ def clap(place):
     torch.manual_seed(0)
     hf.ClapModel(config).save_pretrained(place)
     return place
+
+
+def wavlm(place, kind="WavLMModel", **more):
+    """A WavLM of two layers under a head of transformers, and its preprocessor."""
+    import transformers as hf
+
+    config = hf.WavLMConfig(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16,
+        conv_dim=(8,) * 7, num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=2,
+        tdnn_dim=(16,) * 5, xvector_output_dim=12, use_weighted_layer_sum=True, **more,
+    )  # fmt: skip
+    torch.manual_seed(7)
+    getattr(hf, kind)(config).save_pretrained(place)
+    hf.Wav2Vec2FeatureExtractor(do_normalize=True).save_pretrained(place)
+    return place

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from metrics.material import column_of
 from metrics.metric import Metric
 
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "no direction"}
@@ -42,5 +43,4 @@ def described(metric: Metric) -> str:
 
 def needed(metric: Metric) -> str:
     """What its numbers depend on beside the audio, as columns of a manifest."""
-    names = (name.removeprefix("attributes.") for name in metric.needs)
-    return ", ".join("reference" if name == "reference_path" else name for name in names)
+    return ", ".join(map(column_of, metric.needs))

@@ -1,0 +1,113 @@
+"""Distances of sets of clips from a reference set: FAD and KID of each condition."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metrics import audio
+from metrics.embeddings import SpeakerEmbedding, embedding_type
+from metrics.inputs import InputClip, InputError, clips_of
+from metrics.metric import ParameterError
+from metrics.sets import SetMetric, distances
+from metrics.sets.set_metric import Array, Distance
+from metrics.sets.vectors import clip_vectors
+from metrics.weights import Unavailable
+
+
+class Command(BaseCommand):
+    """Compare sets of clips."""
+
+    help = (
+        "How far each condition's clips are, as a set, from those of a reference: a condition of "
+        "the same input, or other files. The embedding is part of the number: name it with it."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", nargs="+", metavar="FILE|FOLDER|MANIFEST")
+        parser.add_argument("--reference", required=True, metavar="CONDITION|FOLDER|MANIFEST")
+        parser.add_argument("--metrics", default=",".join(SetMetric.registry))
+        parser.add_argument("--embedding", default="resemblyzer")
+        parser.add_argument("--model", default="", help="Another model of the embedding.")
+        parser.add_argument("--window", type=float, default=2.0, help="Seconds (default 2).")
+        parser.add_argument("--hop", type=float, default=1.0, help="Seconds (default 1).")
+        parser.add_argument("--resamples", type=int, default=200, help="Of the interval; 0: none.")
+        parser.add_argument("--jsonl", action="store_true", help="Print JSON, a line per number.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        metrics = self._metrics(options["metrics"])
+        try:
+            embedding = embedding_type(options["embedding"])(options["model"])
+            sets = by_condition(clips_of(options["files"]))
+            reference = sets.pop(options["reference"], None)
+            if reference is None:
+                place = Path(options["reference"])
+                if not place.exists():
+                    known = ", ".join(sorted(sets))
+                    raise InputError(f"reference {place}: no condition ({known}) and no file")
+                reference = clips_of([place])
+            embedding.load("cpu")
+        except (InputError, ParameterError, Unavailable) as error:
+            raise CommandError(str(error)) from error
+        if not sets:
+            raise CommandError("nothing to compare: all clips are of the reference")
+        window = (options["window"], options["hop"])
+        theirs = self._vectors(reference, embedding, *window)
+        for condition, clips in sorted(sets.items()):
+            ours = self._vectors(clips, embedding, *window)
+            for metric in metrics:
+                found = distances(metric, ours, theirs, options["resamples"])
+                self.stdout.write(told(condition, found, options["embedding"], options["jsonl"]))
+
+    def _metrics(self, names: str) -> list[SetMetric]:
+        known = SetMetric.registry
+        if unknown := [name for name in names.split(",") if name not in known]:
+            raise CommandError(
+                f"no set metric is called {unknown[0]!r}; there are {', '.join(known)}"
+            )
+        return [known[name]() for name in names.split(",")]
+
+    def _vectors(
+        self, clips: list[InputClip], embedding: SpeakerEmbedding, window_s: float, hop_s: float
+    ) -> list[Array]:
+        """Each clip's vectors; what has none is named on standard error."""
+        found = []
+        for clip in clips:
+            try:
+                vectors = clip_vectors(clip.path, embedding, window_s, hop_s)
+            except audio.AudioError as error:
+                self.stderr.write(f"left out: {error}")
+                continue
+            if len(vectors):
+                found.append(vectors)
+            else:
+                self.stderr.write(f"left out: {clip.path}: silent or too short")
+        return found
+
+
+def by_condition(clips: list[InputClip]) -> dict[str, list[InputClip]]:
+    """The clips of each condition; those without one are the condition "all"."""
+    sets: dict[str, list[InputClip]] = {}
+    for clip in clips:
+        sets.setdefault(clip.condition or "all", []).append(clip)
+    return sets
+
+
+def told(condition: str, found: Distance, embedding: str, as_json: bool) -> str:
+    """A distance as a line."""
+    if as_json:
+        plain = {"condition": condition, "embedding": embedding, **dataclasses.asdict(found)}
+        return json.dumps(plain, ensure_ascii=False)
+    value = "-" if found.value is None else f"{found.value:.4g}"
+    interval = "" if found.low is None else f" [{found.low:.4g}, {found.high:.4g}]"
+    sizes = f"{found.clips} clips ({found.vectors} vectors) to {found.reference_clips}"
+    warning = f"; {found.warning}" if found.warning else ""
+    return (
+        f"{condition:<20} {found.metric}[{embedding}] {value}{interval}  "
+        f"{sizes} ({found.reference_vectors}){warning}"
+    )

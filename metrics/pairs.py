@@ -1,0 +1,121 @@
+"""Metrics that compare a clip with a recording of the same words, and how the two are aligned."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics import audio
+from metrics.material import REFERENCE_AUDIO, Material
+from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
+
+Wave = NDArray[np.float64]
+ALIGNMENTS = ("none", "lag")
+MOST_LAG_S = 0.5
+
+
+@dataclass(frozen=True)
+class AlignedParameters(Parameters):
+    """`align`: "none", sample by sample as published; "lag", shifted by the best lag first."""
+
+    align: str = "none"
+
+    def __post_init__(self) -> None:
+        if self.align not in ALIGNMENTS:
+            raise ParameterError(f"align is {self.align!r}; choose {' or '.join(ALIGNMENTS)}")
+
+
+class PairedMetric(Metric):
+    """A metric of a clip beside ``reference_audio``; a subclass says how the two compare."""
+
+    needs = ("reference_audio_path",)
+    shortest_s = 0.1
+
+    @abstractmethod
+    def compare(self, wave: Wave, reference: Wave) -> Score:
+        """The score of a clip, (samples,), beside its reference, (samples,), both at the rate.
+
+        Neither is silent or shorter than `shortest_s`; their lengths may differ.
+        """
+
+    def score_takes(self, takes: Sequence[Take]) -> list[Score]:
+        """One score per take; the reason where there is no reference or nothing to compare."""
+        return [self._scored(take) for take in takes]
+
+    def _scored(self, take: Take) -> Score:
+        reference = self._reference(take.material)
+        if isinstance(reference, Score):
+            return reference
+        wave = take.wave.detach().double().cpu().numpy()
+        for name, samples in (("the clip", wave), ("the reference audio", reference)):
+            length_s = len(samples) / self.sample_rate_hz
+            if length_s < self.shortest_s:
+                return undefined(f"{name} is too short: {length_s:.2f} s of {self.shortest_s} s")
+            if not samples.any() or np.ptp(samples) == 0:
+                return undefined(f"{name} is silent")
+        return self.compare(wave, reference)
+
+    def _reference(self, material: Material) -> Wave | Score:
+        """The reference recording, or why there is none; one that changed is a failure."""
+        path = material.reference_audio_path
+        if not path:
+            named = material.attribute(REFERENCE_AUDIO)
+            if named:
+                return undefined(f"reference_audio {named!r} is no stimulus or file of the study")
+            return undefined("no reference audio")
+        try:
+            if material.reference_audio_sha256:
+                audio.check_unchanged(path, material.reference_audio_sha256)
+            wave = audio.load_wave(path, self.sample_rate_hz).astype(np.float64)
+        except audio.AudioError as error:
+            return Score(None, f"the reference audio cannot be read: {error}", failed=True)
+        if not np.isfinite(wave).all():
+            return undefined("the reference audio holds NaN or infinity")
+        return wave
+
+
+def aligned(wave: Wave, reference: Wave, rate_hz: int, align: str) -> tuple[Wave, Wave, Lag]:
+    """Both cut to equal length, (samples,) each, and how far they were apart.
+
+    "none": from their first samples on. "lag": the later one loses its start, by the lag in
+    +-0.5 s at which they correlate most. What one has beyond the other's end is left out.
+    """
+    lag = best_lag(wave, reference, round(MOST_LAG_S * rate_hz))
+    told = Lag(lag / rate_hz, (len(wave) - len(reference)) / rate_hz)
+    if align == "lag":
+        wave, reference = wave[max(0, lag) :], reference[max(0, -lag) :]
+    samples = min(len(wave), len(reference))
+    return wave[:samples], reference[:samples], told
+
+
+@dataclass(frozen=True)
+class Lag:
+    """How far a clip starts after its reference, and how much longer it is, in seconds."""
+
+    lag_s: float
+    longer_s: float
+
+    def details(self) -> dict[str, Any]:
+        """As stored beside a score."""
+        return {"lag_s": round(self.lag_s, 6), "longer_s": round(self.longer_s, 6)}
+
+
+def best_lag(wave: Wave, reference: Wave, most: int) -> int:
+    """By how many samples the clip is late, in -most..most: the largest |cross-correlation|.
+
+    Of equal ones the smallest lag. ``most`` is cut to the shorter length.
+    """
+    most = min(most, len(wave) - 1, len(reference) - 1)
+    size = 1 << math.ceil(math.log2(len(wave) + len(reference)))
+    spectrum = np.fft.rfft(wave, size) * np.fft.rfft(reference, size).conj()
+    correlation = np.abs(np.fft.irfft(spectrum, size))
+    lags = np.arange(-most, most + 1)
+    values = correlation[lags]
+    ties = lags[values >= values.max() * (1 - 1e-12)]
+    return int(ties[np.argmin(np.abs(ties))])

@@ -1,0 +1,98 @@
+"""PLCMOS: quality of speech after lost packets were concealed, without a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics import weights
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Parameters, Score
+from metrics.predictors.lengths import unfit
+from metrics.predictors.onnx import session
+
+if TYPE_CHECKING:
+    import torch
+
+WINDOW, HOP = 512, 256  # samples
+RATER_DIMENSIONS = 64
+SHORTEST_S = 0.5
+FLOOR = -120.0  # dB under the least power, for spectra that hold zeros
+
+
+@dataclass(frozen=True)
+class PlcmosParameters(Parameters):
+    """How many of the network's imaginary raters are averaged, and the seed they are drawn with.
+
+    The package draws 15 anew each time, so that its number differs from run to run.
+    """
+
+    raters: int = 15
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.raters <= 1000:
+            raise ParameterError(f"raters is {self.raters}; it must be in 1..1000")
+        if self.seed < 0:
+            raise ParameterError(f"seed is {self.seed}; it must be 0 or more")
+
+
+class Plcmos(Metric):
+    """A MOS for gaps and their concealment: it also falls with other damage, as speech goes on."""
+
+    key = "plcmos"
+    version = "1"
+    description = "PLCMOS v2: predicted MOS of speech with concealed packet losses"
+    source = "Diener et al. (2023), PLCMOS; the network of the package speechmos"
+    unit = "MOS"
+    low = 1.0
+    high = 5.0
+    higher_is_better = True
+    accepts = Accepts(least_bandwidth_hz=WIDE_BAND_HZ, shortest_s=SHORTEST_S)
+    packages = ("speechmos", "onnxruntime", "numpy")
+    parameters_type = PlcmosParameters
+    parameters: PlcmosParameters
+
+    def load(self, device: str = "cpu") -> None:
+        """Open the network that lies in the package."""
+        super().load(device)
+        path = weights.package_file("speechmos", "plcmos_models/plcmos_v2.onnx")
+        self.session = session(str(path), device)
+        self.weights = weights.hashes([path])
+        draw = np.random.RandomState(self.parameters.seed)
+        self.raters = draw.normal(size=(self.parameters.raters, RATER_DIMENSIONS)).astype("float32")
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """The mean over the raters, each wave, (samples,) at 16 kHz, by itself."""
+        return [unfit(wave, SHORTEST_S) or self._score(wave) for wave in waves]
+
+    def _score(self, wave: torch.Tensor) -> Score:
+        features = log_spectrum(wave.double().cpu().numpy())[None, None].astype(np.float32)
+        values = [
+            float(
+                self.session.run(None, {"degraded_audio": features, "rater_embed": rater[None]})[0]
+                .reshape(-1)[0]
+            )
+            for rater in self.raters
+        ]  # fmt: skip
+        return Score(float(np.mean(values)), details={"raters_sd": float(np.std(values))})
+
+
+def log_spectrum(wave: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What the network sees of a wave, (samples,): (frames, 257).
+
+    Natural log of the squared power over 20, of Hamming windows of 32 ms every 16 ms, the first
+    of which begins half a window early.
+    """
+    frames = -(-(len(wave) + HOP) // HOP)
+    padded = np.zeros((frames - 1) * HOP + WINDOW)
+    padded[HOP : HOP + len(wave)] = wave
+    window = np.hamming(WINDOW + 1)[:-1]
+    pieces = np.lib.stride_tricks.sliding_window_view(padded, WINDOW)[::HOP] * window
+    power = np.abs(np.fft.rfft(pieces)) ** 2
+    heard = power > 0
+    least = np.log(power[heard].min()) + FLOOR / 10 * np.log(10)
+    return np.log(power, where=heard, out=np.full_like(power, least)) / 20

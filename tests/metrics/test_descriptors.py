@@ -1,0 +1,109 @@
+"""Level, signal-to-noise ratio and F0 of signals whose numbers are known, and PLCMOS."""
+
+import math
+
+import numpy as np
+import pytest
+
+from metrics.metric import ParameterError, make_metric
+from metrics.suite import plcmos
+from tests.metrics import paired
+
+torch = pytest.importorskip("torch")
+RATE_HZ = 16_000
+
+
+def tone(hz, seconds=2.0, amplitude=0.5):
+    return amplitude * torch.sin(
+        2 * math.pi * hz * torch.arange(round(seconds * RATE_HZ)) / RATE_HZ
+    )
+
+
+def test_a_tone_has_the_level_that_it_has_by_definition():
+    score = make_metric("loudness_lufs").measure([tone(997)])[0]
+    assert score.value == pytest.approx(-9.03, abs=0.1)  # BS.1770: a full-scale one has -3.01
+    assert score.also["rms_dbfs"] == pytest.approx(20 * math.log10(0.5 / math.sqrt(2)), abs=1e-3)
+    assert score.also["peak_dbfs"] == pytest.approx(-6.02, abs=0.01)
+    assert score.also["energy_sd_db"] == pytest.approx(0, abs=0.05)
+
+
+def test_levels_that_cannot_be_told_have_a_reason():
+    short, silent, faint = make_metric("loudness_lufs").measure(
+        [tone(997, 0.3), torch.zeros(RATE_HZ), tone(997, amplitude=1e-5)]
+    )
+    assert "too short: 0.30 s" in short.reason
+    assert silent.reason == "silent"
+    assert "gate" in faint.reason
+
+
+def test_noise_under_speech_is_measured_beside_it():
+    """Speech where segments say; white noise all along, 10 dB and 30 dB below it."""
+    metric = make_metric("snr_db")
+    noise = torch.tensor(np.random.default_rng(2).normal(size=4 * RATE_HZ))
+    speech = torch.zeros(4 * RATE_HZ, dtype=torch.float64)
+    speech[RATE_HZ : 3 * RATE_HZ] = tone(200)
+    segments = [(RATE_HZ, 3 * RATE_HZ)]
+    for snr_db in (10, 30):
+        level = 0.5 / math.sqrt(2) * 10 ** (-snr_db / 20)
+        score = metric.ratio(speech + level * noise, segments)
+        assert score.value == pytest.approx(snr_db, abs=0.1)
+        assert score.details["noise_s"] == pytest.approx(1.8)
+
+
+def test_without_rests_or_noise_there_is_no_ratio():
+    metric, wave = make_metric("snr_db"), tone(200)
+    assert metric.ratio(wave, []).reason == "no speech"
+    assert "no 0.2 s without" in metric.ratio(wave, [(0, len(wave))]).reason
+    padded = torch.cat([wave, torch.zeros(RATE_HZ)])
+    assert "digital silence" in metric.ratio(padded, [(0, len(wave))]).reason
+    assert "as loud as" in metric.ratio(torch.cat([wave * 0.1, wave]), [(0, len(wave))]).reason
+
+
+def test_f0_of_a_glide_is_found_with_its_range_and_speed():
+    seconds = np.arange(2 * RATE_HZ) / RATE_HZ
+    hz = 100 * 2 ** (seconds / 2)  # an octave in two seconds
+    phase = 2 * np.pi * np.cumsum(hz) / RATE_HZ
+    wave = torch.tensor(sum(np.sin(n * phase) / n for n in range(1, 20)) * 0.2)
+    (score,) = make_metric("f0_median_hz").measure([wave])
+    assert score.value == pytest.approx(100 * math.sqrt(2), rel=0.01)
+    assert score.also["f0_range_semitones"] == pytest.approx(0.9 * 12, abs=0.3)
+    assert score.also["f0_sd_semitones"] == pytest.approx(12 / math.sqrt(12), abs=0.1)
+    assert score.also["f0_change"] == pytest.approx(6, abs=0.3)
+    assert score.also["voiced_share"] > 0.95
+
+
+def test_noise_has_no_f0_and_wrong_bounds_are_named():
+    noise = torch.tensor(np.random.default_rng(0).normal(size=4_000) * 0.01)
+    assert "too little voice" in make_metric("f0_median_hz").measure([noise])[0].reason
+    with pytest.raises(ParameterError, match="high_hz"):
+        make_metric("f0_median_hz", {"low_hz": 700})
+
+
+@pytest.mark.slow
+def test_plcmos_is_that_of_its_package_with_the_same_draws():
+    from speechmos.plcmos import PLCMOS
+
+    package, metric = PLCMOS(), paired.loaded("plcmos", raters=2)
+    speech = paired.human(3).astype(np.float32)
+    gaps = speech.copy()
+    for start in range(8_000, 40_000, 4_000):
+        gaps[start : start + 1_600] = 0
+    values = []
+    for wave in (speech, gaps):
+        seen = package.stft_transform(wave)
+        assert plcmos.log_spectrum(wave.astype(np.float64)) == pytest.approx(seen, abs=1e-9)
+        given = np.float32(seen)[None, None]
+        draw = np.random.RandomState(0)
+        runs = [
+            package.session.run(
+                None,
+                {"degraded_audio": given,
+                 "rater_embed": draw.normal(size=(1, 64)).astype(np.float32)},
+            )[0].item()
+            for _ in range(2)
+        ]  # fmt: skip
+        values.append(metric.measure([torch.tensor(wave)])[0].value)
+        assert values[-1] == pytest.approx(np.mean(runs), abs=1e-4)
+    assert values[0] > values[1] + 1
+    with pytest.raises(ParameterError, match="raters is 0"):
+        make_metric("plcmos", {"raters": 0})

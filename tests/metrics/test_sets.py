@@ -1,0 +1,85 @@
+"""Distances of sets: closed forms, intervals over clips, and the command that prints them."""
+
+import io
+
+import numpy as np
+import pytest
+import soundfile
+from django.core.management import CommandError, call_command
+
+from metrics.sets import SetMetric, distances
+from tests.metrics import paired
+
+FAD, KID = SetMetric.registry["fad"](), SetMetric.registry["kid"]()
+
+
+def test_the_frechet_distance_of_normal_sets_is_its_closed_form():
+    from scipy.linalg import sqrtm
+
+    rng = np.random.default_rng(4)
+    ours = rng.normal(size=(300, 6)) @ rng.normal(size=(6, 6)) + 1
+    theirs = rng.normal(size=(200, 6)) @ rng.normal(size=(6, 6))
+    one, other = np.cov(ours, rowvar=False), np.cov(theirs, rowvar=False)
+    apart = ours.mean(0) - theirs.mean(0)
+    by_hand = apart @ apart + np.trace(one + other - 2 * sqrtm(one @ other).real)
+    assert FAD.distance(ours, theirs) == pytest.approx(by_hand, rel=1e-9)
+    assert FAD.distance(ours, ours) == pytest.approx(0, abs=1e-9)
+    assert FAD.distance(ours + 3, ours) == pytest.approx(54, rel=1e-9)
+
+
+def test_the_kernel_distance_is_its_definition_and_nought_on_average():
+    rng = np.random.default_rng(5)
+    ours, theirs = rng.normal(size=(5, 3)), rng.normal(size=(4, 3)) + 1
+
+    def mean(one, other, same):
+        values = [
+            (x @ y / 3 + 1) ** 3
+            for i, x in enumerate(one)
+            for j, y in enumerate(other)
+            if not (same and i == j)
+        ]
+        return sum(values) / len(values)
+
+    by_hand = mean(ours, ours, True) + mean(theirs, theirs, True) - 2 * mean(ours, theirs, False)
+    assert KID.distance(ours, theirs) == pytest.approx(by_hand, rel=1e-12)
+    equal = [KID.distance(*rng.normal(size=(2, 20, 3))) for _ in range(400)]
+    assert abs(np.mean(equal)) < 4 * np.std(equal) / 20
+
+
+def test_the_interval_draws_clips_and_small_sets_are_warned_of():
+    rng = np.random.default_rng(6)
+    clips = [rng.normal(size=3) + 0.01 * rng.normal(size=(30, 3)) for _ in range(8)]
+    found = distances(FAD, clips, [clip + 1 for clip in clips])
+    assert (found.clips, found.vectors, found.warning) == (8, 240, "")
+    assert found.low < found.value < found.high
+    windows = [row[None] for row in np.concatenate(clips)]  # as if each window were a clip
+    narrow = distances(FAD, windows, [row + 1 for row in windows])
+    assert narrow.high - narrow.low < (found.high - found.low) / 2
+    assert "2 vectors for 3 dimensions: 6" in distances(FAD, windows[:2], windows[:2]).warning
+    assert distances(FAD, windows[:1], windows).value is None
+
+
+@pytest.mark.slow
+def test_conditions_are_compared_with_a_reference_and_what_is_left_out_is_named(tmp_path):
+    wave = paired.human(8)
+    noisy = paired.noisy(wave, 0)
+    for condition, samples in (("human", wave), ("again", wave), ("noisy", noisy)):
+        (tmp_path / condition).mkdir()
+        for n in range(2):
+            part = samples[n * 64_000 : (n + 1) * 64_000]
+            soundfile.write(tmp_path / condition / f"{n}.wav", part, 16_000)
+    soundfile.write(tmp_path / "noisy" / "silent.wav", np.zeros(16_000), 16_000)
+    out, err = io.StringIO(), io.StringIO()
+    call_command(
+        "compare_sets", str(tmp_path), reference="human", resamples=5, stdout=out, stderr=err
+    )
+    lines = {
+        tuple(line.split()[:2]): float(line.split()[2]) for line in out.getvalue().splitlines()
+    }
+    assert lines["again", "fad[resemblyzer]"] == pytest.approx(0, abs=1e-6)
+    assert lines["noisy", "fad[resemblyzer]"] > 0.1
+    assert lines["noisy", "kid[resemblyzer]"] > lines["again", "kid[resemblyzer]"]
+    assert "6 vectors for 256 dimensions" in out.getvalue()
+    assert "silent.wav: silent or too short" in err.getvalue()
+    with pytest.raises(CommandError, match=r"no condition \(again, human, noisy\) and no file"):
+        call_command("compare_sets", str(tmp_path), reference="gone")
