@@ -282,6 +282,7 @@ EARNEST_MODELS = _env.folder("EARNEST_MODELS", EARNEST_VAR / "models")  # weight
 EARNEST_OFFLINE = _env.switch("EARNEST_OFFLINE", False)  # never fetch weights from the network
 if EARNEST_OFFLINE:
     os.environ["HF_HUB_OFFLINE"] = "1"  # of packages that would fetch on their own
+EARNEST_METRIC_MODULES = _env.text("EARNEST_METRIC_MODULES", "").split(",")  # bring metrics, too
 EARNEST_SCORING_SHARDS = _env.number("EARNEST_SCORING_SHARDS", 8, 1, 1024)  # parts of a run
 EARNEST_JUDGE_URL = _env.text("EARNEST_JUDGE_URL", "")  # OpenAI-compatible, such as http://host/v1
 EARNEST_JUDGE_MODEL = _env.text("EARNEST_JUDGE_MODEL", "")

@@ -13,11 +13,12 @@ class MetricsConfig(AppConfig):
 
     def ready(self) -> None:
         from listening.signals import clip_hints, code_hints
-        from metrics import hints, weights
+        from metrics import hints, plugins, weights
         from metrics.judges import cost, endpoint
 
         clip_hints.connect(hints.clip_hints)
         code_hints.connect(hints.code_hints)
+        plugins.configure(settings.EARNEST_METRIC_MODULES)
         weights.configure(settings.EARNEST_MODELS, settings.EARNEST_OFFLINE)
         try:
             prices = cost.parse_prices(settings.EARNEST_JUDGE_PRICES)

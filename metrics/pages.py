@@ -11,7 +11,7 @@ from django.core.cache import cache
 from django.db.models import Q
 from redis.exceptions import RedisError
 
-from metrics import remedies, runs
+from metrics import plugins, remedies, runs
 from metrics.management.commands.list_metrics import needed
 from metrics.material import Material
 from metrics.metric import Metric, make_metric
@@ -69,6 +69,7 @@ class Choosable:
     needs: str
     lacking: str  # needed columns that no stimulus fills
     trouble: str  # why it could not be loaded when it was tried last
+    origin: str  # the package that brings it; empty for one of this house
 
 
 def run_state(run: ScoringRun) -> dict[str, Any]:
@@ -91,6 +92,7 @@ def page(study: str) -> dict[str, Any]:
         **overview,
         "presets": [(preset, preset_metrics(preset.metrics)) for preset in shipped().values()],
         "groups": choosable(overview["lacking"]),
+        "left_out": sorted(Metric.registry.left_out.items()),
     }
 
 
@@ -209,6 +211,7 @@ def choosable(lacks: Mapping[str, Sequence[str]]) -> list[tuple[str, list[Choosa
                 needed(metric),
                 ", ".join(lacks[metric.key]),
                 broken.get(metric.key, ""),
+                plugins.origin_of(type(metric)),
             )
         )
     return sorted(groups.items())

@@ -11,9 +11,11 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from listening.models import Stimulus
+from metrics import plugins
 from metrics.metric import make_metric
 from metrics.models import MetricScore, ScoringRun
 from tests.factories import make_study
+from tests.metrics.plugged import METRIC
 
 pytestmark = pytest.mark.django_db
 
@@ -218,3 +220,14 @@ def test_what_is_kept_of_the_page_changes_with_scores_and_texts(study, owner, mo
     assert "no clip here has text" not in text(owner.get(url))
     MetricScore.objects.all().delete()
     assert "Nothing is scored yet" in text(owner.get(url))
+
+
+def test_a_metric_of_a_package_is_offered_with_its_origin_and_a_broken_one_with_its_error(
+    study, owner, lab
+):
+    lab("lab_peak", METRIC.format(name="Peak", key="lab_peak"))
+    lab("lab_broken", "import no_such_package")
+    plugins.load()
+    page = text(owner.get(f"/studies/{study.key}/metrics/"))
+    assert "from lab_peak 1.5" in page
+    assert "<strong>lab_broken 1.5</strong>: ModuleNotFoundError" in page
