@@ -288,6 +288,8 @@ EARNEST_JUDGE_URL = _env.text("EARNEST_JUDGE_URL", "")  # OpenAI-compatible, suc
 EARNEST_JUDGE_MODEL = _env.text("EARNEST_JUDGE_MODEL", "")
 EARNEST_JUDGE_KEY = _env.text("EARNEST_JUDGE_KEY", "")
 EARNEST_JUDGE_PRICES = _env.text("EARNEST_JUDGE_PRICES", "")  # per million tokens: in,out[,audio]
+EARNEST_JUDGE_BUDGET = _env.text("EARNEST_JUDGE_BUDGET", "")  # money per month, then they stop
+EARNEST_RUBRICS = _env.folder("EARNEST_RUBRICS", EARNEST_VAR / "rubrics")  # of judges, one's own
 EARNEST_JUDGE_CONCURRENCY = _env.number("EARNEST_JUDGE_CONCURRENCY", 4, 1, 256)
 EARNEST_JUDGE_TIMEOUT_S = _env.number("EARNEST_JUDGE_TIMEOUT_S", 180, 1, 3600)
 
