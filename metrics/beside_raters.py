@@ -1,0 +1,129 @@
+"""What the metrics page says first: which metric goes with raters, how far, and where they differ.
+
+The numbers are those of the study's newest analysis; who has it answers a signal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from listening.signals import metrics_beside_raters
+
+MOST_METRICS = 8  # of one task and criterion; the results have all
+MOST_CLIPS = 4  # at either end
+
+
+def beside_raters(study: str) -> dict[str, Any] | None:
+    """Per task and criterion: sentences, metrics, and clips to hear; None without an analysis."""
+    answers = (told for _, told in metrics_beside_raters.send(__name__, study_key=study))
+    told = next((each for each in answers if each is not None), None)
+    if told is None:
+        return None
+    return {**told, "families": [shown(family) for family in told["families"]]}
+
+
+def shown(family: Mapping[str, Any]) -> dict[str, Any]:
+    """One task and criterion as the page has it."""
+    metrics = family["metrics"]
+    known = [each for each in metrics if each["srcc"] is not None]
+    return {
+        **family,
+        "sentence": sentence(family, known),
+        "rivals": rivals(known),
+        "metrics": metrics[:MOST_METRICS],
+        "more_metrics": max(0, len(metrics) - MOST_METRICS),
+        "best": known[0]["metric"] if known else "",
+        "clips": [] if family["unit"] == "pair" else clips_apart(family["points"], known),
+        "cut": "are drawn" in family["drawn"],
+    }
+
+
+def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> str:
+    """Which metric agrees best, and by how much less than raters among themselves."""
+    unit = family["unit"]
+    if not known:
+        return f"No metric has a defined correlation with raters per {unit}."
+    best, top = known[0], family["ceiling"]
+    first = f"{best['metric']} agrees best with raters" if len(known) > 1 else f"{best['metric']}"
+    said = f"{first}: SRCC {ranged(best['srcc'], best['srcc_low'], best['srcc_high'])} over "
+    said += f"{best['n']} {'pairs' if unit == 'pair' else 'stimuli'}."
+    if top is None:
+        return f"{said} How far raters agree among themselves is not known: there are too few."
+    said += " Raters agree among themselves so far that a perfect metric could reach "
+    said += ranged(top["value"], top["low"], top["high"])
+    behind = best["gap"]
+    if behind is None:
+        return f"{said}; the metric's interval is not known, so nothing is said of the difference."
+    apart = ranged(behind["value"], behind["low"], behind["high"])
+    if behind["low"] > 0:
+        return f"{said}: it stays behind that by {apart}."
+    return f"{said}. Whether it stays behind that is not told apart: {apart}."
+
+
+def rivals(known: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The metrics whose interval reaches that of the first: none of them is shown to be best."""
+    if not known or known[0]["srcc_low"] is None:
+        return []
+    floor = min(magnitudes(known[0]))
+    return [
+        e["metric"] for e in known[1:] if e["srcc_low"] is not None and max(magnitudes(e)) >= floor
+    ]
+
+
+def magnitudes(metric: Mapping[str, Any]) -> tuple[float, float]:
+    """The ends of a coefficient's interval, turned where the coefficient is below 0."""
+    way = -1 if metric["srcc"] < 0 else 1
+    return way * metric["srcc_low"], way * metric["srcc_high"]
+
+
+def ranged(value: float, low: float | None, high: float | None) -> str:
+    """A coefficient with its interval, two decimals."""
+    words = (
+        f"{value:.2f}" if low is None or high is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+    )
+    return words.replace("-", "−")
+
+
+def clips_apart(
+    points: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The clips that the first metric ranks highest above raters, and farthest below them.
+
+    By the difference of ranks, which is what SRCC is made of; clips that are ranked alike are not
+    among them.
+    """
+    if not known or len(points) < 2 * MOST_CLIPS:
+        return []
+    way = -1.0 if known[0]["srcc"] < 0 else 1.0
+    metric = ranks([way * point["x"] for point in points])
+    people = ranks([point["y"] for point in points])
+    apart = [
+        {
+            "stimulus": str(point["title"]),
+            "metric": point["x"],
+            "people": point["y"],
+            "apart": 100 * (m - p) / (len(points) - 1),
+        }
+        for point, m, p in zip(points, metric, people, strict=True)
+    ]
+    apart.sort(key=lambda clip: (-clip["apart"], clip["stimulus"]))
+    above = [clip for clip in apart[:MOST_CLIPS] if clip["apart"] > 0]
+    below = [clip for clip in reversed(apart[-MOST_CLIPS:]) if clip["apart"] < 0]
+    named = [("The metric ranks them higher than raters do", above), ("… and lower", below)]
+    return [(title, clips) for title, clips in named if clips]
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """Ranks from 0; equal values share the middle of theirs."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    found = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end < len(order) and values[order[end]] == values[order[start]]:
+            end += 1
+        for place in order[start:end]:
+            found[place] = (start + end - 1) / 2
+        start = end
+    return found
