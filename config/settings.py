@@ -323,6 +323,8 @@ STORAGES = {
 if "location" in STORAGES["default"]["OPTIONS"] and "s3" not in STORAGES["default"]["BACKEND"]:
     MEDIA_ROOT = Path(STORAGES["default"]["OPTIONS"]["location"])
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
+# What a worker keeps of clips of a remote store; 0: everything.
+EARNEST_MEDIA_CACHE_GB = _env.number("EARNEST_MEDIA_CACHE_GB", 0, 0, 100_000)
 # Set when nginx serves the clips: the prefix of an `internal` location that aliases MEDIA_STORE.
 MEDIA_ACCEL_PREFIX = _env.text("MEDIA_ACCEL_PREFIX")
 if MEDIA_ACCEL_PREFIX and not (
