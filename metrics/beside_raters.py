@@ -5,28 +5,49 @@ The numbers are those of the study's newest analysis; who has it answers a signa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from django.core.cache import cache
+
 from listening.signals import metrics_beside_raters
+from metrics.selectors import score_rows
 
 MOST_METRICS = 8  # of one task and criterion; the results have all
 MOST_CLIPS = 4  # at either end
+KEPT_S = 24 * 3600
+
+Values = Callable[[str], Mapping[str, float | None]]
 
 
 def beside_raters(study: str) -> dict[str, Any] | None:
     """Per task and criterion: sentences, metrics, and clips to hear; None without an analysis."""
-    answers = (told for _, told in metrics_beside_raters.send(__name__, study_key=study))
-    told = next((each for each in answers if each is not None), None)
+    answers: list[Any] = [each for _, each in metrics_beside_raters.send(__name__, study_key=study)]
+    told: dict[str, Any] | None = next((each for each in answers if each is not None), None)
     if told is None:
         return None
-    return {**told, "families": [shown(family) for family in told["families"]]}
+    run = told["run"]
+
+    def values(metric: str) -> dict[str, float | None]:
+        key = f"beside-values-{study}-{run}-{hashlib.sha256(metric.encode()).hexdigest()}"
+        kept: dict[str, float | None] | None = cache.get_or_set(
+            key, lambda: values_of(study, metric), KEPT_S
+        )
+        return kept or {}
+
+    return {**told, "families": [shown(family, values) for family in told["families"]]}
 
 
-def shown(family: Mapping[str, Any]) -> dict[str, Any]:
-    """One task and criterion as the page has it."""
-    metrics = family["metrics"]
-    known = [each for each in metrics if each["srcc"] is not None]
+def values_of(study: str, metric: str) -> dict[str, float | None]:
+    """What the metric of this label says of each stimulus that has a score."""
+    return {row["stimulus"]: row["value"] for row in score_rows(study, metric)}
+
+
+def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    """One task and criterion as the page has it; ``values``: of a metric, by stimulus."""
+    known = [e for e in family["metrics"] if e["srcc"] is not None and not e["against"]]
+    metrics = [*known, *(each for each in family["metrics"] if each not in known)]
     return {
         **family,
         "sentence": sentence(family, known),
@@ -34,20 +55,44 @@ def shown(family: Mapping[str, Any]) -> dict[str, Any]:
         "metrics": metrics[:MOST_METRICS],
         "more_metrics": max(0, len(metrics) - MOST_METRICS),
         "best": known[0]["metric"] if known else "",
-        "clips": [] if family["unit"] == "pair" else clips_apart(family["points"], known),
+        "clips": clips_apart(points_of(family, known, values), known),
         "cut": "are drawn" in family["drawn"],
     }
+
+
+def points_of(
+    family: Mapping[str, Any], known: Sequence[Mapping[str, Any]], values: Values
+) -> list[dict[str, Any]]:
+    """The clips that the analysis draws, with the first metric beside what raters gave.
+
+    It may draw another one's, which goes farther but against its direction.
+    """
+    if family["unit"] == "pair" or not known:
+        return []
+    best = known[0]["metric"]
+    if best == family["drawn_metric"]:
+        return list(family["points"])
+    own = values(best)
+    points = ({**point, "x": own.get(point["title"])} for point in family["points"])
+    return [point for point in points if point["x"] is not None]
 
 
 def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> str:
     """Which metric agrees best, and by how much less than raters among themselves."""
     unit = family["unit"]
     if not known:
+        if any(each["against"] for each in family["metrics"]):
+            return (
+                "Every metric goes against the direction that it declares: none agrees with raters."
+            )
         return f"No metric has a defined correlation with raters per {unit}."
     best, top = known[0], family["ceiling"]
     first = f"{best['metric']} agrees best with raters" if len(known) > 1 else f"{best['metric']}"
     said = f"{first}: SRCC {ranged(best['srcc'], best['srcc_low'], best['srcc_high'])} over "
-    said += f"{best['n']} {'pairs' if unit == 'pair' else 'stimuli'}."
+    said += f"{best['n']} {'pairs' if unit == 'pair' else 'stimuli'}"
+    if best["srcc_low"] is not None and min(magnitudes(best)) <= 0:
+        return f"{said}. That is not told apart from no agreement at all."
+    said += "."
     if top is None:
         return f"{said} How far raters agree among themselves is not known: there are too few."
     said += " Raters agree among themselves so far that a perfect metric could reach "

@@ -21,7 +21,7 @@ def remainder(study: str, table: Sequence[TableRow]) -> dict[str, Any]:
     Of a metric with several outputs the first stands for all, as they are made together. Money is
     that of the answers so far, per clip; None where no score says what it cost.
     """
-    lines = []
+    lines: list[dict[str, Any]] = []
     for row in table:
         metric = row.series.metric
         if row.missing and metric is not None and row.series.output.key == metric.key:

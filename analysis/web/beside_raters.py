@@ -26,7 +26,9 @@ def beside_raters(sender: object, study_key: str, **kwargs: Any) -> dict[str, An
     pk = done.values_list("pk", flat=True).first()
     if pk is None:
         return None
-    told: dict[str, Any] = cache.get_or_set(f"beside-raters-1-{pk}", lambda: _told(pk), KEPT_S)
+    told: dict[str, Any] | None = cache.get_or_set(
+        f"beside-raters-2-{pk}", lambda: _told(pk), KEPT_S
+    )
     return told
 
 
@@ -61,6 +63,7 @@ def families(part: PartRecord) -> Iterator[dict[str, Any]]:
             "metrics": [_metric(row, top) for row in rows],
             "points": list(figure["rows"]) if figure else [],
             "drawn": str(figure["note"]) if figure else "",
+            "drawn_metric": str(figure["x"]) if figure else "",
         }
 
 
@@ -78,11 +81,15 @@ def ceiling_of(table: TableRecord | None) -> Bounded | None:
 
 
 def _metric(row: Mapping[str, Any], top: Bounded | None) -> dict[str, Any]:
-    """One metric; ``gap`` None where its interval or the ceiling is not known."""
+    """One metric; ``gap`` None where its interval or the ceiling is not known, or it goes against.
+
+    ``against``: it declares a direction, and raters prefer clips in the other one.
+    """
     own = {name: row.get(name) for name in ("metric", "srcc", "srcc_low", "srcc_high", "n")}
-    ends = [own["srcc"], own["srcc_low"], own["srcc_high"]]
-    behind = gap(Bounded(*ends), top) if top is not None and None not in ends else None
+    ends: list[Any] = [own["srcc"], own["srcc_low"], own["srcc_high"]]
     against = row.get("sign") in ("+", "−") and (own["srcc"] or 0) * _way(row["sign"]) < 0
+    known = top is not None and None not in ends and not against
+    behind = gap(Bounded(*ends), top) if known and top is not None else None
     return {
         **own,
         "against": against,

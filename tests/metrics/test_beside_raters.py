@@ -24,13 +24,15 @@ def part(*rows, ceiling=CEILING, points=()):
             {**table, "key": "correlations", "rows": list(rows)},
             {**table, "key": "ceiling", "rows": [ceiling] if ceiling else []},
         ],
-        "figures": [{"key": "stimuli_1", "about": "MOS", "note": "", "rows": list(points)}],
+        "figures": [
+            {"key": "stimuli_1", "about": "MOS", "note": "", "x": "a", "rows": list(points)}
+        ],
     }
 
 
-def first(*rows, **more):
+def first(*rows, values=None, **more):
     (family,) = families(part(*rows, **more))
-    return beside_raters.shown(family)
+    return beside_raters.shown(family, lambda metric: values or {})
 
 
 def test_the_gap_is_that_of_the_sizes_with_an_interval_by_zou_and_donner():
@@ -67,7 +69,22 @@ def test_what_is_not_known_is_said():
     assert "No metric has a defined correlation" in first(row("a", None, None, None))["sentence"]
     assert "there are too few" in first(row("a", 0.5, 0.2, 0.7), ceiling=None)["sentence"]
     assert "interval is not known" in first(row("a", 0.5, None, None))["sentence"]
-    assert first(row("a", -0.5, -0.7, -0.2, sign="+"))["metrics"][0]["against"]
+
+
+def test_a_metric_that_goes_against_its_direction_agrees_with_nobody():
+    wrong = row("a", -0.5, -0.7, -0.2, sign="+")
+    told = first(wrong, row("b", -0.3, -0.5, -0.1, sign="−"))
+    assert told["sentence"].startswith("b: SRCC −0.30")
+    assert [(each["metric"], bool(each["gap"])) for each in told["metrics"]] == [
+        ("b", True),
+        ("a", False),
+    ]
+    points = [{"title": f"clip-{n}", "x": -float(n), "y": float(n)} for n in range(20)]
+    own = {f"clip-{n}": -float(n) for n in range(20)} | {"clip-4": -40.0, "clip-5": None}
+    told = first(wrong, row("b", -0.3, -0.5, -0.1, sign="−"), points=points, values=own)
+    assert told["clips"][0][1][0]["stimulus"] == "clip-4"  # though the analysis draws the other
+    assert "Every metric goes against" in first(wrong)["sentence"]
+    assert "not told apart from no agreement" in first(row("c", 0.1, -0.2, 0.4))["sentence"]
 
 
 def test_clips_are_those_of_which_the_ranks_differ_most_by_either_side():

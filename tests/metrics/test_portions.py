@@ -1,18 +1,25 @@
 """A worker fetches the audio of its own clips, a portion ahead, and keeps what its limit allows."""
 
+import io
+import json
 import os
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 from django.core.files.storage import FileSystemStorage
+from django.core.management import call_command
 
 from listening import audio
 from listening.audio import fetching
 from listening.selectors import stimulus_rows
 from metrics import portions
+from metrics.inputs import clips_of
 from metrics.material import Material
 from metrics.metric import make_metric
+from metrics.parts_of_files import part_of
 from metrics.runner import Clip
 from tests.factories import make_study
 
@@ -106,3 +113,38 @@ def test_a_file_that_is_gone_stops_no_other(far):
     assert audio.bring([gone, str(fetching.place_of(far[0]))]) == 2
     assert fetching.place_of(far[0]).exists()
     assert not Path(gone).exists()
+
+
+@pytest.fixture
+def manifest(tmp_path):
+    """Twelve names of three short files."""
+    rng = np.random.default_rng(0)
+    for n in range(3):
+        soundfile.write(tmp_path / f"{n}.wav", 0.1 * rng.normal(size=4000), 16_000)
+    lines = ["file,stimulus", *(f"{n % 3}.wav,clip-{n}" for n in range(12))]
+    (tmp_path / "clips.csv").write_text("\n".join(lines))
+    return tmp_path / "clips.csv"
+
+
+def test_parts_of_a_manifest_are_scored_apart_and_are_all_of_it_together(manifest, tmp_path):
+    out = tmp_path / "scores.jsonl"
+    every = clips_of([manifest])
+    parts = [part_of(f"{n}/3").of(every) for n in (1, 2, 3)]
+    assert sorted(c.stimulus for part in parts for c in part) == sorted(c.stimulus for c in every)
+    assert all(parts)
+    for n in (1, 2, 3):
+        said = io.StringIO()
+        options = {"metrics": "length_s", "out": str(out), "part": f"{n}/3"}
+        call_command("score_files", str(manifest), **options, stdout=said, stderr=said)
+        assert f"part {n}/3: {len(parts[n - 1])} of 12 clips" in said.getvalue()
+    written = sorted(tmp_path.glob("scores.part-*"))
+    assert [path.name for path in written] == [f"scores.part-{n}-of-3.jsonl" for n in (1, 2, 3)]
+    known = {clip.stimulus for clip in every}
+    for path in written:
+        assert {json.loads(line)["stimulus"] for line in path.read_text().splitlines()} <= known
+
+
+@pytest.mark.parametrize("wrong", ["0/3", "4/3", "2", "a/b", "1/0"])
+def test_a_part_that_cannot_be_is_refused(wrong):
+    with pytest.raises(ValueError, match="from 1/8 to 8/8"):
+        part_of(wrong)

@@ -13,6 +13,7 @@ from metrics.management.metric_options import add_metric_options, chosen
 from metrics.management.no_value_reasons import Reasons, one_line
 from metrics.management.progress import Progress
 from metrics.metric import Metric
+from metrics.parts_of_files import part_of
 from metrics.records import RecordFile, RecordsError
 from metrics.runner import Clip, ScoredBatch
 from metrics.selectors import label_of
@@ -39,13 +40,29 @@ class Command(BaseCommand):
         parser.add_argument(
             "--store", action="store_true", help="Keep scores in the database, too; use its own."
         )
+        parser.add_argument(
+            "--part",
+            default="",
+            metavar="NUMBER/COUNT",
+            help="Only this part of the clips, such as 2/8: another machine has the others. With "
+            "--out scores.jsonl, it is written to scores.part-2-of-8.jsonl.",
+        )
         add_metric_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         metrics = chosen(options)
         try:
+            part = part_of(options["part"])
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        if part and options["out"]:
+            options["out"] = part.path(options["out"])
+        try:
             self.device = runner.resolve_device(options["device"])
             given = clips_of(options["files"])
+            if part:
+                every, given = len(given), part.of(given)
+                self.stderr.write(f"part {options['part']}: {len(given)} of {every} clips")
             self.file = RecordFile(options["out"]) if options["out"] else None
         except (InputError, RecordsError, ValueError) as error:
             raise CommandError(str(error)) from error
