@@ -87,12 +87,15 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
             )
         return f"No metric has a defined correlation with raters per {unit}."
     best, top = known[0], family["ceiling"]
-    first = f"{best['metric']} agrees best with raters" if len(known) > 1 else f"{best['metric']}"
-    said = f"{first}: SRCC {ranged(best['srcc'], best['srcc_low'], best['srcc_high'])} over "
-    said += f"{best['n']} {'pairs' if unit == 'pair' else 'stimuli'}"
+    found = f"SRCC {ranged(best['srcc'], best['srcc_low'], best['srcc_high'])} over "
+    found += f"{best['n']} {'pairs' if unit == 'pair' else 'stimuli'}"
     if best["srcc_low"] is not None and min(magnitudes(best)) <= 0:
-        return f"{said}. That is not told apart from no agreement at all."
-    said += "."
+        return (
+            f"The nearest to raters is {best['metric']}, and it is not told apart from a metric "
+            f"that has nothing to do with them: {found}."
+        )
+    agrees = " agrees best with raters" if len(known) > 1 else ""
+    said = f"{best['metric']}{agrees}: {found}."
     if top is None:
         return f"{said} How far raters agree among themselves is not known: there are too few."
     said += " Raters agree among themselves so far that a perfect metric could reach "
