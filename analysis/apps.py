@@ -11,10 +11,17 @@ class AnalysisConfig(AppConfig):
     def ready(self) -> None:
         """Whoever withdraws is forgotten here, too; a study that closes is analysed by itself."""
         from analysis.statistics.screening.rule_text import declared_text
+        from analysis.web.beside_raters import beside_raters
         from analysis.web.board_jobs import forget_board_of
         from analysis.web.first_runs import analyse_closed
         from analysis.web.withdrawals import forget_deleted, forget_reasons, forget_reports
-        from listening.signals import closed, read_rules_by, reasons_erased, withdrawn
+        from listening.signals import (
+            closed,
+            metrics_beside_raters,
+            read_rules_by,
+            reasons_erased,
+            withdrawn,
+        )
 
         read_rules_by(declared_text)
         pre_delete.connect(
@@ -25,4 +32,5 @@ class AnalysisConfig(AppConfig):
         )
         withdrawn.connect(forget_reports, dispatch_uid="analysis.web.withdrawals")
         reasons_erased.connect(forget_reasons, dispatch_uid="analysis.web.withdrawals.reasons")
+        metrics_beside_raters.connect(beside_raters, dispatch_uid="analysis.web.beside_raters")
         closed.connect(analyse_closed, dispatch_uid="analysis.web.first_runs")

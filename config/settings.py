@@ -289,11 +289,14 @@ EARNEST_MODELS = _env.folder("EARNEST_MODELS", EARNEST_VAR / "models")  # weight
 EARNEST_OFFLINE = _env.switch("EARNEST_OFFLINE", False)  # never fetch weights from the network
 if EARNEST_OFFLINE:
     os.environ["HF_HUB_OFFLINE"] = "1"  # of packages that would fetch on their own
+EARNEST_METRIC_MODULES = _env.text("EARNEST_METRIC_MODULES", "").split(",")  # bring metrics, too
 EARNEST_SCORING_SHARDS = _env.number("EARNEST_SCORING_SHARDS", 8, 1, 1024)  # parts of a run
 EARNEST_JUDGE_URL = _env.text("EARNEST_JUDGE_URL", "")  # OpenAI-compatible, such as http://host/v1
 EARNEST_JUDGE_MODEL = _env.text("EARNEST_JUDGE_MODEL", "")
 EARNEST_JUDGE_KEY = _env.text("EARNEST_JUDGE_KEY", "")
 EARNEST_JUDGE_PRICES = _env.text("EARNEST_JUDGE_PRICES", "")  # per million tokens: in,out[,audio]
+EARNEST_JUDGE_BUDGET = _env.text("EARNEST_JUDGE_BUDGET", "")  # money per month, then they stop
+EARNEST_RUBRICS = _env.folder("EARNEST_RUBRICS", EARNEST_VAR / "rubrics")  # of judges, one's own
 EARNEST_JUDGE_CONCURRENCY = _env.number("EARNEST_JUDGE_CONCURRENCY", 4, 1, 256)
 EARNEST_JUDGE_TIMEOUT_S = _env.number("EARNEST_JUDGE_TIMEOUT_S", 180, 1, 3600)
 
@@ -327,6 +330,8 @@ STORAGES = {
 if "location" in STORAGES["default"]["OPTIONS"] and "s3" not in STORAGES["default"]["BACKEND"]:
     MEDIA_ROOT = Path(STORAGES["default"]["OPTIONS"]["location"])
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
+# What a worker keeps of clips of a remote store; 0: everything.
+EARNEST_MEDIA_CACHE_GB = _env.number("EARNEST_MEDIA_CACHE_GB", 0, 0, 100_000)
 # Set when nginx serves the clips: the prefix of an `internal` location that aliases MEDIA_STORE.
 MEDIA_ACCEL_PREFIX = _env.text("MEDIA_ACCEL_PREFIX")
 if MEDIA_ACCEL_PREFIX and not (

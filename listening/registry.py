@@ -16,13 +16,20 @@ class Registry(MutableMapping[str, type[T]]):
 
     The base class hands each subclass to `add` when it is defined. The files of ``package`` are
     imported when somebody first reads, so that a new class is one new file and no list names it.
-    ``what`` names the kind in messages, ``order`` sorts (by key, where there is none).
+    ``what`` names the kind in messages, ``order`` sorts (by key, where there is none). ``also``
+    names a module whose ``load()`` brings classes from elsewhere, after those of the package; what
+    it has to leave out stands in ``left_out``, with the error.
     """
 
     def __init__(
-        self, what: str, package: str, order: Callable[[type[T]], Any] | None = None
+        self,
+        what: str,
+        package: str,
+        order: Callable[[type[T]], Any] | None = None,
+        also: str = "",
     ) -> None:
-        self.what, self.package, self.order = what, package, order
+        self.what, self.package, self.order, self.also = what, package, order, also
+        self.left_out: dict[str, str] = {}
         self.declared: dict[str, type[T]] = {}  # so far: of files that were imported
         self._sorted: list[str] | None = None  # its keys in order, until one comes or goes
         self._lock, self._state = RLock(), "unread"
@@ -50,6 +57,8 @@ class Registry(MutableMapping[str, type[T]]):
                     try:
                         for module in iter_modules(import_module(self.package).__path__):
                             import_module(f"{self.package}.{module.name}")
+                        if self.also:
+                            import_module(self.also).load()
                     except BaseException:
                         self._state = "unread"
                         raise

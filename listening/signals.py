@@ -10,4 +10,5 @@ reasons_erased = Signal()  # study_id, study_key: what raters wrote as reasons w
 closed = Signal()  # study_id, study_key: this study was closed, in the transaction that closes it
 analysed = Signal()  # study_id, run, state ("done" or "failed"), ratings: an analysis has ended
 code_hints = Signal()  # items, version: receivers return {item: codes}, for reviewers of codes
+metrics_beside_raters = Signal()  # study_key: receivers return what an analysis says, or None
 clip_hints = Signal()  # study_key, sha256: receivers return sentences about a clip, for reviewers

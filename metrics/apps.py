@@ -13,16 +13,19 @@ class MetricsConfig(AppConfig):
 
     def ready(self) -> None:
         from listening.signals import clip_hints, code_hints
-        from metrics import hints, weights
-        from metrics.judges import cost, endpoint
+        from metrics import hints, plugins, weights
+        from metrics.judges import cost, endpoint, rubric
 
         clip_hints.connect(hints.clip_hints)
         code_hints.connect(hints.code_hints)
+        plugins.configure(settings.EARNEST_METRIC_MODULES)
         weights.configure(settings.EARNEST_MODELS, settings.EARNEST_OFFLINE)
+        rubric.configure(settings.EARNEST_RUBRICS)
         try:
             prices = cost.parse_prices(settings.EARNEST_JUDGE_PRICES)
+            budget = cost.parse_budget(settings.EARNEST_JUDGE_BUDGET, prices)
         except ValueError as error:
-            raise ImproperlyConfigured(f"EARNEST_JUDGE_PRICES: {error}") from error
+            raise ImproperlyConfigured(f"EARNEST_JUDGE_PRICES and _BUDGET: {error}") from error
         endpoint.configure(
             endpoint.Endpoint(
                 url=settings.EARNEST_JUDGE_URL,
@@ -30,6 +33,7 @@ class MetricsConfig(AppConfig):
                 key=settings.EARNEST_JUDGE_KEY,
                 cache=Path(settings.EARNEST_VAR) / "judges",
                 prices=prices,
+                budget=budget,
                 concurrency=settings.EARNEST_JUDGE_CONCURRENCY,
                 timeout_s=settings.EARNEST_JUDGE_TIMEOUT_S,
             )

@@ -28,6 +28,11 @@ class Asked:
     answered: int
     failed: dict[str, int] = field(default_factory=dict)  # reason -> items
 
+    def details(self, reasons: int) -> dict[str, Any]:
+        """For the study's log; ``reasons``: how many were sent."""
+        title = self.review["title"]
+        return {"review": title, "model": self.model, "server": self.server, "reasons": reasons}
+
 
 def plan(study: str, pk: int, model: str = "") -> Asked:
     """Raises weights.Unavailable where no judge is configured, Http404 for no review of codes."""

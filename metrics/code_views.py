@@ -52,12 +52,7 @@ def ask(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     except OperationalError:
         messages.error(request, NO_QUEUE)
     else:
-        details: dict[str, Any] = {
-            "review": asked.review["title"],
-            "model": asked.model,
-            "server": asked.server,
-        }
-        details |= {"reasons": len(asked.missing)}
+        details = asked.details(len(asked.missing))
         acted.send(
             CodeSuggestion, study_id=study["pk"], by=by, what="codes_suggested", details=details
         )

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metrics import pages
+from metrics import pages, plugins
 from metrics.metric import canonical_json
 from metrics.models import MetricScore
 from metrics.selectors import Keys, Series, stored_series
@@ -41,6 +41,7 @@ def metric_details(study: str, label: str) -> dict[str, Any] | None:
         "more_conditions": max(0, len(summaries) - pages.MOST_CONDITIONS),
         "clip_lists": clip_lists(series, clips),
         "parameters": parameters_of(series),
+        "origin": plugins.origin_of(type(series.metric)) if series.metric else "",
         "hints": [h for h in (series.metric.hints() if series.metric else ()) if about(h, series)],
         "ways": ways_of(series, hashes),
     }

@@ -115,7 +115,9 @@ class Metric:
     packages: tuple[str, ...] = ("torch", "numpy")  # named in the provenance
     parameters_type: ClassVar[type[Parameters]] = Parameters
     asked_only: ClassVar[bool] = False  # run only when named: it costs money, sends audio away
-    registry: ClassVar[Registry[Metric]] = Registry("metric", "metrics.suite")
+    registry: ClassVar[Registry[Metric]] = Registry(
+        "metric", "metrics.suite", also="metrics.plugins"
+    )
     costs: ClassVar[str] = ""  # what a run costs beside time, for who decides; empty: nothing
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -278,5 +280,6 @@ def make_metric(key: str, parameters: Mapping[str, Any] | None = None) -> Metric
     """A metric of the registry with its parameters (defaults where none are given)."""
     known = Metric.registry
     if key not in known:
-        raise ParameterError(f"no metric is called {key!r}; there are {', '.join(known)}")
+        broken = "".join(f"; {name} is left out: {why}" for name, why in known.left_out.items())
+        raise ParameterError(f"no metric is called {key!r}; there are {', '.join(known)}{broken}")
     return known[key](**(parameters or {}))

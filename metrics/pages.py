@@ -11,13 +11,15 @@ from django.core.cache import cache
 from django.db.models import Q
 from redis.exceptions import RedisError
 
-from metrics import remedies, runs
+from metrics import plugins, remedies, runs
+from metrics.beside_raters import beside_raters
 from metrics.management.commands.list_metrics import needed
 from metrics.material import Material, column_of
 from metrics.metric import Metric, make_metric
 from metrics.models import MetricScore, ScoringRun
+from metrics.outliers import far_off
 from metrics.presets import Choice, same, shipped
-from metrics.selectors import IMPORTED, Keys, Series
+from metrics.selectors import IMPORTED, Keys, Series, stored_series
 from metrics.studymaterial import heard_stimuli
 from metrics.summary import Summary, pooled
 from metrics.sums import Sums, summed_series, table_mark
@@ -26,6 +28,8 @@ REFRESH_S = 3
 KEPT_S = 24 * 3600
 MOST_CONDITIONS = 40  # in one table
 MOST_REASONS = 6
+MOST_ODD = 6
+LENGTH = "length_s"
 
 Stimuli = Sequence[tuple[Mapping[str, Any], Material]]
 
@@ -69,6 +73,7 @@ class Choosable:
     needs: str
     lacking: str  # needed columns that no stimulus fills
     trouble: str  # why it could not be loaded when it was tried last
+    origin: str  # the package that brings it; empty for one of this house
 
 
 def run_state(run: ScoringRun) -> dict[str, Any]:
@@ -89,8 +94,10 @@ def page(study: str) -> dict[str, Any]:
     overview = clips_and_scores(study)
     return {
         **overview,
+        "beside": beside_raters(study),
         "presets": [(preset, preset_metrics(preset.metrics)) for preset in shipped().values()],
         "groups": choosable(overview["lacking"]),
+        "left_out": sorted(Metric.registry.left_out.items()),
     }
 
 
@@ -115,11 +122,26 @@ def clips_and_scores(study: str) -> dict[str, Any]:
         "conditions": shown,
         "more_conditions": len(conditions) - len(shown),
         "table": metric_table(Keys(study, rated), hashes, shown),
+        "odd": odd_lengths(study, hashes, Keys(study, stimuli)),
         "lacking": {key: lacking(make_metric(key), stimuli) for key in Metric.registry},
     }
     with contextlib.suppress(RedisError):
         cache.set(key, overview, KEPT_S)
     return overview
+
+
+def odd_lengths(study: str, hashes: Collection[str], keys: Keys) -> dict[str, Any]:
+    """The clips that are far shorter or longer than all others, where lengths are stored."""
+    lengths = next(iter(stored_series(study, hashes, LENGTH)), None)
+    if lengths is None:
+        return {"clips": [], "more": 0}
+    found = {
+        row["stimulus"]: score.value
+        for (row, _), key in zip(keys.stimuli, keys.of(lengths), strict=True)
+        if (score := lengths.scores.get(key)) is not None and score.value is not None
+    }
+    far = far_off(found)
+    return {"clips": far[:MOST_ODD], "more": max(0, len(far) - MOST_ODD)}
 
 
 def preset_metrics(choices: Sequence[Choice]) -> str:
@@ -209,6 +231,7 @@ def choosable(lacks: Mapping[str, Sequence[str]]) -> list[tuple[str, list[Choosa
                 needed(metric),
                 ", ".join(lacks[metric.key]),
                 broken.get(metric.key, ""),
+                plugins.origin_of(type(metric)),
             )
         )
     return sorted(groups.items())

@@ -19,7 +19,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from metrics import runner, scoring
-from metrics.models import ScoringRun, ScoringShard
+from metrics.models import MetricScore, ScoringRun, ScoringShard
 from metrics.presets import Choice, metrics_of
 from metrics.runner import ScoredBatch
 from metrics.studymaterial import NoStimuli, study_clips
@@ -32,6 +32,7 @@ STALE_S = 60.0  # without a heartbeat for this long, the page says so
 LOST_S = 40 * 60.0  # a job that waits for longer is queued again, in case that it got lost
 SLICE_S = 15 * 60.0  # then a job makes way: brokers take longer ones for lost and repeat them
 TELL_EVERY_S = 1.0
+PACE_S = 10 * 60.0  # of which the pace is taken: models are loaded, and machines come and go
 WAITING = (ScoringShard.State.QUEUED, ScoringShard.State.RUNNING)
 
 Queue = Callable[[int], object]  # puts a shard's job into the queue
@@ -312,6 +313,34 @@ def beating(shard_id: int) -> Iterator[None]:
         thread.join(BEAT_S)
 
 
+def in_words(left_s: float | None) -> str:
+    """How long a run still takes, roughly; empty while nobody knows."""
+    if left_s is None:
+        return ""
+    if left_s < 90:
+        return "about a minute left"
+    if left_s < 90 * 60:
+        return f"about {left_s / 60:.0f} minutes left"
+    return f"about {left_s / 3600:.1f} hours left"
+
+
+def seconds_left(run: ScoringRun, missing: int) -> float | None:
+    """How long a run still takes at the pace of the last minutes; None while nothing came.
+
+    By the scores of its metrics that were stored for its study's audio, by whichever worker.
+    """
+    now = timezone.now()
+    since = max(run.asked_at, now - timedelta(seconds=PACE_S))
+    study: Any = run.study
+    made = MetricScore.objects.filter(
+        metric__in=[asked["metric"] for asked in run.metrics],
+        computed_at__gte=since,
+        sha256__in=study.stimuli.values("sha256"),
+    ).count()
+    elapsed_s = (now - since).total_seconds()
+    return missing * elapsed_s / made if made and missing > 0 else None
+
+
 def progress(run: ScoringRun) -> dict[str, Any]:
     """How far a run is, as plain values: counts over its shards, and which of them are stuck."""
     shards = ScoringShard.objects.filter(run=run)
@@ -322,6 +351,7 @@ def progress(run: ScoringRun) -> dict[str, Any]:
     ended = run.state in (ScoringRun.State.DONE, ScoringRun.State.FAILED)
     running = shards.filter(state=ScoringShard.State.RUNNING)
     stuck = running.filter(stale()).count()
+    left_s = seconds_left(run, total - done) if run.state == ScoringRun.State.WORKING else None
     doing = sorted(set(running.exclude(doing="").values_list("doing", flat=True)))
     return {
         "run": run.pk,
@@ -335,5 +365,7 @@ def progress(run: ScoringRun) -> dict[str, Any]:
         "workers": running.count() - stuck,
         "stuck": stuck if run.state == ScoringRun.State.WORKING else 0,
         "doing": ", ".join(doing),
+        "left_s": None if left_s is None else round(left_s),
+        "left": in_words(left_s),
         "errors": sorted(set(shards.exclude(error="").values_list("error", flat=True))),
     }

@@ -10,9 +10,11 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from listening.selectors import audio_is_remote, bring_audio
 from metrics import runner
 from metrics.metric import Metric, Score, canonical_json
 from metrics.models import MetricScore
+from metrics.portions import portions
 from metrics.runner import Clip, ScoredBatch, ScoredClip, Work
 
 AT_ONCE = 5_000  # hashes in one query
@@ -54,14 +56,15 @@ def score_and_store(
     """Score what `missing` found; each batch is stored, all outputs at once, as it comes."""
     tallies = [Tally(metric.key, stored[id(metric)]) for metric in metrics]
     by_settings = dict(zip(map(settings_of, metrics), tallies, strict=True))
-    for batch in runner.score_work(
-        work, device, threads=threads, metric_by_metric=metric_by_metric
-    ):
-        store(batch, device)
-        for each in batch.clips:
-            by_settings[settings_of(batch.metric)].add(each.score)
-        if report:
-            report(batch)
+    for portion in portions(work, bring_audio, audio_is_remote()):
+        for batch in runner.score_work(
+            portion, device, threads=threads, metric_by_metric=metric_by_metric
+        ):
+            store(batch, device)
+            for each in batch.clips:
+                by_settings[settings_of(batch.metric)].add(each.score)
+            if report:
+                report(batch)
     return tallies
 
 

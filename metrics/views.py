@@ -25,6 +25,7 @@ from metrics.jobs import score_shard
 from metrics.metric import ParameterError
 from metrics.models import ScoringRun
 from metrics.presets import PresetError
+from metrics.remainder import remainder
 from metrics.studymaterial import NoStimuli
 
 NO_IMPORT = "Nothing was imported"
@@ -154,13 +155,15 @@ def _page(
     request: HttpRequest, head: Any, problem: str = "", status: int = 200, title: str = ""
 ) -> HttpResponse:
     run = runs_of(head["key"]).first()
+    shown = pages.page(head["key"])
     context = {
         "study": head,
         "problem": problem,
         "problem_title": title,
         "import_open": title == NO_IMPORT,
         "run": pages.run_state(run) if run else None,
-        **pages.page(head["key"]),
+        **shown,
+        "rest": remainder(head["key"], shown["table"]),
     }
     return render(request, "metrics/study.html", context, status=status)
 

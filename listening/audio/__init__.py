@@ -2,6 +2,7 @@
 
 from listening.audio.appearance import appearance_of
 from listening.audio.ends import Span, common_span, span_of
+from listening.audio.fetching import bring, is_remote
 from listening.audio.joined import join
 from listening.audio.links import (
     ClipRequest,
@@ -17,7 +18,7 @@ from listening.audio.links import (
 from listening.audio.loudness import gain_for
 from listening.audio.probe import Facts, probed, probed_all, sha256_of
 from listening.audio.sources import AudioError
-from listening.audio.store import forget, keep_original, keep_served, local_path
+from listening.audio.store import forget, keep_original, keep_served, local_path, local_place
 
 __all__ = [
     "AudioError",
@@ -25,6 +26,7 @@ __all__ = [
     "Facts",
     "Span",
     "appearance_of",
+    "bring",
     "check_cookie",
     "check_url",
     "clip_cookie",
@@ -32,10 +34,12 @@ __all__ = [
     "common_span",
     "forget",
     "gain_for",
+    "is_remote",
     "join",
     "keep_original",
     "keep_served",
     "local_path",
+    "local_place",
     "probed",
     "probed_all",
     "resolve_check",

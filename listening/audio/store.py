@@ -7,18 +7,17 @@ import logging
 import os
 import re
 import secrets
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
-from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import default_storage
 from soundfile import LibsndfileError, SoundFile
 
 from listening.audio.ends import Span, cut
+from listening.audio.fetching import fetched, place_of
 from listening.audio.opening import opened
 from listening.audio.probe import sha256_of
 from listening.audio.resampled import resampled
@@ -96,7 +95,14 @@ def local_path(name: str) -> Path:
     try:
         return Path(default_storage.path(name))
     except NotImplementedError:
-        return _fetched(name)
+        return fetched(name)
+
+
+def local_place(name: str) -> Path:
+    """Where a stored file is on this machine, or will be once `fetching.bring` was asked for it."""
+    if not NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name that Earnest gives to stored audio")
+    return place_of(name)
 
 
 def forget(names: Iterable[str]) -> None:
@@ -143,17 +149,3 @@ def _save(wanted: str, content: IO[bytes]) -> str:
     with contextlib.suppress(NotImplementedError):
         os.utime(default_storage.path(name), (SAME_TIME_FOR_ALL, SAME_TIME_FOR_ALL))
     return name
-
-
-def _fetched(name: str) -> Path:
-    target = Path(settings.EARNEST_VAR) / "media-cache" / name
-    if not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f"{target.name}.{secrets.token_hex(4)}")
-        try:
-            with default_storage.open(name) as remote, draft.open("wb") as file:
-                shutil.copyfileobj(remote, file, 1024**2)
-            draft.rename(target)
-        finally:
-            draft.unlink(missing_ok=True)
-    return target

@@ -1,5 +1,7 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
+from listening.audio.fetching import bring as bring_audio
+from listening.audio.fetching import is_remote as audio_is_remote
 from listening.models.codes import RATER_CODE
 from listening.selectors.analysis_rules import (
     DecidedFacts,
@@ -158,9 +160,11 @@ __all__ = [
     "VersionMatch",
     "analysis_rules",
     "asked_places",
+    "audio_is_remote",
     "board_choices",
     "board_facts",
     "board_projects",
+    "bring_audio",
     "chosen_ratings",
     "clip_answers",
     "clip_facts",

@@ -1,4 +1,4 @@
-"""Every stimulus of a study, with a path that this machine can read."""
+"""Every stimulus of a study, with the path of its audio on this machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ class TurnRow(TypedDict):
 
 
 class StimulusRow(TypedDict):
-    """One stimulus with the local path of its original audio; of a derived one, the rated lines."""
+    """One stimulus with the place of its original audio; of a derived one, the rated lines.
+
+    Where clips lie in a remote store, nothing is at ``path`` before `bring_audio` was told of it.
+    """
 
     stimulus: str
     item: str
@@ -37,7 +40,7 @@ class StimulusRow(TypedDict):
     voice: str
     role: str
     file: str  # in the study's folder, as imported
-    path: str
+    path: str  # on this machine
     sha256: str
     run: int  # of the synthesis
     text: str  # what is spoken: the transcript, else the text that raters are shown
@@ -53,7 +56,7 @@ class StimulusRow(TypedDict):
 
 
 def stimulus_rows(study: str) -> list[StimulusRow]:
-    """Every stimulus of a study, traps included, with a path that this machine can read."""
+    """Every stimulus of a study, traps included; `bring_audio` has its paths hold their files."""
     stimuli = (
         Stimulus.objects.filter(study__key=study)
         .select_related("condition", "item")
@@ -138,4 +141,4 @@ def _turns(s: Stimulus, speakers: Mapping[str, str]) -> list[TurnRow]:
 
 
 def _original(s: Stimulus) -> str:
-    return str(audio.local_path(s.original))
+    return str(audio.local_place(s.original))

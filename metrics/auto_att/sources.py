@@ -51,7 +51,7 @@ class Source:
 
 def from_study(study: str) -> tuple[list[Rating], list[Source]]:
     """A study's ratings and clips, traps included. Needs the database."""
-    from listening.selectors import rating_rows, stimulus_rows
+    from listening.selectors import bring_audio, rating_rows, stimulus_rows
 
     rows = list(rating_rows(study))
     by_stimulus = {row["stimulus"]: row for row in rows if row["trap"] != TRAINING}
@@ -71,6 +71,7 @@ def from_study(study: str) -> tuple[list[Rating], list[Source]]:
                 trap=kind,
             )
         )
+    bring_audio(source.path for source in sources)
     return [rating_of(row) for row in rows], sources
 
 

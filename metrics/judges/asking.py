@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from metrics.judges.cache import Cache
@@ -13,6 +14,7 @@ from metrics.judges.cost import Prices, Usage, bill
 from metrics.judges.question import Question
 from metrics.judges.schema import Malformed, parse
 
+AGAIN = "\n\nYour answer before this could not be used ({why}). Answer with the JSON object alone."
 SHARE_NEEDED = 0.5  # of a clip's questions must have an answer
 
 
@@ -35,7 +37,10 @@ def ask_all(questions: Sequence[Question], client: Client) -> list[Reply]:
 
 
 def ask_cached(key: str, question: Question, client: Client, cache: Cache) -> Reply:
-    """The kept answer, or the server's; only answers that pass their check are kept."""
+    """The kept answer, or the server's; only answers that pass their check are kept.
+
+    A model that wrote what is no answer is asked once more, with what was wrong.
+    """
     kept = cache.get(key)
     if kept is not None:
         try:
@@ -46,13 +51,23 @@ def ask_cached(key: str, question: Question, client: Client, cache: Cache) -> Re
                 model=str(kept.get("model", "")),
                 cached=True,
                 not_supported=tuple(kept.get("not_supported", ())),
+                asked_again=str(kept.get("asked_again", "")),
             )
         except (Malformed, TypeError):
             pass  # broken, or written under a check that was wrong: asked again
     reply = client.ask(question)
+    if reply.answer is None and reply.content:
+        reply = ask_again(question, reply, client)
     if reply.answer is not None:
         cache.put(key, entry(question, reply))
     return reply
+
+
+def ask_again(question: Question, first: Reply, client: Client) -> Reply:
+    """The reply to the question with what was wrong with the first one; tokens of both."""
+    said = AGAIN.format(why=first.reason)
+    second = client.ask(replace(question, user=question.user + said))
+    return replace(second, usage=first.usage + second.usage, asked_again=first.reason)
 
 
 def entry(question: Question, reply: Reply) -> dict[str, Any]:
@@ -71,6 +86,7 @@ def entry(question: Question, reply: Reply) -> dict[str, Any]:
             "audio_in": reply.usage.audio_in,
         },
         "not_supported": list(reply.not_supported),
+        "asked_again": reply.asked_again,
     }
 
 
@@ -84,6 +100,7 @@ def tally(replies: Sequence[Reply], prices: Prices | None) -> dict[str, Any]:
     details: dict[str, Any] = {
         "n_asked": len(replies),
         "n_failed": sum(reasons.values()),
+        "n_asked_again": sum(bool(reply.asked_again) for reply in replies),
         "n_cached": sum(reply.cached for reply in replies),
         "reasons": dict(sorted(reasons.items())),
         "models": sorted({reply.model for reply in replies if reply.model}),

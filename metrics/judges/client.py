@@ -10,6 +10,7 @@ from typing import Any
 from metrics import weights
 from metrics.judges.cost import Usage, usage_of
 from metrics.judges.endpoint import Endpoint
+from metrics.judges.ledger import Ledger
 from metrics.judges.question import Question
 from metrics.judges.schema import Malformed, parse, printable
 
@@ -30,6 +31,7 @@ class Reply:
     tries: int = 1
     cached: bool = False
     not_supported: tuple[str, ...] = ()  # options that the server refused
+    asked_again: str = ""  # why the first answer could not be used; usage is that of both
 
 
 class Client:
@@ -44,12 +46,13 @@ class Client:
         from openai import OpenAI
 
         self.endpoint = endpoint
-        self._api = OpenAI(
+        self.api = OpenAI(
             base_url=endpoint.url,
             api_key=endpoint.key or "none",
             timeout=endpoint.timeout_s,
             max_retries=endpoint.retries,
         )
+        self.ledger = Ledger(endpoint.cache, endpoint.prices)
         self._refused: set[str] = set()
         self._lost = 0
         self._rest_until = 0.0
@@ -59,10 +62,11 @@ class Client:
         """The checked answer, or a Reply with the reason.
 
         Raises weights.Unavailable where no question can be answered: a wrong key or model, no
-        credit left, or a server that was not met several times in a row.
+        credit left, the budget spent, or a server that was not met several times in a row.
         """
         import openai
 
+        self.check_budget()
         if time.monotonic() < self._rest_until:
             raise self._down()
         try:
@@ -85,7 +89,18 @@ class Client:
         except (openai.OpenAIError, ValueError):
             return Reply(None, "no chat completion")
         self._lost = 0
-        return self._read(question, completion, raw.retries_taken + 1)
+        reply = self.read(question, completion, raw.retries_taken + 1)
+        self.ledger.add(reply.model, reply.usage)
+        return reply
+
+    def check_budget(self) -> None:
+        """Raise weights.Unavailable when this month's budget is spent."""
+        budget = self.endpoint.budget
+        if budget is not None and (spent := self.ledger.spent()) >= budget:
+            raise weights.Unavailable(
+                f"judges have cost {spent:.4g} this month, and EARNEST_JUDGE_BUDGET is {budget:g}: "
+                "nothing more is asked; what was answered is in the cache"
+            )
 
     def _send(self, question: Question) -> tuple[Any, Any]:
         """The raw response and its completion, without options that the server refuses."""
@@ -95,7 +110,7 @@ class Client:
             options = self._options(question)
             messages = question.messages(with_schema="response_format" not in options)
             try:
-                raw = self._api.chat.completions.with_raw_response.create(
+                raw = self.api.chat.completions.with_raw_response.create(
                     model=question.model,
                     messages=messages,
                     temperature=question.temperature,
@@ -120,7 +135,7 @@ class Client:
             options["max_completion_tokens"] = question.max_tokens
         return {name: value for name, value in options.items() if name not in self._refused}
 
-    def _read(self, question: Question, completion: Any, tries: int) -> Reply:
+    def read(self, question: Question, completion: Any, tries: int) -> Reply:
         """The completion as a Reply: refused, truncated, malformed or an answer."""
         content, usage, model = "", Usage(), ""
         try:

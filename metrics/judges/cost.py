@@ -60,6 +60,21 @@ def parse_prices(text: str) -> Prices | None:
     return Prices(numbers[0], numbers[1], numbers[2] if len(numbers) == 3 else numbers[0])
 
 
+def parse_budget(text: str, prices: Prices | None) -> float | None:
+    """Money per month from a text; None from an empty one. ValueError where it cannot be kept."""
+    if not text.strip():
+        return None
+    try:
+        budget = float(text)
+    except ValueError:
+        budget = -1.0
+    if not 0 < budget < 1e9:
+        raise ValueError(f"budget {text!r} is not understood; give money per month, such as 20")
+    if prices is None:
+        raise ValueError("a budget needs prices: set EARNEST_JUDGE_PRICES, too")
+    return budget
+
+
 def usage_of(reported: Any) -> Usage:
     """The usage of a chat completion; zeros where the server did not count."""
     audio = getattr(getattr(reported, "prompt_tokens_details", None), "audio_tokens", None)

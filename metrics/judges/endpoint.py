@@ -19,6 +19,7 @@ class Endpoint:
     key: str = ""  # empty for servers that want none
     cache: Path = Path("var/judges")  # answers are kept here
     prices: Prices | None = None  # None: nobody said; cost is then unknown, not 0
+    budget: float | None = None  # money per month after which nothing more is asked
     concurrency: int = 4  # questions under way at once, in this process
     timeout_s: float = 180.0  # for one try
     retries: int = 5  # further tries after 408, 409, 429, 5xx, a timeout or a lost connection

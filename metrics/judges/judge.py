@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from metrics.judges import asking, endpoint
 from metrics.judges.client import Client, Reply
 from metrics.judges.question import RATE_HZ, Question, Sound, sound
-from metrics.judges.rubric import Rubric, names, rubric
+from metrics.judges.rubric import Rubric, RubricError, family, full_name, rubric
 from metrics.judges.schema import check_object, object_schema
 from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
 
@@ -37,14 +37,21 @@ class JudgeParameters(Parameters):
     def __post_init__(self) -> None:
         if not self.model:
             object.__setattr__(self, "model", endpoint.current().model)
-        family = type(self).rubric.rpartition(".v")[0]  # what is asked; only the version may change
-        versions = [name for name in names() if name.rpartition(".v")[0] == family]
-        if self.rubric not in versions:
-            raise ParameterError(f"rubric {self.rubric!r} is not one of {', '.join(versions)}")
+        self._check_rubric()
         check_range("temperature", self.temperature, 0, 2)
         check_range("seed", self.seed, 0, 2**31 - 1_000)
         check_range("max_tokens", self.max_tokens, 16, 1_000_000)
         check_range("longest_s", self.longest_s, 1, 4 * 3600)
+
+    def _check_rubric(self) -> None:
+        """Only the wording may change, not what is asked; one's own is kept under its mark."""
+        asked = family(type(self).rubric)
+        try:
+            named = full_name(self.rubric if family(self.rubric) == asked else f"{asked}.?")
+            rubric(named)
+        except RubricError as error:
+            raise ParameterError(str(error).replace(f"{asked}.?", self.rubric)) from error
+        object.__setattr__(self, "rubric", named)
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,7 @@ class Judge(Metric):
     packages: tuple[str, ...] = ("openai", "torch", "numpy")
     parameters: JudgeParameters
     client: Client | None = None
+    client_made: Callable[[endpoint.Endpoint], Client] = staticmethod(Client)
 
     @property
     def rubric(self) -> Rubric:
@@ -78,14 +86,14 @@ class Judge(Metric):
     def load(self, device: str = "cpu") -> None:
         """Connect to the configured server; weights.Unavailable names the setting that lacks."""
         super().load(device)
-        self.client = Client(endpoint.required(self.parameters.model))
+        self.client = self.client_made(endpoint.required(self.parameters.model))
         self.weights = {f"{self.rubric.name}.toml": self.rubric.sha256}
 
     def ask(self, questions: Sequence[Question]) -> list[Reply]:
         """One reply per question, in order, several at a time and through the cache."""
         asked = endpoint.required(self.parameters.model)
         if self.client is None or self.client.endpoint != asked:  # another server by now
-            self.client = Client(asked)
+            self.client = self.client_made(asked)
         return asking.ask_all(questions, self.client)
 
     def tally(self, replies: Sequence[Reply]) -> dict[str, Any]:
@@ -120,7 +128,7 @@ class Judge(Metric):
 
 
 class RepeatedJudge(Judge):
-    """A judge whose rubric ends in a ``score``: the mean over repeats of the mean over parts."""
+    """A judge whose rubric has one score: the mean over repeats of the mean over parts."""
 
     parameters: RepeatedParameters
 
@@ -156,7 +164,8 @@ class RepeatedJudge(Judge):
         details: ``scores`` per repeat and part (None: failed), ``repeats`` the mean of each
         repeat, ``sd`` over the repeats (ddof 1). Failed where fewer than half were answered.
         """
-        values = [None if r.answer is None else float(r.answer["score"]) for r in replies]
+        name = self.rubric.score_field
+        values = [None if r.answer is None else float(r.answer[name]) for r in replies]
         rows = [values[i : i + n_parts] for i in range(0, len(values), n_parts)]
         means = [mean_of(row) for row in rows]
         details = {**self.tally(replies), "scores": rows, "repeats": means}

@@ -64,7 +64,8 @@ class Question:
         """Chat messages; the schema is written out where the server cannot be given it."""
         system = self.system
         if with_schema:
-            system += "\n\nAnswer with one JSON object of this schema, and nothing else:\n"
+            system += "\n\n" if system else ""
+            system += "Answer with one JSON object of this schema, and nothing else:\n"
             system += canonical_json(self.schema)
         parts: list[dict[str, Any]] = [{"type": "text", "text": self.user}]
         for sound in self.sounds:
@@ -72,7 +73,8 @@ class Question:
                 parts.append({"type": "text", "text": f"Clip {sound.letter}:"})
             data = base64.b64encode(sound.wav).decode("ascii")
             parts.append({"type": "input_audio", "input_audio": {"data": data, "format": "wav"}})
-        return [{"role": "system", "content": system}, {"role": "user", "content": parts}]
+        told = [{"role": "system", "content": system}] if system else []
+        return [*told, {"role": "user", "content": parts}]
 
 
 def sound(wave: torch.Tensor, letter: str = "") -> Sound:

@@ -1,4 +1,4 @@
-"""Codes that a model suggests for reasons: a question each, once more where an answer is none."""
+"""Codes that a model suggests for reasons: a question each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from metrics.judges.schema import Malformed, check_object, object_schema
 
 RUBRIC = "reason_codes.v1"
 MAX_TOKENS = 2000
-AGAIN = "\n\nYour answer before this could not be used ({why}). Answer with the JSON object alone."
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,11 @@ class Coded:
     item: int
     codes: list[str] | None
     reply: Reply
-    asked_again: bool
+
+    @property
+    def asked_again(self) -> bool:
+        """Whether the first answer could not be used."""
+        return bool(self.reply.asked_again)
 
 
 def ask_codes(
@@ -42,29 +45,18 @@ def ask_codes(
 ) -> list[Coded]:
     """One answer per reason, in order. ``codebook``: what each code means, by key.
 
-    An answer that is none is asked for once more, with what was wrong. Raises weights.Unavailable
-    as the client does.
+    Raises weights.Unavailable as the client does.
     """
     told = rubric(RUBRIC)
     questions = [question(each, codebook, model, told) for each in reasons]
-    replies = ask_all(questions, client)
-    failed = [n for n, reply in enumerate(replies) if reply.answer is None and reply.content]
-    again = [
-        replace(
-            questions[n], repeat=1, user=questions[n].user + AGAIN.format(why=replies[n].reason)
-        )
-        for n in failed
-    ]
-    second = dict(zip(failed, ask_all(again, client), strict=True)) if again else {}
     return [
-        _coded(each, second.get(n, reply), n in second)
-        for n, (each, reply) in enumerate(zip(reasons, replies, strict=True))
+        Coded(each.item, _codes(reply), reply)
+        for each, reply in zip(reasons, ask_all(questions, client), strict=True)
     ]
 
 
-def _coded(reason: ReasonToCode, reply: Reply, again: bool) -> Coded:
-    codes = None if reply.answer is None else sorted(set(reply.answer["codes"]))
-    return Coded(reason.item, codes, reply, again)
+def _codes(reply: Reply) -> list[str] | None:
+    return None if reply.answer is None else sorted(set(reply.answer["codes"]))
 
 
 def question(

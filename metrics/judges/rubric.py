@@ -1,24 +1,31 @@
-"""Rubrics: what a judge is told and must answer, as versioned files that never change."""
+"""Rubrics: what a judge is told and must answer, as files that never change, or one's own."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import string
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from metrics.judges.schema import Field
 
 FOLDER = Path(__file__).parent / "rubrics"
+MARK = 12  # hex digits of the SHA-256 in the name of one's own
+
+
+class RubricError(ValueError):
+    """A rubric that cannot be used; the message names the file and what to change."""
 
 
 @dataclass(frozen=True)
 class Rubric:
-    """One version of one rubric: NAME.vN.toml."""
+    """One wording of one rubric: FAMILY.VARIANT.toml; the family says what is asked."""
 
-    name: str  # with its version: expressive_richness.v1
+    name: str  # expressive_richness.v1; of one's own expressive_richness.lab@3f2a…
     system: str
     user: str  # $text, $language … are filled in
     fields: tuple[Field, ...]
@@ -28,6 +35,14 @@ class Rubric:
     def prompt(self, **known: str) -> str:
         """The user's text with its blanks filled; KeyError for a blank that is not known."""
         return string.Template(self.user).substitute(known)
+
+    @property
+    def score_field(self) -> str:
+        """The name of its only score; RubricError where it has none or several."""
+        scores = [part.name for part in self.fields if part.kind == "score"]
+        if len(scores) != 1:
+            raise RubricError(f"{self.name}: needs exactly one field of kind score")
+        return scores[0]
 
 
 @dataclass(frozen=True)
@@ -39,27 +54,85 @@ class Cap:
     most: float
 
 
+class _Own:
+    folder: Path | None = None
+
+
+def configure(folder: Path | None) -> None:
+    """Say where rubrics of one's own lie; None: there are none."""
+    _Own.folder = folder
+
+
 def names() -> list[str]:
-    """Every rubric, with its version."""
-    return sorted(path.name.removesuffix(".toml") for path in FOLDER.glob("*.v*.toml"))
+    """Every rubric: those shipped, and one's own, each with the mark of its file."""
+    return sorted(_files())
+
+
+def family(name: str) -> str:
+    """What a rubric asks about, such as expressive_richness."""
+    return name.partition(".")[0]
+
+
+def full_name(name: str) -> str:
+    """The name with its file's mark where it is one's own: part of what a score is kept under.
+
+    Raises RubricError for a name that there is not, or whose file is another one by now.
+    """
+    known = _files()
+    if name in known:
+        return name
+    marked = [each for each in known if each.partition("@")[0] == name]
+    if marked:
+        return marked[0]
+    now = [each for each in known if each.partition("@")[0] == name.partition("@")[0]]
+    changed = f"; the file has changed and is {now[0]} now" if now else ""
+    alike = [each for each in known if family(each) == family(name)] or list(known)
+    raise RubricError(f"rubric {name!r} is not one of {', '.join(sorted(alike))}{changed}")
+
+
+def rubric(name: str) -> Rubric:
+    """The rubric of that name; RubricError when there is none, or its file cannot be used."""
+    full = full_name(name)
+    return _parsed(full, _files()[full].read_bytes())
+
+
+def _files() -> dict[str, Path]:
+    """The file of each rubric, by its full name."""
+    shipped = {path.name.removesuffix(".toml"): path for path in FOLDER.glob("*.*.toml")}
+    if _Own.folder is None:
+        return shipped
+    own = {}
+    for path in sorted(_Own.folder.glob("*.*.toml")):
+        name = path.name.removesuffix(".toml")
+        if name in shipped:
+            raise RubricError(f"{path}: {name} comes with Earnest; give yours another name")
+        own[f"{name}@{hashlib.sha256(path.read_bytes()).hexdigest()[:MARK]}"] = path
+    return {**shipped, **own}
 
 
 @functools.cache
-def rubric(name: str) -> Rubric:
-    """The rubric of that name and version; a KeyError that lists those there are."""
-    if name not in names():
-        raise KeyError(f"no rubric is called {name!r}; there are {', '.join(names())}")
-    raw = (FOLDER / f"{name}.toml").read_bytes()
-    said = tomllib.loads(raw.decode("utf-8"))
-    fields = [
-        Field(**{**part, "choices": tuple(part.get("choices", ()))}) for part in said["fields"]
-    ]
-    caps = [Cap(**part) for part in said.get("caps", [])]
-    return Rubric(
-        name,
-        said["system"].strip(),
-        said["user"].strip(),
-        tuple(fields),
-        hashlib.sha256(raw).hexdigest(),
-        tuple(caps),
-    )
+def _parsed(name: str, raw: bytes) -> Rubric:
+    try:
+        said = tomllib.loads(raw.decode("utf-8"))
+        if lacking := sorted({"system", "user", "fields"} - set(said)):
+            raise RubricError(f"lacks {', '.join(lacking)}")
+        if unknown := sorted(set(said) - {"system", "user", "fields", "caps"}):
+            raise RubricError(f"{', '.join(unknown)} is not known")
+        return Rubric(
+            name,
+            said["system"].strip(),
+            said["user"].strip(),
+            tuple(_field(part) for part in said["fields"]),
+            hashlib.sha256(raw).hexdigest(),
+            tuple(Cap(**part) for part in said.get("caps", [])),
+        )
+    except (ValueError, TypeError, AttributeError) as error:
+        raise RubricError(f"{name}.toml cannot be used: {error}") from error
+
+
+def _field(part: dict[str, Any]) -> Field:
+    allowed = {each.name for each in dataclasses.fields(Field)}
+    if unknown := sorted(set(part) - allowed):
+        raise RubricError(f"field {part.get('name')}: {', '.join(unknown)} is not known")
+    inner = tuple(_field(each) for each in part.get("fields", ()))
+    return Field(**{**part, "choices": tuple(part.get("choices", ())), "fields": inner})

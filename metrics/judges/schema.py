@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-KINDS = ("text", "score", "yes_no", "list")
+KINDS = ("text", "score", "yes_no", "list", "choice", "object")
 
 
 class Malformed(ValueError):
@@ -21,16 +21,22 @@ class Field:
     """One named part of an answer."""
 
     name: str
-    kind: str  # text; score: a number; yes_no; list: of texts, or of some of the choices
+    kind: str  # text; score: a number; yes_no; list: of texts or choices; choice: one; object
     about: str = ""  # told to the model
     low: float = 1.0  # of a score, with its step
     high: float = 5.0
     step: float = 0.5
-    choices: tuple[str, ...] = ()  # of a list; empty: any text
+    choices: tuple[str, ...] = ()  # of a list (empty: any text) or a choice
+    fields: tuple[Field, ...] = ()  # of an object
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"field {self.name}: kind {self.kind!r} is not one of {KINDS}")
+        for kind, lacking in (("choice", "choices"), ("object", "fields")):
+            if self.kind == kind and not getattr(self, lacking):
+                raise ValueError(f"field {self.name}: a field of kind {kind} needs {lacking}")
+        if self.kind == "score" and not (self.step > 0 and self.low < self.high):
+            raise ValueError(f"field {self.name}: low must be below high, and step above 0")
 
     def steps(self) -> list[float]:
         """Every score that there can be, from low to high; whole ones as integers."""
@@ -45,9 +51,10 @@ class Field:
             "score": {"type": "number", "enum": self.steps()},
             "yes_no": {"type": "boolean"},
             "list": {"type": "array", "items": {"type": "string"}},
+            "choice": {"type": "string", "enum": list(self.choices)},
         }
-        schema = kinds[self.kind]
-        if self.choices:
+        schema = object_schema(self.fields) if self.kind == "object" else kinds[self.kind]
+        if self.kind == "list" and self.choices:
             schema["items"]["enum"] = list(self.choices)
         return {**schema, "description": self.about} if self.about else schema
 
@@ -116,11 +123,14 @@ def check_table(
 
 
 def _checked(field: Field, value: Any) -> Any:
+    if field.kind == "object":
+        return check_object(value, field.fields)
     right = {
         "text": isinstance(value, str),
         "score": isinstance(value, int | float) and not isinstance(value, bool),
         "yes_no": isinstance(value, bool),
         "list": isinstance(value, list) and all(isinstance(part, str) for part in value),
+        "choice": isinstance(value, str),
     }
     if not right[field.kind]:
         raise Malformed("wrong type")
@@ -128,7 +138,8 @@ def _checked(field: Field, value: Any) -> Any:
         near = field.low <= value <= field.high  # first, as a huge integer is no float
         if not near or not any(math.isclose(value, step) for step in field.steps()):
             raise Malformed("score out of range")
-    if field.kind == "list" and field.choices and not set(value) <= set(field.choices):
+    named = set(value) if field.kind == "list" else {value} if field.kind == "choice" else set()
+    if field.choices and not named <= set(field.choices):
         raise Malformed("unknown choice")
     return float(value) if field.kind == "score" else value
 

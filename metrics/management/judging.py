@@ -24,6 +24,7 @@ def source_clips(options: Mapping[str, Any]) -> list[InputClip]:
     if bool(options["study"]) == bool(options["places"]):
         raise CommandError("name either files, a folder or a manifest, or a study with --study")
     if options["study"]:
+        from listening.selectors import bring_audio
         from metrics.studymaterial import study_stimuli
 
         clips = [
@@ -41,6 +42,8 @@ def source_clips(options: Mapping[str, Any]) -> list[InputClip]:
     if unknown:
         raise CommandError(f"no clip has the condition {', '.join(unknown)}")
     clips = [clip for clip in clips if not wanted or clip.condition in wanted]
+    if options["study"]:
+        bring_audio(clip.path for clip in clips)
     if not clips:
         raise CommandError("no clips: there is no such study, or it has no stimuli")
     return clips

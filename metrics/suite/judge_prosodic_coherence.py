@@ -29,7 +29,7 @@ class JudgeProsodicCoherence(RepeatedJudge):
     key = "judge_prosodic_coherence"
     version = "1"
     description = "Prosodic coherence, 1 to 5, by an audio language model; mean of the repeats"
-    source = "LFS-Bench (2026), appendix C.5; rubric in our own words"
+    source = "LFS-Bench (2026), appendix C.5; rubric ours, or Figure 12"
     needs = ("text", "language")
     more_outputs = (
         Output(
@@ -55,8 +55,9 @@ class JudgeProsodicCoherence(RepeatedJudge):
         return {"judge_prosodic_coherence_sd": sd}
 
     def hints(self) -> list[Hint]:
-        """The paper's thresholds, for the paper's judge only."""
-        if "speechjudge" not in self.parameters.model.lower():
+        """The paper's thresholds, for the paper's judge and prompt only."""
+        theirs = self.parameters.rubric == "prosodic_coherence.lfs_figure_12"
+        if not theirs or "speechjudge" not in self.parameters.model.lower():
             return []
         return [
             Hint(self.key, 4.0, "competent prosody", PUBLISHED),

@@ -23,3 +23,11 @@ def a_judge(judge_server, tmp_path_factory):
     endpoint.configure(endpoint.Endpoint(judge_server.url, "tester", cache=cache, retries=2))
     yield judge_server
     endpoint.configure(before)
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch):
+    """Installs a module as a package with metrics, for this test only."""
+    from tests.metrics.plugged import installer
+
+    yield from installer(tmp_path, monkeypatch)

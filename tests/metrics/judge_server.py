@@ -202,6 +202,10 @@ def filled(schema, body, level):
             found[name] = marked(body)
         elif part["type"] == "number":
             found[name] = min(part["enum"], key=lambda step: (abs(step - level), step))
+        elif part["type"] == "object":
+            found[name] = filled(part, body, level)
+        elif "enum" in part:
+            found[name] = part["enum"][0]
         else:
             found[name] = {"string": "heard", "boolean": True, "array": []}[part["type"]]
     return found
@@ -222,13 +226,13 @@ def schema_of(body):
 
 
 def text_of(body):
-    return "\n".join(part["text"] for part in body["messages"][1]["content"] if "text" in part)
+    return "\n".join(part["text"] for part in body["messages"][-1]["content"] if "text" in part)
 
 
 def waves_of(body):
     """The clips of a request in order, (samples,) float64."""
     found = []
-    for part in body["messages"][1]["content"]:
+    for part in body["messages"][-1]["content"]:
         if part["type"] == "input_audio":
             assert part["input_audio"]["format"] == "wav"
             with wave.open(io.BytesIO(base64.b64decode(part["input_audio"]["data"]))) as file:

@@ -1,12 +1,13 @@
 """The judges of the suite, end to end against a local server that judges by the audio's level."""
 
 import dataclasses
+import re
 
 import pytest
 
 from metrics.judges import endpoint
 from metrics.judges import judge as judge_module
-from metrics.judges.rubric import names, rubric
+from metrics.judges.rubric import configure, names, rubric
 from metrics.judges.schema import Malformed
 from metrics.judges.verification import check_marked, other_types
 from metrics.material import Material
@@ -82,16 +83,12 @@ def test_a_second_run_and_more_repeats_ask_only_what_is_new(server):
 
 
 def test_failed_answers_are_counted_and_left_out_of_the_mean(server):
-    server.faults = ["refusal", "out of range", "truncated", "half JSON"]
+    server.answer = lambda body: answer(body) | ({"score": 6} if body["seed"] < 4 else {})
     score = measured(judge("judge_prosodic_coherence", repeats=8), tone(2, -33))
     assert score.value == pytest.approx(round(2 * score_of_level(tone(2, -33).numpy())) / 2)
     assert score.details["n_failed"] == 4
-    assert score.details["reasons"] == {
-        "no JSON": 1,
-        "refused": 1,
-        "score out of range": 1,
-        "truncated": 1,
-    }
+    assert score.details["n_asked_again"] == 4
+    assert score.details["reasons"] == {"score out of range": 4}
 
 
 def test_with_fewer_than_half_of_the_answers_the_clip_has_failed(server):
@@ -186,10 +183,79 @@ def test_model_and_rubric_are_stored_with_the_score(server):
         judge("judge_expressive_hierarchy", repeats=0)
 
 
-def test_the_papers_thresholds_need_the_papers_judge(server):
+def test_the_papers_thresholds_need_the_papers_judge_and_prompt(server):
     assert judge("judge_prosodic_coherence").hints() == []
-    hints = judge("judge_prosodic_coherence", model="SpeechJudge-GRM").hints()
+    theirs = {"model": "SpeechJudge-GRM", "rubric": "prosodic_coherence.lfs_figure_12"}
+    assert judge("judge_prosodic_coherence", model="SpeechJudge-GRM").hints() == []
+    hints = judge("judge_prosodic_coherence", **theirs).hints()
     assert [hint.at for hint in hints] == [4.0, 4.5]
+
+
+@pytest.mark.parametrize(
+    ("key", "rubric", "first"),
+    [
+        ("judge_prosodic_coherence", "prosodic_coherence.lfs_figure_12", "**Role:** Senior Ling"),
+        ("judge_expressive_hierarchy", "expressive_hierarchy.lfs_figure_13", "**Role:** Senior V"),
+        ("judge_expressive_richness", "expressive_richness.lfs_figure_14", "**Role:** You are a"),
+    ],
+)
+def test_the_papers_prompts_are_asked_as_printed_and_their_answers_read(server, key, rubric, first):
+    score = measured(judge(key, rubric=rubric), tone(10, -30))
+    assert score.value == 4.0
+    (asked, *_) = server.requests
+    assert [message["role"] for message in asked["messages"]] == ["user"]
+    assert text_of(asked).startswith(first)
+    assert ("Target Text:\n" + TEXT in text_of(asked)) == (key == "judge_prosodic_coherence")
+
+
+OWN = """
+system = "You listen."
+user = "How is $text?"
+[[fields]]
+name = "score"
+kind = "score"
+"""
+
+
+@pytest.fixture
+def own_rubrics(tmp_path):
+    (tmp_path / "own").mkdir()
+    configure(tmp_path / "own")
+    yield tmp_path / "own"
+    configure(None)
+
+
+def test_a_rubric_of_ones_own_is_kept_under_the_hash_of_its_file(server, own_rubrics):
+    file = own_rubrics / "prosodic_coherence.lab.toml"
+    file.write_text(OWN)
+    metric = judge("judge_prosodic_coherence", rubric="prosodic_coherence.lab", repeats=1)
+    stored = metric.parameters_dict()
+    assert re.fullmatch(r"prosodic_coherence\.lab@[0-9a-f]{12}", stored["rubric"])
+    assert make_metric(metric.key, stored).parameters_dict() == stored
+    assert measured(metric, tone(2, -30)).value == 4.0
+    assert text_of(server.requests[0]) == f"How is {TEXT}?"
+    file.write_text(OWN.replace("How", "And how"))
+    changed = judge("judge_prosodic_coherence", rubric="prosodic_coherence.lab")
+    assert changed.parameters_dict()["rubric"] != stored["rubric"]
+    with pytest.raises(ParameterError, match="the file has changed and is prosodic_coherence"):
+        make_metric(metric.key, stored)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("system = ", "cannot be used"),
+        (OWN.replace('user = "How is $text?"', ""), "lacks user"),
+        (OWN + "lowest = 1", "field score: lowest is not known"),
+        (OWN.replace('"score"\n', '"number"\n'), "kind 'number' is not one of"),
+        (OWN + "step = 0", "step above 0"),
+    ],
+)
+def test_a_rubric_that_cannot_be_used_is_named_with_what_is_wrong(own_rubrics, text, said):
+    (own_rubrics / "prosodic_coherence.lab.toml").write_text(text)
+    with pytest.raises(ParameterError, match=said) as raised:
+        make_metric("judge_prosodic_coherence", {"rubric": "prosodic_coherence.lab"})
+    assert "prosodic_coherence.lab" in str(raised.value)
 
 
 def test_another_server_is_used_as_soon_as_it_is_configured(server, tmp_path):

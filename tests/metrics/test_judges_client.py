@@ -4,18 +4,20 @@ import dataclasses
 import json
 import threading
 import time
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
 from metrics.judges import asking, cost
 from metrics.judges.client import Client, Reply
-from metrics.judges.cost import Prices, Usage
+from metrics.judges.cost import Prices, Usage, parse_budget
 from metrics.judges.endpoint import Endpoint
+from metrics.judges.ledger import Ledger
 from metrics.judges.question import Question, sound_of
 from metrics.judges.schema import Field, check_object, object_schema
 from metrics.weights import Unavailable
-from tests.metrics.judge_server import score_of_level
+from tests.metrics.judge_server import score_of_level, text_of
 
 pytest.importorskip("openai")
 
@@ -96,6 +98,9 @@ def test_tries_end(client, server, fault, reason):
     assert (reply.answer, reply.reason, len(server.requests)) == (None, reason, 3)
 
 
+WROTE_NOTHING = ("refusal", "filtered", "empty", "no choices", "page", "400")
+
+
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
@@ -121,12 +126,56 @@ def test_tries_end(client, server, fault, reason):
     ],
 )
 def test_whatever_is_no_answer_is_a_counted_failure_and_never_kept(client, server, fault, reason):
-    server.faults = [fault]
+    wrote = fault not in WROTE_NOTHING
+    server.faults = [fault] * (1 + wrote)
     failed, fine = asking.ask_all([asked()], client) + asking.ask_all([asked()], client)
     assert (failed.answer, failed.reason) == (None, reason)
     assert fine.answer
-    assert not fine.cached  # asked again, as nothing was kept of the failure
-    assert len(server.requests) == 2
+    assert not fine.cached  # asked in the next run, as nothing was kept of the failure
+    assert failed.asked_again == (reason if wrote else "")
+    assert len(server.requests) == 2 + wrote
+
+
+def test_what_is_no_answer_is_asked_for_once_more_with_what_was_wrong(client, server):
+    server.faults = ["out of range"]
+    (reply,) = asking.ask_all([asked()], client)
+    assert (reply.answer["score"], reply.asked_again) == (4.5, "score out of range")
+    assert "could not be used (score out of range)" in text_of(server.requests[1])
+    assert (reply.usage.tokens_in, reply.usage.tokens_out) == (600, 80)  # of both
+    (kept,) = asking.ask_all([asked()], client)
+    assert (kept.cached, kept.asked_again, len(server.requests)) == (True, reply.asked_again, 2)
+    assert asking.tally([reply, kept], None)["n_asked_again"] == 2
+
+
+def test_a_budget_ends_the_run_for_every_process_that_shares_the_folder(server, tmp_path):
+    prices = Prices(1.0, 10.0, 5.0)  # 100 · 1 + 200 · 5 + 40 · 10 per million for an answer
+    here = Endpoint(server.url, "tester", cache=tmp_path, prices=prices, budget=0.0031, retries=0)
+    assert asking.ask_all([asked()], Client(here))[0].answer
+    server.faults = ["half JSON"] * 2  # paid for, too
+    assert asking.ask_all([asked(0.5)], Client(here))[0].answer is None
+    with pytest.raises(Unavailable, match=r"EARNEST_JUDGE_BUDGET is 0\.0031"):
+        asking.ask_all([asked(0.7)], Client(here))
+    assert len(server.requests) == 3
+    assert asking.ask_all([asked()], Client(here))[0].cached  # what is kept is free
+    assert Client(here).ledger.spent() == pytest.approx(3 * 1500 / 1e6)
+
+
+def test_a_ledger_counts_its_month_and_no_half_line(tmp_path):
+    month = [datetime(2026, 11, 30, 23, 59, tzinfo=UTC)]
+    ledger = Ledger(tmp_path, Prices(1.0, 1.0, 1.0), now=lambda: month[0])
+    ledger.add("m", Usage(500_000, 500_000, 0))
+    with open(ledger.path(), "ab") as file:
+        file.write(b'{"cost": 5')
+    assert ledger.spent() == 1.0
+    with open(ledger.path(), "ab") as file:
+        file.write(b"}\n")
+    assert ledger.spent() == 6.0
+    month[0] = datetime(2026, 12, 1, tzinfo=UTC)
+    assert ledger.spent() == 0.0
+    with pytest.raises(ValueError, match="EARNEST_JUDGE_PRICES"):
+        parse_budget("20", None)
+    with pytest.raises(ValueError, match="not understood"):
+        parse_budget("0", Prices(1, 1, 1))
 
 
 def test_a_code_fence_around_the_answer_is_taken_off(client, server):
@@ -153,7 +202,7 @@ def test_an_option_that_the_server_lacks_is_left_out_from_then_on(client, server
 
 def test_without_response_format_the_schema_is_in_the_prompt_and_the_check_stays(client, server):
     server.refuses = {"response_format"}
-    server.faults = ["", "out of range"]
+    server.faults = ["", "out of range", "out of range"]
     (reply,) = asking.ask_all([asked()], client)
     assert '"score"' in server.requests[1]["messages"][0]["content"]
     assert reply.reason == "score out of range"

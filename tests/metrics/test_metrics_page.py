@@ -11,16 +11,18 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from listening.models import Stimulus
+from metrics import plugins
 from metrics.metric import make_metric
 from metrics.models import MetricScore, ScoringRun
 from tests.factories import make_study
+from tests.metrics.plugged import METRIC
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def study(monkeypatch):
-    monkeypatch.setattr("listening.audio.local_path", lambda name: f"/nowhere/{name}")
+    monkeypatch.setattr("listening.audio.local_place", lambda name: f"/nowhere/{name}")
     return make_study(conditions=2, items=2, task={"block_size": 2})
 
 
@@ -207,7 +209,7 @@ def test_what_is_kept_of_the_page_changes_with_scores_and_texts(study, owner, mo
     monkeypatch.setattr("metrics.pages.heard_stimuli", None)
     assert "1 × Broke" in text(owner.get(url))  # kept: nothing is read again
     monkeypatch.undo()
-    monkeypatch.setattr("listening.audio.local_path", lambda name: f"/nowhere/{name}")
+    monkeypatch.setattr("listening.audio.local_place", lambda name: f"/nowhere/{name}")
     MetricScore.objects.update(value=2.345, reason="", failed=False)
     assert "2.345" in text(owner.get(url))
     MetricScore.objects.update(value=3.456, computed_at=timezone.now())
@@ -218,3 +220,14 @@ def test_what_is_kept_of_the_page_changes_with_scores_and_texts(study, owner, mo
     assert "no clip here has text" not in text(owner.get(url))
     MetricScore.objects.all().delete()
     assert "Nothing is scored yet" in text(owner.get(url))
+
+
+def test_a_metric_of_a_package_is_offered_with_its_origin_and_a_broken_one_with_its_error(
+    study, owner, lab
+):
+    lab("lab_peak", METRIC.format(name="Peak", key="lab_peak"))
+    lab("lab_broken", "import no_such_package")
+    plugins.load()
+    page = text(owner.get(f"/studies/{study.key}/metrics/"))
+    assert "from lab_peak 1.5" in page
+    assert "<strong>lab_broken 1.5</strong>: ModuleNotFoundError" in page

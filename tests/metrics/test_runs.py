@@ -1,6 +1,7 @@
 """A study's scoring run in shards: asked for, worked on twice, cancelled, healed, continued."""
 
 import contextlib
+import io
 import shutil
 from datetime import timedelta
 
@@ -8,6 +9,7 @@ import psycopg
 import pytest
 from celery import current_app
 from django.conf import settings
+from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
@@ -28,7 +30,7 @@ def study(tmp_path, monkeypatch):
     """A study of three clips whose originals lie in the test's folder."""
     study = Study.objects.create(owner=make_user(), key="real", title="Real", seed=1)
     condition = Condition.objects.create(study=study, key="c")
-    monkeypatch.setattr("listening.audio.local_path", lambda name: tmp_path / name)
+    monkeypatch.setattr("listening.audio.local_place", lambda name: tmp_path / name)
     for clip in CLIPS:
         path = tmp_path / f"{clip}.flac"
         shutil.copyfile(reference.path(clip), path)
@@ -63,6 +65,12 @@ def ask(study, queue, shards=2, keys=("srmr",)):
     return runs.ask(study.pk, study.key, choices, queue.append, by="me", shards=shards)
 
 
+def progress_of(study):
+    out = io.StringIO()
+    call_command("score_progress", study.key, stdout=out)
+    return out.getvalue()
+
+
 def work(queue):
     while queue:
         runs.work_on(queue.pop(0), queue.append)
@@ -75,10 +83,13 @@ def test_a_run_is_split_by_the_hash_of_its_clips_and_ends_when_all_shards_have(s
     sizes = [sum(int(sha[:8], 16) % 2 == n for sha in hashes) for n in (0, 1)]
     assert list(run.shards.values_list("total", flat=True)) == sizes
     assert len(queue) == 2
+    assert runs.progress(run)["left"] == ""  # nobody knows yet
     runs.work_on(queue[0], queue.append)
     run.refresh_from_db()
     assert run.state == STATE.WORKING
     assert MetricScore.objects.count() == sizes[0]
+    assert runs.progress(run)["left"] == "about a minute left"
+    assert f"{sizes[0]} of 3 scores" in progress_of(study)
     work(queue)
     run.refresh_from_db()
     assert (run.state, run.finished_at is None) == (STATE.DONE, False)

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from metrics import plugins
 from metrics.management.commands.list_metrics import DIRECTIONS, needed
 from metrics.metric import Metric, Output, ParameterError, make_metric, outputs
 
@@ -35,6 +36,8 @@ def description(metric: Metric) -> Iterator[str]:
     """A metric in full, line by line."""
     yield f"{metric.key}, version {metric.version}"
     yield f"  {metric.description}"
+    if origin := plugins.origin_of(type(metric)):
+        yield f"  from: {origin}"
     yield f"  source: {metric.source}"
     yield f"  audio: {metric.accepts.words(metric.sample_rate_hz)}"
     yield f"  needs beside the audio: {needed(metric) or 'nothing'}"

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from metrics import plugins
 from metrics.material import column_of
 from metrics.metric import Metric
 
@@ -21,6 +22,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         for metric in Metric.registry.values():
             self.stdout.write(described(metric()))
+        for plugin in plugins.broken():
+            self.stdout.write(f"left out: {plugin.origin}: {plugin.error}")
 
 
 def described(metric: Metric) -> str:
@@ -28,10 +31,12 @@ def described(metric: Metric) -> str:
     settings = ", ".join(f"{name}={value}" for name, value in metric.parameters_dict().items())
     more = ", ".join(output.key for output in metric.more_outputs)
     asked = "only when it is named" + (f": {metric.costs}" if metric.costs else "")
+    origin = plugins.origin_of(type(metric))
     return "\n".join(
         [
             f"{metric.key} (version {metric.version}, {DIRECTIONS[metric.higher_is_better]})",
             f"    {metric.description}",
+            *([f"    from: {origin}"] if origin else []),
             *([f"    also gives: {more}"] if more else []),
             *([f"    needs: {needed(metric)}"] if metric.needs else []),
             *([f"    runs {asked}"] if metric.asked_only else []),

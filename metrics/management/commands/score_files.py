@@ -14,6 +14,7 @@ from metrics.management.metric_options import add_metric_options, chosen
 from metrics.management.no_value_reasons import Reasons, one_line
 from metrics.management.progress import Progress
 from metrics.metric import Metric, Score
+from metrics.parts_of_files import part_of
 from metrics.record_file import RecordFile, RecordsError
 from metrics.records import Inputs
 from metrics.runner import Clip, ScoredBatch
@@ -42,6 +43,13 @@ class Command(BaseCommand):
         parser.add_argument(
             "--store", action="store_true", help="Keep scores in the database, too; use its own."
         )
+        parser.add_argument(
+            "--part",
+            default="",
+            metavar="NUMBER/COUNT",
+            help="Only this part of the clips, such as 2/8: another machine has the others. With "
+            "--out scores.jsonl, it is written to scores.part-2-of-8.jsonl.",
+        )
         add_metric_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -54,7 +62,7 @@ class Command(BaseCommand):
         with contextlib.ExitStack() as closing:
             try:
                 self.device = runner.resolve_device(options["device"])
-                given = clips_of(options["files"], notes)
+                given = self.own_part(clips_of(options["files"], notes), options)
                 file = RecordFile(options["out"]) if options["out"] else None
                 self.file = closing.enter_context(file) if file else None
                 for note in notes:
@@ -68,6 +76,16 @@ class Command(BaseCommand):
         if not self.jsonl and len(given) > 1:
             self.summarise(metrics)
         self.end(failed)
+
+    def own_part(self, given: list[InputClip], options: dict[str, Any]) -> list[InputClip]:
+        """The clips of --part, and --out as that part is called."""
+        if (part := part_of(options["part"])) is None:
+            return given
+        if options["out"]:
+            options["out"] = part.path(options["out"])
+        own = part.of(given)
+        self.stderr.write(f"part {options['part']}: {len(own)} of {len(given)} clips")
+        return own
 
     def end(self, failed: int) -> None:
         """Fail when something did."""

@@ -47,13 +47,12 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except Unavailable as error:
             raise CommandError(f"{error}; what was answered is stored") from error
-        details = {"review": asked.review["title"], "model": asked.model, "server": asked.server}
         acted.send(
             CodeSuggestion,
             study_id=asked.review["study"],
             by="",
             what="codes_suggested",
-            details={**details, "reasons": found["n_asked"]},
+            details=asked.details(found["n_asked"]),
         )
         cost = "unknown" if found["cost"] is None else f"{found['cost']:.4f}"
         reasons = ", ".join(f"{reason}: {n}" for reason, n in found["reasons"].items())

@@ -34,6 +34,7 @@ function sentences(run) {
   return [
     ["done", String(run.done)],
     ["total", String(run.total)],
+    ["left", run.left],
     ["failed_told", run.failed ? `, ${run.failed} failed` : ""],
     ["doing_told", run.workers ? workers + (run.doing ? `: ${run.doing}` : "") : waits],
     ["stuck_told", run.stuck ? stuck : ""],

@@ -296,6 +296,7 @@
  * @property {number} workers
  * @property {number} stuck
  * @property {string} doing
+ * @property {string} left
  *
  * @typedef {null | string | number | boolean | Json[] | {[key: string]: Json}} Json
  *

@@ -46,9 +46,30 @@ MEASURES = (
     CER,
     WER,
     CONTENT,
-    Measure("prosody", "Prosody", ("judge_prosodic_coherence",)),
-    Measure("richness", "Richness", ("judge_expressive_richness",)),
-    Measure("hierarchy", "Hierarchy", ("judge_expressive_hierarchy",)),
+    Measure(
+        "prosody",
+        "Prosody",
+        (
+            "judge_prosodic_coherence[rubric=prosodic_coherence.lfs_figure_12]",
+            "judge_prosodic_coherence",
+        ),
+    ),
+    Measure(
+        "richness",
+        "Richness",
+        (
+            "judge_expressive_richness[rubric=expressive_richness.lfs_figure_14]",
+            "judge_expressive_richness",
+        ),
+    ),
+    Measure(
+        "hierarchy",
+        "Hierarchy",
+        (
+            "judge_expressive_hierarchy[rubric=expressive_hierarchy.lfs_figure_13]",
+            "judge_expressive_hierarchy",
+        ),
+    ),
 )
 WITH_SD = tuple(each for each in MEASURES if each is not CONTENT)  # Tables 2, 3 and 13
 ONE_CONTENT = tuple(each for each in MEASURES if each not in (CER, WER))  # 14, 15, radar, length

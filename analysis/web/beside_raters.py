@@ -1,0 +1,101 @@
+"""What a study's newest analysis says of metrics beside raters, for the page of metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.core.cache import cache
+
+from analysis.models import AnalysisRun
+from analysis.report.report_schema import PartRecord, TableRecord
+from analysis.statistics.metric_agreement.ceiling_gap import Bounded, gap
+
+PART = "against_people"
+UNITS = ("stimulus", "pair")
+KEPT_S = 24 * 3600
+
+
+def beside_raters(sender: object, study_key: str, **kwargs: Any) -> dict[str, Any] | None:
+    """Receives `listening.signals.metrics_beside_raters`; None: there is no analysis yet.
+
+    ``families``: for each task and criterion the metrics with their SRCC per stimulus, the noise
+    ceiling, the gap between both, and the points of the one that goes with raters most closely.
+    """
+    done = AnalysisRun.objects.filter(study__key=study_key, state=AnalysisRun.State.DONE)
+    pk = done.values_list("pk", flat=True).first()
+    if pk is None:
+        return None
+    told: dict[str, Any] | None = cache.get_or_set(
+        f"beside-raters-2-{pk}", lambda: _told(pk), KEPT_S
+    )
+    return told
+
+
+def _told(pk: int) -> dict[str, Any]:
+    run = AnalysisRun.objects.get(pk=pk)
+    parts = [part for part in run.page_report().get("parts", ()) if part["key"] == PART]
+    return {
+        "run": pk,
+        "at": run.finished_at,
+        "families": [family for part in parts for family in families(part)],
+        "problem": next((str(part["problem"]) for part in parts if part.get("problem")), ""),
+    }
+
+
+def families(part: PartRecord) -> Iterator[dict[str, Any]]:
+    """The part's numbers by task and criterion, as plain values."""
+    tables = part.get("tables", ())
+    for table in tables:
+        if not table["key"].startswith("correlations"):
+            continue
+        about = table["about"]
+        top = ceiling_of(next((t for t in tables if _is(t, "ceiling", about)), None))
+        rows = [row for row in table["rows"] if row["unit"] in UNITS]
+        figure = next(
+            (f for f in part["figures"] if f["key"].startswith("stimuli") and f["about"] == about),
+            None,
+        )
+        yield {
+            "title": about,
+            "unit": rows[0]["unit"] if rows else UNITS[0],
+            "ceiling": top and {"value": top.value, "low": top.low, "high": top.high},
+            "metrics": [_metric(row, top) for row in rows],
+            "points": list(figure["rows"]) if figure else [],
+            "drawn": str(figure["note"]) if figure else "",
+            "drawn_metric": str(figure["x"]) if figure else "",
+        }
+
+
+def _is(table: TableRecord, key: str, about: str) -> bool:
+    return table["key"].startswith(key) and table["about"] == about
+
+
+def ceiling_of(table: TableRecord | None) -> Bounded | None:
+    """The SRCC per stimulus that a perfect metric could reach; None where none is known."""
+    for row in table["rows"] if table else ():
+        ends = [row.get(name) for name in ("ceiling", "ceiling_low", "ceiling_high")]
+        if row["unit"] in UNITS and row["statistic"] == "SRCC" and None not in ends:
+            return Bounded(*ends)  # type: ignore[arg-type]
+    return None
+
+
+def _metric(row: Mapping[str, Any], top: Bounded | None) -> dict[str, Any]:
+    """One metric; ``gap`` None where its interval or the ceiling is not known, or it goes against.
+
+    ``against``: it declares a direction, and raters prefer clips in the other one.
+    """
+    own = {name: row.get(name) for name in ("metric", "srcc", "srcc_low", "srcc_high", "n")}
+    ends: list[Any] = [own["srcc"], own["srcc_low"], own["srcc_high"]]
+    against = row.get("sign") in ("+", "−") and (own["srcc"] or 0) * _way(row["sign"]) < 0
+    known = top is not None and None not in ends and not against
+    behind = gap(Bounded(*ends), top) if known and top is not None else None
+    return {
+        **own,
+        "against": against,
+        "gap": behind and {"value": behind.value, "low": behind.low, "high": behind.high},
+    }
+
+
+def _way(sign: str) -> int:
+    return 1 if sign == "+" else -1

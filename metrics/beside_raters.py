@@ -1,0 +1,177 @@
+"""What the metrics page says first: which metric goes with raters, how far, and where they differ.
+
+The numbers are those of the study's newest analysis; who has it answers a signal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from django.core.cache import cache
+
+from listening.signals import metrics_beside_raters
+from metrics.selectors import score_rows
+
+MOST_METRICS = 8  # of one task and criterion; the results have all
+MOST_CLIPS = 4  # at either end
+KEPT_S = 24 * 3600
+
+Values = Callable[[str], Mapping[str, float | None]]
+
+
+def beside_raters(study: str) -> dict[str, Any] | None:
+    """Per task and criterion: sentences, metrics, and clips to hear; None without an analysis."""
+    answers: list[Any] = [each for _, each in metrics_beside_raters.send(__name__, study_key=study)]
+    told: dict[str, Any] | None = next((each for each in answers if each is not None), None)
+    if told is None:
+        return None
+    run = told["run"]
+
+    def values(metric: str) -> dict[str, float | None]:
+        key = f"beside-values-{study}-{run}-{hashlib.sha256(metric.encode()).hexdigest()}"
+        kept: dict[str, float | None] | None = cache.get_or_set(
+            key, lambda: values_of(study, metric), KEPT_S
+        )
+        return kept or {}
+
+    return {**told, "families": [shown(family, values) for family in told["families"]]}
+
+
+def values_of(study: str, metric: str) -> dict[str, float | None]:
+    """What the metric of this label says of each stimulus that has a score."""
+    return {row["stimulus"]: row["value"] for row in score_rows(study, metric)}
+
+
+def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    """One task and criterion as the page has it; ``values``: of a metric, by stimulus."""
+    known = [e for e in family["metrics"] if e["srcc"] is not None and not e["against"]]
+    metrics = [*known, *(each for each in family["metrics"] if each not in known)]
+    return {
+        **family,
+        "sentence": sentence(family, known),
+        "rivals": rivals(known),
+        "metrics": metrics[:MOST_METRICS],
+        "more_metrics": max(0, len(metrics) - MOST_METRICS),
+        "best": known[0]["metric"] if known else "",
+        "clips": clips_apart(points_of(family, known, values), known),
+        "cut": "are drawn" in family["drawn"],
+    }
+
+
+def points_of(
+    family: Mapping[str, Any], known: Sequence[Mapping[str, Any]], values: Values
+) -> list[dict[str, Any]]:
+    """The clips that the analysis draws, with the first metric beside what raters gave.
+
+    It may draw another one's, which goes farther but against its direction.
+    """
+    if family["unit"] == "pair" or not known:
+        return []
+    best = known[0]["metric"]
+    if best == family["drawn_metric"]:
+        return list(family["points"])
+    own = values(best)
+    points = ({**point, "x": own.get(point["title"])} for point in family["points"])
+    return [point for point in points if point["x"] is not None]
+
+
+def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> str:
+    """Which metric agrees best, and by how much less than raters among themselves."""
+    unit = family["unit"]
+    if not known:
+        if any(each["against"] for each in family["metrics"]):
+            return (
+                "Every metric goes against the direction that it declares: none agrees with raters."
+            )
+        return f"No metric has a defined correlation with raters per {unit}."
+    best, top = known[0], family["ceiling"]
+    found = f"SRCC {ranged(best['srcc'], best['srcc_low'], best['srcc_high'])} over "
+    found += f"{best['n']} {'pairs' if unit == 'pair' else 'stimuli'}"
+    if best["srcc_low"] is not None and min(magnitudes(best)) <= 0:
+        return (
+            f"The nearest to raters is {best['metric']}, and it is not told apart from a metric "
+            f"that has nothing to do with them: {found}."
+        )
+    agrees = " agrees best with raters" if len(known) > 1 else ""
+    said = f"{best['metric']}{agrees}: {found}."
+    if top is None:
+        return f"{said} How far raters agree among themselves is not known: there are too few."
+    said += " Raters agree among themselves so far that a perfect metric could reach "
+    said += ranged(top["value"], top["low"], top["high"])
+    behind = best["gap"]
+    if behind is None:
+        return f"{said}; the metric's interval is not known, so nothing is said of the difference."
+    apart = ranged(behind["value"], behind["low"], behind["high"])
+    if behind["low"] > 0:
+        return f"{said}: it stays behind that by {apart}."
+    return f"{said}. Whether it stays behind that is not told apart: {apart}."
+
+
+def rivals(known: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The metrics whose interval reaches that of the first: none of them is shown to be best."""
+    if not known or known[0]["srcc_low"] is None:
+        return []
+    floor = min(magnitudes(known[0]))
+    return [
+        e["metric"] for e in known[1:] if e["srcc_low"] is not None and max(magnitudes(e)) >= floor
+    ]
+
+
+def magnitudes(metric: Mapping[str, Any]) -> tuple[float, float]:
+    """The ends of a coefficient's interval, turned where the coefficient is below 0."""
+    way = -1 if metric["srcc"] < 0 else 1
+    return way * metric["srcc_low"], way * metric["srcc_high"]
+
+
+def ranged(value: float, low: float | None, high: float | None) -> str:
+    """A coefficient with its interval, two decimals."""
+    words = (
+        f"{value:.2f}" if low is None or high is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
+    )
+    return words.replace("-", "−")
+
+
+def clips_apart(
+    points: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The clips that the first metric ranks highest above raters, and farthest below them.
+
+    By the difference of ranks, which is what SRCC is made of; clips that are ranked alike are not
+    among them.
+    """
+    if not known or len(points) < 2 * MOST_CLIPS:
+        return []
+    way = -1.0 if known[0]["srcc"] < 0 else 1.0
+    metric = ranks([way * point["x"] for point in points])
+    people = ranks([point["y"] for point in points])
+    apart = [
+        {
+            "stimulus": str(point["title"]),
+            "metric": point["x"],
+            "people": point["y"],
+            "apart": 100 * (m - p) / (len(points) - 1),
+        }
+        for point, m, p in zip(points, metric, people, strict=True)
+    ]
+    apart.sort(key=lambda clip: (-clip["apart"], clip["stimulus"]))
+    above = [clip for clip in apart[:MOST_CLIPS] if clip["apart"] > 0]
+    below = [clip for clip in reversed(apart[-MOST_CLIPS:]) if clip["apart"] < 0]
+    named = [("The metric ranks them higher than raters do", above), ("… and lower", below)]
+    return [(title, clips) for title, clips in named if clips]
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """Ranks from 0; equal values share the middle of theirs."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    found = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end < len(order) and values[order[end]] == values[order[start]]:
+            end += 1
+        for place in order[start:end]:
+            found[place] = (start + end - 1) / 2
+        start = end
+    return found

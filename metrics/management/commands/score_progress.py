@@ -1,0 +1,58 @@
+"""manage.py score_progress STUDY: how far its newest run of metrics is, and how long it takes."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from metrics import runs
+from metrics.models import ScoringRun
+
+EVERY_S = 5.0
+
+
+class Command(BaseCommand):
+    """Tell how far a run is."""
+
+    help = (
+        "Say how far a study's newest run of metrics is, who works on it, and how long it still "
+        "takes. Ends with status 1 when the run broke."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", help="The study's slug.")
+        parser.add_argument(
+            "--follow", action="store_true", help=f"Every {EVERY_S:g} seconds, until it has ended."
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        while True:
+            run = ScoringRun.objects.filter(study__key=options["study"]).first()
+            if run is None:
+                raise CommandError(f"study {options['study']!r} has no run of metrics")
+            told = runs.progress(run)
+            self.stdout.write(line_of(told))
+            if not (options["follow"] and run.state == ScoringRun.State.WORKING):
+                break
+            time.sleep(EVERY_S)
+        for error in told["errors"]:
+            self.stderr.write(error)
+        if run.state == ScoringRun.State.FAILED:
+            raise CommandError("the run broke; the page of metrics continues it")
+
+
+def line_of(told: dict[str, Any]) -> str:
+    """A run's progress as a line."""
+    parts = [
+        f"run {told['run']} ({told['state']}): {told['done']} of {told['total']} scores",
+        f"{told['percent']} %",
+        f"{told['shards_done']} of {told['shards']} parts",
+        f"{told['workers']} workers",
+        f"{told['failed']} failed" if told["failed"] else "",
+        f"{told['stuck']} parts without their worker" if told["stuck"] else "",
+        told["doing"],
+        told["left"],
+    ]
+    return ", ".join(part for part in parts if part)

@@ -1,0 +1,224 @@
+"""The contract of a metric as one call: `check(MyMetric)` names everything that is wrong with it.
+
+For packages that bring metrics, and for the tests of this house: one code holds both to the same.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metrics.material import Material, Turn
+from metrics.metric import Metric, Score
+from metrics.plugins import described_badly
+
+if TYPE_CHECKING:
+    import torch
+
+LONG_S, SHORT_S = 8.0, 6.0
+CLOSE = 1e-4  # relative: the rounding of float32 networks in batches
+HEAVY = ("torch", "torchaudio", "transformers", "tensorflow", "jax", "onnxruntime")
+
+
+class ContractBroken(AssertionError):
+    """A metric does not keep the contract; the message lists all that is wrong."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A metric that is loaded, with a clip of 8 s or more that it is to give a value."""
+
+    metric: Metric
+    wave: torch.Tensor  # (samples,) at the metric's rate
+    material: Material
+
+    def measured(self, *waves: torch.Tensor) -> list[Score]:
+        """The waves' scores, in order."""
+        return self.metric.measure(waves, [self.material] * len(waves))
+
+    @functools.cached_property
+    def alone(self) -> Score:
+        """The score of the clip in a batch of its own."""
+        return self.measured(self.wave)[0]
+
+
+def check(
+    metric: type[Metric],
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    wave: torch.Tensor | None = None,
+    material: Material | None = None,
+    device: str = "cpu",
+) -> None:
+    """Raise ContractBroken with everything that is wrong with a metric; silent when all is well.
+
+    ``parameters``: with which it loads where the test runs, such as a small model. ``wave``:
+    (samples,) at its rate, in [-1, 1], at least 8 s, of which it is to give a value; default: 10 s
+    of tones shaped like speech. ``material``: what it needs beside the audio; default: a sentence.
+    """
+    wrong = [*described_badly(metric), *heavy_imports(metric)]
+    if not wrong:
+        case = made(metric(**(parameters or {})), wave, material, device)
+        wrong = [said for rule in RULES for said in rule(case)]
+    if wrong:
+        raise ContractBroken(f"{metric.__name__}: " + "\n  - ".join(["", *wrong]).strip())
+
+
+def made(
+    metric: Metric,
+    wave: torch.Tensor | None = None,
+    material: Material | None = None,
+    device: str = "cpu",
+) -> Case:
+    """The metric loaded, with its clip."""
+    metric.load(device)
+    heard = speechlike(metric.sample_rate_hz) if wave is None else wave
+    if len(heard) < LONG_S * metric.sample_rate_hz:
+        raise ValueError(f"the wave has {len(heard)} samples: give {LONG_S:g} s or more")
+    return Case(metric, heard.to(device), MATERIAL if material is None else material)
+
+
+def heavy_imports(metric: type[Metric]) -> list[str]:
+    """Packages of models that the metric's file imports on top: every page would wait for them."""
+    try:
+        tree = ast.parse(Path(inspect.getfile(metric)).read_text(encoding="utf-8"))
+    except (OSError, TypeError):
+        return []  # made in a console
+    names = {
+        alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names
+    }
+    names |= {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
+    found = sorted({name.partition(".")[0] for name in names} & set(HEAVY))
+    return (
+        [f"imports {', '.join(found)} at the top of its file: do so in functions"] if found else []
+    )
+
+
+def outputs_are_bounded(case: Case) -> Iterator[str]:
+    """The clip has a value, which lies in the range that is claimed, and so do further outputs."""
+    if case.alone.value is None:
+        yield f"no value for the clip of the test: {case.alone.reason}"
+    scores = case.metric.by_output(case.alone)
+    for output in case.metric.outputs():
+        value = scores[output.key].value
+        low = -math.inf if output.low is None else output.low
+        high = math.inf if output.high is None else output.high
+        if value is not None and not low <= value <= high:
+            yield f"{output.key} is {value:g}, but says {low:g} to {high:g}"
+    if more := sorted(set(case.alone.also) - set(scores)):
+        yield f"also gives {', '.join(more)}, which more_outputs does not name"
+
+
+def batch_is_one_by_one(case: Case) -> Iterator[str]:
+    """A clip's score does not depend on its company, and comes in its place."""
+    short = case.wave[: int(SHORT_S * case.metric.sample_rate_hz)]
+    together = case.measured(short, case.wave)
+    if len(together) != 2:
+        yield f"{len(together)} scores for 2 waves"
+        return
+    for name, one, other in (
+        ("first", together[0], case.measured(short)[0]),
+        ("second", together[1], case.alone),
+    ):
+        if not near(one.value, other.value):
+            yield f"the {name} of two waves scores {one.value} in a batch, {other.value} alone"
+    yield from (
+        f"no value and no reason: {score}"
+        for score in together
+        if (score.value is None) != bool(score.reason)
+    )
+
+
+def odd_waves_have_reasons(case: Case) -> Iterator[str]:
+    """Waves that nobody can score get a reason, and do not spoil the clip between them."""
+    waves = broken_waves(case.metric.sample_rate_hz)
+    *scores, fine = case.measured(*waves.values(), case.wave)
+    for name, score in zip(waves, scores, strict=True):
+        if score.value is not None or not score.reason:
+            yield f"a wave that is {name} scores {score.value}, reason {score.reason!r}"
+    if not near(fine.value, case.alone.value):
+        yield f"beside broken waves the clip scores {fine.value}, alone {case.alone.value}"
+
+
+def silence_has_no_value_of_its_own(case: Case) -> Iterator[str]:
+    """Silence is a reason, unless the metric says of silence what it says of sound."""
+    import torch
+
+    (score,) = case.measured(torch.zeros(int(SHORT_S * case.metric.sample_rate_hz)))
+    if score.value is not None or not score.reason:
+        yield f"silence scores {score.value}: return undefined('silent')"
+
+
+def too_short_is_said(case: Case) -> Iterator[str]:
+    """What is shorter than the metric says that it accepts has no value, and the reason says so."""
+    samples = int(case.metric.accepts.shortest_s * case.metric.sample_rate_hz) - 1
+    if samples > 0:
+        (score,) = case.measured(case.wave[:samples])
+        if score.value is not None or not score.reason.startswith("too short"):
+            yield (
+                f"a clip shorter than accepts.shortest_s scores {score.value}, reason "
+                f"{score.reason!r}: return undefined('too short: …')"
+            )
+
+
+Rule = Callable[[Case], Iterator[str]]
+RULES: tuple[Rule, ...] = (
+    outputs_are_bounded,
+    batch_is_one_by_one,
+    odd_waves_have_reasons,
+    silence_has_no_value_of_its_own,
+    too_short_is_said,
+)
+
+MATERIAL = Material(  # what any metric may need beside the audio
+    text="the late owner of this estate lived to a very advanced age",
+    language="en",
+    speaker="human",
+    turns=(Turn("a", 0.0, 7.0, "the late owner of this estate"), Turn("b", 7.0, 8.0, "lived")),
+    attributes={
+        "caption": "a calm reader",
+        "synthesis_s": "2.5",
+        "nvv_target": "laugh@11",
+        "nvv_predicted": "laugh@10",
+    },
+)
+
+
+def broken_waves(rate_hz: int) -> dict[str, torch.Tensor]:
+    """What no metric can score, by what is wrong with it."""
+    import torch
+
+    return {
+        "empty": torch.zeros(0),
+        "one sample": torch.zeros(1),
+        "NaN": torch.ones(10) * torch.nan,
+        "infinite": torch.full((int(SHORT_S * rate_hz),), torch.inf),
+        "stereo": torch.zeros(2, rate_hz),
+    }
+
+
+def speechlike(rate_hz: int, seconds: float = 10.0) -> torch.Tensor:
+    """A tone with harmonics whose pitch and loudness move as in speech, with pauses: (samples,)."""
+    import torch
+
+    at = torch.arange(int(seconds * rate_hz), dtype=torch.float64) / rate_hz
+    pitch_hz = 120 + 25 * torch.sin(2 * math.pi * 0.7 * at)
+    phase = 2 * math.pi * torch.cumsum(pitch_hz, 0) / rate_hz
+    harmonics = [torch.sin(k * phase) / k for k in range(1, 25) if 150 * k < rate_hz / 2]
+    syllables = 0.5 - 0.5 * torch.cos(2 * math.pi * 4.0 * at)
+    phrases = (at % 2.5 < 2.0).double()
+    noise = torch.randn(len(at), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    return (0.1 * syllables * phrases * sum(harmonics) + 1e-4 * noise).float()
+
+
+def near(one: float | None, other: float | None) -> bool:
+    """Equal to the rounding of float32 networks in batches, or both without a value."""
+    if one is None or other is None:
+        return one is other
+    return math.isclose(one, other, rel_tol=CLOSE, abs_tol=1e-9)

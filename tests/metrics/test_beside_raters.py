@@ -1,0 +1,109 @@
+"""What the metrics page says first: agreement with raters, never beyond theirs; clips to hear."""
+
+import pytest
+
+from analysis.statistics.metric_agreement.ceiling_gap import Bounded, gap
+from analysis.web.beside_raters import families
+from metrics import beside_raters
+from metrics.outliers import far_off
+
+CEILING = {"unit": "stimulus", "statistic": "SRCC", "ceiling": 0.9, "ceiling_low": 0.86}
+CEILING |= {"ceiling_high": 0.93}
+
+
+def row(metric, srcc, low, high, unit="stimulus", sign=""):
+    ends = {"srcc": srcc, "srcc_low": low, "srcc_high": high}
+    return {"metric": metric, "unit": unit, "sign": sign, "n": 24, **ends}
+
+
+def part(*rows, ceiling=CEILING, points=()):
+    """The part of a report, as far as it is read."""
+    table = {"about": "MOS", "note": ""}
+    return {
+        "tables": [
+            {**table, "key": "correlations", "rows": list(rows)},
+            {**table, "key": "ceiling", "rows": [ceiling] if ceiling else []},
+        ],
+        "figures": [
+            {"key": "stimuli_1", "about": "MOS", "note": "", "x": "a", "rows": list(points)}
+        ],
+    }
+
+
+def first(*rows, values=None, **more):
+    (family,) = families(part(*rows, **more))
+    return beside_raters.shown(family, lambda metric: values or {})
+
+
+def test_the_gap_is_that_of_the_sizes_with_an_interval_by_zou_and_donner():
+    behind = gap(Bounded(0.6, 0.5, 0.7), Bounded(0.9, 0.86, 0.93))
+    assert behind.value == pytest.approx(0.3)
+    assert behind.low == pytest.approx(0.3 - (0.04**2 + 0.1**2) ** 0.5)
+    assert behind.high == pytest.approx(0.3 + (0.03**2 + 0.1**2) ** 0.5)
+    turned = gap(Bounded(-0.6, -0.7, -0.5), Bounded(0.9, 0.86, 0.93))
+    assert turned == behind
+
+
+def test_the_best_metric_is_said_with_what_it_stays_behind_raters():
+    told = first(row("utmos", 0.6, 0.5, 0.7), row("srmr", 0.1, -0.2, 0.4))
+    assert told["sentence"] == (
+        "utmos agrees best with raters: SRCC 0.60 [0.50, 0.70] over 24 stimuli. Raters agree among "
+        "themselves so far that a perfect metric could reach 0.90 [0.86, 0.93]: it stays behind "
+        "that by 0.30 [0.19, 0.40]."
+    )
+    assert told["rivals"] == []
+
+
+def test_a_metric_is_never_said_to_agree_better_than_raters_do():
+    told = first(row("utmos", 0.95, 0.9, 0.99))
+    assert "Whether it stays behind that is not told apart: −0.05 [" in told["sentence"]
+    assert "by −" not in told["sentence"]
+
+
+def test_metrics_whose_intervals_meet_are_not_ranked():
+    told = first(row("a", -0.7, -0.8, -0.5), row("b", 0.6, 0.4, 0.75), row("c", 0.2, 0.0, 0.3))
+    assert told["rivals"] == ["b"]
+
+
+def test_what_is_not_known_is_said():
+    assert "No metric has a defined correlation" in first(row("a", None, None, None))["sentence"]
+    assert "there are too few" in first(row("a", 0.5, 0.2, 0.7), ceiling=None)["sentence"]
+    assert "interval is not known" in first(row("a", 0.5, None, None))["sentence"]
+
+
+def test_a_metric_that_goes_against_its_direction_agrees_with_nobody():
+    wrong = row("a", -0.5, -0.7, -0.2, sign="+")
+    told = first(wrong, row("b", -0.3, -0.5, -0.1, sign="−"))
+    assert told["sentence"].startswith("b: SRCC −0.30")
+    assert [(each["metric"], bool(each["gap"])) for each in told["metrics"]] == [
+        ("b", True),
+        ("a", False),
+    ]
+    points = [{"title": f"clip-{n}", "x": -float(n), "y": float(n)} for n in range(20)]
+    own = {f"clip-{n}": -float(n) for n in range(20)} | {"clip-4": -40.0, "clip-5": None}
+    told = first(wrong, row("b", -0.3, -0.5, -0.1, sign="−"), points=points, values=own)
+    assert told["clips"][0][1][0]["stimulus"] == "clip-4"  # though the analysis draws the other
+    assert "Every metric goes against" in first(wrong)["sentence"]
+    assert (
+        "not told apart from a metric that has nothing"
+        in first(row("c", 0.1, -0.2, 0.4))["sentence"]
+    )
+
+
+def test_clips_are_those_of_which_the_ranks_differ_most_by_either_side():
+    points = [{"title": f"clip-{n}", "x": float(n), "y": float(n)} for n in range(20)]
+    points[3]["x"], points[17]["x"] = 30.0, -1.0
+    up, down = first(row("a", 0.8, 0.5, 0.9), points=points)["clips"]
+    assert up[1][0]["stimulus"] == "clip-3"
+    assert down[1][0]["stimulus"] == "clip-17"
+    turned = [{**point, "x": -point["x"]} for point in points]
+    again, _ = first(row("a", -0.8, -0.9, -0.5), points=turned)["clips"]
+    assert again[1][0]["stimulus"] == "clip-3"
+    assert beside_raters.ranks([2.0, 1.0, 2.0, 2.0]) == [2.0, 0.0, 2.0, 2.0]
+
+
+def test_a_length_unlike_all_others_is_found_and_equal_ones_are_not():
+    lengths = {f"clip-{n}": 3.0 + 0.1 * (n % 3) for n in range(20)}
+    assert far_off(lengths) == []
+    assert far_off(lengths | {"cut": 0.4, "long": 60.0}) == [("long", 60.0), ("cut", 0.4)]
+    assert far_off({"a": 1.0, "b": 100.0}) == []
