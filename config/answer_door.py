@@ -39,7 +39,7 @@ from listening.design.traps import TRAINING, judge_block
 from listening.languages import speaking
 from listening.leases import SETTLED
 from listening.models import Session, Trial
-from listening.sessions import is_current
+from listening.stages import is_current
 from listening.statements import OUTCOMES, READ, WRITE, LoadedTrial, Read, Sitting, upcoming_of
 from listening.task_rules import TaskRules, task_rules
 from listening.views.state import Plan, planned_state

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -263,39 +262,16 @@ def skip(session: Session, trial: str, reason: str, playback: Mapping[str, Any])
         refresh(session)
 
 
-def is_current(*, lost: int, left: int) -> bool:
-    """Whether a started session with so many trials lost and left is up to date as it is."""
-    return left > 0 and not lost
-
-
-COURSE = f"""
-SELECT count(*) FILTER (WHERE {leases.VOID}) AS lost,
-    count(*) FILTER (WHERE {leases.PLANNED}) AS left
-FROM listening_trial WHERE session_id = %(session)s
-"""
-
-
-def is_up_to_date(session: Session) -> bool:
-    """Whether `refresh` would change nothing of a session that was read just now."""
-    if session.status != Session.Status.STARTED:
-        return True
-    if asks_between(session.study.questionnaires):
-        return False
-    ((lost, left),) = rows_of(COURSE, session=session.pk)
-    return is_current(lost=lost, left=left)
-
-
 def refresh(session: Session) -> Session:
     """Bring a session up to date when its rater comes back: lost blocks are retaken or replaced."""
     with transaction.atomic():  # locked, so that two tabs do not replace one lost block twice
         rows = Session.objects.select_for_update(no_key=True, of=("self",))
         locked = rows.select_related("study").get(pk=session.pk)
         if locked.status == Session.Status.STARTED:
-            states = Counter(locked.trials.order_by().values_list("state", flat=True))
-            lost, left = states[Trial.State.VOID], states[Trial.State.PLANNED]
+            lost, left = stages.course_of(locked)
             if lost:
                 _replace_lost(locked)
-            if not is_current(lost=lost, left=left):
+            if not stages.is_current(lost=lost, left=left):
                 _finish_if_over(locked)
         if locked.status == Session.Status.STARTED and asks_between(locked.study.questionnaires):
             stages.hold(locked)  # a lost block may end a task, or begin it again

@@ -30,6 +30,7 @@ from listening.design.questionnaires import (
 from listening.draws import secret_seed
 from listening.models import Session, Task, Trial
 from listening.refusals import SESSION_OVER, Refused
+from listening.statements import rows_of
 
 LONGEST_COMMENT = 5000
 
@@ -114,6 +115,34 @@ def task_keys(study: int) -> dict[int, str]:
     """The tasks of a study by their places, from 1."""
     rows = Task.objects.filter(study=study).values_list("order", "key")
     return {order + 1: key for order, key in rows}
+
+
+def is_current(*, lost: int, left: int) -> bool:
+    """Whether a started session with so many trials lost and left is up to date as it is."""
+    return left > 0 and not lost
+
+
+COURSE = f"""
+SELECT count(*) FILTER (WHERE {leases.VOID}) AS lost,
+    count(*) FILTER (WHERE {leases.PLANNED}) AS left
+FROM listening_trial WHERE session_id = %(session)s
+"""
+
+
+def course_of(session: Session) -> tuple[int, int]:
+    """How many of its trials are lost, and how many are left."""
+    ((lost, left),) = rows_of(COURSE, session=session.pk)
+    return lost, left
+
+
+def is_up_to_date(session: Session) -> bool:
+    """Whether `refresh` would change nothing of a session that was read just now."""
+    if session.status != Session.Status.STARTED:
+        return True
+    if asks_between(session.study.questionnaires):
+        return False
+    lost, left = course_of(session)
+    return is_current(lost=lost, left=left)
 
 
 def hold(session: Session) -> None:

@@ -26,7 +26,7 @@ from listening.languages import name_of, page_words, speaking, study_words
 from listening.models import Session, Study
 from listening.sessions import Arrival, NoRoom
 from listening.source_quotas import is_full
-from listening.stages import NotAsked, check_and_settings, check_seed
+from listening.stages import NotAsked, check_and_settings, check_seed, is_up_to_date
 from listening.studies.length import session_length
 from listening.views import page_facts
 from listening.views.arriving import arrival_of, carried_by, refusal
@@ -188,7 +188,7 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
     session = Session.objects.select_related("study", "rater").filter(code=code).first()
     if session is None:
         return render(request, "rater/lost.html", status=404)
-    if not sessions.is_up_to_date(session):
+    if not is_up_to_date(session):
         sessions.refresh(session)
     own = is_own(request, session)
     with speaking(session.spoken):

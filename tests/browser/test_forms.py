@@ -227,7 +227,7 @@ def test_a_questionnaire_waits_for_the_network(serve_forms: Serve, new_page: New
 
 def test_every_sentence_of_the_forms_is_on_the_page_and_none_is_idle() -> None:
     there: set[str] = set()
-    for name in ("strings", "strings_forms"):
+    for name in ("strings_same", "strings_forms"):
         text = (ROOT / f"templates/rater/{name}.html").read_text("utf-8")
         there |= set(re.findall(r'<data value="(\w+)"', text))
     folder = ROOT / "static/js/rater"

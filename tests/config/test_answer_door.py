@@ -10,12 +10,14 @@ from django.db import connections
 from config import answer_door
 from config.answer_door import AnswerDoor
 from config.limits import Spared
-from listening import task_rules
-from listening.models import Justification, Rating
+from listening import sessions, task_rules
+from listening.models import Block, Justification, Rating
 from listening.views.state import state_of
-from tests.factories import arrive, current, make_study
+from tests.factories import ATT_TRAPS, an_answer, arrive, current, make_study
+from tests.listening.sample_questionnaire import about
 
 pytestmark = pytest.mark.django_db(transaction=True)
+TWO = {"blocks_per_session": 2, "block_size": 10}
 LEFT = {"left to": "the view"}
 
 
@@ -44,10 +46,10 @@ HEADERS = {
 }
 
 
-def sent(session, body, headers=(), pieces=1):
+def sent(session, body, headers=(), pieces=1, method="POST"):
     """What the door tells, or LEFT with the body as the view gets it."""
-    step = -(-len(body) // pieces)
-    parts = [body[at : at + step] for at in range(0, len(body), step)]
+    step = -(-len(body) // pieces) or 1
+    parts = [body[at : at + step] for at in range(0, len(body), step)] or [b""]
     waiting = [{"type": "http.request", "body": p, "more_body": True} for p in parts]
     waiting[-1]["more_body"] = False
     told, given = [], []
@@ -67,8 +69,8 @@ def sent(session, body, headers=(), pieces=1):
 
     async def run():
         door = AnswerDoor(pages, {b"x-added": b"1"})
-        path = f"/api/s/{session.code}/answers/"
-        scope = {"method": "POST", "path": path, "headers": [*(HEADERS | dict(headers)).items()]}
+        path = f"/api/s/{session.code}/" + ("answers/" if method == "POST" else "")
+        scope = {"method": method, "path": path, "headers": [*(HEADERS | dict(headers)).items()]}
         assert door.takes(scope)
         await door(scope, receive, send)
         if door.pool is not None:
@@ -79,7 +81,8 @@ def sent(session, body, headers=(), pieces=1):
         assert (b"".join(given), told) == (body, [])
         return LEFT
     start, rest = told
-    assert (start["status"], dict(start["headers"])[b"x-added"]) == (201, b"1")
+    status = 201 if method == "POST" else 200
+    assert (start["status"], dict(start["headers"])[b"x-added"]) == (status, b"1")
     return json.loads(rest["body"])
 
 
@@ -120,7 +123,80 @@ def test_what_is_refused_is_left_whole_to_the_view(session, changes, headers):
     assert not Rating.objects.exists()
 
 
-def test_a_repeat_a_flood_and_the_last_of_a_block_are_left_to_the_view(session, monkeypatch):
+def state_told(session, headers=()):
+    return sent(session, b"", headers, method="GET")
+
+
+def test_a_state_is_told_as_the_view_tells_it(session):
+    sent(session, body_for(session))
+    assert state_told(session) == json.loads(json.dumps(state_of(session, own=False)))
+
+
+def test_who_has_questions_first_is_told_them_by_the_door():
+    session = arrive(make_study(questionnaires=[about()]))
+    expected = json.loads(json.dumps(state_of(session, own=False)))
+    assert (expected["stage"], state_told(session)) == ("questionnaire", expected)
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        "UPDATE listening_session SET status = 'finished'",
+        "UPDATE listening_trial SET state = 'void' WHERE position = 3",
+        "UPDATE listening_trial SET state = 'skipped'",
+        "UPDATE listening_study SET wording = wording + 1",
+        "UPDATE listening_trial SET trap = 'training' WHERE position = 2",
+    ],
+)
+def test_a_state_that_has_more_to_it_is_left_to_the_view(session, meanwhile):
+    assert state_told(session)["stage"] == "trial"
+    with other_connection() as other:
+        other.execute(meanwhile)
+    assert state_told(session) == LEFT
+    assert state_told(session, {b"host": b"elsewhere.example"}) == LEFT
+
+
+def two_blocks(**fields):
+    """A session with a second block to come, at the last trial of its first."""
+    study = make_study(
+        items=20,
+        traps={"flawed": 2, "human": 3},
+        task={"method": "att", "traps": ATT_TRAPS, "blocks_per_rater": 2, **TWO, **fields},
+    )
+    session = arrive(study)
+    state_of(session, own=False)
+    first = current(session).block
+    while session.trials.filter(state="planned", block=first).count() > 1:
+        trial = current(session)
+        sessions.record_answer(session, an_answer(trial, *trial.expected[:1]))
+    return session, first
+
+
+@pytest.mark.parametrize("judges", [False, True])
+def test_the_last_answer_of_a_block_settles_it_with_the_answer(monkeypatch, judges):
+    monkeypatch.setattr(answer_door, "spared", Spared())
+    session, first = two_blocks(reopen_invalid=judges)
+    last = current(session)
+    label = (last.expected or ["Human"])[0]
+    told = sent(session, body_for(session, answers={"0": label}))
+    first.refresh_from_db()
+    assert (first.state, first.lease_until, first.session) == (Block.State.DONE, None, session)
+    assert told["state"] == json.loads(json.dumps(state_of(session, own=False)))
+    assert told["state"]["progress"]["done"] == 13
+
+
+def test_the_last_answer_of_a_block_that_failed_its_traps_is_left_to_the_view(monkeypatch):
+    monkeypatch.setattr(answer_door, "spared", Spared())
+    session, first = two_blocks(reopen_invalid=True)
+    session.trials.filter(block=first).exclude(trap="").update(trap_passed=False)
+    session.trials.filter(block=first, state="planned").update(trap="", expected=[])
+    count = Rating.objects.count()
+    assert sent(session, body_for(session, answers={"0": "Human"})) == LEFT
+    first.refresh_from_db()
+    assert (first.state, Rating.objects.count()) == (Block.State.LEASED, count)
+
+
+def test_a_repeat_a_flood_and_the_last_of_a_session_are_left_to_the_view(session, monkeypatch):
     body = body_for(session)
     assert sent(session, body)["stored"]
     assert sent(session, body) == LEFT
