@@ -25,7 +25,7 @@ from msgspec import MsgspecError
 from msgspec.json import Decoder, encode
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from config.bridge import Bridge, Message, Receive, Scope, Send, add_header
+from config.bridge import Bridge, Message, Receive, Scope, Send, header_variables
 from config.headers import WithHeaders
 from config.limits import ANSWERING, spared
 from config.operations.logs import HEADER, id_for
@@ -44,7 +44,8 @@ ROUTE = "api-answers"
 LONGEST_BYTES = 64 * 1024
 CONNECTIONS = 8
 PATIENCE_S = 10.0  # what hangs is given up, and stores nothing later; then the view waits
-JSON = b"application/json"
+JSON = "application/json"
+REQUEST_ID = HEADER.lower().encode()
 _answer = Decoder(AnswerShape)
 _read = Decoder(Read)
 _csrf = CsrfViewMiddleware(lambda request: HttpResponse())
@@ -71,7 +72,7 @@ class AnswerDoor:
 
     def __init__(self, pages: Bridge, added: Mapping[bytes, bytes]) -> None:
         """`added`: the headers that every answer carries."""
-        self.pages, self.added = pages, [*added.items()]
+        self.pages, self.added = pages, dict(added)
         self.pool: AsyncConnectionPool | None = None  # made in the loop that uses it
 
     def takes(self, scope: Scope) -> bool:
@@ -79,19 +80,20 @@ class AnswerDoor:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, came = time.perf_counter(), await _came(receive)
-        body = _body(scope, came)
+        sent = header_variables(scope)
+        body = _body(sent, came)
         code = PATH.fullmatch(scope["path"])[1]  # type: ignore[index]  # it takes this path
         if body is not None and spared.passes(ANSWERING, code):
             try:
-                _check_token(scope)
+                _check_token(scope, sent)
                 async with asyncio.timeout(PATIENCE_S):
                     told = await self._stored(code, body)
             except LEFT_TO_VIEW:
                 told = None
             if told is not None:
                 tally.add(ROUTE, "POST", 201, time.perf_counter() - began)
-                return await self._reply(scope, send, told)
-        await self.pages(scope, _replayed(came, receive), WithHeaders(send, dict(self.added)))
+                return await self._reply(sent, send, told)
+        await self.pages(scope, _replayed(came, receive), WithHeaders(send, self.added))
 
     async def _stored(self, code: str, body: bytes) -> bytes:
         """The reply to an answer, which is stored; else raises what is LEFT_TO_VIEW."""
@@ -115,14 +117,13 @@ class AnswerDoor:
             await self.pool.open()
         return self.pool
 
-    async def _reply(self, scope: Scope, send: Send, told: bytes) -> None:
-        given = dict(scope["headers"]).get(HEADER.lower().encode(), b"").decode("latin-1")
+    async def _reply(self, sent: Mapping[str, str], send: Send, told: bytes) -> None:
         headers = [
-            *self.added,
-            (b"content-type", JSON),
+            *self.added.items(),
+            (b"content-type", JSON.encode()),
             (b"content-length", b"%d" % len(told)),
             (b"cache-control", b"max-age=0, no-cache, no-store, must-revalidate, private"),
-            (HEADER.lower().encode(), id_for(given).encode()),
+            (REQUEST_ID, id_for(sent.get("HTTP_X_REQUEST_ID", "")).encode()),
         ]
         await send({"type": "http.response.start", "status": 201, "headers": headers})
         await send({"type": "http.response.body", "body": told})
@@ -178,14 +179,12 @@ def _told(plain: Plain) -> dict[str, Any]:
     return stored_facts(StoredAnswer(repeat=False, over=False, sitting=sitting), state)
 
 
-def _check_token(scope: Scope) -> None:
+def _check_token(scope: Scope, sent: Mapping[str, str]) -> None:
     """CSRF token, origin and host, as Django checks them; NotPlain where it would refuse."""
     request = HttpRequest()
     request.method, request.path = scope["method"], scope["path"]
-    request.META = {"SERVER_NAME": "", "SERVER_PORT": ""}
-    for name, value in scope["headers"]:
-        add_header(request.META, name.decode("latin-1"), value.decode("latin-1"))
-    request.COOKIES = parse_cookie(request.META.get("HTTP_COOKIE", ""))
+    request.META = {"SERVER_NAME": "", "SERVER_PORT": "", **sent}
+    request.COOKIES = parse_cookie(sent.get("HTTP_COOKIE", ""))
     request.get_host()
     _csrf.process_request(request)
     if _csrf.process_view(request, _no_view, (), {}) is not None:
@@ -207,10 +206,10 @@ async def _came(receive: Receive) -> list[Message]:
     return messages
 
 
-def _body(scope: Scope, came: list[Message]) -> bytes | None:
+def _body(sent: Mapping[str, str], came: list[Message]) -> bytes | None:
     """None for what is not whole, or is no JSON: Django reads it, and says what is wrong."""
     whole = came[-1]["type"] == "http.request" and not came[-1].get("more_body", False)
-    if not whole or dict(scope["headers"]).get(b"content-type") != JSON:
+    if not whole or sent.get("CONTENT_TYPE") != JSON:
         return None
     return b"".join(message.get("body", b"") for message in came)
 

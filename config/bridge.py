@@ -265,13 +265,18 @@ def make_environ(scope: Scope, body: IO[bytes], length: int) -> dict[str, Any]:
         "wsgi.multiprocess": True,
         "wsgi.run_once": False,
     }
+    return environ | header_variables(scope)
+
+
+def header_variables(scope: Scope) -> dict[str, str]:
+    """The headers of a request, as PEP 3333 names them in a WSGI environment."""
+    variables: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
-        add_header(environ, raw_name.decode("latin-1"), raw_value.decode("latin-1"))
-    return environ
+        _add_header(variables, raw_name.decode("latin-1"), raw_value.decode("latin-1"))
+    return variables
 
 
-def add_header(environ: dict[str, Any], name: str, value: str) -> None:
-    """Add a header to a WSGI environment, as PEP 3333 names it."""
+def _add_header(environ: dict[str, str], name: str, value: str) -> None:
     if "_" in name or name in ("content-length", "transfer-encoding"):
         return  # x_y would pass for x-y; the length is the one that was counted
     key = name.upper().replace("-", "_")

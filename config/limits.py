@@ -91,8 +91,8 @@ def _researcher(request: HttpRequest) -> str:
 
 
 SIGN_ONS = ("openid_connect_login", "openid_connect_callback", "mfa_login_webauthn")
-ANSWERS = "answers of a session"
 DOORS = ("api-answers", "api-checks", "api-questionnaires", "api-skips", "api-comments")
+ANSWERING = Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session, spared=60)
 LIMITS = (
     Limit("wrong log-ins of an address", (*LOGINS, SECOND), 20, 60, client_address),
     Limit("wrong log-ins to an account", LOGINS, 10, 60, _account),
@@ -100,7 +100,7 @@ LIMITS = (
     Limit("sign-ons of an address", SIGN_ONS, 120, 60, client_address, reads=True),
     Limit("links of accounts", ("password-lost", "password-set", "join"), 10, 60, client_address),
     Limit("entering from an address", ("landing",), 120, 60, _person),
-    Limit(ANSWERS, (*DOORS, "api-withdraw"), 600, 60, _session, spared=60),
+    ANSWERING,
     Limit(
         "shared results of an address",
         ("shared-results", "shared-leaderboard"),
@@ -151,7 +151,6 @@ class Spared:
 
 
 spared = Spared()
-ANSWERING = next(limit for limit in LIMITS if limit.name == ANSWERS)
 
 
 def limits_of(request: HttpRequest) -> list[Limit]:

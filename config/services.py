@@ -75,13 +75,14 @@ def web_command(host: str, port: int, workers: int, target: str) -> list[str]:
     return [sys.executable, "-m", "granian", *words, "--respawn-failed-workers", "--ws", target]
 
 
-def _celery(*words: str) -> list[str]:
-    return [sys.executable, "-m", "celery", "-A", "config.celery", *words]
+def _celery(app: str, *words: str) -> list[str]:
+    return [sys.executable, "-m", "celery", "-A", app, *words]
 
 
 def _worker(name: str, *words: str) -> list[str]:
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    return _celery("worker", "-n", f"{name}@%h", "--loglevel", "info", *quiet, *words)
+    named = ("-n", f"{name}@%h", "--loglevel", "info")
+    return _celery("config.celery", "worker", *named, *quiet, *words)
 
 
 def jobs_command(name: str = "jobs", queues: str = "default,analysis") -> list[str]:
@@ -94,7 +95,7 @@ def _gpu_command() -> list[str]:
 
 
 def _beat_command() -> list[str]:
-    return _celery("beat", "--scheduler", "celery.beat:Scheduler", "--pidfile", "")
+    return _celery("config.clock", "beat", "--scheduler", "celery.beat:Scheduler", "--pidfile", "")
 
 
 def _pages_command() -> list[str]:

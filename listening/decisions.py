@@ -22,13 +22,7 @@ def decide(study: Study, chosen: Sequence[int], to: str, reason: str, *, by: str
         raise StudyError("Sessions can be rejected or restored.")
     if not reason:
         raise StudyError("A session is rejected or restored for a reason. Please write it down.")
-    if not chosen:
-        raise StudyError("Choose at least one session.")
-    if len(chosen) > AT_ONCE:
-        raise StudyError(
-            f"{len(chosen):,} sessions are too many at once: {AT_ONCE:,} can be judged in one go. "
-            "Narrow the filters."
-        )
+    need_choice(chosen, "judged")
     chosen = sorted(chosen)
     judged = reject_sessions(chosen, reason) if to == REJECTED else restore_sessions(chosen)
     if judged.raters:
@@ -37,3 +31,14 @@ def decide(study: Study, chosen: Sequence[int], to: str, reason: str, *, by: str
         forget_progress(study.key)
         summaries.count_sessions(chosen)
     return judged
+
+
+def need_choice(chosen: Sequence[int], done: str) -> None:
+    """Raises StudyError where no session is chosen, or too many are."""
+    if not chosen:
+        raise StudyError("Choose at least one session.")
+    if len(chosen) > AT_ONCE:
+        raise StudyError(
+            f"{len(chosen):,} sessions are too many at once: {AT_ONCE:,} can be {done} in one go. "
+            "Narrow the filters."
+        )

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
-from listening.decisions import LONGEST_REASON
+from listening.decisions import LONGEST_REASON, need_choice
 from listening.events import note
-from listening.judging import AT_ONCE, Judged
+from listening.judging import Judged
 from listening.models import Session, Study, Submission
 from listening.studies import StudyError
 
@@ -25,13 +25,7 @@ def mark_pay(study: Study, chosen: Sequence[int], to: str, reason: str, *, by: s
     reason, paid = reason.strip()[:LONGEST_REASON], MARKS[to]
     if not reason:
         raise StudyError("Say how it was paid, or why not: the log keeps it.")
-    if not chosen:
-        raise StudyError("Choose at least one session.")
-    if len(chosen) > AT_ONCE:
-        raise StudyError(
-            f"{len(chosen):,} sessions are too many at once: {AT_ONCE:,} can be marked in one go. "
-            "Narrow the filters."
-        )
+    need_choice(chosen, "marked")
     prolific = Exists(Submission.objects.filter(session=OuterRef("pk"))) | ~Q(prolific_session="")
     rows = study.sessions.filter(pk__in=chosen, pilot=False, rater__simulated=False)
     rows = rows.exclude(prolific).exclude(paid=paid).order_by("pk")

@@ -102,7 +102,7 @@ SELECT json_build_object(
     'sitting', (SELECT row_to_json(sitting) FROM ({SITTING}) sitting),
     'trial', (SELECT row_to_json(trial) FROM ({LOAD}) trial),
     'upcoming', ({UPCOMING})::json,
-    'answered', count(*) FILTER (WHERE p.state IN ('answered', 'skipped')),
+    'answered', count(*) FILTER (WHERE p.{ANSWERED} OR p.{SKIPPED}),
     'tasks', coalesce(json_agg(p.task_id ORDER BY p.position), '[]'))::text AS read
 FROM listening_trial p JOIN listening_session s ON s.id = p.session_id
 WHERE s.code = %(session)s

@@ -293,6 +293,14 @@ def test_a_pure_module_brings_no_framework_along():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
+def test_the_clock_brings_no_room_and_no_page_along():
+    left = "listening analysis metrics rest config.urls allauth rest_framework torch"
+    command = [sys.executable, "-c", IMPORT_ALL, "config.clock", left]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_columns_of_the_ratings_table_are_the_keys_of_a_rating_row():
     from analysis.ratings.table import COLUMNS
     from listening.selectors import RatingRow

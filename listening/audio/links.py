@@ -147,7 +147,7 @@ def _sealed(content: bytes, code: str, *purpose: bytes) -> str:
     return _sealed_with(settings.SECRET_KEY, content, code, *purpose)
 
 
-@lru_cache(maxsize=8192)  # a trial's addresses are asked for at each of the answers before it
+@lru_cache(maxsize=8192)  # those of a task's examples are told with every answer
 def _sealed_with(secret: str, content: bytes, code: str, *purpose: bytes) -> str:
     key, tag_key = _keys(secret)
     sealed = AESSIV(key).encrypt(content, [code.encode(), *purpose])

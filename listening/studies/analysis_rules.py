@@ -12,10 +12,9 @@ from django.db import transaction
 from listening.design.analysis_rules import key_of, rule_read
 from listening.events import COMMAND_LINE, note
 from listening.models import AnalysisRule, Rater, SparedRater, Study
-from listening.studies.deciding import end, is_before, need_reason, ratings_of
+from listening.studies.deciding import MOST, add, end, need_reason, ratings_of, take_from_folder
 from listening.studies.errors import StudyError
 
-MOST = 30
 ALWAYS = {  # rules that are undone elsewhere, and where
     "session_status": "Restore the session on the page Raters.",
     "not_counted": "Whose place another rater has filled stays outside of the plan.",
@@ -33,20 +32,13 @@ def add_rule(study: Study, text: str, why: str = "", *, by: str = COMMAND_LINE) 
         text = rule_read(text)
     except ValueError as error:
         raise StudyError(f"{error}. Nothing was changed.") from None
-    before, why = is_before(row), why.strip()[:300]
-    held = row.analysis_rules.filter(ended_at=None)
-    if held.filter(text=text).exists():
-        raise StudyError(f"The rule “{text}” is in force already. Nothing was changed.")
-    if held.count() >= MOST:
-        raise StudyError(f"A study has at most {MOST} rules. Nothing was changed.")
-    if not before:
-        need_reason(why, "a rule that is added after the study was opened")
-    ratings = ratings_of(row)
-    made = AnalysisRule.objects.create(
-        study=row, text=text, why=why, declared=before, ratings=ratings, by=by
+    made, told = add(
+        *(row, AnalysisRule, text, why, by),
+        held=f"The rule “{text}” is in force already.",
+        most=f"A study has at most {MOST[AnalysisRule]} rules.",
+        what="a rule",
     )
-    decided = "before opening" if before else f"after {ratings:,} ratings were stored"
-    note(row, "rule_added", by, rule=text, decided=decided, **({"why": why} if why else {}))
+    note(row, "rule_added", by, rule=text, **told)
     return made
 
 
@@ -99,19 +91,8 @@ def unspare_rater(study: Study, pk: int, *, by: str = COMMAND_LINE) -> None:
 
 def rules_from_folder(study: Study, rules: Iterable[Mapping[str, str]], by: str) -> None:
     """Those of study.toml, in place of what an earlier folder of the same draft said."""
-    study.analysis_rules.filter(from_folder=True).delete()
-    held = set(study.analysis_rules.filter(ended_at=None).values_list("text", flat=True))
-    AnalysisRule.objects.bulk_create(
-        AnalysisRule(
-            study=study,
-            text=rule["rule"],
-            why=rule.get("why", ""),
-            declared=True,
-            from_folder=True,
-            by=by,
-        )
-        for rule in rules
-        if rule["rule"] not in held
+    take_from_folder(
+        study, AnalysisRule, ((rule["rule"], rule.get("why", "")) for rule in rules), by
     )
 
 

@@ -9,7 +9,7 @@ from django.db import transaction
 from listening.design.studyfile.tomlpart import LONGEST_HYPOTHESIS, MOST_HYPOTHESES
 from listening.events import COMMAND_LINE, note
 from listening.models import Hypothesis, Study
-from listening.studies.deciding import end, is_before, need_reason, ratings_of
+from listening.studies.deciding import add, end, take_from_folder
 from listening.studies.errors import StudyError
 
 
@@ -17,8 +17,7 @@ from listening.studies.errors import StudyError
 def add_hypothesis(study: Study, text: str, why: str = "", *, by: str = COMMAND_LINE) -> Hypothesis:
     """Part of the definition where the study was not opened yet; else marked as later."""
     row = Study.objects.select_for_update().get(pk=study.pk)
-    text, why, before = " ".join(text.split()), why.strip()[:300], is_before(row)
-    held = row.hypotheses.filter(ended_at=None)
+    text = " ".join(text.split())
     if not text:
         raise StudyError("Write what you expect, as a sentence. Nothing was changed.")
     if len(text) > LONGEST_HYPOTHESIS:
@@ -26,18 +25,13 @@ def add_hypothesis(study: Study, text: str, why: str = "", *, by: str = COMMAND_
             f"A hypothesis has at most {LONGEST_HYPOTHESIS:,} characters: shorten it, or make two. "
             "Nothing was changed."
         )
-    if held.filter(text=text).exists():
-        raise StudyError("This hypothesis stands there already. Nothing was changed.")
-    if held.count() >= MOST_HYPOTHESES:
-        raise StudyError(f"A study has at most {MOST_HYPOTHESES} hypotheses. Nothing was changed.")
-    if not before:
-        need_reason(why, "a hypothesis that is added after the study was opened")
-    ratings = ratings_of(row)
-    made = Hypothesis.objects.create(
-        study=row, text=text, why=why, declared=before, ratings=ratings, by=by
+    made, told = add(
+        *(row, Hypothesis, text, why, by),
+        held="This hypothesis stands there already.",
+        most=f"A study has at most {MOST_HYPOTHESES} hypotheses.",
+        what="a hypothesis",
     )
-    decided = "before opening" if before else f"after {ratings:,} ratings were stored"
-    note(row, "hypothesis_added", by, text=text, decided=decided, **({"why": why} if why else {}))
+    note(row, "hypothesis_added", by, text=text, **told)
     return made
 
 
@@ -55,13 +49,7 @@ def end_hypothesis(study: Study, pk: int, because: str = "", *, by: str = COMMAN
 
 def hypotheses_from_folder(study: Study, texts: Iterable[str], by: str) -> None:
     """Those of study.toml, in place of what an earlier folder of the same draft said."""
-    study.hypotheses.filter(from_folder=True).delete()
-    held = set(study.hypotheses.filter(ended_at=None).values_list("text", flat=True))
-    Hypothesis.objects.bulk_create(
-        Hypothesis(study=study, text=text, declared=True, from_folder=True, by=by)
-        for text in texts
-        if text not in held
-    )
+    take_from_folder(study, Hypothesis, ((text, "") for text in texts), by)
 
 
 def hypotheses_as_declared(study: Study) -> tuple[str, ...]:

@@ -52,21 +52,18 @@ def session_length(study: Study) -> SessionLength:
     """The one figure for pages, texts, plans and recruiting."""
     if study.state == Study.State.DRAFT:
         return _estimated(study.pk)
-    estimated = _kept_estimate(study)
+    estimated = kept_estimate(study)
     count, minutes = _measured(study.pk, int(time.monotonic() // MEASURED_EVERY_S))
     if count < MEASURED_FROM or not minutes:
         return replace(estimated, measured_sessions=count)
     return replace(estimated, measured_minutes=minutes, measured_sessions=count)
 
 
-def keep_estimate(study: Study) -> None:
-    """At the opening, so that no rater waits until every clip of a large study is read."""
-    with suppress(RedisError):
-        cache.set(_name(study.link, study.wording), _estimated(study.pk), KEPT_S)
+def kept_estimate(study: Study) -> SessionLength:
+    """Nothing that it rests on changes once a study is open, but for corrected texts.
 
-
-def _kept_estimate(study: Study) -> SessionLength:
-    """Nothing that it rests on changes once a study is open, but for corrected texts."""
+    It is asked for at the opening: no rater waits until every clip of a large study is read.
+    """
     with _one_at_a_time:  # of a hundred who arrive at once one reads the study
         return _estimate_of(study.link, study.wording, study.pk)
 

@@ -14,7 +14,7 @@ from listening.signals import closed
 from listening.studies.errors import StudyError
 from listening.studies.findings import Finding
 from listening.studies.freezing import freeze_when_opened
-from listening.studies.length import keep_estimate
+from listening.studies.length import kept_estimate
 from listening.studies.pilots import remove_pilots
 from listening.studies.prelaunch import check_study
 
@@ -50,7 +50,7 @@ def open_study(
     frozen = freeze_when_opened(row, by)
     told = {"definition_sha256": frozen.sha256, "version": row.version} if frozen else {}
     note(row, "opened", by, **({"in_spite_of_problems": True} if anyway else {}), **told)
-    transaction.on_commit(partial(keep_estimate, row))
+    transaction.on_commit(partial(kept_estimate, row))
     return planned
 
 

@@ -94,11 +94,6 @@ def state_of(session: Session, *, own: bool) -> dict[str, Any]:
     may listen and answer, but is not given the completion code.
     """
     (sitting,) = rows_of(SITTING, session=session.code)
-    return state_at(sitting, own=own)
-
-
-def state_at(sitting: Sitting, *, own: bool) -> dict[str, Any]:
-    """The same for a session that was read already; its trials are read now."""
     if sitting.wording != sitting.wording_last:
         Session.objects.filter(pk=sitting.pk).update(wording_last=sitting.wording)
     with speaking(sitting.language):
