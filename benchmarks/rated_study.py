@@ -29,12 +29,12 @@ INSERT INTO listening_rater (code, simulated, created_at)
 INSERT INTO listening_session (rater_id, study_id, code, status, prolific_study, prolific_session,
         source, external_session, consent_version, language, ready, checks, questionnaires, comment,
         device, short, review, rejected_because, paid, origin, browser_of, agent, started_at,
-        finished_at)
+        finished_at, wording_first, wording_last, pilot)
     SELECT r.id, %(study)s, r.code, CASE WHEN n %% 50 = 3 THEN 'rejected' ELSE 'finished' END, '',
         '', '', '', '1', '', true, '{}', '{"end": {"answers": {"listening_device": "over_ear"}}}',
         '', (ARRAY['desktop', 'desktop', 'phone', 'tablet'])[n %% 4 + 1], false, '',
         CASE WHEN n %% 50 = 3 THEN 'traps failed' ELSE '' END, false, '', '', '', begun.at,
-        begun.at + interval '12 minutes'
+        begun.at + interval '12 minutes', 0, 0, false
     FROM listening_rater r, LATERAL (SELECT split_part(r.code, '-', 2)::bigint AS n) k,
     LATERAL (SELECT now() - interval '1 day' * %(days)s * (1 - n::float / %(sessions)s) AS at) begun
     WHERE r.code LIKE 'r%(study)s-%%';

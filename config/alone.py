@@ -33,7 +33,8 @@ def main() -> int:
         command = command_of(sys.argv[1:])
         try_database(pages=sys.argv[1:] == ["web"])
         try_redis()
-        try_media()
+        if sys.argv[1:] == ["prepare"]:  # others start without a bucket: answers need none
+            try_media()
         allow_open_files(2 * MOST_CONNECTIONS)
     except (ImproperlyConfigured, UnreachableError, StartError) as error:
         print(f"Earnest cannot start. {error}", file=sys.stderr, flush=True)

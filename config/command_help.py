@@ -6,9 +6,11 @@ import sys
 from collections import defaultdict
 from textwrap import wrap
 
+from django import get_version
 from django.core.management import ManagementUtility, get_commands, load_command_class
 
 from config.missing import remedy
+from config.operations.version import version
 from config.reachable import bucket_problem
 
 ROOMS = ("listening", "metrics", "analysis", "config")
@@ -42,6 +44,9 @@ def first_sentence(module: str, name: str) -> str:
 
 
 def execute() -> None:
+    if sys.argv[1:] in (["version"], ["--version"]):  # Django would tell its own
+        print(f"Earnest {version()}, Django {get_version()}")
+        return
     try:
         Commands(sys.argv).execute()
     except ModuleNotFoundError as error:

@@ -11,6 +11,17 @@ SERVERLESS |= {"describe_metric", "list_metrics", "list_presets", "scan_audio", 
 FOR_PEOPLE = {"analyse", "auto_att", "export_scores", "export_study", "export_study_folder"}
 FOR_PEOPLE |= {"judge_stability", "judge_study", "new_study", "plan", "simulate_raters"}
 FOR_PEOPLE |= {"export_dataset", "scan_audio"}
+# What `earnest` leaves to the client of the API (a test compares with its own list).
+OF_THE_CLIENT = {
+    "progress",
+    "ratings",
+    "results",
+    "score",
+    "scores",
+    "sessions",
+    "studies",
+    "study",
+}
 
 
 def main() -> int:
@@ -42,10 +53,17 @@ def main() -> int:
 
 
 def earnest() -> int:
-    """The command `earnest` of a wheel: alone it starts Earnest, with a word it is `manage.py`."""
+    """The command `earnest` of a wheel: alone it starts Earnest, with a word it is `manage.py`.
+
+    The client's words (`earnest study create DIR`) ask a server by its API, as `python -m earnest`.
+    """
     if sys.argv[1:] in ([], ["run"]):
         from config.supervisor import main as supervise
 
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         return supervise()
+    if sys.argv[1] in OF_THE_CLIENT:
+        from earnest.cli import main as ask
+
+        return ask()
     return main()

@@ -62,7 +62,7 @@ def _prepares(session: psycopg.Connection[Any]) -> bool:
             session.execute("DEALLOCATE ALL")
     except (errors.DuplicatePreparedStatement, errors.InvalidSqlStatementName):
         return False
-    return not any(name.startswith("_pg3_") for name in names[0])  # psycopg's own names
+    return not any(name.startswith("_pg3_") for name in names[0] or ())  # psycopg's own
 
 
 def pooler_problem(pooler: Pooler, *, pages: bool) -> str:

@@ -22,7 +22,7 @@ from config.embedded import EmbeddedError
 from config.keeper import Use, join
 from config.liveness import Liveness
 from config.log_pipes import LogPipes
-from config.places import CODE
+from config.places import CODE, IN_A_CLONE
 from config.prepare import AWAY_STATUS
 from config.private_files import close_all
 from config.processes import last_lines, signal_group, spawn, stop
@@ -212,6 +212,8 @@ class Supervisor:
         login = self.var / "researcher-login.txt"
         if login.exists():
             say(f"               {shown_login(login)}")
+        if not IN_A_CLONE:
+            say("\nWhere Earnest says manage.py, type earnest in its place.")
         say("\nCtrl-C stops everything; the data stays.")
 
     # --- Running -------------------------------------------------------------------------------

@@ -29,11 +29,12 @@ def FORM(forms: Mapping[str, str]) -> OpenApiParameter:
 
 def form_of(request: Request, forms: Mapping[str, str]) -> str:
     """The form that `format` or the header Accept asks for: the first, where neither does."""
-    asked = request.query_params.get("format", "")
-    if asked:
-        if asked in forms:
-            return asked
-        raise NotAcceptable(f"There is no form {asked!r}; there are {', '.join(forms)}.")
+    if asked := request.query_params.getlist("format"):
+        if len(asked) == 1 and asked[0] in forms:
+            return asked[0]
+        raise NotAcceptable(
+            f"There is no form {' and '.join(map(repr, asked))}; one of {', '.join(forms)} is."
+        )
     accepted = request.headers.get("Accept", "").split(",")
     for kind in (each.partition(";")[0].strip() for each in accepted):
         if kind in ANY or kind == "application/*":

@@ -1,0 +1,35 @@
+"""The command `earnest` of a wheel is Earnest, its commands and its client in one."""
+
+import sys
+
+import pytest
+from django.core.management import get_commands
+
+import earnest.cli
+from config import command_help, commands
+from config.operations.version import version
+
+
+def test_the_words_of_the_client_are_its_own_and_no_commands():
+    (listed,) = earnest.cli.parser()._subparsers._group_actions
+    assert set(listed.choices) == commands.OF_THE_CLIENT
+    assert not commands.OF_THE_CLIENT & set(get_commands())
+
+
+def test_the_client_is_asked_for_its_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sys, "argv", ["earnest", "study", "validate", "--help"])
+    with pytest.raises(SystemExit) as ended:
+        commands.earnest()
+    assert ended.value.code == 0
+    assert "list all mistakes" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("word", ["version", "--version"])
+def test_the_version_is_that_of_earnest(
+    word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sys, "argv", ["earnest", word])
+    command_help.execute()
+    assert capsys.readouterr().out.startswith(f"Earnest {version()}, Django 5.")
