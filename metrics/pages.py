@@ -12,6 +12,7 @@ from django.db.models import Q
 from redis.exceptions import RedisError
 
 from metrics import remedies, runs
+from metrics.clip_warnings import warned_clips
 from metrics.management.commands.list_metrics import needed
 from metrics.material import Material
 from metrics.metric import Metric, make_metric
@@ -115,6 +116,7 @@ def clips_and_scores(study: str) -> dict[str, Any]:
         "conditions": shown,
         "more_conditions": len(conditions) - len(shown),
         "table": metric_table(Keys(study, rated), hashes, shown),
+        "warned": warned_clips(stimuli),
         "lacking": {key: lacking(make_metric(key), stimuli) for key in Metric.registry},
     }
     with contextlib.suppress(RedisError):
