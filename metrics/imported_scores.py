@@ -128,6 +128,8 @@ class _Table:
 
     def add(self, where: str, row: Mapping[str, Any]) -> None:
         """One more row, or what is wrong with it."""
+        if "metric" in row and row["metric"] is None and row.get("failed"):
+            return  # score_files' line of a file that it could not read: no score
         try:
             scores = list(row_scores(self.clips.find(row), row, self.prefix))
         except InputError as error:

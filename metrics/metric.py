@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.registry import Registry
+from metrics import long_waves
 from metrics.material import Material
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Hint:
     source: str
 
 
+CHECKED_AT_ONCE = 1 << 22  # samples
 WIDE_BAND_HZ = 6_000.0  # sound of 16 kHz recordings ends above (7.3 kHz and more, 60 dB down)
 
 
@@ -232,8 +234,10 @@ def unusable(wave: torch.Tensor) -> Score | None:
         return undefined(f"not mono: {wave.ndim} axes, expected one")
     if wave.numel() == 0:
         return undefined("no samples")
-    if not bool(torch.isfinite(wave).all()):
-        return undefined("audio holds NaN or infinity")
+    for part in wave.split(CHECKED_AT_ONCE):  # type: ignore[no-untyped-call]
+        if not bool(torch.isfinite(part).all()):
+            return undefined("audio holds NaN or infinity")
+    long_waves.release(wave)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Tables: MetricScore (what a metric says of an audio file); ScoringRun, ScoringShard (asked)."""
+"""Tables: MetricScore (what a metric says), ClipFacts, ScoringRun and ScoringShard (asked)."""
 
 from django.db import models
 
@@ -32,6 +32,9 @@ class MetricScore(models.Model):
         default=False, help_text="The run broke; the next run tries this file again."
     )
     details = models.JSONField(default=dict, blank=True)
+    warnings = models.JSONField(
+        default=dict, blank=True, help_text="Words by code: why the value may mislead."
+    )
     provenance = models.JSONField(default=dict, blank=True)
     computed_at = models.DateTimeField()
 
@@ -55,6 +58,16 @@ class MetricScore(models.Model):
     def __str__(self) -> str:
         shown = self.reason if self.value is None else f"{self.value:.6g}"
         return f"{self.metric} {self.version} of {self.sha256[:12]}: {shown}"
+
+
+class ClipFacts(models.Model):
+    """What an audio file is, measured when it was scored (`metrics.audio_facts`)."""
+
+    sha256 = models.CharField(max_length=64, primary_key=True)
+    facts = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"facts of {self.sha256[:12]}"
 
 
 class ScoringRun(models.Model):

@@ -13,6 +13,7 @@ from redis.exceptions import RedisError
 
 from metrics import plugins, remedies, runs
 from metrics.beside_raters import beside_raters
+from metrics.clip_warnings import warned_clips
 from metrics.management.commands.list_metrics import needed
 from metrics.material import Material, column_of
 from metrics.metric import Metric, make_metric
@@ -123,6 +124,7 @@ def clips_and_scores(study: str) -> dict[str, Any]:
         "more_conditions": len(conditions) - len(shown),
         "table": metric_table(Keys(study, rated), hashes, shown),
         "odd": odd_lengths(study, hashes, Keys(study, stimuli)),
+        "warned": warned_clips(stimuli),
         "lacking": {key: lacking(make_metric(key), stimuli) for key in Metric.registry},
     }
     with contextlib.suppress(RedisError):

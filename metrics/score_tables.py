@@ -10,7 +10,7 @@ from typing import Any
 
 from metrics.material import Material
 from metrics.metric import Metric
-from metrics.models import MetricScore
+from metrics.models import ClipFacts, MetricScore
 from metrics.selectors import IMPORTED, study_mark
 from metrics.studymaterial import study_stimuli
 
@@ -18,8 +18,18 @@ AT_ONCE = 500  # stimuli
 OF_CLIPS = ("stimulus", "condition", "item", "role", "language", "run", "sha256")
 COLUMNS = (*OF_CLIPS, "metric", "version", "value")
 ABOUT = ("higher_is_better", "low", "high")  # what is said of an output
-MORE = ("reason", "failed", "origin", "parameters", "given", "computed_at", *ABOUT)
-STORED = ("metric", "version", "value", "reason", "failed", "origin", "parameters", "given")
+MORE = ("reason", "warnings", "failed", "origin", "parameters", "given", "computed_at", *ABOUT)
+STORED = (
+    "metric",
+    "version",
+    "value",
+    "reason",
+    "warnings",
+    "failed",
+    "origin",
+    "parameters",
+    "given",
+)
 
 
 def export_rows(study: str) -> Iterator[dict[str, Any]]:
@@ -40,6 +50,7 @@ def _rows_of(
 
     known, mark = outputs(), study_mark(study)
     hashes = sorted({row["sha256"] for row, _ in stimuli})
+    facts = dict(ClipFacts.objects.filter(sha256__in=hashes).values_list("sha256", "facts"))
     by_hash: dict[str, list[MetricScore]] = {}
     for score in MetricScore.objects.filter(sha256__in=hashes).order_by("metric", "version", "pk"):
         by_hash.setdefault(score.sha256, []).append(score)
@@ -55,6 +66,7 @@ def _rows_of(
                 **_about(score, kind),
                 "computed_at": score.computed_at.isoformat(),
                 "details": score.details,
+                "audio": facts.get(row["sha256"]),
                 "provenance": score.provenance,
             }
 
@@ -68,13 +80,14 @@ def _about(score: MetricScore, kind: type[Metric] | None) -> dict[str, Any]:
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The rows as CSV; details and provenance are in the JSON lines only."""
+    """The rows as CSV; details, facts of the audio and provenance are in the JSON lines only."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = (*COLUMNS, *MORE)
     writer.writerow(names)
     for row in rows:
-        writer.writerow([_cell(row[name]) for name in names])
+        told = "; ".join(f"{code}: {words}" for code, words in row["warnings"].items())
+        writer.writerow([_cell(told if n == "warnings" else row[n]) for n in names])
     return out.getvalue()
 
 

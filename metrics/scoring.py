@@ -13,13 +13,13 @@ from django.utils import timezone
 from listening.selectors import audio_is_remote, bring_audio
 from metrics import runner
 from metrics.metric import Metric, Score, canonical_json
-from metrics.models import MetricScore
+from metrics.models import ClipFacts, MetricScore
 from metrics.portions import portions
 from metrics.runner import Clip, ScoredBatch, ScoredClip, Work
 
 AT_ONCE = 5_000  # hashes in one query
 KEY = ["sha256", "metric", "version", "parameters", "given", "origin"]
-TOLD = ["value", "reason", "failed", "details", "provenance", "computed_at"]
+TOLD = ["value", "reason", "failed", "details", "warnings", "provenance", "computed_at"]
 
 Report = Callable[[ScoredBatch], None]  # told each batch once it is stored
 
@@ -115,13 +115,24 @@ def done_by(metric: Metric, hashes: Collection[str]) -> set[tuple[str, str]]:
 
 
 def store(batch: ScoredBatch, device: str) -> None:
-    """Add a batch's scores, every output of a clip with it or none; earlier ones are replaced."""
+    """Add a batch's scores, every output of a clip with it or none; earlier ones are replaced.
+
+    With them what was measured of the files.
+    """
     made = runner.provenance(batch.metric, device)
+    facts = {each.clip.sha256: each.facts.plain() for each in batch.clips if each.facts}
     rows = [row for scored in batch.clips for row in rows_of(batch.metric, scored, made)]
     with transaction.atomic():
         MetricScore.objects.bulk_create(
             rows, update_conflicts=True, unique_fields=KEY, update_fields=TOLD
         )
+        if facts:
+            ClipFacts.objects.bulk_create(
+                [ClipFacts(sha256=name, facts=facts[name]) for name in sorted(facts)],
+                update_conflicts=True,
+                unique_fields=["sha256"],
+                update_fields=["facts"],
+            )
 
 
 def rows_of(
@@ -141,6 +152,7 @@ def rows_of(
             reason=score.reason,
             failed=score.failed,
             details=dict(score.details),
+            warnings=dict(score.warnings),
             provenance=dict(provenance),
             computed_at=timezone.now(),
         )

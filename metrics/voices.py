@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics import speech
+from metrics import long_waves, speech
 from metrics.embeddings import embedding_type
 from metrics.metric import ParameterError, Parameters
 
@@ -111,7 +111,10 @@ class Voices:
         if not starts:
             return []
         cut = wave.unfold(0, self.size, self.hop)
-        sound = (cut.amax(dim=1) > cut.amin(dim=1)).tolist()
+        sound: list[bool] = []
+        for part in cut.split(AT_ONCE):  # type: ignore[no-untyped-call]
+            sound += (part.amax(dim=1) > part.amin(dim=1)).tolist()
+            long_waves.release(wave)
         return [start for start, heard in zip(starts, sound, strict=True) if heard]
 
     def _with_speech(
@@ -139,17 +142,21 @@ class Voices:
         ]
         if not cut:
             return [np.zeros((0, 0)) for _ in waves]
-        parts = [
-            self.embedding.embed(torch.stack(cut[first : first + AT_ONCE])).cpu().numpy()
-            for first in range(0, len(cut), AT_ONCE)
-        ]
+        parts = []
+        for first in range(0, len(cut), AT_ONCE):
+            batch = torch.stack(cut[first : first + AT_ONCE])
+            parts.append(self.embedding.embed(batch).cpu().numpy())
+            for wave in waves:
+                long_waves.release(wave)
         ends = np.cumsum([len(own) for own in starts])
         return np.split(np.concatenate(parts), ends[:-1])
 
 
 def silent(wave: torch.Tensor) -> bool:
     """Whether all samples are the same: digital silence, with or without an offset."""
-    return bool(wave.min() == wave.max())
+    same = bool(wave.min() == wave.max())
+    long_waves.release(wave)
+    return same
 
 
 def mean_similarities(vectors: NDArray[np.float64]) -> NDArray[np.float64]:

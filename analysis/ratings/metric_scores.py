@@ -206,6 +206,8 @@ def _json_rows(path: Path) -> list[FileScore]:
                 problems.append(f"{where}: no JSON; write one object on each line")
                 continue
             record = record if isinstance(record, dict) else {}
+            if "metric" in record and record["metric"] is None and record.get("failed"):
+                continue  # a file that could not be read: told by `score_joining`
             named = [str(record[name]) for name in _STAND_INS if record.get(name)]
             if not named or "metric" not in record or "value" not in record:
                 wanted = f"metric, value and one of {', '.join(_STAND_INS)}"

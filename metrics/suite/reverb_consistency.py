@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metrics import modulation, speech
+from metrics import long_waves, modulation, speech
 from metrics.metric import Metric, ParameterError, Score, undefined
 from metrics.suite.srmr import SrmrParameters
 
@@ -94,6 +94,7 @@ class ReverbConsistency(Metric):
         variant, precision = self.parameters.variant, self.parameters.precision
         for first in range(0, len(cut), AT_ONCE):
             batch = torch.stack(cut[first : first + AT_ONCE])
+            long_waves.release(cut[first])
             yield from (result.value for result in modulation.srmr(batch, variant, precision))
 
     def summary(self, n_samples: int, starts: list[int], values: list[float | None]) -> Score:

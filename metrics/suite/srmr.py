@@ -49,7 +49,8 @@ class Srmr(Metric):
             same_length[len(wave)].append(place)
         scores = [Score(None)] * len(waves)
         for places in same_length.values():
-            batch = torch.stack([waves[place] for place in places])
+            same = [waves[place] for place in places]
+            batch = same[0][None] if len(same) == 1 else torch.stack(same)  # one is not copied
             results = modulation.srmr(batch, self.parameters.variant, self.parameters.precision)
             for place, result in zip(places, results, strict=True):
                 details = {"k_star": result.k_star, "k90_margin": result.k90_margin}

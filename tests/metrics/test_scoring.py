@@ -291,3 +291,27 @@ def test_a_study_of_the_listening_room_is_scored_from_its_original_files():
     assert [row["stimulus"] for row in selectors.score_rows("real", "srmr")] == [
         f"c_{clip}" for clip in CLIPS[:2]
     ]
+
+
+@pytest.mark.django_db
+def test_warnings_and_facts_are_stored_exported_and_listed(study):
+    from metrics.clip_warnings import warned_clips
+    from metrics.models import ClipFacts
+    from metrics.score_tables import as_csv, export_rows
+    from metrics.studymaterial import study_stimuli
+
+    for row in study:
+        row.update(condition="c", item="i", role="", language="en", run="")
+    clip = study[1]
+    wave, rate_hz = soundfile.read(clip["path"])
+    soundfile.write(clip["path"], wave + 0.4, rate_hz)
+    clip["sha256"] = audio.file_sha256(clip["path"])
+    score("demo", ["length_s", "pauses"], "cpu")
+    (kind,) = warned_clips(study_stimuli("demo"))
+    (warned,) = kind.clips
+    assert (kind.title, warned.stimulus, warned.scores) == ("Offset from zero", "s1", 2)
+    rows = [row for row in export_rows("demo") if row["stimulus"] == "s1"]
+    assert {tuple(row["warnings"]) for row in rows} == {("dc_offset",)}
+    assert rows[0]["audio"]["dc"] == pytest.approx(0.4, abs=0.02)
+    assert "dc_offset: its mean is" in as_csv(rows)
+    assert ClipFacts.objects.count() == 3

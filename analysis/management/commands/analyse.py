@@ -83,7 +83,8 @@ class Command(BaseCommand):
         self, given: Mapping[str, Any], wanted: Mapping[str, Any], options: Options
     ) -> tuple[Reading, pd.DataFrame | None, Options]:
         """The ratings, the metric scores if there are some, and the options with their rules."""
-        from analysis.ratings.metric_scores import matched, scores_from_file
+        from analysis.ratings.metric_scores import scores_from_file
+        from analysis.ratings.score_joining import joined, unread_files
         from analysis.ratings.table import read_csv
 
         reading = read_csv(given["ratings"], **wanted)
@@ -92,7 +93,9 @@ class Command(BaseCommand):
         table, scores = reading.table, None
         if given["scores"]:
             named = {*table["stimulus"], *table["versus_stimulus"]}
-            scores = matched(scores_from_file(given["scores"]), named)
+            scores, notes = joined(scores_from_file(given["scores"]), named)
+            for note in (*notes, *unread_files(given["scores"])):
+                self.stderr.write(f"note: {note}")
         if not given["rule"] and not given["no_screening"]:
             options = replace(options, rules=default_rules(table))
         return reading, scores, options

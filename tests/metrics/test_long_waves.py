@@ -1,0 +1,92 @@
+"""Waves of hours lie in a file and are measured in stretches: the same numbers, little memory."""
+
+import numpy as np
+import pytest
+import soundfile
+
+from metrics import audio, long_modulation, long_waves, modulation, shared, speech
+from tests.metrics import reference
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def wave():
+    return torch.from_numpy(audio.load_wave(reference.path("human-0880-clean"), 16_000))
+
+
+@pytest.mark.parametrize("variant", ["slow", "slow_norm30"])
+@pytest.mark.parametrize("cut", [0, 777])
+def test_srmr_in_stretches_is_srmr_at_once(wave, variant, cut, monkeypatch):
+    """Ends that are no multiple of 16, and a wave of several stretches."""
+    given = torch.cat([wave, wave * 0.5, wave])[cut:][None]
+    (usual,) = modulation.srmr(given, variant)
+    monkeypatch.setattr(long_modulation, "LONG", 0)
+    monkeypatch.setattr(long_modulation, "STRETCH", 48 * 1024)
+    (found,) = modulation.srmr(given * 3, variant)
+    assert found.value == pytest.approx(usual.value, rel=3e-6)
+    assert found.k_star == usual.k_star
+
+
+def test_a_long_wave_lies_in_a_file_with_the_same_samples(tmp_path, monkeypatch):
+    path = tmp_path / "a.wav"
+    soundfile.write(path, np.random.default_rng(0).normal(0, 0.1, 44_100), 44_100)
+    usual = audio.decoded(path, (16_000, 44_100)).waves
+    monkeypatch.setattr(long_waves, "SPOOL_S", 0.1)
+    mapped = audio.decoded(path, (16_000, 44_100)).waves
+    for rate, samples in mapped.items():
+        tensor = torch.from_numpy(samples)
+        assert tensor.untyped_storage().data_ptr() in long_waves._maps
+        long_waves.release(tensor)
+        assert np.array_equal(samples, usual[rate])
+    before = len(long_waves._maps)
+    del mapped, samples, tensor
+    assert len(long_waves._maps) == before - 2
+
+
+def test_no_room_for_a_long_wave_is_a_sentence(tmp_path, monkeypatch):
+    path = tmp_path / "a.wav"
+    soundfile.write(path, np.zeros(8_000), 8_000)
+    monkeypatch.setattr(long_waves, "SPOOL_S", 0.1)
+
+    def full(**named):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(long_waves.tempfile, "TemporaryFile", full)
+    with pytest.raises(audio.AudioError, match=r"a\.wav: no room for its samples in .*set TMPDIR"):
+        audio.load_wave(path, 8_000)
+
+
+class Counting:
+    """A speech detector that says how often it ran."""
+
+    def __init__(self):
+        self.chunks = 0
+
+    def reset_states(self):
+        pass
+
+    def __call__(self, chunk, rate_hz):
+        self.chunks += 1
+        return torch.zeros(len(chunk), 1)
+
+
+def test_the_speech_detector_runs_once_per_wave_however_many_ask(wave):
+    detector = Counting()
+    first, second = wave.clone(), wave.clone()[:16_000]
+    speech.speech_segments([first], detector)
+    chunks = detector.chunks
+    speech.speech_segments([first.float(), second], detector)  # float() of float32 is the same
+    assert detector.chunks == chunks + -(-len(second) // 512)
+    shared.forget([first])
+    speech.speech_segments([first], detector)
+    assert detector.chunks == 2 * chunks + -(-len(second) // 512)
+
+
+def test_shared_work_goes_with_its_wave():
+    made = []
+    wave = torch.zeros(3)
+    assert shared.once(wave, "sum", lambda: made.append(1) or 7) == 7
+    assert shared.once(wave, "sum", lambda: made.append(1) or 7) == 7
+    assert len(made) == 1
+    assert shared.once(torch.zeros(3), "sum", lambda: 8) == 8
