@@ -36,6 +36,7 @@ MATERIAL = Material(  # what any metric may need beside the audio
     attributes={
         "caption": "a calm reader",
         "synthesis_s": "2.5",
+        "emotion": "ang",
         "nvv_target": "laugh@11",
         "nvv_predicted": "laugh@10",
     },
@@ -47,7 +48,7 @@ def metric(request, a_judge, tmp_path_factory):
     if request.param in PACKAGES:
         pytest.importorskip(PACKAGES[request.param])
     made = make_metric(request.param, at_hand(request.param, tmp_path_factory))
-    with tiny_predictors.squim_is_small():
+    with tiny_predictors.squim_is_small(), tiny_predictors.languages_are_told():
         made.load("cpu")
     return made
 
@@ -64,6 +65,14 @@ def at_hand(key, tmp_path_factory):
         return {"model": "tiny.en"}
     if key == "clap":
         return {"model": str(tiny_models.clap(tmp_path_factory.mktemp("clap")))}
+    if key == "scoreq":
+        return {"model": str(tiny_predictors.onnx(tmp_path_factory.mktemp("scoreq")))}
+    if key == "sigmos":
+        return {"model": str(tiny_predictors.seven(tmp_path_factory.mktemp("sigmos")))}
+    if key in ("emotion", "spoof"):
+        labels = {0: "neu", 1: "Fake", 2: "ang"}
+        place, head = tmp_path_factory.mktemp(key), "WavLMForSequenceClassification"
+        return {"model": str(tiny_models.wavlm(place, head, id2label=labels))}
     if key == "speech_bert_score":
         return {"model": str(tiny_models.wavlm(tmp_path_factory.mktemp("wavlm"))), "layer": 1}
     if key == "squim_pesq":
