@@ -54,9 +54,7 @@ def test_sigmos_sees_compressed_spectra_and_names_its_outputs(tmp_path):
 
 @pytest.fixture(scope="module")
 def listener(tmp_path_factory):
-    labels = {0: "neu", 1: "Fake", 2: "ang"}
-    head = "WavLMForSequenceClassification"
-    return str(tiny_models.wavlm(tmp_path_factory.mktemp("listener"), head, id2label=labels))
+    return str(tiny_models.listener(tmp_path_factory.mktemp("listener")))
 
 
 @pytest.mark.slow

@@ -59,31 +59,28 @@ def alone(metric):
     return measured(metric, [metric_wave(metric)])[0].value
 
 
+SMALL = {  # what makes a metric's network in a folder, and parameters beside its name
+    "clap": ("model", tiny_models.clap, {}),
+    "squim_pesq": ("model", tiny_predictors.squim, {}),
+    "utmos": ("model", tiny_predictors.scripted, {}),
+    "scoreq": ("model", tiny_predictors.onnx, {}),
+    "sigmos": ("model", tiny_predictors.seven, {}),
+    "emotion": ("model", tiny_models.listener, {}),
+    "spoof": ("model", tiny_models.listener, {}),
+    "speech_bert_score": ("model", tiny_models.wavlm, {"layer": 1}),
+    "auto_att": ("checkpoint", tiny_listener.save_adapter, {}),
+    "auto_att_baseline": ("checkpoint", tiny_listener.save_baseline, {}),
+}
+
+
 def at_hand(key, tmp_path_factory):
     """Parameters with which a metric loads without the network."""
     if key in ("wer", "cer"):
         return {"model": "tiny.en"}
-    if key == "clap":
-        return {"model": str(tiny_models.clap(tmp_path_factory.mktemp("clap")))}
-    if key == "scoreq":
-        return {"model": str(tiny_predictors.onnx(tmp_path_factory.mktemp("scoreq")))}
-    if key == "sigmos":
-        return {"model": str(tiny_predictors.seven(tmp_path_factory.mktemp("sigmos")))}
-    if key in ("emotion", "spoof"):
-        labels = {0: "neu", 1: "Fake", 2: "ang"}
-        place, head = tmp_path_factory.mktemp(key), "WavLMForSequenceClassification"
-        return {"model": str(tiny_models.wavlm(place, head, id2label=labels))}
-    if key == "speech_bert_score":
-        return {"model": str(tiny_models.wavlm(tmp_path_factory.mktemp("wavlm"))), "layer": 1}
-    if key == "squim_pesq":
-        return {"model": str(tiny_predictors.squim(tmp_path_factory.mktemp("squim")))}
-    if key == "utmos":
-        return {"model": str(tiny_predictors.scripted(tmp_path_factory.mktemp("utmos")))}
-    if key == "auto_att":
-        return {"checkpoint": str(tiny_listener.save_adapter(tmp_path_factory.mktemp("att")))}
-    if key == "auto_att_baseline":
-        return {"checkpoint": str(tiny_listener.save_baseline(tmp_path_factory.mktemp("att")))}
-    return {}
+    if key not in SMALL:
+        return {}
+    name, made, more = SMALL[key]
+    return {name: str(made(tmp_path_factory.mktemp(key))), **more}
 
 
 @pytest.fixture

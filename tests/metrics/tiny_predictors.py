@@ -74,7 +74,7 @@ def onnx(folder):
 
 
 def seven(folder):
-    """An ONNX file of SIGMOS' shape: (1, 3, frames, bins) to the three means twice, and their mean."""
+    """An ONNX file of SIGMOS' shape, (1, 3, frames, bins): three means twice, and their mean."""
 
     def mean(place, made, axes, keep):
         axes = text(1, "axes") + b"".join(number(8, axis) for axis in axes) + number(20, 7)
