@@ -71,6 +71,13 @@ def averaged(
     ]
 
 
+def first_value(each: Averaged) -> Score:
+    """The score of a network with one value, its chunks told in the details."""
+    if each.values is None:
+        return each.undefined or Score(None, "silent")
+    return Score(float(each.values[0]), details=each.details)
+
+
 def is_usable(waves: Sequence[torch.Tensor], piece: Piece) -> bool:
     """Whether a piece is long enough and not silent."""
     if piece.samples < SHORTEST_S * RATE_HZ:

@@ -29,11 +29,10 @@ class Fad(SetMetric):
 
     def too_few(self, ours: Array, theirs: Array) -> str:
         """A covariance of fewer vectors than twice its dimensions says little."""
-        least = min(len(ours), len(theirs))
-        wanted = 2 * ours.shape[1]
-        return f"{least} vectors for {ours.shape[1]} dimensions: {wanted} or more" * (
-            least < wanted
-        )
+        least, wanted = min(len(ours), len(theirs)), 2 * ours.shape[1]
+        if least >= wanted:
+            return ""
+        return f"{least} vectors for {ours.shape[1]} dimensions: {wanted} or more are needed"
 
 
 def root(matrix: Array) -> Array:

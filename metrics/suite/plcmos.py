@@ -95,4 +95,5 @@ def log_spectrum(wave: NDArray[np.float64]) -> NDArray[np.float64]:
     power = np.abs(np.fft.rfft(pieces)) ** 2
     heard = power > 0
     least = np.log(power[heard].min()) + FLOOR / 10 * np.log(10)
-    return np.log(power, where=heard, out=np.full_like(power, least)) / 20
+    logs: NDArray[np.float64] = np.log(power, where=heard, out=np.full_like(power, least))
+    return logs / 20

@@ -59,12 +59,7 @@ class Utmos(Metric):
         """One score per wave, (samples,) at 16 kHz; equally long waves go through together."""
         most_s = self.predictor.at_once_s[kind(self.device)]
         averages = chunks.averaged(waves, self.parameters, most_s, self.predict)
-        return [
-            Score(float(each.values[0]), details=each.details)
-            if each.values is not None
-            else each.undefined or Score(None, "silent")
-            for each in averages
-        ]
+        return [chunks.first_value(each) for each in averages]
 
     def predict(self, batch: torch.Tensor) -> torch.Tensor:
         """The predictor's scores, (waves, 1)."""

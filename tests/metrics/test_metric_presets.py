@@ -14,7 +14,7 @@ def written(tmp_path, text):
 
 
 def test_every_shipped_preset_names_metrics_that_there_are():
-    assert set(presets.shipped()) == {"fast", "lfs", "nvv", "att"}
+    assert set(presets.shipped()) == {"fast", "lfs", "nvv", "att", "paired"}
     for preset in presets.shipped().values():
         assert len(preset.description) > 10
         assert presets.metrics_of(preset.choices(judges=True))

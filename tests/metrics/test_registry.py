@@ -19,7 +19,11 @@ ROOT = Path(__file__).parent.parent.parent
 KEYS = sorted(Metric.registry)
 NEEDS_A_FILE = ("timbre_similarity",)  # a reference voice: without one, a reason
 PACKAGES = {"pesq": "pesq", "visqol": "ai_edge_litert"}  # not installed by default: earnest[paired]
-MATERIAL = replace(testing.MATERIAL, reference_audio_path=str(reference.path("long_pauses-human")))
+MATERIAL = replace(
+    testing.MATERIAL,
+    reference_audio_path=str(reference.path("long_pauses-human")),
+    attributes={**testing.MATERIAL.attributes, "emotion": "ang"},
+)
 
 
 @pytest.fixture(scope="module", params=KEYS)
@@ -27,7 +31,7 @@ def metric(request, a_judge, tmp_path_factory):
     if request.param in PACKAGES:
         pytest.importorskip(PACKAGES[request.param])
     made = make_metric(request.param, at_hand(request.param, tmp_path_factory))
-    with tiny_predictors.squim_is_small():
+    with tiny_predictors.squim_is_small(), tiny_predictors.languages_are_told():
         made.load("cpu")
     return made
 
@@ -38,23 +42,28 @@ def case(metric):
     return testing.Case(metric, metric_wave(metric), MATERIAL)
 
 
+SMALL = {  # what makes a metric's network in a folder, and parameters beside its name
+    "clap": ("model", tiny_models.clap, {}),
+    "squim_pesq": ("model", tiny_predictors.squim, {}),
+    "utmos": ("model", tiny_predictors.scripted, {}),
+    "scoreq": ("model", tiny_predictors.onnx, {}),
+    "sigmos": ("model", tiny_predictors.seven, {}),
+    "emotion": ("model", tiny_models.listener, {}),
+    "spoof": ("model", tiny_models.listener, {}),
+    "speech_bert_score": ("model", tiny_models.wavlm, {"layer": 1}),
+    "auto_att": ("checkpoint", tiny_listener.save_adapter, {}),
+    "auto_att_baseline": ("checkpoint", tiny_listener.save_baseline, {}),
+}
+
+
 def at_hand(key, tmp_path_factory):
     """Parameters with which a metric loads without the network."""
     if key in ("wer", "cer"):
         return {"model": "tiny.en"}
-    if key == "clap":
-        return {"model": str(tiny_models.clap(tmp_path_factory.mktemp("clap")))}
-    if key == "speech_bert_score":
-        return {"model": str(tiny_models.wavlm(tmp_path_factory.mktemp("wavlm"))), "layer": 1}
-    if key == "squim_pesq":
-        return {"model": str(tiny_predictors.squim(tmp_path_factory.mktemp("squim")))}
-    if key == "utmos":
-        return {"model": str(tiny_predictors.scripted(tmp_path_factory.mktemp("utmos")))}
-    if key == "auto_att":
-        return {"checkpoint": str(tiny_listener.save_adapter(tmp_path_factory.mktemp("att")))}
-    if key == "auto_att_baseline":
-        return {"checkpoint": str(tiny_listener.save_baseline(tmp_path_factory.mktemp("att")))}
-    return {}
+    if key not in SMALL:
+        return {}
+    name, made, more = SMALL[key]
+    return {name: str(made(tmp_path_factory.mktemp(key))), **more}
 
 
 @pytest.fixture

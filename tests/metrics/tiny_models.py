@@ -44,3 +44,9 @@ def wavlm(place, kind="WavLMModel", **more):
     getattr(hf, kind)(config).save_pretrained(place)
     hf.Wav2Vec2FeatureExtractor(do_normalize=True).save_pretrained(place)
     return place
+
+
+def listener(place):
+    """A classifier with three labels, of emotions and of a detector."""
+    labels = {0: "neu", 1: "Fake", 2: "ang"}
+    return wavlm(place, "WavLMForSequenceClassification", id2label=labels)

@@ -73,6 +73,46 @@ def onnx(folder):
     return path
 
 
+def seven(folder):
+    """An ONNX file of SIGMOS' shape, (1, 3, frames, bins): three means twice, and their mean."""
+
+    def mean(place, made, axes, keep):
+        axes = text(1, "axes") + b"".join(number(8, axis) for axis in axes) + number(20, 7)
+        kept = text(1, "keepdims") + number(3, keep) + number(20, 2)
+        return (
+            text(1, place) + text(2, made) + text(4, "ReduceMean") + field(5, axes) + field(5, kept)
+        )
+
+    axis = text(1, "axis") + number(3, 1) + number(20, 2)
+    joined = b"".join(text(1, name) for name in "aab") + text(2, "scores") + text(4, "Concat")
+    graph = field(1, mean("seen", "a", [2, 3], 0)) + field(1, mean("a", "b", [1], 1))
+    graph += field(1, joined + field(5, axis)) + text(2, "seven")
+    graph += field(11, value("seen", ["one", "three", "frames", "bins"]))
+    graph += field(12, value("scores", ["one", "seven"]))
+    path = folder / "seven.onnx"
+    path.write_bytes(number(1, 7) + field(7, graph) + field(8, number(2, 12)))
+    return path
+
+
+class TellsLanguages:
+    """What faster-whisper says of the language of any wave."""
+
+    def detect_language(self, wave):
+        return "en", 0.75, [("en", 0.75), ("zh", 0.2), ("de", 0.05)]
+
+
+@contextlib.contextmanager
+def languages_are_told():
+    """Who loads the network that tells languages inside gets `TellsLanguages`."""
+    from metrics.suite.language_match import LanguageMatch
+
+    def load(metric, device="cpu"):
+        metric.network = TellsLanguages()
+
+    with mock.patch.object(LanguageMatch, "load", load):
+        yield
+
+
 def value(name, axes):
     """A named float tensor with named axes."""
     shape = b"".join(field(1, text(2, axis)) for axis in axes)

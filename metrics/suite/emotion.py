@@ -1,0 +1,50 @@
+"""Whether a clip sounds like the emotion that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from metrics.metric import Score, Take, undefined
+from metrics.predictors.classifier import ClassifierMetric, ClassifierParameters
+
+
+@dataclass(frozen=True)
+class EmotionParameters(ClassifierParameters):
+    """The model; its labels are the emotions that may be asked for."""
+
+    model: str = "superb/wav2vec2-base-superb-er"
+
+
+class Emotion(ClassifierMetric):
+    """Probability of the label in the column ``emotion``; all probabilities are in the details."""
+
+    key = "emotion"
+    version = "1"
+    description = "Probability that a classifier gives to the emotion asked for"
+    source = "Yang et al. (2021), SUPERB (IEMOCAP: neu, hap, ang, sad); others by `model`"
+    low = 0.0
+    high = 1.0
+    higher_is_better = True
+    needs = ("attributes.emotion",)
+    parameters_type = EmotionParameters
+    parameters: EmotionParameters
+
+    def score_takes(self, takes: Sequence[Take]) -> list[Score]:
+        """One probability per take that says an emotion which the model has."""
+        found = self.probabilities([take.wave for take in takes])
+        return [
+            self._score(take.material.attribute("emotion").lower(), each)
+            for take, each in zip(takes, found, strict=True)
+        ]
+
+    def _score(self, wanted: str, found: dict[str, float] | Score) -> Score:
+        if isinstance(found, Score):
+            return found
+        heard = max(found, key=lambda label: found[label])
+        details = {"heard": heard, "probabilities": found}
+        if not wanted:
+            return undefined("no emotion was asked for", **details)
+        if wanted not in found:
+            return undefined(f"the model knows no {wanted!r}: {', '.join(self.labels)}", **details)
+        return Score(found[wanted], "", details)

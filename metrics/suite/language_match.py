@@ -1,0 +1,79 @@
+"""Whether a clip is spoken in the language that it should be in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metrics import weights
+from metrics.metric import Metric, Parameters, Score, Take, undefined
+from metrics.predictors.lengths import unfit
+from metrics.recognisers.faster_whisper import TOKENIZER, model_folder
+from metrics.recognisers.recogniser import whisper_code
+
+SHORTEST_S = 0.5
+
+
+@dataclass(frozen=True)
+class LanguageMatchParameters(Parameters):
+    """The Whisper model, one of several languages: a name, a hub's name or a folder."""
+
+    model: str = "large-v3"
+
+
+class LanguageMatch(Metric):
+    """Whisper's probability of the language stated, from the first 30 s of the clip."""
+
+    key = "language_match"
+    version = "1"
+    description = "Probability of the stated language among those that Whisper tells apart"
+    source = "Radford et al. (2023), Whisper; faster-whisper's detect_language"
+    low = 0.0
+    high = 1.0
+    higher_is_better = True
+    needs = ("language",)
+    packages = ("faster-whisper", "ctranslate2")
+    parameters_type = LanguageMatchParameters
+    parameters: LanguageMatchParameters
+    network: Any = None
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the network; a model of one language cannot tell it from others."""
+        super().load(device)
+        weights.need_package("faster_whisper", "faster-whisper")
+        import faster_whisper
+        import torch
+
+        folder = model_folder(self.parameters.model)
+        self.weights = weights.model_hashes(folder, ["model.bin"])
+        if not (folder / TOKENIZER).is_file():
+            raise weights.Unavailable(f"no weights: {folder / TOKENIZER} is missing; put it there")
+        kind, _, number = device.partition(":")
+        self.network = faster_whisper.WhisperModel(
+            str(folder),
+            device=kind,
+            device_index=int(number or 0),
+            compute_type="float32",
+            cpu_threads=torch.get_num_threads(),
+        )
+        if not self.network.model.is_multilingual:
+            raise weights.Unavailable(f"{self.parameters.model} knows one language only")
+
+    def score_takes(self, takes: Sequence[Take]) -> list[Score]:
+        """One probability per take that has a language."""
+        return [unfit(take.wave, SHORTEST_S) or self._score(take) for take in takes]
+
+    def _score(self, take: Take) -> Score:
+        if not take.material.language:
+            return undefined("no language")
+        wanted = whisper_code(take.material.language)
+        wave = take.wave[: 30 * self.sample_rate_hz].float().cpu().numpy().astype(np.float32)
+        heard, probability, everything = self.network.detect_language(wave)
+        found = dict(everything)
+        details = {"heard": heard, "heard_probability": float(probability)}
+        if wanted not in found:
+            return undefined(f"Whisper does not tell {wanted} from others", **details)
+        return Score(float(found[wanted]), "", details)

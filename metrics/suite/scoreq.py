@@ -1,0 +1,71 @@
+"""SCOREQ: quality by contrastive regression, without a reference or as a distance from one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from metrics import weights
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Score
+from metrics.predictors import chunks
+from metrics.predictors.onnx import session
+
+if TYPE_CHECKING:
+    import torch
+
+STEP = 320  # samples of a frame of wav2vec 2.0: waves are filled up to whole frames
+DOMAINS = ("synthetic", "telephone")
+
+
+@dataclass(frozen=True)
+class ScoreqParameters(chunks.ChunkRule):
+    """What the network learnt from ("synthetic" speech or "telephone" calls); its file; chunks."""
+
+    chunk_s: float = 30.0
+    domain: str = "synthetic"
+    model: str = ""  # empty: scoreq/adapt_nr_DOMAIN.onnx of the folder of models
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.domain not in DOMAINS:
+            raise ParameterError(f"domain is {self.domain!r}; choose {' or '.join(DOMAINS)}")
+
+
+class Scoreq(Metric):
+    """A predicted MOS by the ONNX file of the package scoreq's authors."""
+
+    key = "scoreq"
+    version = "1"
+    description = "SCOREQ without reference: predicted MOS of synthetic speech"
+    source = "Ragano et al. (2024), SCOREQ; adapt_nr_synthetic.onnx"
+    unit = "MOS"
+    higher_is_better = True
+    accepts = Accepts(least_bandwidth_hz=WIDE_BAND_HZ, shortest_s=chunks.SHORTEST_S)
+    packages = ("onnxruntime", "numpy")
+    parameters_type = ScoreqParameters
+    parameters: ScoreqParameters
+
+    def load(self, device: str = "cpu") -> None:
+        """Open the network's file."""
+        super().load(device)
+        given = self.parameters
+        path = weights.model_file(given.model or f"scoreq/adapt_nr_{given.domain}.onnx")
+        self.session = session(str(path), device)
+        self.weights = weights.hashes([path])
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
+        averages = chunks.averaged(waves, self.parameters, 60.0, self.predict)
+        return [chunks.first_value(each) for each in averages]
+
+    def predict(self, batch: torch.Tensor) -> torch.Tensor:
+        """The network's scores, (waves, 1), of waves (waves, samples)."""
+        import torch
+
+        filled = np.pad(batch.cpu().numpy(), ((0, 0), (0, -batch.shape[1] % STEP)))
+        name = self.session.get_inputs()[0].name
+        scores = [self.session.run(None, {name: wave[None]})[0].item() for wave in filled]
+        return torch.tensor(scores)[:, None]

@@ -1,0 +1,88 @@
+"""SIGMOS: what listeners of P.804 would say of a clip, in seven respects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics import weights
+from metrics.metric import Accepts, Metric, Output, Parameters, Score
+from metrics.predictors.lengths import unfit
+from metrics.predictors.onnx import session
+
+if TYPE_CHECKING:
+    import torch
+
+FILE = "sigmos/model-sigmos_1697718653_41d092e8-epo-200.onnx"
+WINDOW, HOP = 960, 480  # samples: 20 ms every 10 ms
+COMPRESSION = 0.3
+SHORTEST_S = 0.5
+ORDER = ("coloration", "discontinuity", "loudness", "noise", "reverberation", "signal", "overall")
+
+
+@dataclass(frozen=True)
+class SigmosParameters(Parameters):
+    """The network's file: a path, or a name in the folder of models."""
+
+    model: str = FILE
+
+
+class Sigmos(Metric):
+    """Overall quality, with coloration, discontinuity, loudness, noise, reverberation, signal."""
+
+    key = "sigmos"
+    version = "1"
+    description = "SIGMOS: predicted overall quality as in ITU-T P.804"
+    source = "Ristea et al. (2024), ICASSP 2024 Speech Signal Improvement Challenge; its ONNX file"
+    unit = "MOS"
+    low = 1.0
+    high = 5.0
+    higher_is_better = True
+    sample_rate_hz = 48_000
+    accepts = Accepts(shortest_s=SHORTEST_S)
+    more_outputs = tuple(
+        Output(f"sigmos_{name}", f"SIGMOS: {name} (5: none of it is heard)", "MOS", 1.0, 5.0, True)
+        for name in ORDER[:-1]
+    )
+    packages = ("onnxruntime", "numpy")
+    parameters_type = SigmosParameters
+    parameters: SigmosParameters
+
+    def load(self, device: str = "cpu") -> None:
+        """Open the network of the folder of models."""
+        super().load(device)
+        path = weights.model_file(self.parameters.model)
+        self.session = session(str(path), device)
+        self.weights = weights.hashes([path])
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One score per wave, (samples,) at 48 kHz."""
+        return [unfit(wave, SHORTEST_S, self.sample_rate_hz) or self._score(wave) for wave in waves]
+
+    def _score(self, wave: torch.Tensor) -> Score:
+        features = compressed_spectrum(wave.double().cpu().numpy())
+        given = {put.name: features[None] for put in self.session.get_inputs()}
+        values = self.session.run(None, given)[0].reshape(-1)
+        named = {f"sigmos_{name}": float(v) for name, v in zip(ORDER, values, strict=True)}
+        return Score(named.pop("sigmos_overall"), also=named)
+
+
+def compressed_spectrum(wave: NDArray[np.float64]) -> NDArray[np.float32]:
+    """What the network sees of a wave, (samples,): (3, frames, 481), float32.
+
+    Magnitude, real and imaginary part, compressed by the power 0.3; square-root Hann windows, the
+    first of which begins half a window early.
+    """
+    last = len(wave) % HOP or HOP
+    padded = np.pad(wave, (WINDOW - HOP, WINDOW - last))
+    window = np.sqrt(np.hanning(WINDOW + 1)[:-1])
+    pieces = np.lib.stride_tricks.sliding_window_view(padded, WINDOW)[::HOP] * window
+    spectrum = np.fft.rfft(pieces)
+    power = np.maximum(np.abs(spectrum) ** 2, 1e-12)
+    magnitude = power ** (COMPRESSION / 2)
+    turned = spectrum * power ** ((COMPRESSION - 1) / 2)
+    return np.stack([magnitude, turned.real, turned.imag]).astype(np.float32)

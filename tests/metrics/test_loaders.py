@@ -1,0 +1,97 @@
+"""SCOREQ, SIGMOS, emotion, spoofing, language: the real loading code on tiny networks."""
+
+import numpy as np
+import pytest
+
+from metrics.material import Material
+from metrics.metric import ParameterError, make_metric
+from metrics.suite import sigmos
+from metrics.weights import Unavailable
+from tests.metrics import paired, tiny_models, tiny_predictors
+
+torch = pytest.importorskip("torch")
+
+
+def wave(seconds=2):
+    return torch.tensor(paired.human(seconds))
+
+
+def test_scoreq_fills_whole_frames_and_averages_chunks(tmp_path):
+    metric = paired.loaded(
+        "scoreq", model=str(tiny_predictors.onnx(tmp_path)), chunk_s=1, rest_s=0.5
+    )
+    clip = wave()[:31_900]
+    (score,) = metric.measure([clip])
+    ends = clip[:16_000].mean() * 16_000, clip[16_000:].sum() * 15_900 / 16_000  # 16,000 with zeros
+    assert score.value == pytest.approx(float(sum(ends)) / 31_900, abs=1e-6)
+    assert score.details == {"chunks_used": 2, "chunks_total": 2}
+    with pytest.raises(ParameterError, match="choose synthetic or telephone"):
+        make_metric("scoreq", {"domain": "music"})
+    with pytest.raises(Unavailable, match=r"scoreq/adapt_nr_telephone\.onnx"):
+        paired.loaded("scoreq", domain="telephone")
+
+
+def test_sigmos_sees_compressed_spectra_and_names_its_outputs(tmp_path):
+    metric = paired.loaded("sigmos", model=str(tiny_predictors.seven(tmp_path)))
+    clip = torch.tensor(np.sin(np.arange(48_000) * 0.05))
+    (score,) = metric.measure([clip])
+    seen = sigmos.compressed_spectrum(clip.numpy())
+    assert seen.shape == (3, 101, 481)
+    frame = np.pad(clip.numpy(), 480)[4800:5760] * np.sqrt(np.hanning(961)[:-1])
+    by_hand = np.fft.rfft(frame)
+    assert seen[0, 10] == pytest.approx(np.maximum(abs(by_hand), 1e-6) ** 0.3, rel=1e-4, abs=1e-6)
+    loud = abs(by_hand) > 1e-3
+    assert (seen[1] + 1j * seen[2])[10][loud] == pytest.approx(
+        (by_hand * abs(by_hand) ** -0.7)[loud], rel=1e-4, abs=1e-5
+    )
+    means = seen.mean(axis=(1, 2))
+    assert score.value == pytest.approx(float(means.mean()), abs=1e-5)
+    names = ["coloration", "discontinuity", "loudness", "noise", "reverberation", "signal"]
+    given = [score.also[f"sigmos_{name}"] for name in names]
+    assert given == pytest.approx([*means, *means], abs=1e-5)
+    assert score.also.keys() == {output.key for output in metric.more_outputs}
+
+
+@pytest.fixture(scope="module")
+def listener(tmp_path_factory):
+    return str(tiny_models.listener(tmp_path_factory.mktemp("listener")))
+
+
+@pytest.mark.slow
+def test_the_emotion_asked_for_has_its_probability(listener):
+    metric = paired.loaded("emotion", model=listener)
+    asked = [Material(attributes={"emotion": name}) for name in ("Ang", "joy", "")]
+    angry, joyful, nothing = metric.measure([wave()] * 3, asked)
+    found = angry.details["probabilities"]
+    assert angry.value == found["ang"]
+    assert sum(found.values()) == pytest.approx(1)
+    assert found[angry.details["heard"]] == max(found.values())
+    assert "knows no 'joy': neu, fake, ang" in joyful.reason
+    assert nothing.reason == "no emotion was asked for"
+
+
+@pytest.mark.slow
+def test_a_detector_is_asked_for_its_label(listener):
+    clip = wave()
+    emotion = paired.loaded("emotion", model=listener).measure([clip])[0]
+    (score,) = paired.loaded("spoof", model=listener).measure([clip])
+    assert score.value == pytest.approx(emotion.details["probabilities"]["fake"])
+    with pytest.raises(Unavailable, match="no label bonafide: neu, fake, ang"):
+        paired.loaded("spoof", model=listener, label="bonafide")
+
+
+def test_the_language_stated_has_its_probability():
+    metric = make_metric("language_match")
+    metric.network = tiny_predictors.TellsLanguages()
+    said = [Material(language=code) for code in ("en-GB", "cmn", "sw", "")]
+    english, chinese, swahili, nothing = metric.measure([wave()] * 4, said)
+    assert (english.value, chinese.value) == (0.75, 0.2)
+    assert english.details == {"heard": "en", "heard_probability": 0.75}
+    assert "does not tell sw" in swahili.reason
+    assert nothing.reason == "no language"
+
+
+@pytest.mark.slow
+def test_a_model_of_one_language_cannot_tell_languages():
+    with pytest.raises(Unavailable, match=r"tiny\.en knows one language only"):
+        paired.loaded("language_match", model="tiny.en")
