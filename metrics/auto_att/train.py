@@ -10,11 +10,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from metrics import audio
 from metrics.auto_att import checkpoints, losses
 from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip
+from metrics.auto_att.evaluate import evaluate
 from metrics.auto_att.model import Listener, ModelPlan, load_base, with_adapter
+from metrics.auto_att.predict import predictions, scored
 from metrics.auto_att.sampler import batches
+from metrics.auto_att.schedule import rate_share
+from metrics.auto_att.waves_ahead import WavesAhead
 
 PACKAGES = ("torch", "transformers", "peft")
 Report = Callable[[dict[str, Any]], None]
@@ -39,6 +42,7 @@ class TrainingPlan:
     reduction: str = "sum"  # of the loss; "mean" makes batch sizes comparable
     seed: int = 0
     save_every: int = 50  # steps; a last checkpoint is always written
+    evaluate_every: int = 0  # steps; on clips that are not trained on. 0: only afterwards
     gradient_checkpointing: bool = False  # less memory for a third more time
 
     def __post_init__(self) -> None:
@@ -49,6 +53,8 @@ class TrainingPlan:
             raise ValueError(f"target must be label or soft, not {self.target!r}")
         if self.reduction not in losses.REDUCTIONS:
             raise ValueError(f"reduction must be one of {', '.join(losses.REDUCTIONS)}")
+        if self.evaluate_every < 0:
+            raise ValueError(f"evaluate_every must be 0 or more, not {self.evaluate_every}")
 
 
 class Run:
@@ -58,7 +64,6 @@ class Run:
         self, listener: Listener, clips: Sequence[LabelledClip], plan: TrainingPlan
     ) -> None:
         import torch
-        from transformers import get_cosine_schedule_with_warmup
 
         self.listener, self.clips, self.plan = listener, list(clips), plan
         self.step, self.epoch, self.taken = 0, 0, 0  # taken: batches of this epoch
@@ -69,17 +74,29 @@ class Run:
         per_epoch = math.ceil(len(self.batches(0)) / plan.accumulate)
         self.steps = per_epoch * plan.epochs
         warmup = math.ceil(plan.warmup_share * self.steps)
-        self.schedule = get_cosine_schedule_with_warmup(self.optimiser, warmup, self.steps)
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(
+            self.optimiser, lambda step: rate_share(step, warmup, self.steps)
+        )
+        self.waves = WavesAhead(listener.rate_hz)
 
     def batches(self, epoch: int) -> list[list[LabelledClip]]:
         """The batches of an epoch, the same each time they are asked for."""
         return batches(self.clips, self.plan.batch_size, self.plan.seed, epoch)
 
+    def next_batches(self, after: int = 0) -> list[list[LabelledClip]]:
+        """The batches of this step, or of the one after so many; an epoch's last may be few."""
+        start = self.taken + after
+        epoch = self.batches(self.epoch)
+        if start >= len(epoch):
+            return self.batches(self.epoch + 1)[: self.plan.accumulate]
+        return epoch[start : start + self.plan.accumulate]
+
     def advance(self) -> dict[str, Any]:
         """One step of the optimiser, and what it was."""
         import torch
 
-        left = self.batches(self.epoch)[self.taken : self.taken + self.plan.accumulate]
+        left = self.next_batches()
+        self.waves.announce([*left, *self.next_batches(len(left))])
         rate = self.optimiser.param_groups[0]["lr"]
         sums = {"loss": 0.0, "bradley_terry": 0.0, "squared": 0.0}
         for batch in left:
@@ -105,10 +122,7 @@ class Run:
         """The loss of one batch, ready for its gradient."""
         import torch
 
-        waves = [
-            torch.from_numpy(audio.load_wave(clip.path, self.listener.rate_hz)) for clip in batch
-        ]
-        predicted = self.listener.scores(waves)
+        predicted = self.listener.scores(self.waves.take(batch))
         true = torch.tensor([clip.target(self.plan.target) for clip in batch])
         return losses.loss(predicted, true.to(predicted.device), self.plan.reduction)
 
@@ -169,6 +183,8 @@ def train(
     folder = before[0] if before else place
     while run.step < min(run.steps, stop_at or run.steps):
         line = run.advance()
+        if plan.evaluate_every and run.step % plan.evaluate_every == 0:
+            line |= {"evaluation": evaluated(run, dataset, full_plan["trained_on"])}
         write_line(place / checkpoints.LOG, line)
         if report:
             report({**line, "steps": run.steps})
@@ -176,6 +192,7 @@ def train(
             folder = checkpoints.place_of(place, run.step)
             checkpoints.save(folder, run.listener.model, full_plan, run.state())
             checkpoints.drop_old(place)
+    run.waves.close()
     if run.step < run.steps:
         return folder
     return checkpoints.save(place / checkpoints.FINAL, run.listener.model, full_plan, None)
@@ -185,13 +202,43 @@ def trainable(model: ModelPlan, plan: TrainingPlan, device: str) -> Listener:
     """The model with a fresh adapter: only the language model is in training mode."""
     listener = load_base(model, device)
     with_adapter(listener, plan.seed)
+    in_training(listener)
+    if plan.gradient_checkpointing:
+        listener.core.activation_checkpointing_enable()
+    return listener
+
+
+def in_training(listener: Listener) -> None:
+    """Dropout for the language model; audio encoder and projector are as in prediction."""
     listener.model.train()
     for name, part in listener.model.named_modules():
         if name.rpartition(".")[2] in ("audio_tower", "multi_modal_projector"):
             part.eval()
-    if plan.gradient_checkpointing:
-        listener.core.activation_checkpointing_enable()
-    return listener
+
+
+def evaluated(run: Run, dataset: Dataset, trained_on: dict[str, Any]) -> dict[str, Any]:
+    """How the model stands on every clip that it is not trained on; it learns nothing from them.
+
+    Trap F1, distance of new voices, mean absolute error and Spearman over clips; None where one
+    is undefined. Random state is not touched, so a run ends as one without evaluations does.
+    """
+    others = [clip for clip in dataset.clips if clip.split != TRAIN]
+    run.listener.model.eval()
+    try:
+        found = predictions(
+            others, lambda w: scored(run.listener, w), run.listener.rate_hz, trained_on
+        )
+    finally:
+        in_training(run.listener)
+    result = evaluate(dataset, found)
+    new = next(each for each in result.rankings if each.voices_are == "new")
+    return {
+        "clips": result.clips.clips,
+        "trap_f1": result.traps.f1,
+        "distance_of_new_voices": new.distance,
+        "mean_absolute_error": result.clips.mean_absolute_error,
+        "spearman": result.clips.spearman,
+    }
 
 
 def description(dataset: Dataset, model: ModelPlan, plan: TrainingPlan) -> dict[str, Any]:

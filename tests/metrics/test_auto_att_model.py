@@ -161,6 +161,7 @@ def test_training_learns_and_a_stopped_run_ends_like_one_that_was_not(folder, ma
     log = log_of(tmp_path / "whole")
     assert [line["step"] for line in log] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert all(len(set(line["dimensions"])) == 1 for line in log)
+    assert log[0]["learning_rate"] > 0  # the first step learns, too
     assert sum(x["loss"] for x in log[-4:]) < sum(x["loss"] for x in log[:4])
 
     stopped = train.train(made, asked, PLAN, tmp_path / "parts", stop_at=3)
@@ -210,6 +211,21 @@ def test_accumulated_batches_of_the_mean_loss_are_averaged(folder, made, tmp_pat
     assert len(line["dimensions"]) == 2
     expected = 0.4 * line["bradley_terry"] + 0.6 * line["squared"]
     assert line["loss"] == pytest.approx(expected, rel=ROUNDING)
+
+
+@pytest.mark.slow
+def test_an_evaluation_on_the_way_changes_nothing_of_what_is_learnt(folder, made, tmp_path):
+    asked = ModelPlan(name=str(folder), rank=4, alpha=4)
+    watched = dataclasses.replace(PLAN, evaluate_every=2)
+    plain = train.train(made, asked, PLAN, tmp_path / "plain", stop_at=4)
+    seen = train.train(made, asked, watched, tmp_path / "seen", stop_at=4)
+    for name, tensor in adapter_of(plain).items():
+        assert torch.equal(tensor, adapter_of(seen)[name]), name
+    told = [line.get("evaluation") for line in log_of(tmp_path / "seen")]
+    assert [each is not None for each in told] == [False, True, False, True]
+    others = [clip for clip in made.clips if clip.split != "train"]
+    assert 0 < told[1]["clips"] <= len(others)
+    assert 0 <= told[1]["mean_absolute_error"] <= 1
 
 
 @pytest.mark.slow

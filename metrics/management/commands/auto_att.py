@@ -12,9 +12,19 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import runner
-from metrics.auto_att import baseline, dataset, evaluate, predict, report, run, sources
+from metrics.auto_att import (
+    baseline,
+    dataset,
+    evaluate,
+    paper_table,
+    predict,
+    report,
+    run,
+    sources,
+)
 from metrics.auto_att.model import MODEL, ModelPlan
 from metrics.auto_att.train import TrainingPlan, train
+from metrics.management.judging import table
 from metrics.management.metric_options import thread_count
 from metrics.weights import Unavailable
 
@@ -103,11 +113,15 @@ class Command(BaseCommand):
     def do_evaluate(self, options: dict[str, Any]) -> None:
         """Each file of predictions against the dataset's labels."""
         made = dataset.read(options["dataset"])
-        results = {}
+        found, results = {}, {}
         for path in options["predictions"]:
-            result = evaluate.evaluate(made, predict.read(path), options["threshold"])
-            results[path] = dataclasses.asdict(result)
-            self.stdout.write(report.evaluation_lines(path, result))
+            found[path] = evaluate.evaluate(made, predict.read(path), options["threshold"])
+            results[path] = dataclasses.asdict(found[path])
+            self.stdout.write(report.evaluation_lines(path, found[path]))
+        for voices in ("new", "all"):
+            self.stdout.write(f"\nKendall distance (p) of {voices} voices; lower is better")
+            self.stdout.write(table(paper_table.table4(found, voices)))
+        self.stdout.write(f"The paper's: {paper_table.SOURCE}. Other voices, raters and texts.")
         if options["out"]:
             text = json.dumps(results, indent=1, ensure_ascii=False)
             Path(options["out"]).write_text(text, encoding="utf-8")
