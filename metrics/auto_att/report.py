@@ -30,9 +30,10 @@ def step_line(line: dict[str, Any]) -> str:
     """One step of training."""
     told = line.get("evaluation")
     on_others = (
-        f"\n  on {told['clips']} clips not trained on: error {number(told['mean_absolute_error'])}, "
-        f"Spearman {number(told['spearman'])}, distance of new voices "
-        f"{number(told['distance_of_new_voices'])}, F1 of traps {number(told['trap_f1'])}"
+        f"\n  on {told['clips']} clips not trained on: "
+        f"error {number(told['mean_absolute_error'])}, Spearman {number(told['spearman'])}, "
+        f"distance of new voices {number(told['distance_of_new_voices'])}, "
+        f"F1 of traps {number(told['trap_f1'])}"
         if told
         else ""
     )

@@ -15,6 +15,7 @@ from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip
 from metrics.auto_att.evaluate import evaluate
 from metrics.auto_att.model import Listener, ModelPlan, load_base, with_adapter
 from metrics.auto_att.predict import predictions, scored
+from metrics.auto_att.ranks import Ranks, joined
 from metrics.auto_att.sampler import batches
 from metrics.auto_att.schedule import rate_share
 from metrics.auto_att.waves_ahead import WavesAhead
@@ -61,11 +62,16 @@ class Run:
     """One training run: the model, the optimiser, and where it stands."""
 
     def __init__(
-        self, listener: Listener, clips: Sequence[LabelledClip], plan: TrainingPlan
+        self,
+        listener: Listener,
+        clips: Sequence[LabelledClip],
+        plan: TrainingPlan,
+        ranks: Ranks | None = None,
     ) -> None:
         import torch
 
         self.listener, self.clips, self.plan = listener, list(clips), plan
+        self.ranks = ranks or Ranks()
         self.step, self.epoch, self.taken = 0, 0, 0  # taken: batches of this epoch
         self.trained = [p for p in listener.model.parameters() if p.requires_grad]
         self.optimiser = torch.optim.AdamW(
@@ -96,16 +102,19 @@ class Run:
         import torch
 
         left = self.next_batches()
-        self.waves.announce([*left, *self.next_batches(len(left))])
+        own = self.ranks.share(left)
+        self.waves.announce([*own, *self.ranks.share(self.next_batches(len(left)))])
         rate = self.optimiser.param_groups[0]["lr"]
         sums = {"loss": 0.0, "bradley_terry": 0.0, "squared": 0.0}
-        for batch in left:
+        for batch in own:
             loss = self.loss(batch)
             share = 1 / len(left) if self.plan.reduction == "mean" else 1.0
             (loss.total * share).backward()  # type: ignore[no-untyped-call]
             sums["loss"] += float(loss.total.detach()) * share
             sums["bradley_terry"] += float(loss.bradley_terry.detach()) * share
             sums["squared"] += float(loss.squared.detach()) * share
+        self.ranks.add_gradients(self.trained)
+        sums = self.ranks.add(sums, self.listener.device)
         norm = torch.nn.utils.clip_grad_norm_(self.trained, self.plan.max_gradient_norm)
         self.optimiser.step()
         self.schedule.step()
@@ -167,22 +176,28 @@ def train(
     """Train an adapter; returns the folder of the last checkpoint or, at the end, of the final one.
 
     ``resume`` goes on from the newest checkpoint in ``out`` with the same result as a run that was
-    never stopped (on the same machine and device). ``stop_at`` ends after that step. Raises
+    never stopped (on the same machine and device, in one process). Under torchrun each process
+    takes its share of a step's batches. ``stop_at`` ends after that step. Raises
     CheckpointError when ``out`` holds another run, weights.Unavailable when the model is missing.
     """
     place = Path(out)
     full_plan = description(dataset, model, plan)
+    ranks = joined(device, plan.accumulate)
     before = checkpoints.last_state(place, full_plan) if resume else None
     if not resume and (checkpoints.all_of(place) or (place / checkpoints.FINAL).exists()):
         raise checkpoints.CheckpointError(f"{place} holds a run; go on with it, or choose another")
-    run = Run(trainable(model, plan, device), dataset.split(TRAIN), plan)
+    run = Run(trainable(model, plan, ranks.device(device)), dataset.split(TRAIN), plan, ranks)
     if before is not None:
         run.restore(*before)
-    place.mkdir(parents=True, exist_ok=True)
-    keep_log(place / checkpoints.LOG, run.step)
+    differ(ranks, plan.seed, run.step)
+    if ranks.is_first:
+        place.mkdir(parents=True, exist_ok=True)
+        keep_log(place / checkpoints.LOG, run.step)
     folder = before[0] if before else place
     while run.step < min(run.steps, stop_at or run.steps):
         line = run.advance()
+        if not ranks.is_first:  # the first writes for all; the next step waits for it
+            continue
         if plan.evaluate_every and run.step % plan.evaluate_every == 0:
             line |= {"evaluation": evaluated(run, dataset, full_plan["trained_on"])}
         write_line(place / checkpoints.LOG, line)
@@ -193,9 +208,18 @@ def train(
             checkpoints.save(folder, run.listener.model, full_plan, run.state())
             checkpoints.drop_old(place)
     run.waves.close()
-    if run.step < run.steps:
+    ranks.wait()
+    if run.step < run.steps or not ranks.is_first:
         return folder
     return checkpoints.save(place / checkpoints.FINAL, run.listener.model, full_plan, None)
+
+
+def differ(ranks: Ranks, seed: int, step: int) -> None:
+    """Processes beside the first draw dropout of their own; they hold the same adapter."""
+    if not ranks.is_first:
+        import torch
+
+        torch.manual_seed(seed + 1_000_003 * ranks.rank + step)
 
 
 def trainable(model: ModelPlan, plan: TrainingPlan, device: str) -> Listener:
