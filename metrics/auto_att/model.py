@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 MODEL = "Qwen/Qwen2-Audio-7B-Instruct"  # the paper's
 FILES = ("*.json", "*.safetensors", "*.txt", "*.model", "*.jinja")
+AUDIO = "<|audio_bos|><|AUDIO|><|audio_eos|>"
 PROMPT = (
-    "<|audio_bos|><|AUDIO|><|audio_eos|>You hear one recording of speech. Listen to pronunciation, "
+    f"{AUDIO}You hear one recording of speech. Listen to pronunciation, "
     "rhythm and melody, expression, and the sound itself. Decide whether a person is speaking or "
     "a machine, and answer with one word: Human, Unclear or Machine. The voice is:"
 )
@@ -36,6 +37,7 @@ class ModelPlan:
 
     name: str = MODEL  # a folder, or a name as model hubs spell it
     prompt: str = PROMPT  # ends with ":", where the labels' logits are read
+    template: str = "plain"  # "chat": as a user's turn, its last sentence begins the answer
     label_texts: tuple[str, ...] = LABELS  # for Human, Unclear, Machine, in this order
     label_tokens: str = "first"  # "whole": every label must be a single token
     rank: int = 32  # of LoRA, as alpha and dropout: Wang et al. (2025), section 3.5
@@ -47,6 +49,8 @@ class ModelPlan:
             raise ModelError('the prompt must end with ":"; there the labels\' logits are read')
         if len(self.label_texts) != len(LABELS):
             raise ModelError(f"three label texts are needed, for {', '.join(LABELS)}")
+        if self.template not in ("plain", "chat"):
+            raise ModelError(f"template must be plain or chat, not {self.template!r}")
         if self.label_tokens not in ("first", "whole"):
             raise ModelError(f"label_tokens must be first or whole, not {self.label_tokens!r}")
 
@@ -59,7 +63,9 @@ class Listener:
         self.rate_hz = int(processor.feature_extractor.sampling_rate)
         processor.tokenizer.padding_side = "left"  # so that every prompt ends at the last place
         self.label_ids = label_ids(processor.tokenizer, plan)
-        check_prompt_end(processor.tokenizer, plan.prompt)
+        self.prompt = prompt_text(processor, plan)
+        self.prior: torch.Tensor | None = None  # see `zero_shot.calibrate`
+        check_prompt_end(processor.tokenizer, self.prompt)
 
     @property
     def core(self) -> Any:
@@ -79,7 +85,8 @@ class Listener:
         """
         import torch
 
-        return torch.softmax(self.logits(waves), dim=-1)
+        found = torch.softmax(self.logits(waves), dim=-1)
+        return found if self.prior is None else without_leaning(found, self.prior)
 
     def logits(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
         """The three labels' logits at the last position: (clips, 3) float32.
@@ -104,7 +111,7 @@ class Listener:
         """What the model gets: the prompt once per clip, padded on the left, and the audio."""
         heard = [wave[: self.longest].detach().cpu().numpy() for wave in waves]
         features = self.processor(
-            text=[self.plan.prompt] * len(heard),
+            text=[self.prompt] * len(heard),
             audio=heard,
             sampling_rate=self.rate_hz,
             return_tensors="pt",
@@ -114,6 +121,43 @@ class Listener:
         mask = given["attention_mask"]  # positions count from a clip's own first token
         given["position_ids"] = (mask.cumsum(-1) - 1).clamp_min(0)
         return given
+
+
+def prompt_text(processor: Any, plan: ModelPlan) -> str:
+    """What a model reads beside a clip: the plan's prompt, or the same as its chat template has it.
+
+    With the template, all but the last sentence is the user's turn, after the audio, and the last
+    sentence begins the answer, so that the ":" is still the last token (Wang et al. 2025, 3.5).
+    ModelError where the model has no template, or one without a place for audio.
+    """
+    if plan.template == "plain":
+        return plan.prompt
+    question, _, opening = plan.prompt.rpartition(". ")
+    content = [
+        {"type": "audio", "audio_url": "clip"},
+        {"type": "text", "text": f"{question.removeprefix(AUDIO)}."},
+    ]
+    if not question:
+        raise ModelError(
+            "the prompt must have two sentences for template chat: the last begins the answer"
+        )
+    try:
+        turn = processor.apply_chat_template(
+            [{"role": "user", "content": content}], tokenize=False, add_generation_prompt=True
+        )
+    except (AttributeError, ValueError) as error:
+        raise ModelError(
+            f"{plan.name} has no chat template ({error}); use template plain"
+        ) from error
+    if str(processor.audio_token) not in turn:
+        raise ModelError(f"the chat template of {plan.name} has no place for audio; use plain")
+    return f"{turn}{opening}"
+
+
+def without_leaning(probabilities: torch.Tensor, prior: torch.Tensor) -> torch.Tensor:
+    """Probabilities (clips, labels) over the prior (labels,), each row scaled to a sum of 1."""
+    weighed = probabilities / prior.clamp_min(1e-6)
+    return weighed / weighed.sum(-1, keepdim=True)
 
 
 def expected_scores(probabilities: torch.Tensor) -> torch.Tensor:
@@ -145,7 +189,7 @@ def load_base(plan: ModelPlan, device: str) -> Listener:
     if not plan.name:
         raise weights.Unavailable(f"no model named; name one, such as {MODEL}, or its folder")
     folder = weights.model_files(plan.name, FILES)
-    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
     with weights.silent_transformers():
         processor = AutoProcessor.from_pretrained(folder)
         model = AutoModelForMultimodalLM.from_pretrained(folder, dtype=dtype).to(device)

@@ -28,10 +28,19 @@ def dataset_lines(made: Dataset) -> str:
 
 def step_line(line: dict[str, Any]) -> str:
     """One step of training."""
+    told = line.get("evaluation")
+    on_others = (
+        f"\n  on {told['clips']} clips not trained on: "
+        f"error {number(told['mean_absolute_error'])}, Spearman {number(told['spearman'])}, "
+        f"distance of new voices {number(told['distance_of_new_voices'])}, "
+        f"F1 of traps {number(told['trap_f1'])}"
+        if told
+        else ""
+    )
     return (
         f"step {line['step']}/{line['steps']}  loss {line['loss']:.4f}  "
         f"(Bradley-Terry {line['bradley_terry']:.4f}, squared {line['squared']:.4f})  "
-        f"rate {line['learning_rate']:.2e}"
+        f"rate {line['learning_rate']:.2e}{on_others}"
     )
 
 

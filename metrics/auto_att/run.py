@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from metrics import audio, weights
-from metrics.auto_att import baseline, checkpoints, features, model, predict
+from metrics.auto_att import baseline, checkpoints, features, model, predict, zero_shot
 from metrics.auto_att.dataset import Dataset, LabelledClip
 from metrics.auto_att.predict import Prediction
 from metrics.auto_att.sources import DatasetError
@@ -16,11 +16,17 @@ from metrics.metric import ParameterError, Score
 
 
 def predict_clips(
-    clips: Sequence[LabelledClip], checkpoint: str, name: str, device: str
+    clips: Sequence[LabelledClip],
+    checkpoint: str,
+    name: str,
+    device: str,
+    template: str = "chat",
+    raw: bool = False,
 ) -> list[Prediction]:
     """Predictions of clips by an adapter, by a baseline (baseline.json), or by the plain model.
 
-    ``checkpoint`` empty: the model called ``name`` as it was published, the paper's comparison.
+    ``checkpoint`` empty: the model called ``name`` as it was published, the paper's comparison,
+    asked by ``template`` and freed of its leaning (see `zero_shot`) unless ``raw``.
     """
     if checkpoint and (
         Path(checkpoint).suffix == ".json" or (Path(checkpoint) / baseline.FILE).is_file()
@@ -33,12 +39,14 @@ def predict_clips(
             features.RATE_HZ,
             ridge.trained_on,
         )
-    trained_on, adapter, plan = {}, None, model.ModelPlan(name=name)
+    trained_on, adapter, plan = {}, None, model.ModelPlan(name=name, template=template)
     if checkpoint:
         adapter = checkpoints.resolved(checkpoint)
         stored_plan = checkpoints.plan_of(adapter)
         trained_on, plan = stored_plan["trained_on"], checkpoints.model_plan(stored_plan, name)
     listener = model.load(plan, device, adapter)
+    if adapter is None and not raw:
+        zero_shot.calibrate(listener)
     return predict.predictions(
         clips, lambda waves: predict.scored(listener, waves), listener.rate_hz, trained_on
     )

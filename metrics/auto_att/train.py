@@ -10,11 +10,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from metrics import audio
 from metrics.auto_att import checkpoints, losses
 from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip
+from metrics.auto_att.evaluate import evaluate
 from metrics.auto_att.model import Listener, ModelPlan, load_base, with_adapter
+from metrics.auto_att.predict import predictions, scored
+from metrics.auto_att.ranks import Ranks, joined
 from metrics.auto_att.sampler import batches
+from metrics.auto_att.schedule import rate_share
+from metrics.auto_att.waves_ahead import WavesAhead
 
 PACKAGES = ("torch", "transformers", "peft")
 Report = Callable[[dict[str, Any]], None]
@@ -39,6 +43,7 @@ class TrainingPlan:
     reduction: str = "sum"  # of the loss; "mean" makes batch sizes comparable
     seed: int = 0
     save_every: int = 50  # steps; a last checkpoint is always written
+    evaluate_every: int = 0  # steps; on clips that are not trained on. 0: only afterwards
     gradient_checkpointing: bool = False  # less memory for a third more time
 
     def __post_init__(self) -> None:
@@ -49,18 +54,24 @@ class TrainingPlan:
             raise ValueError(f"target must be label or soft, not {self.target!r}")
         if self.reduction not in losses.REDUCTIONS:
             raise ValueError(f"reduction must be one of {', '.join(losses.REDUCTIONS)}")
+        if self.evaluate_every < 0:
+            raise ValueError(f"evaluate_every must be 0 or more, not {self.evaluate_every}")
 
 
 class Run:
     """One training run: the model, the optimiser, and where it stands."""
 
     def __init__(
-        self, listener: Listener, clips: Sequence[LabelledClip], plan: TrainingPlan
+        self,
+        listener: Listener,
+        clips: Sequence[LabelledClip],
+        plan: TrainingPlan,
+        ranks: Ranks | None = None,
     ) -> None:
         import torch
-        from transformers import get_cosine_schedule_with_warmup
 
         self.listener, self.clips, self.plan = listener, list(clips), plan
+        self.ranks = ranks or Ranks()
         self.step, self.epoch, self.taken = 0, 0, 0  # taken: batches of this epoch
         self.trained = [p for p in listener.model.parameters() if p.requires_grad]
         self.optimiser = torch.optim.AdamW(
@@ -69,26 +80,41 @@ class Run:
         per_epoch = math.ceil(len(self.batches(0)) / plan.accumulate)
         self.steps = per_epoch * plan.epochs
         warmup = math.ceil(plan.warmup_share * self.steps)
-        self.schedule = get_cosine_schedule_with_warmup(self.optimiser, warmup, self.steps)
+        self.schedule = torch.optim.lr_scheduler.LambdaLR(
+            self.optimiser, lambda step: rate_share(step, warmup, self.steps)
+        )
+        self.waves = WavesAhead(listener.rate_hz)
 
     def batches(self, epoch: int) -> list[list[LabelledClip]]:
         """The batches of an epoch, the same each time they are asked for."""
         return batches(self.clips, self.plan.batch_size, self.plan.seed, epoch)
 
+    def next_batches(self, after: int = 0) -> list[list[LabelledClip]]:
+        """The batches of this step, or of the one after so many; an epoch's last may be few."""
+        start = self.taken + after
+        epoch = self.batches(self.epoch)
+        if start >= len(epoch):
+            return self.batches(self.epoch + 1)[: self.plan.accumulate]
+        return epoch[start : start + self.plan.accumulate]
+
     def advance(self) -> dict[str, Any]:
         """One step of the optimiser, and what it was."""
         import torch
 
-        left = self.batches(self.epoch)[self.taken : self.taken + self.plan.accumulate]
+        left = self.next_batches()
+        own = self.ranks.share(left)
+        self.waves.announce([*own, *self.ranks.share(self.next_batches(len(left)))])
         rate = self.optimiser.param_groups[0]["lr"]
         sums = {"loss": 0.0, "bradley_terry": 0.0, "squared": 0.0}
-        for batch in left:
+        for batch in own:
             loss = self.loss(batch)
             share = 1 / len(left) if self.plan.reduction == "mean" else 1.0
             (loss.total * share).backward()  # type: ignore[no-untyped-call]
             sums["loss"] += float(loss.total.detach()) * share
             sums["bradley_terry"] += float(loss.bradley_terry.detach()) * share
             sums["squared"] += float(loss.squared.detach()) * share
+        self.ranks.add_gradients(self.trained)
+        sums = self.ranks.add(sums, self.listener.device)
         norm = torch.nn.utils.clip_grad_norm_(self.trained, self.plan.max_gradient_norm)
         self.optimiser.step()
         self.schedule.step()
@@ -105,10 +131,7 @@ class Run:
         """The loss of one batch, ready for its gradient."""
         import torch
 
-        waves = [
-            torch.from_numpy(audio.load_wave(clip.path, self.listener.rate_hz)) for clip in batch
-        ]
-        predicted = self.listener.scores(waves)
+        predicted = self.listener.scores(self.waves.take(batch))
         true = torch.tensor([clip.target(self.plan.target) for clip in batch])
         return losses.loss(predicted, true.to(predicted.device), self.plan.reduction)
 
@@ -153,22 +176,30 @@ def train(
     """Train an adapter; returns the folder of the last checkpoint or, at the end, of the final one.
 
     ``resume`` goes on from the newest checkpoint in ``out`` with the same result as a run that was
-    never stopped (on the same machine and device). ``stop_at`` ends after that step. Raises
+    never stopped (on the same machine and device, in one process). Under torchrun each process
+    takes its share of a step's batches. ``stop_at`` ends after that step. Raises
     CheckpointError when ``out`` holds another run, weights.Unavailable when the model is missing.
     """
     place = Path(out)
     full_plan = description(dataset, model, plan)
+    ranks = joined(device, plan.accumulate)
     before = checkpoints.last_state(place, full_plan) if resume else None
     if not resume and (checkpoints.all_of(place) or (place / checkpoints.FINAL).exists()):
         raise checkpoints.CheckpointError(f"{place} holds a run; go on with it, or choose another")
-    run = Run(trainable(model, plan, device), dataset.split(TRAIN), plan)
+    run = Run(trainable(model, plan, ranks.device(device)), dataset.split(TRAIN), plan, ranks)
     if before is not None:
         run.restore(*before)
-    place.mkdir(parents=True, exist_ok=True)
-    keep_log(place / checkpoints.LOG, run.step)
+    differ(ranks, plan.seed, run.step)
+    if ranks.is_first:
+        place.mkdir(parents=True, exist_ok=True)
+        keep_log(place / checkpoints.LOG, run.step)
     folder = before[0] if before else place
     while run.step < min(run.steps, stop_at or run.steps):
         line = run.advance()
+        if not ranks.is_first:  # the first writes for all; the next step waits for it
+            continue
+        if plan.evaluate_every and run.step % plan.evaluate_every == 0:
+            line |= {"evaluation": evaluated(run, dataset, full_plan["trained_on"])}
         write_line(place / checkpoints.LOG, line)
         if report:
             report({**line, "steps": run.steps})
@@ -176,22 +207,62 @@ def train(
             folder = checkpoints.place_of(place, run.step)
             checkpoints.save(folder, run.listener.model, full_plan, run.state())
             checkpoints.drop_old(place)
-    if run.step < run.steps:
+    run.waves.close()
+    ranks.wait()
+    if run.step < run.steps or not ranks.is_first:
         return folder
     return checkpoints.save(place / checkpoints.FINAL, run.listener.model, full_plan, None)
+
+
+def differ(ranks: Ranks, seed: int, step: int) -> None:
+    """Processes beside the first draw dropout of their own; they hold the same adapter."""
+    if not ranks.is_first:
+        import torch
+
+        torch.manual_seed(seed + 1_000_003 * ranks.rank + step)
 
 
 def trainable(model: ModelPlan, plan: TrainingPlan, device: str) -> Listener:
     """The model with a fresh adapter: only the language model is in training mode."""
     listener = load_base(model, device)
     with_adapter(listener, plan.seed)
+    in_training(listener)
+    if plan.gradient_checkpointing:
+        listener.core.activation_checkpointing_enable()
+    return listener
+
+
+def in_training(listener: Listener) -> None:
+    """Dropout for the language model; audio encoder and projector are as in prediction."""
     listener.model.train()
     for name, part in listener.model.named_modules():
         if name.rpartition(".")[2] in ("audio_tower", "multi_modal_projector"):
             part.eval()
-    if plan.gradient_checkpointing:
-        listener.core.activation_checkpointing_enable()
-    return listener
+
+
+def evaluated(run: Run, dataset: Dataset, trained_on: dict[str, Any]) -> dict[str, Any]:
+    """How the model stands on every clip that it is not trained on; it learns nothing from them.
+
+    Trap F1, distance of new voices, mean absolute error and Spearman over clips; None where one
+    is undefined. Random state is not touched, so a run ends as one without evaluations does.
+    """
+    others = [clip for clip in dataset.clips if clip.split != TRAIN]
+    run.listener.model.eval()
+    try:
+        found = predictions(
+            others, lambda w: scored(run.listener, w), run.listener.rate_hz, trained_on
+        )
+    finally:
+        in_training(run.listener)
+    result = evaluate(dataset, found)
+    new = next(each for each in result.rankings if each.voices_are == "new")
+    return {
+        "clips": result.clips.clips,
+        "trap_f1": result.traps.f1,
+        "distance_of_new_voices": new.distance,
+        "mean_absolute_error": result.clips.mean_absolute_error,
+        "spearman": result.clips.spearman,
+    }
 
 
 def description(dataset: Dataset, model: ModelPlan, plan: TrainingPlan) -> dict[str, Any]:

@@ -6,7 +6,10 @@ import pytest
 
 from metrics.auto_att import evaluate, predict
 from metrics.auto_att.dataset import Dataset, LabelledClip
+from metrics.auto_att.evaluate import ClipResult, Evaluation, Ranking, TrapResult
+from metrics.auto_att.paper_table import table4
 from metrics.auto_att.predict import Prediction
+from metrics.auto_att.schedule import rate_share
 
 
 def clip(name, split="test", voice="v", score=0.5, dimension="d", trap=""):
@@ -115,3 +118,26 @@ def test_predictions_come_back_from_a_file(tmp_path):
     (tmp_path / "q.jsonl").write_text('{"clip": "a", "score": 0.5}\n{"score": 1}\n')
     with pytest.raises(ValueError, match="line 2"):
         predict.read(tmp_path / "q.jsonl")
+
+
+def test_the_rate_warms_up_from_its_first_step_and_ends_near_zero():
+    shares = [rate_share(step, 4, 20) for step in range(20)]
+    assert shares[:5] == [0.25, 0.5, 0.75, 1.0, 1.0]
+    assert shares == sorted(shares[:4]) + sorted(shares[4:], reverse=True)
+    assert 0 < shares[-1] < 0.02
+    assert rate_share(0, 0, 1) == 1.0
+
+
+def test_our_distances_stand_in_the_rows_of_the_papers_table():
+    def ranking(dimension, distance, voices="new"):
+        p = None if distance is None else 0.04
+        return Ranking(voices, dimension, None, 4, 40, distance, p, "too few" * (p is None))
+
+    empty = TrapResult(0.5, 0, 0, None, None, None, None, {})
+    made = (ranking("", 0.25), ranking("polyphonic characters", 0.5), ranking("mood", None))
+    result = Evaluation(empty, (*made, ranking("", 0.3, "all")), ClipResult(0, None, None), {})
+    head, all_, poly, mood = table4({"p.jsonl": result})
+    assert head[1:] == ["p.jsonl", "paper: Auto-ATT", "paper: Qwen2-Audio"]
+    assert all_ == ["All", "0.2500 (0.0400)", "0.3316 (0.0398)", "0.3474 (0.0638)"]
+    assert poly[1:3] == ["0.5000 (0.0400)", "0.3316 (0.0398)"]
+    assert mood[1:] == ["– (too few)", "–", "–"]

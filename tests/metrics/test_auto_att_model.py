@@ -2,13 +2,16 @@
 
 import dataclasses
 import json
+import os
+import socket
 
 import pytest
 
 from metrics import weights
-from metrics.auto_att import checkpoints, model, predict, run, train
+from metrics.auto_att import checkpoints, dataset, model, predict, run, train, zero_shot
 from metrics.auto_att.dataset import Rule, build
 from metrics.auto_att.model import ModelError, ModelPlan
+from metrics.auto_att.ranks import Ranks, joined
 from metrics.auto_att.sources import Rating, Source
 from metrics.auto_att.train import TrainingPlan
 from metrics.metric import ParameterError, make_metric
@@ -141,6 +144,33 @@ def test_a_prompt_must_end_with_a_colon_in_text_and_in_tokens():
 
 
 @pytest.mark.slow
+def test_a_chat_template_asks_in_a_users_turn_and_begins_the_answer(folder):
+    asked = model.load(ModelPlan(name=str(folder), template="chat"), "cpu")
+    question, _, opening = model.PROMPT.removeprefix(model.AUDIO).rpartition(". ")
+    assert asked.prompt.endswith(f"assistant\n{opening}")
+    assert f"{question}.<|im_end|>" in asked.prompt
+    assert asked.prompt.count("<|AUDIO|>") == 1
+    found = asked.probabilities([noise(1.0)])
+    assert found.sum().item() == pytest.approx(1)
+    with pytest.raises(model.ModelError, match="two sentences"):
+        model.load(ModelPlan(name=str(folder), template="chat", prompt="Who:"), "cpu")
+
+
+@pytest.mark.slow
+def test_a_plain_model_is_freed_of_what_it_prefers_whatever_it_hears(folder):
+    asked = model.load(ModelPlan(name=str(folder)), "cpu")
+    raw = asked.probabilities([noise(1.0)])
+    prior = zero_shot.calibrate(asked)
+    assert sum(prior.values()) == pytest.approx(1)
+    freed = asked.probabilities([noise(1.0)])
+    by_hand = raw / torch.tensor(list(prior.values()))
+    assert torch.allclose(freed, by_hand / by_hand.sum(), atol=1e-6)
+    assert zero_shot.calibrate(asked) == prior  # the same each time
+    nothing = torch.full((1, 3), 1 / 3)
+    assert torch.allclose(model.without_leaning(asked.prior[None], asked.prior), nothing)
+
+
+@pytest.mark.slow
 def test_silence_and_specks_have_no_score_and_long_clips_say_what_was_heard(listener):
     waves = [torch.zeros(RATE), noise(0.05), noise(SECONDS + 1), noise(1)]
     silent, short, long, fine = predict.scored(listener, waves)
@@ -161,6 +191,7 @@ def test_training_learns_and_a_stopped_run_ends_like_one_that_was_not(folder, ma
     log = log_of(tmp_path / "whole")
     assert [line["step"] for line in log] == [1, 2, 3, 4, 5, 6, 7, 8]
     assert all(len(set(line["dimensions"])) == 1 for line in log)
+    assert log[0]["learning_rate"] > 0  # the first step learns, too
     assert sum(x["loss"] for x in log[-4:]) < sum(x["loss"] for x in log[:4])
 
     stopped = train.train(made, asked, PLAN, tmp_path / "parts", stop_at=3)
@@ -210,6 +241,58 @@ def test_accumulated_batches_of_the_mean_loss_are_averaged(folder, made, tmp_pat
     assert len(line["dimensions"]) == 2
     expected = 0.4 * line["bradley_terry"] + 0.6 * line["squared"]
     assert line["loss"] == pytest.approx(expected, rel=ROUNDING)
+
+
+def one_of_two(rank, port, dataset_folder, asked, plan, out):
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
+    torch.set_num_threads(1)
+    train.train(dataset.read(dataset_folder), asked, plan, out)
+
+
+def test_the_batches_of_a_step_are_shared_out_whole():
+    shares = [Ranks(rank, 3).share("abcdef") for rank in range(3)]
+    assert shares == [["a", "d"], ["b", "e"], ["c", "f"]]
+    assert Ranks().share("abc") == ["a", "b", "c"]
+    assert (Ranks(1, 3, 1).device("cuda"), Ranks().device("cuda")) == ("cuda:1", "cuda")
+
+
+@pytest.mark.soak
+def test_two_processes_learn_what_one_learns_that_accumulates(folder, made, tmp_path):
+    asked = ModelPlan(name=str(folder), rank=4, alpha=4, dropout=0.0)
+    plan = TrainingPlan(epochs=1, batch_size=3, accumulate=2)
+    alone = train.train(made, asked, plan, tmp_path / "alone")
+    dataset.write(made, tmp_path / "data")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    given = (port, str(tmp_path / "data"), asked, plan, str(tmp_path / "both"))
+    torch.multiprocessing.spawn(one_of_two, given, nprocs=2)
+    for name, tensor in adapter_of(alone).items():
+        torch.testing.assert_close(tensor, adapter_of(tmp_path / "both" / "final")[name])
+    ours, theirs = log_of(tmp_path / "both"), log_of(tmp_path / "alone")
+    assert [line["loss"] for line in ours] == pytest.approx([line["loss"] for line in theirs])
+
+
+def test_processes_that_would_have_no_batch_are_refused(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    with pytest.raises(ValueError, match="give a multiple of 4"):
+        joined("cpu", 6)
+
+
+@pytest.mark.slow
+def test_an_evaluation_on_the_way_changes_nothing_of_what_is_learnt(folder, made, tmp_path):
+    asked = ModelPlan(name=str(folder), rank=4, alpha=4)
+    watched = dataclasses.replace(PLAN, evaluate_every=2)
+    plain = train.train(made, asked, PLAN, tmp_path / "plain", stop_at=4)
+    seen = train.train(made, asked, watched, tmp_path / "seen", stop_at=4)
+    for name, tensor in adapter_of(plain).items():
+        assert torch.equal(tensor, adapter_of(seen)[name]), name
+    told = [line.get("evaluation") for line in log_of(tmp_path / "seen")]
+    assert [each is not None for each in told] == [False, True, False, True]
+    others = [clip for clip in made.clips if clip.split != "train"]
+    assert 0 < told[1]["clips"] <= len(others)
+    assert 0 <= told[1]["mean_absolute_error"] <= 1
 
 
 @pytest.mark.slow

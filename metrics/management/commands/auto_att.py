@@ -12,12 +12,23 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import runner
-from metrics.auto_att import baseline, dataset, evaluate, predict, report, run, sources
+from metrics.auto_att import (
+    baseline,
+    dataset,
+    evaluate,
+    paper_table,
+    predict,
+    report,
+    run,
+    sources,
+)
 from metrics.auto_att.model import MODEL, ModelPlan
 from metrics.auto_att.train import TrainingPlan, train
+from metrics.management.judging import table
 from metrics.management.metric_options import thread_count
 from metrics.weights import Unavailable
 
+PLANNED = ("rank", "alpha", "dropout", "label_tokens", "template")
 KNOWN = (ValueError, Unavailable)  # each message names the remedy
 
 
@@ -61,7 +72,7 @@ class Command(BaseCommand):
 
     def do_train(self, options: dict[str, Any]) -> None:
         """Fine-tune, saying each step."""
-        model = ModelPlan(**{k: options[k] for k in ("rank", "alpha", "dropout", "label_tokens")})
+        model = ModelPlan(**{k: options[k] for k in PLANNED})
         model = dataclasses.replace(model, name=options["model"])
         if options["prompt"]:
             model = dataclasses.replace(model, prompt=options["prompt"])
@@ -83,7 +94,9 @@ class Command(BaseCommand):
         """Scores of every clip of the dataset by an adapter, a baseline, or the plain model."""
         device = runner.resolve_device(options["device"])
         clips = dataset.read(options["dataset"]).clips
-        predictions = run.predict_clips(clips, options["checkpoint"], options["model"], device)
+        asked = {"template": options["template"], "raw": options["raw"]}
+        named = (options["checkpoint"], options["model"])
+        predictions = run.predict_clips(clips, *named, device, **asked)
         predict.write(predictions, options["out"])
         self.stdout.write(report.prediction_lines(predictions, options["out"]))
 
@@ -103,11 +116,15 @@ class Command(BaseCommand):
     def do_evaluate(self, options: dict[str, Any]) -> None:
         """Each file of predictions against the dataset's labels."""
         made = dataset.read(options["dataset"])
-        results = {}
+        found, results = {}, {}
         for path in options["predictions"]:
-            result = evaluate.evaluate(made, predict.read(path), options["threshold"])
-            results[path] = dataclasses.asdict(result)
-            self.stdout.write(report.evaluation_lines(path, result))
+            found[path] = evaluate.evaluate(made, predict.read(path), options["threshold"])
+            results[path] = dataclasses.asdict(found[path])
+            self.stdout.write(report.evaluation_lines(path, found[path]))
+        for voices in ("new", "all"):
+            self.stdout.write(f"\nKendall distance (p) of {voices} voices; lower is better")
+            self.stdout.write(table(paper_table.table4(found, voices)))
+        self.stdout.write(f"The paper's: {paper_table.SOURCE}. Other voices, raters and texts.")
         if options["out"]:
             text = json.dumps(results, indent=1, ensure_ascii=False)
             Path(options["out"]).write_text(text, encoding="utf-8")
@@ -138,6 +155,9 @@ def add_train(parser: CommandParser) -> None:
     parser.add_argument("--out", required=True, metavar="RUN")
     parser.add_argument("--model", default=MODEL, help=f"name or folder (default {MODEL})")
     parser.add_argument("--prompt", default="", help='ends with ":"')
+    parser.add_argument(
+        "--template", default="plain", choices=["plain", "chat"], help="of the prompt"
+    )
     parser.add_argument("--label-texts", default="", metavar="HUMAN,UNCLEAR,MACHINE")
     parser.add_argument("--label-tokens", default="first", choices=["first", "whole"])
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
@@ -157,6 +177,15 @@ def add_predict(parser: CommandParser) -> None:
     parser.add_argument("--out", required=True, metavar="FILE.jsonl")
     parser.add_argument("--checkpoint", default="", help="of train or baseline; none: plain model")
     parser.add_argument("--model", default="", help="where the base model lies here")
+    parser.add_argument(
+        "--template",
+        default="chat",
+        choices=["chat", "plain"],
+        help="how the plain model is asked (default chat); a checkpoint is asked as it was trained",
+    )
+    parser.add_argument(
+        "--raw", action="store_true", help="the plain model with its leaning to one of the labels"
+    )
     add_device(parser)
 
 
