@@ -80,7 +80,15 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
         "views",
     ),
     "metrics": (
-        *("admin", "apps", "code_suggestions", "code_views", "details", "event_views"),
+        *(
+            "admin",
+            "apps",
+            "code_suggestions",
+            "code_views",
+            "clip_warnings",
+            "details",
+            "event_views",
+        ),
         *("forms", "hints", "imports", "jobs"),
         *("management", "migrations"),
         *(
