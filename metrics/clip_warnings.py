@@ -52,9 +52,9 @@ def warned_clips(stimuli: Sequence[tuple[Mapping[str, Any], Any]]) -> list[Warne
             code,
             TITLES.get(code, code),
             [
-                WarnedClip(row["stimulus"], row["condition"], words[0], len(words))
+                WarnedClip(row["stimulus"], row["condition"], told[0], len(told))
                 for row, _ in stimuli
-                if (words := by_audio.get(row["sha256"]))
+                if (told := by_audio.get(row["sha256"]))
             ],
         )
         for code, by_audio in found.items()

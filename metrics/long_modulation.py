@@ -84,8 +84,6 @@ class LongEnvelopes:
     """Envelopes at 4 kHz of a long wave, piece by piece, as `quick_envelopes` gives them."""
 
     def __init__(self, wave: torch.Tensor) -> None:
-        import torch
-
         self.wave, self.n_samples = wave, len(wave)
         self.padded = math.ceil(self.n_samples / 16) * 16
         self.length, self.piece, _ = quick_envelopes.layout(max(self.padded, 48_001))
@@ -93,10 +91,11 @@ class LongEnvelopes:
         matrix = quick_envelopes.decays(str(wave.device))[0]
         ending = (wave[-LEAD:] * self.scale) @ matrix
         self.endings = ending.view(N_CHANNELS, quick_envelopes.ORDER)
-        self._torch = torch
 
     def between(self, start: int, stop: int) -> torch.Tensor:
         """Envelopes of samples start..stop, (23, (stop - start) // 4); both multiples of 4."""
+        import torch
+
         parts = []
         while start < stop:
             end = min(start + self.piece, stop)
@@ -104,11 +103,11 @@ class LongEnvelopes:
             start = end
         if not parts:
             return self.wave.new_zeros(N_CHANNELS, 0)
-        joined: torch.Tensor = self._torch.cat(parts, dim=1)
-        return joined
+        return torch.cat(parts, dim=1)
 
     def _piece(self, start: int, stop: int) -> torch.Tensor:
-        torch = self._torch
+        import torch
+
         spectrum = torch.fft.rfft(self._circular(start - LEAD, start - LEAD + self.length))
         response = quick_envelopes.one_sided(self.length, str(self.wave.device))
         rows = []
@@ -123,6 +122,8 @@ class LongEnvelopes:
 
     def _circular(self, start: int, stop: int) -> torch.Tensor:
         """Samples of the wave, followed by zeros up to a multiple of 16, that repeats for ever."""
+        import torch
+
         parts = []
         while start < stop:
             place = start % self.padded
@@ -134,8 +135,7 @@ class LongEnvelopes:
                 count = min(self.padded - place, stop - start)
                 parts.append(self.wave.new_zeros(count))
                 start += count
-        joined: torch.Tensor = self._torch.cat(parts)
-        return joined
+        return torch.cat(parts)
 
     def _take_off_decay(self, parts: torch.Tensor, channel: int, start: int, stop: int) -> None:
         """Subtract the free decay behind the wave's end, which the next period begins with."""

@@ -49,6 +49,8 @@ class Variant:
     fast: bool = False
 
 
+Kept = dict[tuple[int, int], "torch.Tensor"]  # envelopes by their first wave and channel
+
 VARIANTS = {
     "slow": Variant(128.0, False),
     "slow_norm30": Variant(30.0, True),
@@ -73,8 +75,15 @@ def shortest(variant: str) -> int:
     return FAST_MIN_SAMPLES if VARIANTS[variant].fast else MIN_SAMPLES
 
 
-def srmr(waves: torch.Tensor, variant: str = "slow", precision: str = "float32") -> list[Srmr]:
+def srmr(
+    waves: torch.Tensor,
+    variant: str = "slow",
+    precision: str = "float32",
+    kept: Kept | None = None,
+) -> list[Srmr]:
     """SRMR of each row of `waves`: (batch, samples), floating point, finite, at 16 kHz.
+
+    ``kept`` holds what another variant computed of the same waves in the same precision.
 
     Independent of level; NaN-free: a silent or too short row has a reason instead of a value.
     """
@@ -88,8 +97,10 @@ def srmr(waves: torch.Tensor, variant: str = "slow", precision: str = "float32")
     if waves.shape[-1] > long_modulation.LONG and precision == "float32" and not kind.fast:
         means = torch.stack([long_mean(wave, kind) for wave in waves])
         return ratios(means, kind.highest_hz)
-    compute = fast_energies if kind.fast else modulation_energies
-    energy = compute(waves, kind.highest_hz, PRECISIONS[precision])
+    if kind.fast:
+        energy = fast_energies(waves, kind.highest_hz, PRECISIONS[precision])
+    else:
+        energy = modulation_energies(waves, kind.highest_hz, PRECISIONS[precision], kept)
     if kind.normalised:
         energy = limited_range(energy)
     return ratios(energy.mean(dim=-1), kind.highest_hz)
@@ -116,11 +127,12 @@ def long_mean(wave: torch.Tensor, kind: Variant) -> torch.Tensor:
 
 
 def modulation_energies(
-    waves: torch.Tensor, highest_hz: float, precision: Precision
+    waves: torch.Tensor, highest_hz: float, precision: Precision, kept: Kept | None = None
 ) -> torch.Tensor:
     """Energy per channel, modulation filter and frame: (batch, 23, 8, frames), float64.
 
-    `waves`: (batch, samples). Each wave is first scaled to a peak of 1.
+    `waves`: (batch, samples). Each wave is first scaled to a peak of 1. The gammatone envelopes
+    are taken from ``kept``, or put there: variants share them.
     """
     import torch
 
@@ -132,10 +144,17 @@ def modulation_energies(
         dtype=torch.float64,
         device=waves.device,
     )
+    prepared_rows = -1
     for rows, channels in blocks(len(waves), n_samples, waves.device.type):
-        if channels.start == 0:
+        place = rows.start, channels.start
+        envelope = kept.get(place) if kept is not None else None
+        if envelope is None and (channels.start == 0 or prepared_rows != rows.start):
+            prepared_rows = rows.start
             prepared = source.prepare(unit_peak(waves[rows].to(getattr(torch, precision.dtype))))
-        envelope = source.envelopes(prepared, channels)
+        if envelope is None:
+            envelope = source.envelopes(prepared, channels)
+            if kept is not None:
+                kept[place] = envelope
         energies[rows, channels] = framed_energies(envelope, padded, highest_hz, precision)
     return energies
 

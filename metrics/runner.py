@@ -81,7 +81,7 @@ def score_work(
 
 
 def _together(
-    wanted: list[tuple[Clip, tuple[Metric, ...]]],
+    wanted: Sequence[tuple[Clip, Sequence[Metric]]],
     device: str,
     batch_s: float,
     ahead: bool,

@@ -81,8 +81,8 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
         "views",
     ),
     "metrics": (
-        *("admin", "apps", "beside_raters", "code_suggestions", "code_views", "details"),
-        *("event_views", "remainder"),
+        *("admin", "apps", "beside_raters", "clip_warnings", "code_suggestions", "code_views"),
+        *("details", "event_views", "remainder"),
         *("forms", "hints", "imports", "jobs"),
         *("management", "migrations"),
         *(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics import modulation
+from metrics import modulation, shared
 from metrics.metric import Metric, ParameterError, Parameters, Score
 from metrics.modulation_filters import PRECISIONS
 
@@ -51,11 +51,19 @@ class Srmr(Metric):
         for places in same_length.values():
             same = [waves[place] for place in places]
             batch = same[0][None] if len(same) == 1 else torch.stack(same)  # one is not copied
-            results = modulation.srmr(batch, self.parameters.variant, self.parameters.precision)
+            results = modulation.srmr(
+                batch, self.parameters.variant, self.parameters.precision, self.kept(same)
+            )
             for place, result in zip(places, results, strict=True):
                 details = {"k_star": result.k_star, "k90_margin": result.k90_margin}
                 scores[place] = Score(result.value, result.reason, details)
         return scores
+
+    def kept(self, waves: Sequence[torch.Tensor]) -> modulation.Kept:
+        """Where the variants of SRMR share what they compute of the same waves."""
+        name = ("gammatone", self.parameters.precision, *map(id, waves))
+        kept: modulation.Kept = shared.once(waves[0], name, dict)
+        return kept
 
 
 def check_choice(name: str, given: str, choices: Iterable[str]) -> None:

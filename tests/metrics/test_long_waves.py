@@ -90,3 +90,19 @@ def test_shared_work_goes_with_its_wave():
     assert shared.once(wave, "sum", lambda: made.append(1) or 7) == 7
     assert len(made) == 1
     assert shared.once(torch.zeros(3), "sum", lambda: 8) == 8
+
+
+def test_variants_of_srmr_share_their_gammatone_envelopes(wave, monkeypatch):
+    from metrics import quick_envelopes
+    from metrics.metric import make_metric
+
+    given, calls, original = [wave, wave[:30_000]], [], quick_envelopes.envelopes
+    alone = [score.value for score in make_metric("srmr_norm").measure([w.clone() for w in given])]
+    monkeypatch.setattr(
+        quick_envelopes, "envelopes", lambda *named: calls.append(1) or original(*named)
+    )
+    make_metric("srmr").measure(given)
+    first = len(calls)
+    together = [score.value for score in make_metric("srmr_norm").measure(given)]
+    assert len(calls) == first > 0
+    assert together == alone

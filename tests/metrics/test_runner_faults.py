@@ -169,6 +169,38 @@ def test_models_are_loaded_once_per_process(kinds, clips):
     assert not hasattr(second, "loads")
 
 
+def test_metric_by_metric_has_one_model_at_a_time_and_the_same_scores(kinds, clips, monkeypatch):
+    held = []
+    original = runner.score_group
+
+    def spy(*given):
+        held.append(len(runner._LOADED))
+        return original(*given)
+
+    usual = kinds["peak"](), kinds["two"]()
+    together = scored([(clip, usual) for clip in clips])
+    together = {key: s.value for key, s in together.items()}
+    monkeypatch.setattr(runner, "score_group", spy)
+    metrics = kinds["peak"](), kinds["two"]()
+    apart = scored([(clip, metrics) for clip in clips], metric_by_metric=True)
+    assert {key: s.value for key, s in apart.items()} == together
+    assert held == [1, 1]
+
+
+def test_a_model_that_finds_no_room_beside_others_is_scored_alone(kinds, clips, monkeypatch):
+    original = kinds["two"].load
+
+    def load(self, device="cpu"):
+        if runner._LOADED:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        original(self, device)
+
+    monkeypatch.setattr(kinds["two"], "load", load)
+    metrics = kinds["peak"](), kinds["two"]()
+    found = scored([(clip, metrics) for clip in clips])
+    assert all(score.value for score in found.values())
+
+
 @pytest.mark.parametrize("ahead", [False, True])
 def test_reading_ahead_changes_nothing(kinds, clips, ahead):
     metrics = [kinds["peak"](), kinds["two"]()]
