@@ -36,7 +36,6 @@ class Command(BaseCommand):
         parser.add_argument("--model", default="", help="Another model of the embedding.")
         parser.add_argument("--window", type=float, default=2.0, help="Seconds (default 2).")
         parser.add_argument("--hop", type=float, default=1.0, help="Seconds (default 1).")
-        parser.add_argument("--resamples", type=int, default=200, help="Of the interval; 0: none.")
         parser.add_argument("--jsonl", action="store_true", help="Print JSON, a line per number.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -61,7 +60,7 @@ class Command(BaseCommand):
         for condition, clips in sorted(sets.items()):
             ours = self._vectors(clips, embedding, *window)
             for metric in metrics:
-                found = distances(metric, ours, theirs, options["resamples"])
+                found = distances(metric, ours, theirs)
                 self.stdout.write(told(condition, found, options["embedding"], options["jsonl"]))
 
     def _metrics(self, names: str) -> list[SetMetric]:
