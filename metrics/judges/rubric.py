@@ -93,21 +93,29 @@ def full_name(name: str) -> str:
 def rubric(name: str) -> Rubric:
     """The rubric of that name; RubricError when there is none, or its file cannot be used."""
     full = full_name(name)
-    return _parsed(full, _files()[full].read_bytes())
+    try:
+        raw = _files()[full].read_bytes()
+    except (KeyError, OSError) as error:  # of one's own: changed just now, or not to be read
+        raise RubricError(f"{full}: its file cannot be read ({error})") from error
+    return _parsed(full, raw)
 
 
 def _files() -> dict[str, Path]:
-    """The file of each rubric, by its full name."""
+    """The file of each rubric, by its full name; one's own are told apart by their mark."""
     shipped = {path.name.removesuffix(".toml"): path for path in FOLDER.glob("*.*.toml")}
     if _Own.folder is None:
         return shipped
     own = {}
     for path in sorted(_Own.folder.glob("*.*.toml")):
-        name = path.name.removesuffix(".toml")
-        if name in shipped:
-            raise RubricError(f"{path}: {name} comes with Earnest; give yours another name")
-        own[f"{name}@{hashlib.sha256(path.read_bytes()).hexdigest()[:MARK]}"] = path
+        own[f"{path.name.removesuffix('.toml')}@{_mark(path)}"] = path
     return {**shipped, **own}
+
+
+def _mark(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()[:MARK]
+    except OSError:
+        return "unreadable"
 
 
 @functools.cache

@@ -4,12 +4,15 @@ import io
 import json
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 import soundfile
 from django.core.management import CommandError, call_command
 
+from metrics.judges import batch as batches
 from metrics.judges import endpoint
+from metrics.judges.client import Client
 from tests.metrics.judge_server import answer, text_of
 
 pytest.importorskip("openai")
@@ -124,3 +127,42 @@ def test_a_batch_is_sent_and_collected_from_the_server(server, clips, tmp_path, 
     monkeypatch.setattr("metrics.judges.batch.fetched", lambda client, name: (next(states), output))
     assert "batch batch_7 is in_progress" in batch(clips, "--collect", "batch_7")
     assert "batch batch_7 (completed): 3 answers" in batch(clips, "--collect", "batch_7")
+
+
+class Provider:
+    """What a server with a batch interface answers, by OpenAI's own client over HTTP."""
+
+    def __init__(self):
+        self.seen = []
+        self.batch = {"id": "batch_7", "object": "batch", "endpoint": "/v1/chat/completions"}
+        self.batch |= {"input_file_id": "file_1", "completion_window": "24h", "created_at": 1}
+        self.batch |= {"status": "completed", "output_file_id": "out", "error_file_id": "err"}
+
+    def __call__(self, request):
+        self.seen.append((request.method, request.url.path, request.read()))
+        if request.url.path == "/v1/files":
+            about = {"id": "file_1", "object": "file", "bytes": 1, "created_at": 1}
+            about |= {"filename": "q.jsonl", "purpose": "batch", "status": "processed"}
+            return httpx.Response(200, json=about)
+        if request.url.path.endswith("/content"):
+            return httpx.Response(
+                200, text='{{"custom_id": "{}"}}'.format(request.url.path.split("/")[3])
+            )
+        return httpx.Response(200, json=self.batch)
+
+
+def test_the_batch_interface_is_called_as_openais_client_calls_it(tmp_path):
+    client = Client(endpoint.Endpoint("http://judge.test/v1", "tester", "key", tmp_path))
+    provider = Provider()
+    client.api = client.api.with_options(
+        http_client=httpx.Client(transport=httpx.MockTransport(provider))
+    )
+    assert batches.send(client, '{"custom_id": "a"}\n', "a judge") == "batch_7"
+    (_, _, upload), (_, path, begun) = provider.seen
+    assert b'{"custom_id": "a"}' in upload
+    assert path == "/v1/batches"
+    assert json.loads(begun)["endpoint"] == "/v1/chat/completions"
+    state, text = batches.fetched(client, "batch_7")
+    assert (state, text) == ("completed", '{"custom_id": "out"}\n{"custom_id": "err"}\n')
+    provider.batch["status"] = "in_progress"
+    assert batches.fetched(client, "batch_7") == ("in_progress", "")

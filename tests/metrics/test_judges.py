@@ -241,6 +241,14 @@ def test_a_rubric_of_ones_own_is_kept_under_the_hash_of_its_file(server, own_rub
         make_metric(metric.key, stored)
 
 
+def test_a_file_of_ones_own_spoils_no_rubric_that_is_shipped(own_rubrics):
+    (own_rubrics / "prosodic_coherence.v1.toml").write_text("broken")
+    assert make_metric("judge_prosodic_coherence").parameters.rubric == "prosodic_coherence.v1"
+    (own_rubrics / "prosodic_coherence.gone.toml").symlink_to(own_rubrics / "nowhere")
+    with pytest.raises(ParameterError, match="cannot be read"):
+        make_metric("judge_prosodic_coherence", {"rubric": "prosodic_coherence.gone"})
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

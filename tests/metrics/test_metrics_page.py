@@ -10,12 +10,14 @@ from django.test import Client
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from analysis.models import AnalysisRun
 from listening.models import Stimulus
 from metrics import plugins
 from metrics.metric import make_metric
 from metrics.models import MetricScore, ScoringRun
 from tests.factories import make_study
 from tests.metrics.plugged import METRIC
+from tests.metrics.test_beside_raters import part, row
 
 pytestmark = pytest.mark.django_db
 
@@ -220,6 +222,27 @@ def test_what_is_kept_of_the_page_changes_with_scores_and_texts(study, owner, mo
     assert "no clip here has text" not in text(owner.get(url))
     MetricScore.objects.all().delete()
     assert "Nothing is scored yet" in text(owner.get(url))
+
+
+def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, owner):
+    keep(study.stimuli.order_by("pk")[0], 2.0)
+    address = f"/studies/{study.key}/metrics/"
+    assert "known once the study was analysed" in text(owner.get(address))
+    told = part(row("srmr", 0.6, 0.5, 0.7), row("length_s", 0.5, 0.3, 0.6))
+    result = {"parts": [{**told, "key": "against_people", "problem": ""}]}
+    AnalysisRun.objects.create(
+        study=study,
+        estimator="x",
+        version="1",
+        state="done",
+        result=json.dumps(result),
+        finished_at=timezone.now(),
+    )
+    page = text(owner.get(address))
+    assert "srmr agrees best with raters: SRCC 0.60 [0.50, 0.70]" in page
+    assert "it stays behind that by 0.30 [0.19, 0.40]" in page
+    assert "The intervals of length_s reach its own" in page
+    assert page.index("Beside your raters") < page.index("Scores by condition")
 
 
 def test_a_metric_of_a_package_is_offered_with_its_origin_and_a_broken_one_with_its_error(
