@@ -32,7 +32,8 @@ def portions(work: Sequence[Work], bring: Bring, remote: bool) -> Iterator[Seque
 
 
 def places(work: Iterable[Work]) -> list[str]:
-    """The files that the work reads: clips, and recordings of reference voices."""
+    """The files that the work reads: clips, reference voices, recordings of the same words."""
     clips = [clip for clip, _ in work]
-    voices = (clip.material.reference_path for clip in clips)
-    return [*(clip.path for clip in clips), *(voice for voice in voices if voice)]
+    known = [clip.material for clip in clips]
+    others = [path for m in known for path in (m.reference_path, m.reference_audio_path) if path]
+    return [*(clip.path for clip in clips), *others]

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 ROWS = [
     {"stimulus": "a_one", "sha256": "a" * 64, "file": "clips/one.wav"},
     {"stimulus": "b_one", "sha256": "b" * 64, "file": "other/two.wav"},
-    {"stimulus": "c_same", "sha256": "a" * 64},
+    {"stimulus": "c_same", "sha256": "a" * 64, "file": "clips/same.wav"},
 ]
 
 
@@ -59,14 +59,14 @@ def test_the_long_form_keeps_version_direction_and_unit(file):
 
 
 def test_the_wide_form_has_a_column_per_metric(file):
-    import_scores("mine", file("file,mcd,f0_corr\none.wav,4.5,0.9\nother/two.wav,,0.5\n"))
+    import_scores("mine", file("file,warpq,f0_corr\none.wav,4.5,0.9\nother/two.wav,,0.5\n"))
     assert rows() == {
         ("a_one", "f0_corr"): 0.9,
         ("b_one", "f0_corr"): 0.5,
         ("c_same", "f0_corr"): 0.9,
-        ("a_one", "mcd"): 4.5,
-        ("b_one", "mcd"): None,
-        ("c_same", "mcd"): 4.5,
+        ("a_one", "warpq"): 4.5,
+        ("b_one", "warpq"): None,
+        ("c_same", "warpq"): 4.5,
     }
 
 

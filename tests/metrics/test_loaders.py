@@ -44,7 +44,7 @@ def test_sigmos_sees_compressed_spectra_and_names_its_outputs(tmp_path):
     assert (seen[1] + 1j * seen[2])[10][loud] == pytest.approx(
         (by_hand * abs(by_hand) ** -0.7)[loud], rel=1e-4, abs=1e-5
     )
-    means = seen.mean(axis=(1, 2))
+    means = np.cosh(seen.mean(axis=(1, 2)))
     assert score.value == pytest.approx(float(means.mean()), abs=1e-5)
     names = ["coloration", "discontinuity", "loudness", "noise", "reverberation", "signal"]
     given = [score.also[f"sigmos_{name}"] for name in names]

@@ -70,7 +70,8 @@ def test_reading_a_study_fetches_nothing(far):
 
 def work(names):
     metric = (make_metric("length_s"),)
-    voice = Material(reference_path=str(fetching.place_of(names[-1])))
+    last = str(fetching.place_of(names[-1]))
+    voice = Material(reference_path=last, reference_audio_path=last)
     clips = [Clip(str(fetching.place_of(name)), name, name) for name in names[:-1]]
     return [(clip, metric) for clip in clips[:-1]] + [
         (Clip(clips[-1].path, "x", "x", voice), metric)
@@ -86,7 +87,7 @@ def test_one_portion_is_fetched_ahead_and_no_more(far, monkeypatch):
         assert len(brought) >= len(seen)
         assert len(brought) <= len(seen) + 1
     assert seen == [3, 3, 3]
-    assert [len(each) for each in brought] == [3, 3, 4]  # with the voice of the last clip
+    assert [len(each) for each in brought] == [3, 3, 5]  # with what the last clip is compared with
 
 
 def test_where_audio_is_at_hand_the_work_stays_whole(far):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import soundfile
 
 from metrics import metric as contract
 from metrics import plugins, suite, testing
@@ -19,11 +20,8 @@ ROOT = Path(__file__).parent.parent.parent
 KEYS = sorted(Metric.registry)
 NEEDS_A_FILE = ("timbre_similarity",)  # a reference voice: without one, a reason
 PACKAGES = {"pesq": "pesq", "visqol": "ai_edge_litert"}  # not installed by default: earnest[paired]
-MATERIAL = replace(
-    testing.MATERIAL,
-    reference_audio_path=str(reference.path("long_pauses-human")),
-    attributes={**testing.MATERIAL.attributes, "emotion": "ang"},
-)
+MATERIAL = replace(testing.MATERIAL, attributes={**testing.MATERIAL.attributes, "emotion": "ang"})
+REFERENCE_S = 8  # as long as the clip: 40 s beside it would cost each paired metric five times that
 
 
 @pytest.fixture(scope="module", params=KEYS)
@@ -37,9 +35,18 @@ def metric(request, a_judge, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def case(metric):
+def recording(tmp_path_factory):
+    """What clips are compared with: other words, so that no distance is 0."""
+    path = tmp_path_factory.mktemp("recording") / "other.wav"
+    soundfile.write(path, reference.wave("long_pauses-human")[: REFERENCE_S * 16_000], 16_000)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def case(metric, recording):
     """The metric with speech that it is to give a value."""
-    return testing.Case(metric, metric_wave(metric), MATERIAL)
+    given = replace(MATERIAL, reference_audio_path=recording)
+    return testing.Case(metric, metric_wave(metric), given)
 
 
 SMALL = {  # what makes a metric's network in a folder, and parameters beside its name

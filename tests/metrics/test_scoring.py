@@ -32,6 +32,7 @@ def study(tmp_path, monkeypatch):
         rows.append(
             {
                 "stimulus": f"s{place}",
+                "file": f"audio/s{place}.flac",
                 "path": str(path),
                 "sha256": audio.file_sha256(path),
                 "text": f"text {place}",

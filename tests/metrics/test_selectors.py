@@ -15,7 +15,8 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def rows(monkeypatch):
     """One stimulus, whose text a test may change."""
-    row = {"stimulus": "s", "path": "s.wav", "sha256": "a" * 64, "text": "one", "attributes": {}}
+    row = {"stimulus": "s", "file": "s.wav", "path": "s.wav", "sha256": "a" * 64, "text": "one"}
+    row["attributes"] = {}
     monkeypatch.setattr("listening.selectors.stimulus_rows", lambda slug: [row])
     return [row]
 
