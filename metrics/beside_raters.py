@@ -46,7 +46,7 @@ def values_of(study: str, metric: str) -> dict[str, float | None]:
 
 def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
     """One task and criterion as the page has it; ``values``: of a metric, by stimulus."""
-    known = [e for e in family["metrics"] if e["srcc"] is not None and not e["against"]]
+    known = ranked(family["metrics"])
     metrics = [*known, *(each for each in family["metrics"] if each not in known)]
     return {
         **family,
@@ -57,7 +57,19 @@ def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
         "best": known[0]["metric"] if known else "",
         "clips": clips_apart(points_of(family, known, values), known),
         "cut": "are drawn" in family["drawn"],
+        "described": any(each["directed"] for each in known)
+        and not all(each["directed"] for each in family["metrics"]),
     }
+
+
+def ranked(metrics: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those that may be said to agree with raters, in order.
+
+    Levels, F0 and whatever else declares no better way describe a clip and are no opinion of it:
+    they come after those that do, and are ranked only where there is nothing else.
+    """
+    known = [each for each in metrics if each["srcc"] is not None and not each["against"]]
+    return [each for each in known if each["directed"]] or known
 
 
 def points_of(

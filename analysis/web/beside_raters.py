@@ -27,7 +27,7 @@ def beside_raters(sender: object, study_key: str, **kwargs: Any) -> dict[str, An
     if pk is None:
         return None
     told: dict[str, Any] | None = cache.get_or_set(
-        f"beside-raters-2-{pk}", lambda: _told(pk), KEPT_S
+        f"beside-raters-3-{pk}", lambda: _told(pk), KEPT_S
     )
     return told
 
@@ -83,15 +83,17 @@ def ceiling_of(table: TableRecord | None) -> Bounded | None:
 def _metric(row: Mapping[str, Any], top: Bounded | None) -> dict[str, Any]:
     """One metric; ``gap`` None where its interval or the ceiling is not known, or it goes against.
 
-    ``against``: it declares a direction, and raters prefer clips in the other one.
+    ``directed``: it says which way is better. ``against``: raters prefer clips the other way.
     """
     own = {name: row.get(name) for name in ("metric", "srcc", "srcc_low", "srcc_high", "n")}
     ends: list[Any] = [own["srcc"], own["srcc_low"], own["srcc_high"]]
-    against = row.get("sign") in ("+", "−") and (own["srcc"] or 0) * _way(row["sign"]) < 0
+    directed = row.get("sign") in ("+", "−")
+    against = directed and (own["srcc"] or 0) * _way(row["sign"]) < 0
     known = top is not None and None not in ends and not against
     behind = gap(Bounded(*ends), top) if known and top is not None else None
     return {
         **own,
+        "directed": directed,
         "against": against,
         "gap": behind and {"value": behind.value, "low": behind.low, "high": behind.high},
     }

@@ -54,6 +54,15 @@ def test_the_best_metric_is_said_with_what_it_stays_behind_raters():
     assert told["rivals"] == []
 
 
+def test_what_only_describes_a_clip_is_not_said_to_agree_best():
+    level, far = row("peak_dbfs", 0.7, 0.6, 0.8), row("srmr", 0.5, 0.4, 0.6, sign="+")
+    told = first(level, far)
+    assert told["sentence"].startswith("srmr: SRCC 0.50")
+    assert [each["metric"] for each in told["metrics"]] == ["srmr", "peak_dbfs"]
+    assert told["described"]
+    assert first(level)["sentence"].startswith("peak_dbfs: SRCC 0.70")
+
+
 def test_a_metric_is_never_said_to_agree_better_than_raters_do():
     told = first(row("utmos", 0.95, 0.9, 0.99))
     assert "Whether it stays behind that is not told apart: −0.05 [" in told["sentence"]
