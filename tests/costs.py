@@ -1,7 +1,7 @@
 """What the tests cost: CPU seconds of all, and the ten longest, at the end of each run.
 
 A process counts when it has ended: a browser or a server that several tests share stands with the
-last of them, or with none. All files stand in costs-by-file.txt under EARNEST_VAR.
+last of them, or with none. All stand in costs-by-file.txt and costs-by-test.txt under EARNEST_VAR.
 """
 
 from __future__ import annotations
@@ -98,5 +98,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     files: Counter[str] = Counter()
     for name, cost in costs.of_tests.items():
         files[name.split("::")[0].rpartition(" ")[2]] += cost
-    by_cost = [f"{cost:8.1f}  {name}" for name, cost in files.most_common()]
-    (Path(os.environ["EARNEST_VAR"]) / "costs-by-file.txt").write_text("\n".join(by_cost) + "\n")
+    for kind, counted in (("file", files), ("test", costs.of_tests)):
+        by_cost = "".join(f"{cost:8.2f}  {name}\n" for name, cost in counted.most_common())
+        (Path(os.environ["EARNEST_VAR"]) / f"costs-by-{kind}.txt").write_text(by_cost)
