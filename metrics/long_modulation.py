@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from metrics import quick_envelopes
 from metrics.envelopes import round_up
-from metrics.long_waves import release
+from metrics.long_waves import parts_of, release
 from metrics.modulation_filters import (
     FRAME,
     HOP,
@@ -32,7 +32,6 @@ LONG = 60 * 16_000  # samples: longer waves are done in stretches
 STRETCH = 320 * HOP  # samples of envelopes that a stretch yields frames of: 20 s
 WARM = 48 * HOP  # 3 s: the slowest filter, 4 Hz with Q = 2, is down to 6.5e-9
 BEHIND = FRAME - HOP  # samples that the last frame of a stretch needs after it
-AT_ONCE = 1 << 20  # samples that are looked at together for the peak
 
 
 def long_energies(wave: torch.Tensor, highest_hz: float) -> Iterator[torch.Tensor]:
@@ -156,8 +155,4 @@ class LongEnvelopes:
 
 def peak(wave: torch.Tensor) -> float:
     """The largest magnitude of a wave, looked at part by part."""
-    largest = 0.0
-    for part in wave.split(AT_ONCE):  # type: ignore[no-untyped-call]
-        largest = max(largest, float(part.abs().max()))
-        release(wave)
-    return largest
+    return max(float(part.abs().max()) for part in parts_of(wave))

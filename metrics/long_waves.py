@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import tempfile
 import weakref
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import torch
 
 SPOOL_S = 600.0  # waves that last longer are kept in a file, not in memory
+AT_ONCE = 1 << 20  # samples
 
 _maps: dict[int, mmap.mmap] = {}  # by the address at which a wave begins
 
@@ -58,6 +60,18 @@ class Gathered:
         """Let go of the file of a wave that is not wanted any more."""
         if self._file is not None:
             self._file.close()
+
+
+def parts_of(wave: torch.Tensor) -> Iterator[torch.Tensor]:
+    """The parts of a wave, in order; what was looked at takes no memory any more."""
+    for part in wave.split(AT_ONCE):  # type: ignore[no-untyped-call]
+        yield part
+        release(wave)
+
+
+def has_sound(wave: torch.Tensor) -> bool:
+    """Whether any sample is not 0."""
+    return any(bool(part.any()) for part in parts_of(wave))
 
 
 def release(wave: torch.Tensor) -> None:

@@ -47,7 +47,6 @@ class Hint:
     source: str
 
 
-CHECKED_AT_ONCE = 1 << 22  # samples
 WIDE_BAND_HZ = 6_000.0  # sound of 16 kHz recordings ends above (7.3 kHz and more, 60 dB down)
 
 
@@ -234,10 +233,8 @@ def unusable(wave: torch.Tensor) -> Score | None:
         return undefined(f"not mono: {wave.ndim} axes, expected one")
     if wave.numel() == 0:
         return undefined("no samples")
-    for part in wave.split(CHECKED_AT_ONCE):  # type: ignore[no-untyped-call]
-        if not bool(torch.isfinite(part).all()):
-            return undefined("audio holds NaN or infinity")
-    long_waves.release(wave)
+    if not all(bool(torch.isfinite(part).all()) for part in long_waves.parts_of(wave)):
+        return undefined("audio holds NaN or infinity")
     return None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from metrics.long_waves import has_sound
 from metrics.metric import Score, undefined
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class Piece:
 def unfit(wave: torch.Tensor, shortest_s: float, rate_hz: int = 16_000) -> Score | None:
     """Why a wave, (samples,), has no value: too short, or digital silence; None when it has one."""
     short = too_short(len(wave), shortest_s, rate_hz)
-    return short or (None if bool(wave.any()) else undefined("silent"))
+    return short or (None if has_sound(wave) else undefined("silent"))
 
 
 def too_short(samples: int, shortest_s: float, rate_hz: int = 16_000) -> Score | None:

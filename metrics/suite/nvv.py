@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics import texts, vocalisations
+from metrics.long_waves import has_sound
 from metrics.material import Material
 from metrics.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
 from metrics.vocalisations import Comparison, Controllability, Vocalisation
@@ -54,7 +55,7 @@ class Nvv(Metric):
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One score per take, from its material; of the audio only that it is not silence."""
         return [
-            self.of_material(take.material) if bool(take.wave.any()) else undefined("silent")
+            self.of_material(take.material) if has_sound(take.wave) else undefined("silent")
             for take in takes
         ]
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from metrics import audio, long_modulation, long_waves, modulation, shared, speech
+from metrics import audio, long_modulation, long_waves, modulation, shared, speech, voices
+from metrics.metric import unusable
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
@@ -106,3 +107,19 @@ def test_variants_of_srmr_share_their_gammatone_envelopes(wave, monkeypatch):
     together = [score.value for score in make_metric("srmr_norm").measure(given)]
     assert len(calls) == first > 0
     assert together == alone
+
+
+def test_what_was_looked_at_is_let_go_of_part_by_part(monkeypatch):
+    monkeypatch.setattr(long_waves, "AT_ONCE", 100)
+    wave, released = torch.ones(950), []
+    monkeypatch.setattr(long_waves, "release", released.append)
+    assert [len(part) for part in long_waves.parts_of(wave)] == [100] * 9 + [50]
+    assert len(released) == 10
+    looks = (unusable, voices.silent, long_modulation.peak, lambda w: long_waves.has_sound(0 * w))
+    for look in looks:
+        released.clear()
+        look(wave)
+        assert len(released) == 10
+    wave[-1] = torch.nan
+    assert unusable(wave).reason == "audio holds NaN or infinity"
+    assert not voices.silent(wave)
