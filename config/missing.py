@@ -12,8 +12,8 @@ EXTRAS = {  # the names that code imports, by the extra that brings them
     "bayes": ("arviz", "nutpie", "pymc"),
     "metrics": (
         *("accelerate", "distillmos", "faster_whisper", "google", "jiwer", "librosa"),
-        *("onnxruntime", "openai", "peft", "safetensors", "silero_vad", "speechmos"),
-        *("torch", "torchaudio", "tqdm", "transformers", "zhconv", "zhon"),
+        *("onnxruntime", "openai", "peft", "pystoi", "pyworld", "safetensors", "silero_vad"),
+        *("speechmos", "torch", "torchaudio", "tqdm", "transformers", "zhconv", "zhon"),
     ),
 }
 NEEDED_FOR = {

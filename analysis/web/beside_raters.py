@@ -9,7 +9,7 @@ from django.core.cache import cache
 
 from analysis.models import AnalysisRun
 from analysis.report.report_schema import PartRecord, TableRecord
-from analysis.statistics.metric_agreement.ceiling_gap import Bounded, gap
+from analysis.statistics.ceiling_gap import Bounded, gap
 
 PART = "against_people"
 UNITS = ("stimulus", "pair")

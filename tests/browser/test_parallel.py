@@ -362,7 +362,8 @@ def test_every_sentence_of_parallel_trials_is_on_the_page() -> None:
     from tests.browser.test_rater_looks import ROOT, SCRIPTS, imported_with
 
     pages = [
-        (ROOT / "templates/rater" / f"strings{name}.html").read_text() for name in ("", "_parallel")
+        (ROOT / "templates/rater" / f"strings_{name}.html").read_text()
+        for name in ("same", "parallel")
     ]
     there, own = (set(re.findall(r'<data value="(\w+)"', text)) for text in pages)
     modules = imported_with("rater/parallel.js")

@@ -16,7 +16,12 @@ from tests.config.test_settings import start
 from tests.factories import make_study, make_user
 from tools.locks import ROOT, pins
 
-IMPORTED_AS = {"protobuf": "google", "faster-whisper": "faster_whisper", "silero-vad": "silero_vad"}
+IMPORTED_AS = {
+    "protobuf": "google",
+    "faster-whisper": "faster_whisper",
+    "silero-vad": "silero_vad",
+    "pyworld-prebuilt": "pyworld",
+}
 
 
 @pytest.mark.parametrize("extra", EXTRAS)

@@ -204,7 +204,7 @@ def test_an_adjudicator_gets_what_the_others_differ_about_and_nothing_else(study
 
 
 def test_more_reasons_are_taken_in_behind_those_that_were_drawn(study):
-    job = job_of(study, settings={"share": 0.5}, seed=5)
+    job = job_of(study, settings={"share": 0.9}, seed=5)
     before = set(job.items.values_list("trial", "position"))
     answer_all(arrive(study))
     new = review.take_in(job)

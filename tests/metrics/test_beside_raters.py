@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.statistics.metric_agreement.ceiling_gap import Bounded, gap
+from analysis.statistics.ceiling_gap import Bounded, gap
 from analysis.web.beside_raters import families
 from metrics import beside_raters
 from metrics.outliers import far_off
