@@ -62,15 +62,17 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    import soundfile
     import torch
 
     torch.set_num_threads(1)
     pairs = all_pairs()
     print(f"one core, load {os.getloadavg()[0]:.1f}; medians of {given.repeats}; {versions()}")
     for title, clips in ((f"{given.clips} clips", demo_clips(given.clips)), ("long", long_clip())):
-        seconds = sum(seconds_of(clip) for clip in clips)
+        heads = [soundfile.info(clip.path) for clip in clips]
+        seconds = sum(head.duration for head in heads)
         together = measure(pairs, clips, given.repeats)
-        alike = np.array([rate_of(clip) == RATE_HZ for clip in clips])
+        alike = np.array([head.samplerate == RATE_HZ for head in heads])
         print_table(f"{title}, {seconds:.0f} s", pairs, together, seconds, alike)
     print("\nDifferences are of clips at 16 kHz: two resamplers do not give the same wave.")
 
@@ -96,18 +98,6 @@ def clip_of(path: Path, text: str) -> Clip:
     from metrics.material import Material
 
     return runner.clip_of(path, Material(text, "en", "", (), str(path), audio.file_sha256(path)))
-
-
-def seconds_of(clip: Clip) -> float:
-    import soundfile
-
-    return float(soundfile.info(clip.path).duration)
-
-
-def rate_of(clip: Clip) -> int:
-    import soundfile
-
-    return int(soundfile.info(clip.path).samplerate)
 
 
 def all_pairs() -> list[Pair]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from metrics import weights
+from metrics.long_waves import has_sound
 from metrics.metric import Metric, Parameters, Score, undefined
 
 if TYPE_CHECKING:
@@ -64,9 +65,10 @@ class AutoAttBaseline(Metric):
         """The predicted score of each wave, in [0, 1]; silence has none."""
         from metrics.auto_att.baseline import scored
 
-        loud = [wave for wave in waves if bool(wave.any())]
+        heard = [has_sound(wave) for wave in waves]
+        loud = [wave for wave, sounds in zip(waves, heard, strict=True) if sounds]
         scores = iter(scored(self.ridge, self.features, loud))
-        return [next(scores) if bool(wave.any()) else undefined("silent") for wave in waves]
+        return [next(scores) if sounds else undefined("silent") for sounds in heard]
 
 
 def file_of(checkpoint: str) -> Path:
