@@ -11,24 +11,25 @@ import contextlib
 import hmac
 import os
 import secrets
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
+from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from django.conf import settings
 from soundfile import SoundFile
 
+from listening.audio.decoded import LONGEST_KEPT, Decoded, decoded
 from listening.audio.links import ClipRequest
 
-BLOCK_FRAMES = 65_536
 SHORTEST_PAD_S = 0.05  # of dither alone, at both ends: no clip has sound, or digital silence, there
 LONGEST_PAD_S = 0.3
 MEAN_PAD_S = (SHORTEST_PAD_S + LONGEST_PAD_S) / 2
 KEPT_UNUSED_S = 2 * 3600.0
 FULL_SCALE = 32_768
+NOISE_SAMPLES = LONGEST_KEPT  # drawn once; each appearance begins at a place of its own
 SHARES = tuple(step / 8 for step in range(5, 9))  # of the bytes of PCM: what a file is filled up to
 SPREAD = 0.03  # of a file's size, at random
 BLOCK_HEAD = 4  # bytes
@@ -48,27 +49,31 @@ def appearance_of(clip: ClipRequest) -> Path:
     try:
         os.utime(path)  # used now: what is used is not cleared away
     except FileNotFoundError:
-        for place in (folder(), path.parent):
-            place.mkdir(parents=True, exist_ok=True)
-            place.chmod(settings.MEDIA_FOLDER_MODE)
-        draft = path.with_name(f"{path.stem}.{secrets.token_hex(4)}.flac")
-        try:
-            with clip.copy.open("rb") as copy:
-                write_appearance(copy, draft, name, pads_of(clip))
-            draft.chmod(settings.MEDIA_FILE_MODE)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        _keep(appearance(clip.copy, name, pads_of(clip)), path)
     return path
+
+
+def _keep(data: bytes, path: Path) -> None:
+    """There whole or not at all, whoever else makes it now."""
+    draft = path.with_name(f"{path.stem}.{secrets.token_hex(4)}.flac")
+    try:
+        try:
+            draft.write_bytes(data)
+        except FileNotFoundError:
+            for place in (folder(), path.parent):
+                place.mkdir(parents=True, exist_ok=True)
+                place.chmod(settings.MEDIA_FOLDER_MODE)
+            draft.write_bytes(data)
+        draft.chmod(settings.MEDIA_FILE_MODE)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def sample_appearance(copy: Path) -> bytes:
     """What some browser might get of a served copy; the same each time."""
     clip = ClipRequest(copy.stem, copy, trial=0, place=0, in_step=False)
-    with tempfile.TemporaryDirectory() as space, copy.open("rb") as file:
-        target = Path(space) / "clip.flac"
-        write_appearance(file, target, _seed("appearance", clip.token), pads_of(clip))
-        return target.read_bytes()
+    return appearance(copy, _seed("appearance", clip.token), pads_of(clip))
 
 
 def clear_appearances(unused_s: float = KEPT_UNUSED_S) -> int:
@@ -101,38 +106,60 @@ def folder() -> Path:
     return Path(settings.MEDIA_ROOT) / "appearances"
 
 
-def write_appearance(
-    copy: BinaryIO, target: Path, seed: bytes, pads_s: tuple[float, float]
-) -> None:
-    """FLAC of 16 bit, dithered and filled up by what the seed says; the rate stays."""
+def appearance(copy: Path, seed: bytes, pads_s: tuple[float, float]) -> bytes:
+    """FLAC of 16 bit, dithered and filled up by what the seed says; the rate stays.
+
+    FileNotFoundError where there is no such copy.
+    """
     rng = np.random.Generator(np.random.SFC64(int.from_bytes(seed, "big")))
-    with SoundFile(copy) as sound:
-        shape = {"samplerate": sound.samplerate, "channels": sound.channels}
-        with SoundFile(target, "w", **shape, subtype="PCM_16", format="FLAC") as file:
-            frames = 0
+    noise = _noise_from(int(rng.integers(NOISE_SAMPLES)))
+    file, frames = BytesIO(), 0
+    with decoded(copy) as sound:
+        rate_hz, channels = sound.rate_hz, sound.channels
+        with SoundFile(file, "w", rate_hz, channels, "PCM_16", format="FLAC") as flac:
             for block in _padded(sound, *pads_s):
                 frames += len(block)
-                file.write(_dithered(block, rng))
-    _fill(target, 2 * frames * sound.channels, float(rng.random()))
+                flac.write(_dithered(block, noise))
+    return _filled(bytearray(file.getbuffer()), 2 * frames * channels, float(rng.random()))
 
 
-def _padded(sound: SoundFile, before_s: float, after_s: float) -> Iterator[np.ndarray]:
-    yield np.zeros((round(before_s * sound.samplerate), sound.channels), np.float32)
-    while len(block := sound.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
-        yield block
-    yield np.zeros((round(after_s * sound.samplerate), sound.channels), np.float32)
+def _padded(sound: Decoded, before_s: float, after_s: float) -> Iterator[np.ndarray]:
+    yield np.zeros((round(before_s * sound.rate_hz), sound.channels), np.float32)
+    yield from sound.blocks
+    yield np.zeros((round(after_s * sound.rate_hz), sound.channels), np.float32)
 
 
-def _dithered(block: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _dithered(block: np.ndarray, noise: Callable[[int], np.ndarray]) -> np.ndarray:
     """Whole numbers, after triangular noise of one step to each side."""
-    noise = rng.random(block.shape, np.float32) - rng.random(block.shape, np.float32)
-    steps = np.rint(block * np.float32(FULL_SCALE) + noise)
-    return np.clip(steps, -FULL_SCALE, FULL_SCALE - 1).astype(np.int16)
+    steps = block * np.float32(FULL_SCALE)
+    steps += noise(steps.size).reshape(steps.shape)
+    np.rint(steps, out=steps)
+    return np.clip(steps, -FULL_SCALE, FULL_SCALE - 1, out=steps).astype(np.int16)
 
 
-def _fill(path: Path, pcm_bytes: int, draw: float) -> None:
-    """Rewrites a FLAC file without what its head says of its frames, filled up with padding."""
-    data = bytearray(path.read_bytes())
+def _noise_from(place: int) -> Callable[[int], np.ndarray]:
+    """Gives the next so many values of the noise, which has no end."""
+    whole = _noise(settings.SECRET_KEY)
+
+    def following(values: int) -> np.ndarray:
+        nonlocal place
+        begin, place = place, (place + values) % NOISE_SAMPLES
+        return whole[begin : begin + values]
+
+    return following
+
+
+@cache
+def _noise(secret: str) -> np.ndarray:
+    """Triangular noise of ±1, twice in a row, so that any part of NOISE_SAMPLES is a slice."""
+    seed = hmac.digest(secret.encode(), b"dither", "sha256")
+    rng = np.random.Generator(np.random.SFC64(int.from_bytes(seed, "big")))
+    once = rng.random(NOISE_SAMPLES, np.float32) - rng.random(NOISE_SAMPLES, np.float32)
+    return np.concatenate([once, once])
+
+
+def _filled(data: bytearray, pcm_bytes: int, draw: float) -> bytes:
+    """A FLAC file without what its head says of its frames, filled up with padding."""
     data[STREAMINFO_FRAME_SIZES] = bytes(6)
     data[STREAMINFO_MD5] = bytes(16)
     frames = _mark_last(data)
@@ -144,8 +171,7 @@ def _fill(path: Path, pcm_bytes: int, draw: float) -> None:
         padding += bytes([PADDING]) + size.to_bytes(3, "big") + bytes(size)
         missing -= size + BLOCK_HEAD
     padding += bytes([PADDING | 0x80]) + bytes(3)  # the last block, empty
-    with path.open("wb") as file:
-        file.write(data[:frames] + padding + data[frames:])
+    return b"".join((data[:frames], padding, data[frames:]))
 
 
 def _mark_last(data: bytearray) -> int:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 import soundfile
 
-from listening.audio import ClipRequest
+from listening.audio import ClipRequest, decoded
 from listening.audio.appearance import (
     LONGEST_PAD_S,
     SHORTEST_PAD_S,
+    appearance,
     appearance_of,
     clear_appearances,
     folder,
@@ -132,6 +133,40 @@ def test_what_nobody_asks_for_is_cleared_and_made_again(tmp_path: Path):
     os.utime(long_ago_again, (long_ago, long_ago))
     appearance_of(old)  # asked for: kept
     assert clear_appearances() == 0
+
+
+def test_a_clip_gets_the_same_bytes_whether_it_was_decoded_before_or_in_parts(
+    tmp_path: Path, monkeypatch
+):
+    one = clip(tmp_path / "a.flac", speech(1, seconds=9.0))
+    first = appearance(one.copy, b"seed", (0.1, 0.2))
+    assert one.copy in {path for path, *_ in decoded.recent.kept}
+    assert appearance(one.copy, b"seed", (0.1, 0.2)) == first
+    monkeypatch.setattr(decoded, "recent", decoded.Recent(0))
+    monkeypatch.setattr(decoded, "LONGEST_KEPT", 1000)
+    assert appearance(one.copy, b"seed", (0.1, 0.2)) == first
+    assert not decoded.recent.kept
+
+
+def test_what_was_decoded_is_not_served_once_the_copy_is_gone_or_another(tmp_path: Path):
+    one = clip(tmp_path / "a.flac", speech(1))
+    first = appearance(one.copy, b"seed", (0.1, 0.2))
+    one.copy.unlink()
+    with pytest.raises(FileNotFoundError):
+        appearance(one.copy, b"seed", (0.1, 0.2))
+    clip(tmp_path / "a.flac", speech(2))
+    assert appearance(one.copy, b"seed", (0.1, 0.2)) != first
+
+
+def test_no_more_is_kept_decoded_than_there_is_room_for():
+    recent = decoded.Recent(3000)
+    for name in "abcab":
+        recent.add((Path(name), 0, 0), RATE, np.zeros((250, 1), np.float32))
+        recent.get((Path("a"), 0, 0))
+    assert recent.bytes == 3000
+    recent.add((Path("d"), 0, 0), RATE, np.zeros((250, 1), np.float32))
+    assert [path.name for path, *_ in recent.kept] == ["c", "a", "d"]  # b was used longest ago
+    assert recent.bytes == 3000
 
 
 # --- Ends ----------------------------------------------------------------------------------------
