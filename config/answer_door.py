@@ -17,20 +17,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import psycopg
 from django.core.exceptions import SuspiciousOperation, SynchronousOnlyOperation
-from django.db import connections
 from django.http import HttpRequest, HttpResponse
 from django.http.cookie import parse_cookie
 from django.middleware.csrf import CsrfViewMiddleware
 from msgspec import MsgspecError
 from msgspec.json import Decoder, encode
-from psycopg.types.numeric import Int8BinaryDumper
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from config.bridge import Bridge, Message, Receive, Scope, Send, header_variables
 from config.headers import WithHeaders
 from config.limits import ANSWERING, spared
+from config.loop_pool import FAILURES, Connection, LoopPool
 from config.operations.logs import HEADER, id_for
 from config.operations.requests import tally
 from listening.answers import AHEAD, FASTEST, START_S, StoredAnswer, checked
@@ -47,11 +44,9 @@ from listening.views.state import Plan, planned_state
 PATH = re.compile(r"/api/s/([\w-]+)/(answers/)?")
 ANSWERS, STATE = "api-answers", "api-state"  # routes
 LONGEST_BYTES = 64 * 1024
-CONNECTIONS = 8
 PATIENCE_S = 10.0  # what hangs is given up, and stores nothing later; then the view waits
 JSON = "application/json"
 REQUEST_ID = HEADER.lower().encode()
-Connection = psycopg.AsyncConnection[Any]
 _answer = Decoder(AnswerShape)
 _read = Decoder(Read)
 _csrf = CsrfViewMiddleware(lambda request: HttpResponse())
@@ -66,9 +61,7 @@ LEFT_TO_VIEWS = (
     MsgspecError,
     NotPlain,
     SynchronousOnlyOperation,  # rules of a task that this process has not read yet: the view will
-    psycopg.Error,  # the view meets the same and says so, or finds another connection
-    PoolTimeout,
-    TimeoutError,
+    *FAILURES,  # the view meets the same and says so, or finds another connection
     SuspiciousOperation,  # a host that is not ours
 )
 
@@ -76,10 +69,9 @@ LEFT_TO_VIEWS = (
 class AnswerDoor:
     """An ASGI application: it stores what is plain, and `pages` answer all else."""
 
-    def __init__(self, pages: Bridge, added: Mapping[bytes, bytes]) -> None:
+    def __init__(self, pages: Bridge, added: Mapping[bytes, bytes], pool: LoopPool) -> None:
         """`added`: the headers that every answer carries."""
-        self.pages, self.added = pages, dict(added)
-        self.pool: AsyncConnectionPool | None = None  # made in the loop that uses it
+        self.pages, self.added, self.pool = pages, dict(added), pool
 
     def takes(self, scope: Scope) -> bool:
         found = PATH.fullmatch(scope["path"])
@@ -104,7 +96,7 @@ class AnswerDoor:
     async def _state(self, code: str, scope: Scope, sent: Mapping[str, str]) -> bytes:
         """The state of a session that has something to answer."""
         _request(scope, sent).get_host()
-        async with (await self._connections()).connection() as connection:
+        async with self.pool.connection() as connection:
             sitting, plan = _listening(await _found(connection, code))
         return encode(_spoken(sitting, plan))
 
@@ -117,7 +109,7 @@ class AnswerDoor:
             raise NotPlain
         _check_token(scope, sent)
         answer = answer_of(_answer.decode(body))
-        async with (await self._connections()).connection() as connection:
+        async with self.pool.connection() as connection:
             read = await _found(connection, code, answer.trial)
             sitting, plan = _listening(read)
             trial = _plain(read)
@@ -132,12 +124,6 @@ class AnswerDoor:
                 await _write_last(connection, values, rules)
         return told
 
-    async def _connections(self) -> AsyncConnectionPool:
-        if self.pool is None:
-            self.pool = _pool()
-            await self.pool.open()
-        return self.pool
-
     async def _reply(self, sent: Mapping[str, str], send: Send, status: int, told: bytes) -> None:
         headers = [
             *self.added.items(),
@@ -148,29 +134,6 @@ class AnswerDoor:
         ]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": told})
-
-
-def _pool() -> AsyncConnectionPool:
-    """Connections as Django makes them, for the loop; each statement is a transaction."""
-    known = connections["default"].get_connection_params()
-    given = {
-        name: value for name, value in known.items() if name not in ("cursor_factory", "context")
-    }
-    own = {"autocommit": True, "prepare_threshold": 0}
-    return AsyncConnectionPool(
-        kwargs={**given, **own},
-        min_size=1,
-        max_size=CONNECTIONS,
-        configure=_prepared_once,
-        open=False,
-        name="answers",
-    )
-
-
-async def _prepared_once(connection: Connection) -> None:
-    """Each statement is planned once: for whole numbers of one width, and for whatever they are."""
-    connection.adapters.register_dumper(int, Int8BinaryDumper)
-    await connection.execute("SET plan_cache_mode = force_generic_plan")
 
 
 async def _found(connection: Connection, code: str, trial: str = "") -> Read:

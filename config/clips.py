@@ -3,10 +3,12 @@
 import hashlib
 import logging
 import os
-from asyncio import get_running_loop
+from asyncio import get_running_loop, timeout
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from django.conf import settings
@@ -16,11 +18,14 @@ from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 
 from config.bridge import Receive, Scope, Send, send_plain
+from config.loop_pool import FAILURES, LoopPool
 from config.operations.health import reason_of
 from config.operations.unavailable import is_away
 from listening.audio import ClipRequest, appearance_of, resolve_clip
+from listening.audio.links import PATH
+from listening.fetches import fetch_values, record_fetch
+from listening.statements import FETCHED
 
-PREFIX = "/c/"
 TYPES = {
     ".wav": "audio/wav",
     ".flac": "audio/flac",
@@ -30,6 +35,8 @@ TYPES = {
     ".m4a": "audio/mp4",
     ".webm": "audio/webm",
 }
+PATIENCE_S = 5.0  # with a connection that hangs
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
@@ -46,40 +53,58 @@ class ClipResponse(FileResponse):
 class Clips:
     """An ASGI application for the clip route; rights are looked up in threads of its own."""
 
-    def __init__(self, threads: int = 4) -> None:
-        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="clips")
+    def __init__(self, pool: LoopPool, threads: int = 4) -> None:
+        self.pool = pool
+        self.threads = ThreadPoolExecutor(threads, thread_name_prefix="clips")
+
+    def takes(self, scope: Scope) -> bool:
+        path: str = scope["path"]
+        return path.startswith(PATH)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
             return await send_plain(send, HTTPStatus.METHOD_NOT_ALLOWED)
-        token = scope["path"].removeprefix(PREFIX)
+        token = scope["path"].removeprefix(PATH)
         headers = Headers(scope=scope)
-        cookies = parse_cookie(headers.get("cookie", ""))
         try:
-            loop = get_running_loop()
-            clip = await loop.run_in_executor(self.pool, resolve_clip, token, cookies)
-            response = None
-            if clip is not None:
-                path = await loop.run_in_executor(self.pool, appearance_of, clip)
-                response = clip_response(token, path, headers)
-            if clip is not None and scope["method"] == "GET":
-                await loop.run_in_executor(self.pool, _record_fetch, clip)
+            found = await self._in_thread(_found, token, headers.get("cookie", ""))
+            if found is None:
+                return await send_plain(send, HTTPStatus.NOT_FOUND)
+            clip, path = found
+            response = clip_response(token, path, headers)
+            if scope["method"] == "GET":
+                await self._record_fetch(clip)
         except FileNotFoundError:
-            response = None
+            return await send_plain(send, HTTPStatus.NOT_FOUND)
         except Exception as error:
             if is_away(error):
                 log.error("Clips cannot be looked up: %s", reason_of(error))
                 return await send_plain(send, HTTPStatus.SERVICE_UNAVAILABLE, retry_after_s=5)
             log.exception("A clip could not be looked up")
             return await send_plain(send, HTTPStatus.INTERNAL_SERVER_ERROR)
-        if response is None:
-            return await send_plain(send, HTTPStatus.NOT_FOUND)
         await response(scope, receive, send)
+
+    async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
+        return await get_running_loop().run_in_executor(self.threads, work, *given)
+
+    async def _record_fetch(self, clip: ClipRequest) -> None:
+        values = fetch_values(clip)
+        if values is None:
+            return
+        try:
+            async with timeout(PATIENCE_S), self.pool.connection() as connection:
+                await connection.execute(FETCHED, values)
+        except FAILURES:  # Django's own connections know a way, or say what is wrong
+            await self._in_thread(_record_fetch, clip)
+
+
+def _found(token: str, cookies: str) -> tuple[ClipRequest, Path] | None:
+    """The file for a browser with these cookies; None if it may have none."""
+    clip = resolve_clip(token, parse_cookie(cookies))
+    return None if clip is None else (clip, appearance_of(clip))
 
 
 def _record_fetch(clip: ClipRequest) -> None:
-    from listening.fetches import record_fetch  # after Django's set-up
-
     close_old_connections()  # as before every request: one that broke is opened anew
     record_fetch(clip)
 

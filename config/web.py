@@ -19,8 +19,8 @@ from django.core.wsgi import get_wsgi_application
 from django.urls import get_resolver
 
 from config.bridge import Bridge, Queue, Receive, Scope, Send, send_plain
-from config.clips import PREFIX, Clips
 from config.headers import WithHeaders, every_answers
+from config.loop_pool import LoopPool
 from config.operations import unavailable
 
 # Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
@@ -58,7 +58,6 @@ pages = Bridge(
     unavailable=unavailable.answer,
 )
 _ = get_resolver().url_patterns  # all pages are imported now, and no first visitor waits for it
-clips = Clips()
 
 
 class Sockets:
@@ -86,12 +85,20 @@ def socket_routes() -> list[Any]:
 def answer_door() -> Any:
     from config.answer_door import AnswerDoor  # likewise
 
-    return AnswerDoor(pages, added)
+    return AnswerDoor(pages, added, pool)
+
+
+def clip_route() -> Any:
+    from config.clips import Clips  # likewise
+
+    return Clips(pool)
 
 
 sockets = Sockets(socket_routes())
 added = every_answers()
+pool = LoopPool()
 answers = answer_door()
+clips = clip_route()
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,7 +109,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
         await answers(scope, receive, send)
     elif scope["path"] == "/livez":  # here, where no busy thread and no server is waited for
         await send_plain(WithHeaders(send, added), HTTPStatus.OK)
-    elif scope["path"].startswith(PREFIX):
+    elif clips.takes(scope):
         await clips(scope, receive, WithHeaders(send, added))
     else:
         await pages(scope, receive, WithHeaders(send, added))

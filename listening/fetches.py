@@ -13,7 +13,11 @@ def all_of(clips: int) -> int:
     return (1 << min(clips, MOST_CLIPS + 1)) - 1
 
 
+def fetch_values(clip: ClipRequest) -> dict[str, int] | None:
+    """What the statement FETCHED notes of a clip on its way; examples belong to no trial."""
+    return {"trial": clip.trial, "clip": 1 << min(clip.place, MOST_CLIPS)} if clip.trial else None
+
+
 def record_fetch(clip: ClipRequest) -> None:
-    """Note that a clip is on its way; examples belong to no trial."""
-    if clip.trial:
-        rows_of(FETCHED, trial=clip.trial, clip=1 << min(clip.place, MOST_CLIPS))
+    if values := fetch_values(clip):
+        rows_of(FETCHED, **values)

@@ -12,7 +12,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.db import OperationalError
 from django.urls import path as route
 
-from config import clips, web
+from config import web
 from config.bridge import Bridge, Queue
 from config.operations import unavailable
 from listening.audio import ClipRequest
@@ -92,6 +92,8 @@ class Echo(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels has no typ
     async def receive(self, text_data: str = "", bytes_data: bytes = b"") -> None:
         await self.send(text_data=f"{self.scope['user']}: {text_data}")
 
+
+from config import clips  # noqa: E402  # after Django's set-up, by config.web
 
 clips.resolve_clip = resolve_clip  # type: ignore[attr-defined]  # replaced for the test
 clips.appearance_of = lambda clip: clip.copy  # type: ignore[attr-defined]  # they are no sounds

@@ -10,6 +10,7 @@ from django.db import connections
 from config import answer_door
 from config.answer_door import AnswerDoor
 from config.limits import Spared
+from config.loop_pool import LoopPool
 from listening import sessions, task_rules
 from listening.models import Block, Justification, Rating
 from listening.views.state import state_of
@@ -68,13 +69,12 @@ def sent(session, body, headers=(), pieces=1, method="POST"):
             more = message["more_body"]
 
     async def run():
-        door = AnswerDoor(pages, {b"x-added": b"1"})
+        door = AnswerDoor(pages, {b"x-added": b"1"}, pool := LoopPool())
         path = f"/api/s/{session.code}/" + ("answers/" if method == "POST" else "")
         scope = {"method": method, "path": path, "headers": [*(HEADERS | dict(headers)).items()]}
         assert door.takes(scope)
         await door(scope, receive, send)
-        if door.pool is not None:
-            await door.pool.close()
+        await pool.close()
 
     asyncio.run(run())
     if given:

@@ -222,10 +222,10 @@ def test_the_services_of_compose_belong_together():
 
 @pytest.mark.slow
 def test_the_database_has_connections_for_the_web_processes():
-    from config.answer_door import CONNECTIONS
+    from config.loop_pool import CONNECTIONS
     from config.web import THREADS, clips
 
-    each = sum(THREADS.values()) + CONNECTIONS + clips.pool._max_workers
+    each = sum(THREADS.values()) + CONNECTIONS + clips.threads._max_workers
     assert f"{each} connections for each web process" in (DEPLOY / "compose.yaml").read_text()
     command = compose()["services"]["database"]["command"]
     (most,) = [int(w.partition("=")[2]) for w in command if w.startswith("max_connections=")]
