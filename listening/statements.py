@@ -139,7 +139,7 @@ class Upcoming(Struct, frozen=True, eq=False):
     clips: list[Clip]
 
 
-@lru_cache(maxsize=8192)  # each trial is read again at each of the answers before it
+@lru_cache(maxsize=32_768)  # each trial is read again at each of the answers before it
 def upcoming_of(content: bytes) -> Upcoming:
     """A trial of UPCOMING, of its JSON."""
     return decode(content, type=Upcoming)

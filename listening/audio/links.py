@@ -125,7 +125,7 @@ def resolve_clip(token: str, cookies: Mapping[str, str]) -> ClipRequest | None:
 def served_copy_of(url: str, code: str) -> str:
     """The storage name of the copy behind a clip's address in the session with this code."""
     raw = b64decode(url.removeprefix(PATH).encode("ascii"), altchars=b"-_", validate=True)
-    content = AESSIV(_keys(settings.SECRET_KEY)[0]).decrypt(raw[TAG_BYTES:], [code.encode()])
+    content = _keys(settings.SECRET_KEY)[0].decrypt(raw[TAG_BYTES:], [code.encode()])
     return served_name(CONTENT.unpack(content)[0].hex())
 
 
@@ -149,8 +149,8 @@ def _sealed(content: bytes, code: str, *purpose: bytes) -> str:
 
 @lru_cache(maxsize=8192)  # those of a task's examples are told with every answer
 def _sealed_with(secret: str, content: bytes, code: str, *purpose: bytes) -> str:
-    key, tag_key = _keys(secret)
-    sealed = AESSIV(key).encrypt(content, [code.encode(), *purpose])
+    cipher, tag_key = _keys(secret)
+    sealed = cipher.encrypt(content, [code.encode(), *purpose])
     return urlsafe_b64encode(_tag(code, tag_key) + sealed).decode("ascii")
 
 
@@ -165,7 +165,7 @@ def _opened(
         name = settings.SECURE_COOKIE + prefix + raw[:TAG_BYTES].hex()
         code = _signer().unsign(cookies[name])
         about = [code.encode(), *purpose]
-        return AESSIV(_keys(settings.SECRET_KEY)[0]).decrypt(raw[TAG_BYTES:], about), code
+        return _keys(settings.SECRET_KEY)[0].decrypt(raw[TAG_BYTES:], about), code
     except (ValueError, KeyError, BadSignature, InvalidTag):
         return None
 
@@ -175,12 +175,12 @@ def _signer() -> Signer:
 
 
 @lru_cache(maxsize=2)
-def _keys(secret: str) -> tuple[bytes, bytes]:
-    """The key of the sealed part and the key of the tag."""
+def _keys(secret: str) -> tuple[AESSIV, bytes]:
+    """What seals, and the key of the tag."""
     both = HKDF(SHA256(), length=96, salt=None, info=b"earnest clip urls, 1").derive(
         secret.encode()
     )
-    return both[:64], both[64:]
+    return AESSIV(both[:64]), both[64:]
 
 
 def _tag_of(code: str) -> bytes:

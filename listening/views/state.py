@@ -273,7 +273,7 @@ class Listener(NamedTuple):
     language: str
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=32_768)  # three trials for each of 10,000 raters
 def _shown(trial: Upcoming, listener: Listener) -> dict[str, Any]:
     """Clips and words of a trial: what is the same at each answer before it."""
     rules = task_rules(trial.task_id)
