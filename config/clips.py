@@ -1,8 +1,9 @@
-"""The clip route /c/<token>: ranged audio that tells nothing but its sound."""
+"""The clip route /c/<token>: audio, whole or in ranges, that tells nothing but its sound."""
 
 import hashlib
 import logging
 import os
+import re
 from asyncio import get_running_loop, timeout
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -35,6 +36,7 @@ TYPES = {
     ".m4a": "audio/mp4",
     ".webm": "audio/webm",
 }
+ONE_RANGE = re.compile(r"bytes=(?:(\d{1,15})-(\d{0,15})|-(\d{1,15}))")
 PATIENCE_S = 5.0  # with a connection that hangs
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -70,8 +72,8 @@ class Clips:
             found = await self._in_thread(_found, token, headers.get("cookie", ""))
             if found is None:
                 return await send_plain(send, HTTPStatus.NOT_FOUND)
-            clip, path = found
-            response = clip_response(token, path, headers)
+            clip, served = found
+            response = clip_response(token, served, headers)
             if scope["method"] == "GET":
                 await self._record_fetch(clip)
         except FileNotFoundError:
@@ -98,8 +100,8 @@ class Clips:
             await self._in_thread(_record_fetch, clip)
 
 
-def _found(token: str, cookies: str) -> tuple[ClipRequest, Path] | None:
-    """The file for a browser with these cookies; None if it may have none."""
+def _found(token: str, cookies: str) -> tuple[ClipRequest, bytes | Path] | None:
+    """What a browser with these cookies gets; None if it may have nothing."""
     clip = resolve_clip(token, parse_cookie(cookies))
     return None if clip is None else (clip, appearance_of(clip))
 
@@ -109,19 +111,42 @@ def _record_fetch(clip: ClipRequest) -> None:
     record_fetch(clip)
 
 
-def clip_response(token: str, path: Path, headers: Headers) -> Response:
+def clip_response(token: str, served: bytes | Path, headers: Headers) -> Response:
     etag = f'"{hashlib.sha256(token.encode()).hexdigest()[:32]}"'
     shown = {
+        "Accept-Ranges": "bytes",
         "Cache-Control": "private, max-age=86400, immutable",
         "Cross-Origin-Resource-Policy": "same-origin",
         "ETag": etag,
         "X-Content-Type-Options": "nosniff",
     }
-    media_type = TYPES.get(path.suffix.lower(), "application/octet-stream")
     if headers.get("if-none-match") == etag:
         return Response(status_code=304, headers=shown)
-    if settings.MEDIA_ACCEL_PREFIX and path.is_relative_to(settings.MEDIA_ROOT):
-        inside = quote(str(path.relative_to(settings.MEDIA_ROOT)))
+    if isinstance(served, bytes):
+        wanted = headers.get("range", "") if headers.get("if-range", etag) == etag else ""
+        return _bytes_response(served, wanted, shown)
+    media_type = TYPES.get(served.suffix.lower(), "application/octet-stream")
+    if settings.MEDIA_ACCEL_PREFIX and served.is_relative_to(settings.MEDIA_ROOT):
+        inside = quote(str(served.relative_to(settings.MEDIA_ROOT)))
         shown["X-Accel-Redirect"] = settings.MEDIA_ACCEL_PREFIX + inside
         return Response(headers=shown, media_type=media_type)
-    return ClipResponse(path, headers=shown, media_type=media_type, stat_result=path.stat())
+    return ClipResponse(served, headers=shown, media_type=media_type, stat_result=served.stat())
+
+
+def _bytes_response(data: bytes, wanted: str, shown: dict[str, str]) -> Response:
+    """Whole, or the one range that is wanted; several at once may be answered by the whole."""
+    size, found = len(data), ONE_RANGE.fullmatch(wanted)
+    first, last = _ends_of(found, size) if found else (0, -1)
+    if found is None or (found[2] and int(found[2]) < first):  # the latter is no range
+        return Response(data, headers=shown, media_type=TYPES[".flac"])
+    if first > last:
+        return Response(status_code=416, headers={"Content-Range": f"bytes */{size}"})
+    shown["Content-Range"] = f"bytes {first}-{last}/{size}"
+    return Response(data[first : last + 1], 206, headers=shown, media_type=TYPES[".flac"])
+
+
+def _ends_of(found: re.Match[str], size: int) -> tuple[int, int]:
+    """First and last byte of a range, of a file of this size."""
+    if found[3]:
+        return max(size - int(found[3]), 0), size - 1
+    return int(found[1]), min(int(found[2] or size), size - 1)

@@ -23,11 +23,13 @@ from soundfile import SoundFile
 
 from listening.audio.decoded import LONGEST_KEPT, Decoded, decoded
 from listening.audio.links import ClipRequest
+from listening.audio.recent import Recent
 
 SHORTEST_PAD_S = 0.05  # of dither alone, at both ends: no clip has sound, or digital silence, there
 LONGEST_PAD_S = 0.3
 MEAN_PAD_S = (SHORTEST_PAD_S + LONGEST_PAD_S) / 2
-KEPT_UNUSED_S = 2 * 3600.0
+KEPT_UNUSED_S = 2 * 3600.0  # of files
+KEPT_BYTES = 32 * 2**20  # in memory, in each process
 FULL_SCALE = 32_768
 NOISE_SAMPLES = LONGEST_KEPT  # drawn once; each appearance begins at a place of its own
 SHARES = tuple(step / 8 for step in range(5, 9))  # of the bytes of PCM: what a file is filled up to
@@ -38,19 +40,33 @@ LONGEST_BLOCK = 2**24 - 1
 STREAMINFO_FRAME_SIZES = slice(8 + 4, 8 + 10)  # least and most bytes of a frame; 0: not known
 STREAMINFO_MD5 = slice(8 + 18, 8 + 34)  # of the samples; 0: not known
 
+recent: Recent[bytes, bytes] = Recent(KEPT_BYTES)
 
-def appearance_of(clip: ClipRequest) -> Path:
-    """The file that a browser gets of a clip; made once, and the same each time.
+
+def appearance_of(clip: ClipRequest) -> bytes | Path:
+    """What a browser gets of a clip, the same each time: its bytes; of a long clip, their file.
 
     FileNotFoundError where there is no such copy.
     """
     name = _seed("appearance", clip.token)
-    path = folder() / name.hex()[:2] / f"{name.hex()[:32]}.flac"
-    try:
-        os.utime(path)  # used now: what is used is not cleared away
-    except FileNotFoundError:
-        _keep(appearance(clip.copy, name, pads_of(clip)), path)
-    return path
+    with decoded(clip.copy) as sound:
+        if not sound.is_long:
+            return _recent_bytes(sound, name, pads_of(clip))
+        path = folder() / name.hex()[:2] / f"{name.hex()[:32]}.flac"
+        try:
+            os.utime(path)  # used now: what is used is not cleared away
+        except FileNotFoundError:
+            _keep(_encoded(sound, name, pads_of(clip)), path)
+        return path
+
+
+def _recent_bytes(sound: Decoded, name: bytes, pads_s: tuple[float, float]) -> bytes:
+    """Kept for who asks for them in parts, or again and again."""
+    data = recent.get(name)
+    if data is None:
+        data = _encoded(sound, name, pads_s)
+        recent.add(name, data, len(data))
+    return data
 
 
 def _keep(data: bytes, path: Path) -> None:
@@ -73,7 +89,8 @@ def _keep(data: bytes, path: Path) -> None:
 def sample_appearance(copy: Path) -> bytes:
     """What some browser might get of a served copy; the same each time."""
     clip = ClipRequest(copy.stem, copy, trial=0, place=0, in_step=False)
-    return appearance(copy, _seed("appearance", clip.token), pads_of(clip))
+    with decoded(copy) as sound:
+        return _encoded(sound, _seed("appearance", clip.token), pads_of(clip))
 
 
 def clear_appearances(unused_s: float = KEPT_UNUSED_S) -> int:
@@ -106,21 +123,17 @@ def folder() -> Path:
     return Path(settings.MEDIA_ROOT) / "appearances"
 
 
-def appearance(copy: Path, seed: bytes, pads_s: tuple[float, float]) -> bytes:
-    """FLAC of 16 bit, dithered and filled up by what the seed says; the rate stays.
-
-    FileNotFoundError where there is no such copy.
-    """
+def _encoded(sound: Decoded, seed: bytes, pads_s: tuple[float, float]) -> bytes:
+    """FLAC of 16 bit, dithered and filled up by what the seed says; the rate stays."""
     rng = np.random.Generator(np.random.SFC64(int.from_bytes(seed, "big")))
     noise = _noise_from(int(rng.integers(NOISE_SAMPLES)))
     file, frames = BytesIO(), 0
-    with decoded(copy) as sound:
-        rate_hz, channels = sound.rate_hz, sound.channels
-        with SoundFile(file, "w", rate_hz, channels, "PCM_16", format="FLAC") as flac:
-            for block in _padded(sound, *pads_s):
-                frames += len(block)
-                flac.write(_dithered(block, noise))
-    return _filled(bytearray(file.getbuffer()), 2 * frames * channels, float(rng.random()))
+    with SoundFile(file, "w", sound.rate_hz, sound.channels, "PCM_16", format="FLAC") as flac:
+        for block in _padded(sound, *pads_s):
+            frames += len(block)
+            flac.write(_dithered(block, noise))
+    pcm_bytes = 2 * frames * sound.channels
+    return _filled(bytearray(file.getbuffer()), pcm_bytes, float(rng.random()))
 
 
 def _padded(sound: Decoded, before_s: float, after_s: float) -> Iterator[np.ndarray]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 from soundfile import SoundFile
 
+from listening.audio.recent import Recent
+
 BLOCK_FRAMES = 65_536
 LONGEST_KEPT = 2**20  # samples; longer clips are decoded block by block, and for each rater anew
 MOST_KEPT_BYTES = 64 * 2**20  # in each process
-
-Version = tuple[Path, int, int]  # a file as it is now
 
 
 @dataclass(frozen=True)
@@ -26,35 +24,10 @@ class Decoded:
     rate_hz: int
     channels: int
     blocks: Iterator[np.ndarray]
+    is_long: bool = False
 
 
-class Recent:
-    """What was decoded last, up to so many bytes; safe to use from threads."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self.most_bytes, self.bytes = most_bytes, 0
-        self.kept: OrderedDict[Version, tuple[int, np.ndarray]] = OrderedDict()
-        self.lock = Lock()
-
-    def get(self, version: Version) -> tuple[int, np.ndarray] | None:
-        """Rate and samples."""
-        with self.lock:
-            if version in self.kept:
-                self.kept.move_to_end(version)
-            return self.kept.get(version)
-
-    def add(self, version: Version, rate_hz: int, samples: np.ndarray) -> None:
-        with self.lock:
-            if version in self.kept:
-                return
-            self.kept[version] = rate_hz, samples
-            self.bytes += samples.nbytes
-            while self.bytes > self.most_bytes:
-                _, (_, oldest) = self.kept.popitem(last=False)
-                self.bytes -= oldest.nbytes
-
-
-recent = Recent(MOST_KEPT_BYTES)
+recent: Recent[tuple[Path, int, int], tuple[int, np.ndarray]] = Recent(MOST_KEPT_BYTES)
 
 
 @contextmanager
@@ -68,11 +41,11 @@ def decoded(copy: Path) -> Iterator[Decoded]:
         return
     with copy.open("rb") as file, SoundFile(file) as sound:
         if sound.frames * sound.channels > LONGEST_KEPT:
-            yield Decoded(sound.samplerate, sound.channels, _blocks(sound))
+            yield Decoded(sound.samplerate, sound.channels, _blocks(sound), is_long=True)
             return
         samples = sound.read(dtype="float32", always_2d=True)
         rate_hz = sound.samplerate
-    recent.add(version, rate_hz, samples)
+    recent.add(version, (rate_hz, samples), samples.nbytes)
     yield Decoded(rate_hz, samples.shape[1], iter([samples]))
 
 

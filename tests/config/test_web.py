@@ -169,16 +169,21 @@ def test_two_thousand_idle_connections_keep_nobody_out(web: Served):
 # --- Clips -------------------------------------------------------------------------------------
 
 
-def clip(web: Served, **headers: str) -> httpx.Response:
+IN_FILE, IN_MEMORY = "secretly-human", "short-secretly-human"  # as long and as short clips are
+both = pytest.mark.parametrize("name", [IN_FILE, IN_MEMORY])
+
+
+def clip(web: Served, name: str, **headers: str) -> httpx.Response:
     names = {name.replace("_", "-"): value for name, value in headers.items()}
-    return get(f"{web.url}/c/secretly-human", headers=MINE | names)
+    return get(f"{web.url}/c/{name}", headers=MINE | names)
 
 
-def test_a_clip_tells_nothing_but_its_sound(web: Served):
-    response = clip(web)
+@both
+def test_a_clip_tells_nothing_but_its_sound(web: Served, name: str):
+    response = clip(web, name)
     assert response.status_code == 200
     assert response.content == SOUND
-    assert response.headers["content-type"] == "audio/wav"
+    assert response.headers["content-type"] == f"audio/{'wav' if name == IN_FILE else 'flac'}"
     assert response.headers["cache-control"] == "private, max-age=86400, immutable"
     assert response.headers["x-content-type-options"] == "nosniff"
     assert response.headers["accept-ranges"] == "bytes"
@@ -187,34 +192,51 @@ def test_a_clip_tells_nothing_but_its_sound(web: Served):
     assert "human" not in str(response.headers)
 
 
+@both
 @pytest.mark.parametrize(
     ("wanted", "first", "last"),
-    [("bytes=0-1", 0, 1), ("bytes=100-", 100, len(SOUND) - 1), ("bytes=-5", len(SOUND) - 5, -1)],
+    [
+        ("bytes=0-1", 0, 1),
+        ("bytes=100-", 100, len(SOUND) - 1),
+        ("bytes=-5", len(SOUND) - 5, -1),
+        ("bytes=7-999999999", 7, -1),
+        ("bytes=-999999999", 0, -1),
+    ],
 )
-def test_a_range_gets_206_and_its_bytes(web: Served, wanted: str, first: int, last: int):
+def test_a_range_gets_206_and_its_bytes(web: Served, name: str, wanted: str, first: int, last: int):
     last = last % len(SOUND)
-    response = clip(web, Range=wanted)
+    response = clip(web, name, Range=wanted)
     assert response.status_code == 206
     assert response.content == SOUND[first : last + 1]
     assert response.headers["content-range"] == f"bytes {first}-{last}/{len(SOUND)}"
     assert response.headers["content-length"] == str(last - first + 1)
 
 
-def test_a_range_beyond_the_end_gets_416(web: Served):
-    response = clip(web, Range=f"bytes={len(SOUND)}-")
+@both
+@pytest.mark.parametrize("wanted", [f"bytes={len(SOUND)}-", "bytes=-0"])
+def test_a_range_beyond_the_end_gets_416(web: Served, name: str, wanted: str):
+    response = clip(web, name, Range=wanted)
     assert response.status_code == 416
     assert response.headers["content-range"] == f"bytes */{len(SOUND)}"
 
 
-def test_a_range_of_an_older_clip_gets_the_whole_one(web: Served):
-    etag = clip(web).headers["etag"]
-    assert clip(web, Range="bytes=0-1", If_Range=etag).status_code == 206
-    assert clip(web, Range="bytes=0-1", If_Range='"other"').status_code == 200
-    assert clip(web, If_None_Match=etag).status_code == 304
+@pytest.mark.parametrize("wanted", ["bytes=5-2", "bytes=-", "bytes=0-1,3-4", "lines=1-2", "x"])
+def test_what_is_no_range_of_a_short_clip_gets_all_of_it(web: Served, wanted: str):
+    response = clip(web, IN_MEMORY, Range=wanted)
+    assert (response.status_code, response.content) == (200, SOUND)
 
 
-def test_head_and_other_methods(web: Served):
-    url = f"{web.url}/c/secretly-human"
+@both
+def test_a_range_of_an_older_clip_gets_the_whole_one(web: Served, name: str):
+    etag = clip(web, name).headers["etag"]
+    assert clip(web, name, Range="bytes=0-1", If_Range=etag).status_code == 206
+    assert clip(web, name, Range="bytes=0-1", If_Range='"other"').status_code == 200
+    assert clip(web, name, If_None_Match=etag).status_code == 304
+
+
+@both
+def test_head_and_other_methods(web: Served, name: str):
+    url = f"{web.url}/c/{name}"
     response = head(url, headers=MINE)
     assert response.status_code == 200
     assert response.headers["content-length"] == str(len(SOUND))

@@ -3,17 +3,17 @@
 import os
 import time
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
-from listening.audio import ClipRequest, decoded
+from listening.audio import ClipRequest, appearance, decoded
 from listening.audio.appearance import (
     LONGEST_PAD_S,
     SHORTEST_PAD_S,
-    appearance,
     appearance_of,
     clear_appearances,
     folder,
@@ -22,13 +22,15 @@ from listening.audio.appearance import (
 from listening.audio.ends import AFTER_S, BEFORE_S, Span, common_span, cut, span_of
 from listening.audio.leaks import FACTS, facts_of, leaks
 from listening.audio.probe import probed
+from listening.audio.recent import Recent
 
 RATE = 16_000
 
 
 @pytest.fixture(autouse=True)
-def media(settings, tmp_path: Path) -> None:
+def media(settings, tmp_path: Path, monkeypatch) -> None:
     settings.MEDIA_ROOT = tmp_path / "media"
+    monkeypatch.setattr(appearance, "recent", Recent(appearance.KEPT_BYTES))
 
 
 def speech(seed: int, *, lead_s: float = 0.0, room: float = 0.0, seconds: float = 1.0):
@@ -46,8 +48,14 @@ def clip(path: Path, samples, token: str = "t", bits: int = 16, **more) -> ClipR
     return ClipRequest(token, path, **{"trial": 1, "place": 0, "in_step": False, **more})
 
 
-def sound_of(path: Path) -> np.ndarray:
-    return soundfile.read(path, dtype="int16")[0]
+def sound_of(clip: ClipRequest) -> np.ndarray:
+    return soundfile.read(BytesIO(appearance_of(clip)), dtype="int16")[0]
+
+
+@pytest.fixture
+def all_long(monkeypatch) -> None:
+    """Each clip is one of those that are decoded in parts and kept as a file."""
+    monkeypatch.setattr(decoded, "LONGEST_KEPT", 1000)
 
 
 # --- An appearance -------------------------------------------------------------------------------
@@ -55,11 +63,10 @@ def sound_of(path: Path) -> np.ndarray:
 
 def test_the_same_token_gets_the_same_bytes_and_another_one_others(tmp_path: Path):
     one = clip(tmp_path / "a.flac", speech(1))
-    first = appearance_of(one)
-    data = first.read_bytes()
-    first.unlink()
-    assert appearance_of(one).read_bytes() == data
-    others = [appearance_of(replace(one, token=f"t{n}")).read_bytes() for n in range(5)]
+    data = appearance_of(one)
+    appearance.recent.kept.clear()  # it is made again
+    assert appearance_of(one) == data
+    others = [appearance_of(replace(one, token=f"t{n}")) for n in range(5)]
     assert len({len(each) for each in (data, *others)}) > 3
     assert len({each[-400:] for each in (data, *others)}) == 6  # the frames, too
 
@@ -67,7 +74,7 @@ def test_the_same_token_gets_the_same_bytes_and_another_one_others(tmp_path: Pat
 def test_it_is_the_same_sound_to_a_step_of_16_bit(tmp_path: Path):
     samples = np.clip(speech(2), -1, 1)
     one = clip(tmp_path / "a.flac", samples, bits=24)
-    heard = sound_of(appearance_of(one)) / 32768
+    heard = sound_of(one) / 32768
     before = round(pads_of(one)[0] * RATE)
     assert np.abs(heard[before : before + len(samples)] - samples).max() < 1.6 / 32768
 
@@ -75,7 +82,7 @@ def test_it_is_the_same_sound_to_a_step_of_16_bit(tmp_path: Path):
 def test_the_noise_of_the_dither_is_that_of_the_textbook(tmp_path: Path):
     """Triangular noise of one step to each side, rounded: a variance of a quarter of a step."""
     one = clip(tmp_path / "a.flac", np.zeros(4 * RATE))
-    assert sound_of(appearance_of(one)).var() == pytest.approx(0.25, rel=0.05)
+    assert sound_of(one).var() == pytest.approx(0.25, rel=0.05)
 
 
 def test_both_ends_begin_in_dither_of_a_length_drawn_anew(tmp_path: Path):
@@ -84,7 +91,7 @@ def test_both_ends_begin_in_dither_of_a_length_drawn_anew(tmp_path: Path):
     lengths = set()
     for n in range(8):
         request = replace(one, token=f"t{n}")
-        heard = sound_of(appearance_of(request))
+        heard = sound_of(request)
         first, last = np.flatnonzero(np.abs(heard) > 100)[[0, -1]]
         lengths.add(int(first))
         for pad in (first, len(heard) - 1 - last):
@@ -100,7 +107,7 @@ def test_clips_that_play_together_keep_in_step(tmp_path: Path):
 
 
 def test_the_head_says_nothing_of_the_frames(tmp_path: Path):
-    data = appearance_of(clip(tmp_path / "a.flac", speech(1))).read_bytes()
+    data = appearance_of(clip(tmp_path / "a.flac", speech(1)))
     assert data[12:18] == bytes(6)  # least and most bytes of a frame
     assert data[26:42] == bytes(16)  # the hash of the samples
 
@@ -108,8 +115,7 @@ def test_the_head_says_nothing_of_the_frames(tmp_path: Path):
 @pytest.mark.parametrize("channels", [1, 2])
 def test_long_and_stereo_clips_are_whole(tmp_path: Path, channels: int):
     long = np.stack([speech(3, seconds=9.0)] * channels, axis=1)
-    path = appearance_of(clip(tmp_path / "a.flac", long))
-    info = soundfile.info(path)
+    info = soundfile.info(BytesIO(appearance_of(clip(tmp_path / "a.flac", long))))
     assert info.channels == channels
     assert 9 + 2 * SHORTEST_PAD_S <= info.duration <= 9 + 2 * LONGEST_PAD_S
 
@@ -121,7 +127,40 @@ def test_a_copy_that_is_gone_is_an_error_that_says_so(tmp_path: Path):
     assert list(folder().glob("*/*")) == []
 
 
-def test_what_nobody_asks_for_is_cleared_and_made_again(tmp_path: Path):
+def test_a_long_clip_is_a_file_with_the_bytes_that_memory_would_hold(tmp_path: Path, monkeypatch):
+    one = clip(tmp_path / "a.flac", speech(1, seconds=9.0))
+    data = appearance_of(one)
+    monkeypatch.setattr(decoded, "LONGEST_KEPT", 1000)
+    monkeypatch.setattr(decoded, "recent", Recent(0))
+    assert appearance_of(one).read_bytes() == data
+    assert not decoded.recent.kept
+
+
+def test_what_was_kept_is_not_served_once_the_copy_is_gone_or_another(tmp_path: Path):
+    one = clip(tmp_path / "a.flac", speech(1))
+    first = appearance_of(one)
+    one.copy.unlink()
+    with pytest.raises(FileNotFoundError):
+        appearance_of(one)
+    clip(tmp_path / "a.flac", speech(2))
+    assert sound_of(replace(one, token="u")).std() != pytest.approx(
+        soundfile.read(BytesIO(first), dtype="int16")[0].std(), rel=1e-6
+    )
+
+
+def test_no_more_is_kept_than_there_is_room_for():
+    recent: Recent[str, str] = Recent(3000)
+    for name in "abcab":
+        recent.add(name, name, 1000)
+        recent.get("a")
+    assert recent.bytes == 3000
+    recent.add("d", "d", 1000)
+    assert list(recent.kept) == ["c", "a", "d"]  # b was used longest ago
+    assert recent.bytes == 3000
+
+
+@pytest.mark.usefixtures("all_long")
+def test_a_file_that_nobody_asks_for_is_cleared_and_made_again(tmp_path: Path):
     old, new = (clip(tmp_path / f"{n}.flac", speech(n), token=f"t{n}") for n in range(2))
     data = appearance_of(old).read_bytes()
     long_ago = time.time() - 86_400
@@ -133,40 +172,6 @@ def test_what_nobody_asks_for_is_cleared_and_made_again(tmp_path: Path):
     os.utime(long_ago_again, (long_ago, long_ago))
     appearance_of(old)  # asked for: kept
     assert clear_appearances() == 0
-
-
-def test_a_clip_gets_the_same_bytes_whether_it_was_decoded_before_or_in_parts(
-    tmp_path: Path, monkeypatch
-):
-    one = clip(tmp_path / "a.flac", speech(1, seconds=9.0))
-    first = appearance(one.copy, b"seed", (0.1, 0.2))
-    assert one.copy in {path for path, *_ in decoded.recent.kept}
-    assert appearance(one.copy, b"seed", (0.1, 0.2)) == first
-    monkeypatch.setattr(decoded, "recent", decoded.Recent(0))
-    monkeypatch.setattr(decoded, "LONGEST_KEPT", 1000)
-    assert appearance(one.copy, b"seed", (0.1, 0.2)) == first
-    assert not decoded.recent.kept
-
-
-def test_what_was_decoded_is_not_served_once_the_copy_is_gone_or_another(tmp_path: Path):
-    one = clip(tmp_path / "a.flac", speech(1))
-    first = appearance(one.copy, b"seed", (0.1, 0.2))
-    one.copy.unlink()
-    with pytest.raises(FileNotFoundError):
-        appearance(one.copy, b"seed", (0.1, 0.2))
-    clip(tmp_path / "a.flac", speech(2))
-    assert appearance(one.copy, b"seed", (0.1, 0.2)) != first
-
-
-def test_no_more_is_kept_decoded_than_there_is_room_for():
-    recent = decoded.Recent(3000)
-    for name in "abcab":
-        recent.add((Path(name), 0, 0), RATE, np.zeros((250, 1), np.float32))
-        recent.get((Path("a"), 0, 0))
-    assert recent.bytes == 3000
-    recent.add((Path("d"), 0, 0), RATE, np.zeros((250, 1), np.float32))
-    assert [path.name for path, *_ in recent.kept] == ["c", "a", "d"]  # b was used longest ago
-    assert recent.bytes == 3000
 
 
 # --- Ends ----------------------------------------------------------------------------------------
@@ -225,8 +230,9 @@ def facts_of_files(kind: str, tmp_path: Path) -> dict[str, list[dict[str, float]
                 span = span_of(probed(tmp_path / "x.wav"))
                 kept = np.concatenate(list(cut([samples[:, None]], RATE, span)))
                 one = clip(path, kept, token=f"{group}{n}", bits=24)
-                path = appearance_of(one)
-            made[group].append(facts_of(path.read_bytes()))
+                made[group].append(facts_of(appearance_of(one)))
+            else:
+                made[group].append(facts_of(path.read_bytes()))
     return made
 
 
