@@ -199,9 +199,21 @@ EMBEDDED: list[Server] = []
 EARNEST_POOLER = _env.switch("EARNEST_POOLER", False)  # config/pooler.py
 
 
+# A server whose machine vanished says nothing: without these, who waits for it hears of it after a
+# quarter of an hour. Words of libpq; those in DATABASE_URL win.
+WATCHED = {
+    "connect_timeout": 10,
+    "tcp_user_timeout": 20_000,
+    "keepalives_idle": 20,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+}
+
+
 def _database() -> dict[str, Any]:
     if _env.url("DATABASE_URL", ("postgres", "postgresql"), "postgresql://user:pw@host:5432/name"):
         given = dict(dj_database_url.parse(_env.text("DATABASE_URL")))
+        given["OPTIONS"] = WATCHED | given.get("OPTIONS", {})
     else:
         EMBEDDED.append(POSTGRES)
         socket = str(socket_folder(EARNEST_VAR))

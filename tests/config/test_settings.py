@@ -102,7 +102,7 @@ def test_without_urls_both_servers_are_embedded_below_the_folder(tmp_path: Path)
 def test_urls_switch_to_real_servers_without_code_change(tmp_path: Path):
     found = read(
         tmp_path,
-        DATABASE_URL="postgresql://me:p%40ss@db.example.org:6432/listen?sslmode=require",
+        DATABASE_URL="postgresql://me:p%40ss@db.example.org:6432/listen?sslmode=require&connect_timeout=3",
         REDIS_URL="rediss://:key@cache.example.org:6380/4",
         MEDIA_STORE="s3://clips/live",
         EARNEST_PUBLIC_URL="https://listen.example.org",
@@ -111,6 +111,9 @@ def test_urls_switch_to_real_servers_without_code_change(tmp_path: Path):
     database = found["DATABASES"]["default"]
     assert (database["HOST"], database["PORT"]) == ("db.example.org", 6432)
     assert database["PASSWORD"] == "p@ss"
+    options = database["OPTIONS"]  # who waits for a server that vanished hears of it
+    assert (options["sslmode"], int(options["connect_timeout"])) == ("require", 3)
+    assert options["tcp_user_timeout"] <= 20_000
     assert found["CELERY_BROKER_URL"].endswith("/4")
     assert found["CACHES"]["default"]["LOCATION"].endswith("/5")
     assert found["CHANNEL_LAYERS"]["default"]["CONFIG"]["hosts"][0].endswith("/6")
