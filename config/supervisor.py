@@ -185,8 +185,7 @@ class Supervisor:
                     f"The pages do not answer; see {web.log}. Its end:\n{last_lines(web.log)}"
                 )
             self.pipes.pump(LOOK_EVERY_S / 4)
-        for worker in workers:
-            worker.start()
+        self.heal(*workers)
 
     def pages_live(self) -> int | None:
         """The status of /livez, or None when nothing answers.
