@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -17,6 +18,7 @@ from pathlib import Path
 from config.processes import Account, account_for_servers, run_as
 
 POSTGRES_MAJOR = "18"
+_PROTOCOL, _READY, _GOODBYE = 3 << 16, b"Z\0\0\0\5I", b"X\0\0\0\4"  # of PostgreSQL
 _SOCKET_LIMIT = 103  # bytes of a socket's path on macOS; Linux allows 107
 
 
@@ -167,13 +169,22 @@ def _postgres_command(var: Path) -> list[str | Path]:
 
 
 def _postgres_answers(var: Path) -> bool:
-    import psycopg
-
-    host = str(socket_folder(var))
-    try:
-        psycopg.connect(host=host, user="earnest", dbname="earnest", connect_timeout=5).close()
-    except psycopg.OperationalError:
-        return False
+    """A hello by its protocol, heard to the end: who only starts servers needs no driver."""
+    words = b"user\0earnest\0database\0earnest\0\0"
+    hello = struct.pack("!ii", 8 + len(words), _PROTOCOL) + words
+    heard = b""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(5)
+        try:
+            client.connect(str(socket_folder(var) / ".s.PGSQL.5432"))
+            client.sendall(hello)
+            while not heard.endswith(_READY):
+                if not (more := client.recv(4096)):
+                    return False  # it starts or stops, and has said so
+                heard += more
+            client.sendall(_GOODBYE)
+        except OSError:
+            return False
     return True
 
 

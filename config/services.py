@@ -18,6 +18,7 @@ STEADY_S = 30.0  # a process that lived this long may restart at once
 LONGEST_PAUSE_S = 10.0
 REST_AFTER_S = 600  # without a job: the GPU's worker gives its memory back
 PAGES = "config.web:application"
+PAGES_OF_A_START = "config.gated:application"
 MOST_CONNECTIONS = 8192  # per web worker; every rater's browser keeps one or a few open
 
 
@@ -126,7 +127,7 @@ LONE_COMMANDS: dict[str, Callable[[], list[str]]] = {
 def services(var: Path, host: str, port: int, workers: int, pipes: LogPipes) -> list[Service]:
     """The pages and the workers; the clock is a thread of that worker which does what it sends."""
     logs = var / "logs"
-    pages = web_command(host, port, workers, PAGES)
+    pages = web_command(host, port, workers, PAGES_OF_A_START)
     jobs = jobs_command("jobs", "default,analysis", "--clock")
     return [
         Service("web", pages, logs / "web.log", pipes),
