@@ -244,9 +244,11 @@ SERVERS = {server.name: server for server in (POSTGRES, VALKEY)}
 
 def stop_leftovers(server: Server, var: Path, *, grace_s: float = 30) -> None:
     """Stops what an earlier, killed run left over: by name and folder, never by a stored pid."""
+    folder = str(server.folder(var).resolve())
+    if not _may_be_inside(folder):
+        return
     import psutil
 
-    folder = str(server.folder(var).resolve())
     deadline = time.monotonic() + grace_s
     asked = False
     while time.monotonic() < deadline + 5:
@@ -259,6 +261,18 @@ def stop_leftovers(server: Server, var: Path, *, grace_s: float = 30) -> None:
         asked = True
         time.sleep(0.05)
     raise EmbeddedError(f"An earlier {server.name} in {folder} does not stop; end it by hand.")
+
+
+def _may_be_inside(folder: str) -> bool:
+    """Whether a process works in the folder; True where the system does not show it as files."""
+    proc = Path("/proc")
+    if not (proc / "self" / "cwd").exists():
+        return True
+    for link in proc.glob("[0-9]*/cwd"):
+        with suppress(OSError):  # it has ended
+            if os.readlink(link) == folder:
+                return True
+    return False
 
 
 def _runs_in(process: "object", server: Server, folder: str) -> bool:
