@@ -1,11 +1,7 @@
-"""The pages of a start: imported while it is prepared, and not answering before that has ended."""
+"""What granian serves below a supervisor: pages that answer when their start is prepared."""
 
-import time
+from config.prepared import result_file, wait_for
+from config.web import application
 
-from config.prepared import result_file
-from config.web import application  # noqa: F401  # what granian serves
-
-LOOK_EVERY_S = 0.02
-
-while not result_file().exists():
-    time.sleep(LOOK_EVERY_S)
+__all__ = ["application"]
+wait_for(result_file())

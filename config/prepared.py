@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from django.conf import settings
 
 from config.places import CODE
 
+LOOK_EVERY_S = 0.02
 RESEARCHER = "researcher"
 ROOMS = ("config", "listening", "metrics", "analysis", "rest", "earnest")
 MADE = ("staticfiles.json", ".fingerprint")  # in the folder of static files
@@ -42,6 +44,12 @@ def result_file() -> Path:
     """Is there when the preparation of this start has ended well."""
     path: Path = settings.EARNEST_VAR / "prepared.json"
     return path
+
+
+def wait_for(result: Path) -> None:
+    """Until the preparation has left its result; who ends the start ends this process."""
+    while not result.exists():
+        time.sleep(LOOK_EVERY_S)
 
 
 def fingerprint() -> str:
