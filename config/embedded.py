@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from config.processes import Account, account_for_servers, run_as
+from listening.program import command
 
 POSTGRES_MAJOR = "18"
 _PROTOCOL, _READY, _GOODBYE = 3 << 16, b"Z\0\0\0\5I", b"X\0\0\0\4"  # of PostgreSQL
@@ -125,8 +126,9 @@ def _prepare_postgres(var: Path, owner: Account | None) -> None:
         if version != POSTGRES_MAJOR:
             raise EmbeddedError(
                 f"{data} was written by PostgreSQL {version}, and this version of Earnest brings "
-                f"{POSTGRES_MAJOR}. Start the old version of Earnest, run `manage.py backup FILE`, "
-                "and restore FILE with this version into a new EARNEST_VAR."
+                f"{POSTGRES_MAJOR}. Start the old version of Earnest, run "
+                f"`{command('backup FILE')}`, and restore FILE with this version into a new "
+                "EARNEST_VAR."
             )
         return
     new = home / "data.new"

@@ -96,14 +96,16 @@ def confirm(result: Path) -> bool:
     """Whether all is as the last preparation left it, which takes a tenth of preparing."""
     if not prepared.is_as_left():
         return False
-    from django.db import Error
+    import psycopg
+    from django.db import connection
 
     from config.keeper import join
 
     join(settings.EARNEST_VAR, settings.EMBEDDED)
     try:
-        entry = prepared.entry_as_left()
-    except Error:  # whatever it is, the preparation says it
+        with psycopg.connect(**connection.get_connection_params()) as session:
+            entry = prepared.entry_as_left(session.cursor())
+    except psycopg.Error:  # whatever it is, the preparation says it
         return False
     if entry is not None:
         result.write_text(json.dumps(entry))
@@ -113,6 +115,7 @@ def confirm(result: Path) -> bool:
 def prepare(result: Path) -> None:
     import django
     from django.core.management import call_command, get_commands
+    from django.db import connection
     from django.urls import reverse
 
     from config.keeper import join
@@ -128,7 +131,8 @@ def prepare(result: Path) -> None:
         call_command("ensure_demo")
     collect_static()
     landing = reverse("landing", args=[prepared.LINK])
-    prepared.leave(prepared_for, prepared.applied_migrations(), landing)
+    with connection.cursor() as cursor:
+        prepared.leave(prepared_for, prepared.applied_migrations(cursor), landing)
     result.write_text(json.dumps(rater_entry()))
 
 

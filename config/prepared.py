@@ -114,31 +114,25 @@ def _digest(applied: list[Any]) -> str:
     return hashlib.sha256(repr([tuple(row) for row in applied]).encode()).hexdigest()
 
 
-def applied_migrations() -> list[tuple[str, str]]:
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute(APPLIED)
-        return list(cursor.fetchall())
+def applied_migrations(cursor: Any) -> list[tuple[str, str]]:
+    cursor.execute(APPLIED)
+    return list(cursor.fetchall())
 
 
-def entry_as_left() -> dict[str, str] | None:
+def entry_as_left(cursor: Any) -> dict[str, str] | None:
     """Where raters enter, of a database that needs no preparation; None of one that may need it.
 
     Raises what the database raises, for instance that there is no table yet.
     """
-    from django.db import connection
-
     stamp = _stamp()
-    if not stamp or stamp.get("applied") != _digest(applied_migrations()):
+    if not stamp or stamp.get("applied") != _digest(applied_migrations(cursor)):
         return None
-    with connection.cursor() as cursor:
-        cursor.execute(STATE, [RESEARCHER])
-        has_researcher, has_study = cursor.fetchone()
-        if not has_researcher or (settings.EARNEST_DEMO and not has_study):
-            return None
-        cursor.execute(NEWEST_OPEN)
-        study = cursor.fetchone()
+    cursor.execute(STATE, [RESEARCHER])
+    has_researcher, has_study = cursor.fetchone()
+    if not has_researcher or (settings.EARNEST_DEMO and not has_study):
+        return None
+    cursor.execute(NEWEST_OPEN)
+    study = cursor.fetchone()
     if study is None:
         return {"path": "/", "study": ""}
     return {"path": stamp["landing"].replace(LINK, study[1]), "study": study[0]}

@@ -29,6 +29,7 @@ from config.processes import last_lines, signal_group, spawn, stop
 from config.reachable import UnreachableError, try_database, try_media, try_redis
 from config.running import lock_file, write_address
 from config.services import LONGEST_PAUSE_S, MOST_CONNECTIONS, Service, services
+from listening.program import OF_THE_DOCUMENTATION
 
 LOOK_EVERY_S = 0.1
 GRACE_S = 4.0
@@ -218,7 +219,7 @@ class Supervisor:
         if login.exists():
             say(f"               {shown_login(login)}")
         if not IN_A_CLONE:
-            say("\nWhere Earnest says manage.py, type earnest in its place.")
+            say(f"\n{OF_THE_DOCUMENTATION}")
         say("\nCtrl-C stops everything; the data stays.")
 
     # --- Running -------------------------------------------------------------------------------

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -100,11 +99,3 @@ def addresses_of(host: str, port: int, *, plain: bool = False) -> list[str]:
     if plain and not all_named(addresses):
         raise NotAllowed("Give an address with https: without, others can read what is sent.")
     return addresses
-
-
-def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-    """The answer, whatever its status; NotReached without one, NotAllowed where it may not go."""
-    *_, plain = host_of(checked_url(url))
-    from listening.notifications.posting import post_until  # pages are lighter without it
-
-    return post_until(time.monotonic() + TIMEOUT_S, url, body, headers, plain)

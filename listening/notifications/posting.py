@@ -1,4 +1,8 @@
-"""The connection to an address outside: only to addresses that were checked, until a deadline."""
+"""POST to an address that was checked, until a deadline.
+
+A connection goes to one of the addresses that `outward` let through, and to nothing else; jobs
+import this when they send, as the library for it is heavy.
+"""
 
 from __future__ import annotations
 
@@ -74,10 +78,10 @@ class _Outside(httpcore.NetworkBackend):
         raise NotReached(f"The name {host} is not known.")
 
 
-def post_until(
-    deadline: float, url: str, body: bytes, headers: Mapping[str, str], plain: bool
-) -> Answer:
-    """The answer, whatever its status; NotReached without one by the deadline."""
+def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    """The answer, whatever its status; NotReached without one, NotAllowed where it may not go."""
+    *_, plain = outward.host_of(outward.checked_url(url))
+    deadline = time.monotonic() + outward.TIMEOUT_S
     sent = {"Content-Type": "application/json", "User-Agent": "Earnest", **headers}
     timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), outward.TIMEOUT_S)}
     with httpcore.ConnectionPool(
