@@ -21,7 +21,7 @@ from config.embedded import EmbeddedError
 from config.keeper import Use, join
 from config.liveness import REQUEST, Liveness
 from config.log_pipes import LogPipes
-from config.places import CODE, IN_A_CLONE
+from config.places import CODE
 from config.prepare import AWAY_STATUS
 from config.prepared import is_as_left, result_file
 from config.private_files import close_all
@@ -29,7 +29,7 @@ from config.processes import last_lines, signal_group, spawn, stop
 from config.reachable import UnreachableError, try_database, try_media, try_redis
 from config.running import lock_file, write_address
 from config.services import LONGEST_PAUSE_S, MOST_CONNECTIONS, Service, services
-from listening.program import OF_THE_DOCUMENTATION
+from listening.program import IN_A_CLONE, OF_THE_DOCUMENTATION
 
 LOOK_EVERY_S = 0.1
 GRACE_S = 4.0

@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 from celery import bootsteps
-from celery.beat import Service
+from celery.beat import Scheduler, Service
 from celery.worker import state
 
 from config.operations import heartbeats
@@ -25,7 +25,7 @@ def end_this_worker() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-class Clock(bootsteps.StartStopStep):  # type: ignore[misc]  # untyped
+class Clock(bootsteps.StartStopStep):
     """`--clock`: the clock is a thread of this worker, which ends when it fails."""
 
     def __init__(self, worker: Any, clock: bool = False, **options: Any) -> None:
@@ -33,20 +33,21 @@ class Clock(bootsteps.StartStopStep):  # type: ignore[misc]  # untyped
         self.enabled = clock
         self.service: Service | None = None
 
-    def start(self, worker: Any) -> None:
+    def start(self, parent: Any) -> None:
         self.service = Service(
-            worker.app,
+            parent.app,
             max_interval=LONGEST_SLEEP_S,
-            scheduler_cls="celery.beat:Scheduler",
-            remote_control=False,
+            scheduler_cls=Scheduler,
+            remote_control=False,  # type: ignore[call-arg]  # the worker has its own
         )
         threading.Thread(target=tick, args=(self.service,), name="clock", daemon=True).start()
 
-    def stop(self, worker: Any) -> None:
+    def stop(self, parent: Any) -> None:
         if self.service is not None:
             self.service.stop()
 
-    terminate = stop
+    def terminate(self, parent: Any) -> None:
+        self.stop(parent)
 
 
 def tick(service: Service) -> None:
@@ -58,7 +59,7 @@ def tick(service: Service) -> None:
         end_this_worker()
 
 
-class Rest(bootsteps.StartStopStep):  # type: ignore[misc]  # untyped
+class Rest(bootsteps.StartStopStep):
     """`--rest-after S`: the worker ends when it had no job for so long, and gives back all it held.
 
     Its supervisor starts it again when its queue has a job (`config/resting.py`).
@@ -70,7 +71,7 @@ class Rest(bootsteps.StartStopStep):  # type: ignore[misc]  # untyped
         self.rest_after_s = rest_after
         self.stopping = threading.Event()
 
-    def start(self, worker: Any) -> None:
+    def start(self, parent: Any) -> None:
         threading.Thread(target=self.look, name="rest", daemon=True).start()
 
     def look(self) -> None:
@@ -85,7 +86,8 @@ class Rest(bootsteps.StartStopStep):  # type: ignore[misc]  # untyped
                 end_this_worker()
                 return
 
-    def stop(self, worker: Any) -> None:
+    def stop(self, parent: Any) -> None:
         self.stopping.set()
 
-    terminate = stop
+    def terminate(self, parent: Any) -> None:
+        self.stop(parent)
