@@ -76,9 +76,10 @@ def main(result: Path) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from config.embedded import EmbeddedError
 
+    now = prepared.fingerprint()
     try:
-        if not confirm(result):
-            prepare(result)
+        if not confirm(result, now):
+            prepare(result, now)
     except EmbeddedError as error:
         print(error, flush=True)
         return AWAY_STATUS
@@ -92,9 +93,9 @@ def main(result: Path) -> int:
     return 0
 
 
-def confirm(result: Path) -> bool:
+def confirm(result: Path, now: str) -> bool:
     """Whether all is as the last preparation left it, which takes a tenth of preparing."""
-    if not prepared.is_as_left():
+    if not prepared.is_as_left(now):
         return False
     import psycopg
     from django.db import connection
@@ -112,7 +113,7 @@ def confirm(result: Path) -> bool:
     return entry is not None
 
 
-def prepare(result: Path) -> None:
+def prepare(result: Path, prepared_for: str) -> None:
     import django
     from django.core.management import call_command, get_commands
     from django.db import connection
@@ -120,7 +121,6 @@ def prepare(result: Path) -> None:
 
     from config.keeper import join
 
-    prepared_for = prepared.fingerprint()
     prepared.stamp_file().unlink(missing_ok=True)
     django.setup()
     join(settings.EARNEST_VAR, settings.EMBEDDED)

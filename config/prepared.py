@@ -55,7 +55,7 @@ def wait_for(result: Path) -> None:
 def fingerprint() -> str:
     """Changes when code, static files, packages or settings may have changed.
 
-    Ask before Django is set up, which adds to its settings.
+    Ask before anything of Django is used: its database adds to its settings.
     """
     parts = [sys.version, *_packages(), *_plain_settings()]
     for folder in (*(CODE / room for room in ROOMS), *map(Path, settings.STATICFILES_DIRS)):
@@ -88,10 +88,10 @@ def _files(folder: str) -> list[str]:
     return sorted(found)
 
 
-def is_as_left() -> bool:
-    """Whether files, packages and settings are those of the last preparation."""
+def is_as_left(now: str) -> bool:
+    """Whether the fingerprint is that of the last preparation, and what it made is there."""
     made = all((settings.STATIC_ROOT / name).exists() for name in MADE)
-    return made and _stamp().get("fingerprint") == fingerprint()
+    return made and _stamp().get("fingerprint") == now
 
 
 def _stamp() -> dict[str, str]:

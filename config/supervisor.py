@@ -23,7 +23,7 @@ from config.liveness import REQUEST, Liveness
 from config.log_pipes import LogPipes
 from config.places import CODE
 from config.prepare import AWAY_STATUS
-from config.prepared import is_as_left, result_file
+from config.prepared import fingerprint, is_as_left, result_file
 from config.private_files import close_all
 from config.processes import last_lines, signal_group, spawn, stop
 from config.reachable import UnreachableError, try_database, try_media, try_redis
@@ -64,10 +64,11 @@ class Supervisor:
             allow_open_files(2 * MOST_CONNECTIONS)
             say(f"Earnest starts; its data and logs are in {self.var} ...")
             self.close_files()
+            as_left = is_as_left(fingerprint())
             try_database()
             try_redis()
             try_media()
-            self.import_pages()
+            self.import_pages(early=as_left)
             self.uses = join(self.var, settings.EMBEDDED)
             entry = self.prepare()
             if not self.stopping:
@@ -135,12 +136,12 @@ class Supervisor:
         for path in left[:5]:
             say(f"{path} is open to other accounts and belongs to one of them: close it by hand.")
 
-    def import_pages(self) -> None:
-        """Meanwhile, where nothing has changed; else after static files and tables are made."""
+    def import_pages(self, *, early: bool) -> None:
+        """Now, where nothing has changed; else when static files and tables are made."""
         workers = settings.EARNEST_WEB_WORKERS
         result_file().unlink(missing_ok=True)
         self.services = services(self.var, self.host, self.port, workers, self.pipes)
-        if is_as_left():
+        if early:
             self.services[0].start()
 
     def prepare(self) -> dict[str, str]:
