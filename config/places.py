@@ -6,8 +6,9 @@ import os
 import sys
 from pathlib import Path
 
+from listening.program import IN_A_CLONE
+
 CODE = Path(__file__).resolve().parent.parent
-IN_A_CLONE = (CODE / "templates").is_dir()
 # In a wheel, templates, static files, words and the demo have a folder beside the code.
 FILES = CODE if IN_A_CLONE else CODE / "earnest_files"
 

@@ -7,7 +7,6 @@ from urllib.parse import unquote, urlsplit
 from django.conf import settings
 
 from config.embedded import POSTGRES, VALKEY
-from config.pooler import Pooler, pooler_at, pooler_problem
 
 PATIENCE_S = 5
 
@@ -36,6 +35,8 @@ def try_database(*, pages: bool = False) -> None:
         return
     import psycopg
     from django.db import connection
+
+    from config.pooler import Pooler, pooler_at, pooler_problem
 
     given = connection.settings_dict
     host = given["HOST"] or "the local socket"

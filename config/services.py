@@ -8,13 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from config.embedded import VALKEY, socket_folder
 from config.log_pipes import LogPipes
 from config.places import CODE
 from config.processes import signal_group, spawn
+from config.resting import RestingQueue
 
 STEADY_S = 30.0  # a process that lived this long may restart at once
 LONGEST_PAUSE_S = 10.0
+REST_AFTER_S = 600  # without a job: the GPU's worker gives its memory back
 PAGES = "config.web:application"
+PAGES_OF_A_START = "config.gated:application"
 MOST_CONNECTIONS = 8192  # per web worker; every rater's browser keeps one or a few open
 
 
@@ -31,6 +35,7 @@ class Service:
     failures: int = 0
     started_at: float = 0.0
     wait_until: float = field(default=0.0)
+    wanted: Callable[[], bool] | None = None  # it rests while this is false
 
     def start(self) -> None:
         self.child = spawn(self.command, log=None, cwd=CODE, death_signal=self.death_signal)
@@ -40,11 +45,14 @@ class Service:
     def heal(self) -> str | None:
         """Starts the process again when it ended and its pause is over; says what it saw."""
         if self.child is None:
-            if time.monotonic() >= self.wait_until:
+            if time.monotonic() >= self.wait_until and (self.wanted is None or self.wanted()):
                 self.start()
             return None
         status = self.child.poll()
         if status is None:
+            return None
+        if status == 0 and self.wanted is not None:  # it had nothing to do
+            self.child, self.failures = None, 0
             return None
         signal_group(self.child, signal.SIGKILL)  # what it left behind would keep its port
         lived_s = time.monotonic() - self.started_at
@@ -85,13 +93,13 @@ def _worker(name: str, *words: str) -> list[str]:
     return _celery("config.celery", "worker", *named, *quiet, *words)
 
 
-def jobs_command(name: str = "jobs", queues: str = "default,analysis") -> list[str]:
+def jobs_command(name: str = "jobs", queues: str = "default,analysis", *more: str) -> list[str]:
     """The worker of everything but the GPU's queue."""
-    return _worker(name, "-Q", queues, "--pool", "threads", "--concurrency", "4")
+    return _worker(name, "-Q", queues, "--pool", "threads", "--concurrency", "4", *more)
 
 
-def _gpu_command() -> list[str]:
-    return _worker("gpu", "-Q", "gpu", "--pool", "solo")
+def _gpu_command(*more: str) -> list[str]:
+    return _worker("gpu", "-Q", "gpu", "--pool", "solo", *more)
 
 
 def _beat_command() -> list[str]:
@@ -117,13 +125,31 @@ LONE_COMMANDS: dict[str, Callable[[], list[str]]] = {
 
 
 def services(var: Path, host: str, port: int, workers: int, pipes: LogPipes) -> list[Service]:
+    """The pages and the workers; the clock is a thread of that worker which does what it sends."""
     logs = var / "logs"
-    pages = web_command(host, port, workers, PAGES)
+    pages = web_command(host, port, workers, PAGES_OF_A_START)
+    jobs = jobs_command("jobs", "default,analysis", "--clock")
     return [
         Service("web", pages, logs / "web.log", pipes),
-        Service(
-            "jobs", jobs_command(), logs / "jobs.log", pipes, signal.SIGKILL
-        ),  # else it waits for a dead queue
-        Service("gpu", _gpu_command(), logs / "gpu.log", pipes, signal.SIGKILL),
-        Service("beat", _beat_command(), logs / "beat.log", pipes),
-    ]
+        Service("jobs", jobs, logs / "jobs.log", pipes, signal.SIGKILL),
+        _gpu_service(var, logs / "gpu.log", pipes),
+    ]  # SIGKILL: else a worker waits for a dead queue
+
+
+def _gpu_service(var: Path, log: Path, pipes: LogPipes) -> Service:
+    queue = _embedded_queue(var, "gpu")
+    if queue is None:
+        return Service("gpu", _gpu_command(), log, pipes, signal.SIGKILL)
+    command = _gpu_command("--rest-after", str(REST_AFTER_S))
+    return Service("gpu", command, log, pipes, signal.SIGKILL, wanted=queue.has_jobs)
+
+
+def _embedded_queue(var: Path, name: str) -> RestingQueue | None:
+    """None where the broker is elsewhere."""
+    from django.conf import settings
+
+    prefix = settings.CELERY_BROKER_TRANSPORT_OPTIONS.get("global_keyprefix", "")
+    address = socket_folder(var) / "valkey.sock"
+    if VALKEY not in settings.EMBEDDED or str(address) not in settings.CELERY_BROKER_URL:
+        return None
+    return RestingQueue(var, name, f"{prefix}{name}", address)

@@ -9,7 +9,6 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-import config.celery  # noqa: F401  (so that shared jobs find their application)
 from config.accounts import (
     APPS,
     PASSWORD_VALIDATORS,

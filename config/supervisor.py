@@ -2,7 +2,6 @@
 
 import errno
 import fcntl
-import http.client
 import json
 import os
 import resource
@@ -20,15 +19,17 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.embedded import EmbeddedError
 from config.keeper import Use, join
-from config.liveness import Liveness
+from config.liveness import REQUEST, Liveness
 from config.log_pipes import LogPipes
-from config.places import CODE, IN_A_CLONE
+from config.places import CODE
 from config.prepare import AWAY_STATUS
+from config.prepared import fingerprint, is_as_left, result_file
 from config.private_files import close_all
 from config.processes import last_lines, signal_group, spawn, stop
 from config.reachable import UnreachableError, try_database, try_media, try_redis
 from config.running import lock_file, write_address
 from config.services import LONGEST_PAUSE_S, MOST_CONNECTIONS, Service, services
+from listening.program import IN_A_CLONE, OF_THE_DOCUMENTATION
 
 LOOK_EVERY_S = 0.1
 GRACE_S = 4.0
@@ -63,13 +64,13 @@ class Supervisor:
             allow_open_files(2 * MOST_CONNECTIONS)
             say(f"Earnest starts; its data and logs are in {self.var} ...")
             self.close_files()
+            as_left = is_as_left(fingerprint())
             try_database()
             try_redis()
             try_media()
+            self.import_pages(early=as_left)
             self.uses = join(self.var, settings.EMBEDDED)
             entry = self.prepare()
-            workers = settings.EARNEST_WEB_WORKERS
-            self.services = services(self.var, self.host, self.port, workers, self.pipes)
             if not self.stopping:
                 self.open_pages()
                 self.announce(entry)
@@ -135,12 +136,20 @@ class Supervisor:
         for path in left[:5]:
             say(f"{path} is open to other accounts and belongs to one of them: close it by hand.")
 
+    def import_pages(self, *, early: bool) -> None:
+        """Now, where nothing has changed; else when static files and tables are made."""
+        workers = settings.EARNEST_WEB_WORKERS
+        result_file().unlink(missing_ok=True)
+        self.services = services(self.var, self.host, self.port, workers, self.pipes)
+        if early:
+            self.services[0].start()
+
     def prepare(self) -> dict[str, str]:
         """Tables, demo study, static files and log-in; returns where raters enter which study.
 
         A database that dies meanwhile, or a full disk, is waited for; a mistake is not.
         """
-        result, log = self.var / "prepared.json", self.var / "logs" / "prepare.log"
+        result, log = result_file(), self.var / "logs" / "prepare.log"
         tries = 0
         while not self.stopping:
             status = self.prepare_once(result, log)
@@ -177,7 +186,8 @@ class Supervisor:
     def open_pages(self, limit_s: float = 60.0) -> None:
         web, *workers = self.services
         deadline = time.monotonic() + limit_s
-        web.start()
+        if web.child is None:
+            web.start()
         while self.pages_live() != 200 and not self.stopping:
             self.heal(web)
             if time.monotonic() > deadline:
@@ -185,22 +195,19 @@ class Supervisor:
                     f"The pages do not answer; see {web.log}. Its end:\n{last_lines(web.log)}"
                 )
             self.pipes.pump(LOOK_EVERY_S / 4)
-        for worker in workers:
-            worker.start()
+        self.heal(*workers)
 
     def pages_live(self) -> int | None:
         """The status of /livez, or None when nothing answers.
 
         Not of /readyz: pages that run and say that the disk is full are better than none.
         """
-        client = http.client.HTTPConnection(loopback(self.host), self.port, timeout=5)
         try:
-            client.request("GET", "/livez", headers={"Host": "localhost"})
-            return client.getresponse().status
-        except (OSError, http.client.HTTPException):
+            with socket.create_connection((loopback(self.host), self.port), timeout=5) as client:
+                client.sendall(REQUEST)
+                return status_of(client.recv(64))
+        except OSError:
             return None
-        finally:
-            client.close()
 
     def announce(self, entry: dict[str, str]) -> None:
         if self.stopping:
@@ -213,7 +220,7 @@ class Supervisor:
         if login.exists():
             say(f"               {shown_login(login)}")
         if not IN_A_CLONE:
-            say("\nWhere Earnest says manage.py, type earnest in its place.")
+            say(f"\n{OF_THE_DOCUMENTATION}")
         say("\nCtrl-C stops everything; the data stays.")
 
     # --- Running -------------------------------------------------------------------------------
@@ -293,6 +300,12 @@ def allow_open_files(wanted: int) -> None:
 def loopback(host: str) -> str:
     """Where the supervisor reaches pages that listen on every address."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+
+
+def status_of(reply: bytes) -> int | None:
+    """The number in the first line of an answer over HTTP; None of anything else."""
+    words = reply.split(b" ", 2)
+    return int(words[1]) if len(words) == 3 and words[1].isdigit() else None
 
 
 def ask(

@@ -1,6 +1,7 @@
 """One process, one port: pages (WSGI), clips (ranged files), monitor (WebSocket)."""
 
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -10,6 +11,8 @@ from typing import Any
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 if sys.platform == "linux":  # a worker whose server was killed must not keep the port
     ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
+if gc.isenabled():  # what is imported stays: to look for garbage meanwhile takes a tenth of it
+    gc.disable()
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
@@ -99,6 +102,8 @@ added = every_answers()
 pool = LoopPool()
 answers = answer_door()
 clips = clip_route()
+gc.freeze()  # nor is it looked through later, while raters wait
+gc.enable()
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:

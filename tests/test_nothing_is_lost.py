@@ -218,8 +218,11 @@ def kill_and_start_again(house: DemoHouse, crowd: Crowd) -> float:
     house.process.kill()
     house.process.wait(PATIENCE_S)
     wait_for(lambda: processes_in(house.var) == [])
+    prepared = (house.var / "logs" / "prepare.log").read_text()
     house.start()
     wait_for_answers(crowd, 1)
+    # nothing has changed, so nothing was prepared again
+    assert (house.var / "logs" / "prepare.log").read_text() == prepared
     assert (house.var / "researcher-login.txt").read_text() == login
     return time.monotonic() - began
 

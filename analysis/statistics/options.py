@@ -10,6 +10,7 @@ from typing import Any
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import COMPARABLE, CRITERION, CROSSABLE, SINGLE, Breakdown
 from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_from, rule_text
+from listening.program import command
 
 INTERVALS = ("two_way", "bootstrap", "mixed")
 USUAL_INTERVALS = ("two_way", "bootstrap")
@@ -180,7 +181,7 @@ def breakdown_from(text: str) -> Breakdown:
 
 def command_line(options: Options, with_scores: bool = False) -> str:
     """The command that makes the same numbers from the exported ratings.csv."""
-    parts = ["manage.py analyse ratings.csv"] + ["--scores scores.csv"] * with_scores
+    parts = [command("analyse ratings.csv")] + ["--scores scores.csv"] * with_scores
     parts += [f"--estimator {options.estimator}"]
     parts += [f"--by {breakdown}" for breakdown in options.breakdowns]
     parts += [f"--level {options.level:g}", f"--seed {options.seed}"]

@@ -18,6 +18,7 @@ from redis.exceptions import RedisError
 from analysis.ratings.estimands import estimand_of
 from analysis.web.planning_jobs import RUNNING, check_state, pilot_state, start_pilot
 from analysis.web.planning_pilots import PILOT, KnownPilot, known_pilots, version_before
+from listening.program import command
 from listening.selectors import TaskPlan, interim_questions, study_head_or_404, task_plans
 
 BOX_KEPT_S = 5.0
@@ -164,8 +165,8 @@ def _command(values: Mapping[str, str], source: str) -> str:
     goal = "--half-width" if values["goal"] == "half_width" else "--difference"
     known = values["source"]
     origin = f"--preset {known}" if known in PRESET_WORDS else "--pilot ratings.csv"
-    return (
-        f"manage.py plan {origin} {goal} {values['size']} --of {values['of']} "
+    return command(
+        f"plan {origin} {goal} {values['size']} --of {values['of']} "
         f"--conditions {values['conditions']} --items {values['items']} "
         f"--clips-per-rater {values['clips_per_rater']}"
     )

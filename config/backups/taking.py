@@ -25,6 +25,7 @@ from config.backups.files import LEFT_OUT, add_files
 from config.backups.progress import Progress, Say, as_size
 from config.backups.tables import Contents, contents, copied_out, snapshot
 from config.operations.version import version
+from listening.program import command
 
 STDOUT = "-"
 
@@ -92,7 +93,7 @@ def _why(path: Path, error: OSError) -> str:
         return (
             f"The disk of {path} is full. Nothing was kept. A backup takes about the space of the "
             f"clips ({media}) and a fifth of that of the database; write it to another disk, or "
-            "send it away: manage.py backup - | ssh HOST 'cat > earnest.tar'"
+            f"send it away: {command('backup -')} | ssh HOST 'cat > earnest.tar'"
         )
     where = error.filename or path
     return f"{where} cannot be written or read: {error.strerror}. Nothing was kept."

@@ -9,6 +9,7 @@ class OperationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        import config.celery  # noqa: F401  # so that shared jobs find their application
         from config.operations import error_reports, failures, heartbeats
 
         error_reports.start()

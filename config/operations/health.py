@@ -22,6 +22,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from config.operations import heartbeats
 from config.operations.queues import queue_states
+from listening.program import command
 
 Grade = Literal["ok", "degraded", "unavailable"]
 GRADES: tuple[Grade, ...] = ("ok", "degraded", "unavailable")
@@ -33,7 +34,7 @@ REMEDIES = {  # check -> what people notice, and what somebody should do, while 
     "a database of your own, start it. Pages go on by themselves.",
     "disk": "When it is full, raters wait and nothing new is stored. Free space on the disk of "
     "EARNEST_VAR; all goes on by itself within seconds.",
-    "migrations": "The tables are older than the code. Run: python manage.py migrate",
+    "migrations": "The tables are older than the code. Run: " + command("migrate"),
     "cache": "Raters notice nothing. Jobs, live numbers and limits rest until it writes again; on "
     "a full disk, free space.",
     "workers": "Raters notice nothing. Jobs of these kinds wait. See the workers' logs, and "

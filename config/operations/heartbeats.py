@@ -9,10 +9,14 @@ from __future__ import annotations
 import logging
 import socket
 import threading
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from celery.signals import beat_init, worker_ready
+from django.conf import settings
 from django.db import Error, connection
+
+from config.resting import resting
 
 EVERY_S = 10.0
 STALE_S = 45.0  # four are missed
@@ -22,6 +26,8 @@ INSERT INTO operations_heartbeat (name, roles, at) VALUES (%s, %s, clock_timesta
 ON CONFLICT (name) DO UPDATE SET roles = excluded.roles, at = excluded.at
 """
 log = logging.getLogger(__name__)
+_ending = threading.Event()
+_threads: list[threading.Thread] = []
 
 
 class Beat(NamedTuple):
@@ -48,7 +54,13 @@ def read() -> list[Beat]:
             "SELECT name, roles, greatest(0, extract(epoch FROM clock_timestamp() - at))::float"
             " FROM operations_heartbeat ORDER BY name"
         )
-        return [Beat(name, tuple(roles.split(",")), age_s) for name, roles, age_s in cursor]
+        beats = [Beat(name, tuple(roles.split(",")), age_s) for name, roles, age_s in cursor]
+    living = {role for beat in beats if beat.fresh for role in beat.roles}
+    return beats + [
+        Beat(f"{name}, rests until a job comes", (name,), age_s)
+        for name, age_s in resting(settings.EARNEST_VAR)
+        if name not in living and age_s < FORGOTTEN_S
+    ]
 
 
 def forget_old() -> None:
@@ -75,14 +87,25 @@ def keep_beating(name: str, roles: str, stop: threading.Event) -> None:
             said = True
             connection.close()
         if stop.wait(EVERY_S):
-            return
+            break
+    with suppress(Error), connection.cursor() as cursor:  # it ended as it should: nobody is late
+        cursor.execute("DELETE FROM operations_heartbeat WHERE name = %s", [name])
+    connection.close()
+
+
+def end() -> None:
+    """This process ends and is not missed: its row goes."""
+    _ending.set()
+    for thread in _threads:
+        thread.join(EVERY_S)
 
 
 def _start(name: str, roles: str) -> None:
     thread = threading.Thread(
-        target=keep_beating, args=(name, roles, threading.Event()), name="heartbeat", daemon=True
+        target=keep_beating, args=(name, roles, _ending), name="heartbeat", daemon=True
     )
     thread.start()
+    _threads.append(thread)
 
 
 def _on_worker_ready(sender: Any, **_: Any) -> None:

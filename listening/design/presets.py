@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from listening.design.studyfile import CSV, TOML
+from listening.program import as_typed_here
 
 SLUG = re.compile(r"[-a-zA-Z0-9_]{1,80}")
 KEY_LINE = re.compile(r'^key = "[^"]*"', re.MULTILINE)
@@ -34,7 +35,7 @@ class Preset:
 
     @property
     def toml(self) -> str:
-        return (self.folder / TOML).read_text(encoding="utf-8")
+        return as_typed_here((self.folder / TOML).read_text(encoding="utf-8"))
 
     @property
     def sounds(self) -> list[str]:

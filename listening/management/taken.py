@@ -9,6 +9,7 @@ from shlex import quote
 from django.core.management.base import BaseCommand
 
 from listening.design.othertools import CannotTake, Taken
+from listening.program import command as typed
 from listening.studies.taken_folder import write_taken
 
 
@@ -23,7 +24,7 @@ def write_and_tell(command: BaseCommand, taken: Taken, out: Path) -> None:
         command.stdout.write(f"Not taken over: {line}.")
     for problem in problems:
         command.stdout.write(f"To mend before the import: {problem}")
-    command.stdout.write(f"Look at it, then: manage.py import_study {quote(str(out))}")
+    command.stdout.write(f"Look at it, then: {typed(f'import_study {quote(str(out))}')}")
 
 
 def file_text(path: Path) -> str:

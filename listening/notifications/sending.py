@@ -145,8 +145,10 @@ def send_mail(address: str, subject: str, text: str, code: str) -> str:
 
 
 def _post(channel: Channel, body: bytes, headers: dict[str, str]) -> str:
+    from listening.notifications.posting import post  # here: pages are lighter without its library
+
     try:
-        answer = outward.post(channel.address, body, headers)
+        answer = post(channel.address, body, headers)
     except (outward.NotAllowed, outward.NotReached) as error:
         raise NotSent(str(error)) from None
     said = f"It answered {answer.status}{f': {answer.said}' if answer.said else '.'}"

@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from types import TracebackType
-from typing import Any, Self
-from urllib.parse import urlsplit
-
-import httpx
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import parse_qsl, urlsplit
 
 from listening.prolific import wire
 from listening.prolific.errors import NoReply, NotSent, ProlificError, Refused, refusal_of
+
+if TYPE_CHECKING:
+    import httpx  # elsewhere where it is used: pages and workers are lighter without it
 
 API = "https://api.prolific.com"
 TOO_MANY = 429  # not carried out: the same request may be sent again, whatever it asks
@@ -45,6 +46,8 @@ class Prolific:
         wait: Callable[[float], None] = time.sleep,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
+        import httpx
+
         self.api, self.wait = api.rstrip("/"), wait
         headers = {"Authorization": f"Token {token}", "User-Agent": "Earnest", "Referer": "Earnest"}
         self.http = httpx.Client(headers=headers, timeout=TIMEOUT_S, transport=transport)
@@ -268,7 +271,7 @@ class Prolific:
             link = ((reply.get("_links") or {}).get("next") or {}).get("href")
             if not link:
                 return
-            following = dict(httpx.QueryParams(urlsplit(str(link)).query))
+            following = dict(parse_qsl(urlsplit(str(link)).query, keep_blank_values=True))
             if not following or following == asked:
                 return
             asked = following  # only its query: the token goes nowhere else
@@ -302,6 +305,8 @@ class Prolific:
     def _once(
         self, method: str, path: str, body: wire.Json | None, query: Mapping[str, str] | None
     ) -> httpx.Response:
+        import httpx
+
         try:
             url = f"{self.api}/api/v1{path}"
             response = self.http.request(method, url, json=body, params=query)

@@ -27,13 +27,14 @@ from listening.events import note
 from listening.languages import speaking
 from listening.methods import method_named
 from listening.models import Study, StudyDefinition
+from listening.program import command
 from listening.studies.errors import StudyError
 from listening.studies.exporting import study_as_file
 from listening.studies.freezing import freeze, freeze_when_opened
 
 VERSION = (
-    "Copy the study as the next version and change it there: page Manage, or manage.py "
-    "copy_study --as-version."
+    "Copy the study as the next version and change it there: page Manage, or "
+    f"{command('copy_study --as-version')}."
 )
 
 

@@ -21,6 +21,7 @@ from listening.events import COMMAND_LINE, note
 from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Project, Stimulus, Study, Task
 from listening.models.codes import completion_code
+from listening.program import command
 from listening.review.relinking import relink
 from listening.studies.analysis_rules import rules_from_folder
 from listening.studies.deriving import write_derived
@@ -186,7 +187,7 @@ def _check_key(key: str, replace: bool) -> None:
         raise StudyError(
             f"The study “{key}” is {study.state}, and raters have its link: only a draft is "
             "replaced. Choose another key in study.toml; or go on in a copy, which is a draft: "
-            f"manage.py copy_study {key}"
+            + command(f"copy_study {key}")
         )
 
 

@@ -20,6 +20,7 @@ from listening.models import (
     Submission,
     Verdict,
 )
+from listening.program import command
 from listening.sessions import deleting_ratings
 from listening.studies.emptying import audio_of, empty, forget_unused
 from listening.studies.errors import StudyError
@@ -83,7 +84,7 @@ def why_not(study: Study) -> str:
     if ledger or came:
         return (
             "People were paid through this study, and what was decided and paid is kept. Archive "
-            f"it; manage.py erase_personal_data {study.key} forgets who took part."
+            f"it; {command(f'erase_personal_data {study.key}')} forgets who took part."
         )
     if at_prolific:
         return "Its draft is at Prolific. Discard the draft on the page Recruiting first."

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from listening.program import command
 from metrics import weights
 from metrics.auto_att.dataset import TRAIN, TRAP, LabelledClip
 from metrics.auto_att.sources import DatasetError
@@ -192,7 +193,7 @@ def read(folder: Path | str) -> Ridge:
     path = Path(folder) / FILE if Path(folder).is_dir() else Path(folder)
     if not path.is_file():
         raise weights.Unavailable(
-            f"no weights: {path} is not there; make it with `manage.py auto_att baseline`"
+            f"no weights: {path} is not there; make it with `{command('auto_att baseline')}`"
         )
     plain = json.loads(path.read_text(encoding="utf-8"))
     plain["scale"] = [np.inf if scale is None else scale for scale in plain["scale"]]

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from listening.program import command
 from metrics import weights
 from metrics.auto_att.model import ModelPlan
 
@@ -91,7 +92,7 @@ def resolved(folder: Path | str) -> Path:
             return place
     raise weights.Unavailable(
         f"no weights: {given} holds no adapter ({ADAPTER} and {PLAN}); "
-        "train one with `manage.py auto_att train`"
+        f"train one with `{command('auto_att train')}`"
     )
 
 

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from listening.methods.att import SCORES
+from listening.program import command
 from metrics.auto_att.labels import LABELS, final_label, mean_score
 from metrics.auto_att.sources import TRAINING, DatasetError, Rating, Source
 
@@ -261,7 +262,7 @@ def read(folder: Path | str) -> Dataset:
         summary = json.loads((place / SUMMARY).read_text(encoding="utf-8"))
     except OSError as error:
         raise DatasetError(
-            f"{error.filename}: cannot be read; make it with `manage.py auto_att dataset`"
+            f"{error.filename}: cannot be read; make it with `{command('auto_att dataset')}`"
         ) from error
     clips = []
     for number, line in enumerate(lines, start=1):

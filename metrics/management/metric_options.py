@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from listening.program import command
 from metrics import presets
 from metrics.metric import Metric, ParameterError, make_metric
 from metrics.presets import Choice, PresetError
@@ -50,7 +51,7 @@ def chosen(options: Mapping[str, Any]) -> list[Metric]:
     try:
         return presets.metrics_of(chosen_choices(options))
     except (ParameterError, PresetError, TypeError) as error:
-        raise CommandError(f"{error} (see manage.py list_metrics)") from error
+        raise CommandError(f"{error} (see {command('list_metrics')})") from error
 
 
 def chosen_choices(options: Mapping[str, Any]) -> list[Choice]:

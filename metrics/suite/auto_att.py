@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from listening.program import command
 from metrics import weights
 from metrics.metric import Metric, Parameters, Score
 
@@ -58,7 +59,8 @@ class AutoAtt(Metric):
         super().load(device)
         if not self.parameters.checkpoint:
             raise weights.Unavailable(
-                "no weights: auto_att has no checkpoint; train one with `manage.py auto_att train` "
+                "no weights: auto_att has no checkpoint; train one with "
+                f"`{command('auto_att train')}` "
                 "and name its folder in the parameter checkpoint"
             )
         adapter = checkpoints.resolved(self.parameters.checkpoint)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from listening.program import command
 from metrics import weights
 from metrics.long_waves import has_sound
 from metrics.metric import Metric, Parameters, Score, undefined
@@ -52,7 +53,7 @@ class AutoAttBaseline(Metric):
         if not self.parameters.checkpoint:
             raise weights.Unavailable(
                 "no weights: auto_att_baseline has no checkpoint; make one with "
-                "`manage.py auto_att baseline` and name its folder in the parameter checkpoint"
+                f"`{command('auto_att baseline')}` and name its folder in the parameter checkpoint"
             )
         self.ridge = baseline.read(self.parameters.checkpoint)
         self.features = features.Features(baseline.feature_keys(self.ridge))

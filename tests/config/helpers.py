@@ -129,7 +129,6 @@ class House:
             "web": "-m granian",
             "jobs": "jobs@",
             "gpu": "gpu@",
-            "beat": "celery.beat",
             "postgres keeper": "config.keeper",
             "valkey keeper": "config.keeper",
         }

@@ -8,14 +8,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import boto3
 import pytest
+from botocore.exceptions import ClientError
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
+from moto import mock_aws
 
 from config.backups import BackupError, files, loading, restoring
 from config.backups.archive import ABOUT, FORMAT, Reader, Writer
 from config.backups.moving import move
 from config.backups.tables import Contents
+from config.reachable import bucket_problem
 from listening.audio import store
 from listening.models import Rater, Rating, Study
 from tests.factories import answer_all, arrive, make_study
@@ -157,6 +161,64 @@ def test_a_house_comes_back_as_it_was(
     Study.objects.create(key="next", title="", owner=Study.objects.get().owner)  # a free number
     with pytest.raises(IntegrityError, match="never changed"):  # the guards are on again
         Rating.objects.update(label="changed")
+
+
+def into(settings: Any, bucket: str, prefix: str) -> Any:
+    """Keeps clips in a new bucket of Amazon's double; gives the bucket."""
+    options = {"bucket_name": bucket, "location": prefix, "file_overwrite": False}
+    options |= {"default_acl": None, "region_name": "us-east-1"}
+    storage = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+    settings.STORAGES = {**settings.STORAGES, "default": storage}
+    made = boto3.resource("s3", region_name="us-east-1").Bucket(bucket)
+    made.create()
+    return made
+
+
+def kept_in(bucket: Any) -> dict[str, bytes]:
+    return {each.key: each.get()["Body"].read() for each in bucket.objects.all()}
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_clips_of_a_bucket_come_back_into_it_and_into_another_ones_prefix(
+    house: Path, tmp_path: Path, settings: Any
+):
+    with mock_aws():
+        one = into(settings, "clips", "earnest")
+        sound = b"RIFF" * 2**21  # 8 MiB: sent in several parts
+        store.put_back(CLIP, io.BytesIO(sound))
+        before = everything()
+        assert before[2] == [CLIP]
+        call_command("backup", str(tmp_path / "house.tar"))
+
+        store.forget([CLIP])
+        store.put_back(OTHER, io.BytesIO(b"another"))
+        call_command("restore", str(tmp_path / "house.tar"), replace=True)
+        assert everything() == before
+        assert kept_in(one) == {f"earnest/{CLIP}": sound}
+
+        other = into(settings, "elsewhere", "deep/er")
+        call_command("restore", str(tmp_path / "house.tar"), replace=True)
+        assert everything() == before
+        assert kept_in(other) == {f"deep/er/{CLIP}": sound}
+        assert kept_in(one) == {f"earnest/{CLIP}": sound}  # what is not the house's stays
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_bucket_that_is_not_there_is_named_and_nothing_is_changed(
+    house: Path, tmp_path: Path, settings: Any
+):
+    call_command("backup", str(tmp_path / "house.tar"))
+    before = everything()
+    kept = settings.STORAGES
+    with mock_aws():
+        into(settings, "clips", "").delete()
+        with pytest.raises(ClientError) as refused:
+            call_command("restore", str(tmp_path / "house.tar"), replace=True)
+        assert "The bucket “clips” (MEDIA_STORE) cannot be used" in bucket_problem(refused.value)
+    settings.STORAGES = kept
+    assert everything() == before
 
 
 @pytest.mark.django_db(transaction=True)

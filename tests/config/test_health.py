@@ -2,11 +2,15 @@
 
 import errno
 import json
+import os
+import time
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
 import pytest
+from django.conf import LazySettings
 from django.core.cache import cache
 from django.db import DataError, InternalError, OperationalError, connection
 from django.test import Client
@@ -69,6 +73,22 @@ def test_workers_without_a_heartbeat_are_named_and_raters_are_still_served(clien
     assert (response.status_code, response.json()["status"]) == (200, "degraded")
     assert response.json()["checks"]["workers"]["detail"] == "no heartbeat: gpu, beat"
     assert client.get("/readyz?strict").status_code == 503
+
+
+@pytest.mark.django_db
+def test_a_worker_that_rests_is_not_missed_while_somebody_looks_into_its_queue(
+    settings: LazySettings, tmp_path: Path
+):
+    settings.EARNEST_VAR = tmp_path
+    all_beat()
+    Heartbeat.objects.filter(name="gpu@here").delete()
+    (tmp_path / "gpu.rests").touch()
+    assert health.workers() == Check()
+    assert heartbeats.read()[-1].name == "gpu, rests until a job comes"
+    os.utime(tmp_path / "gpu.rests", (time.time() - 60, time.time() - 60))
+    assert health.workers().detail == "no heartbeat: gpu"
+    heartbeats.write("gpu@here", "gpu")
+    assert [each.name for each in heartbeats.read()] == ["beat@here", "gpu@here", "jobs@here"]
 
 
 @pytest.mark.django_db

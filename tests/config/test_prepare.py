@@ -1,10 +1,17 @@
-"""The start names the study that raters enter: the newest that is open."""
+"""The start names the study that raters enter, and prepares again only what may have changed."""
 
+import os
+from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from django.conf import LazySettings
 from django.contrib.auth import get_user_model
+from django.db import connection
+from django.urls import reverse
 
+from config import prepared
 from config.prepare import rater_entry
 from listening.models import Study
 
@@ -30,3 +37,98 @@ def test_of_several_open_studies_the_newest_is_named():
     study("middle", Study.State.OPEN, 2)
     study("closed", Study.State.CLOSED, 4)
     assert rater_entry() == {"path": f"/r/{newest.link}/", "study": "newest"}
+
+
+# --- What need not be prepared again -------------------------------------------------------------
+
+
+@pytest.fixture
+def left(settings: LazySettings, tmp_path: Path) -> None:
+    """A start has prepared this database, with a study."""
+    settings.EARNEST_VAR = tmp_path
+    get_user_model().objects.create_superuser(username=prepared.RESEARCHER)
+    study("first", Study.State.OPEN, 1)
+    landing = reverse("landing", args=[prepared.LINK])
+    with connection.cursor() as cursor:
+        prepared.leave("a fingerprint", prepared.applied_migrations(cursor), landing)
+
+
+def entry_as_left() -> dict[str, str] | None:
+    with connection.cursor() as cursor:
+        return prepared.entry_as_left(cursor)
+
+
+def test_a_database_as_it_was_left_names_the_same_study_as_a_preparation(left: None):
+    study("newest", Study.State.OPEN, 3)
+    assert entry_as_left() == rater_entry()
+    Study.objects.update(state=Study.State.CLOSED)
+    assert entry_as_left() == rater_entry() == {"path": "/", "study": ""}
+
+
+def forget_a_migration() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "DELETE FROM django_migrations WHERE id = (SELECT max(id) FROM django_migrations)"
+        )
+
+
+CHANGES: dict[str, Callable[[], object]] = {
+    "a migration is missing": forget_a_migration,
+    "nobody can log in": lambda: get_user_model().objects.exclude(username="ada").delete(),
+    "there is no study for the demo": lambda: Study.objects.all().delete(),
+    "no start has ended well": lambda: prepared.stamp_file().unlink(),
+    "its note is damaged": lambda: prepared.stamp_file().write_text("{"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_database_that_may_need_it_is_prepared(left: None, change: Callable[[], object]):
+    change()
+    assert entry_as_left() is None
+
+
+@pytest.fixture
+def code(settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small house of files, prepared by a start."""
+    monkeypatch.setattr(prepared, "CODE", tmp_path)
+    for name in (*prepared.ROOMS, "static/js", "made"):
+        (tmp_path / name).mkdir(parents=True)
+    settings.EARNEST_VAR, settings.STATIC_ROOT = tmp_path, tmp_path / "made"
+    settings.STATICFILES_DIRS = [tmp_path / "static"]
+    for name in ("config/web.py", "static/js/page.js", *(f"made/{each}" for each in prepared.MADE)):
+        (tmp_path / name).write_text("old")
+    prepared.leave(prepared.fingerprint(), [], "")
+    return tmp_path
+
+
+def as_left() -> bool:
+    return prepared.is_as_left(prepared.fingerprint())
+
+
+def test_what_has_not_changed_is_as_left(code: Path):
+    (code / "config" / "__pycache__").mkdir()
+    (code / "config" / "__pycache__" / "web.pyc").write_text("made by Python")
+    assert as_left()
+
+
+@pytest.mark.parametrize("name", ["config/web.py", "static/js/page.js", "rest/new.py"])
+def test_changed_and_new_files_are_seen(code: Path, name: str):
+    (code / name).write_text("new")
+    os.utime(code / name, (1, 1))
+    assert not as_left()
+
+
+def test_changed_settings_are_seen(code: Path, settings: LazySettings):
+    settings.EARNEST_MAX_UPLOAD_BYTES = 5
+    assert not as_left()
+
+
+def test_other_packages_are_seen(code: Path, monkeypatch: pytest.MonkeyPatch):
+    (code / "site" / "django-9.dist-info").mkdir(parents=True)
+    monkeypatch.syspath_prepend(code / "site")
+    assert not as_left()
+
+
+def test_a_cleared_folder_of_static_files_is_seen(code: Path):
+    (code / "made" / prepared.MADE[0]).unlink()
+    assert not as_left()

@@ -8,12 +8,17 @@ import subprocess
 import time
 from collections.abc import Iterator
 
+import httpx
 import psutil
 import pytest
+from celery import Celery
+from django.conf import settings
 
+from config.embedded import socket_folder
 from config.running import read_address
 from tests.config.helpers import (
     PATIENCE_S,
+    RETRY_S,
     House,
     open_places,
     own_folder,
@@ -23,9 +28,9 @@ from tests.config.helpers import (
 
 pytestmark = pytest.mark.slow
 
-PARTS = ["web", "web worker", "jobs", "gpu", "beat"]
+PARTS = ["web", "web worker", "jobs"]
 PARTS += ["postgres", "valkey", "postgres keeper", "valkey keeper"]
-KILLED_HERE = ["gpu", "beat", "valkey keeper"]  # the others, and all: tests/test_nothing_is_lost.py
+KILLED_HERE = ["valkey keeper"]  # the others, and all: tests/test_nothing_is_lost.py
 WITHOUT_ROOT = ["unshare", "--user", "--map-user=1000"]
 
 
@@ -122,11 +127,47 @@ def test_a_killed_process_is_replaced(house: House, name: str):
     wait_for(replaced)
 
 
+def workers_are_fine(house: House) -> bool:
+    checks = httpx.get(f"http://127.0.0.1:{house.port}/readyz", timeout=RETRY_S).json()["checks"]
+    return bool(checks["workers"]["grade"] == "ok")
+
+
+def test_the_gpu_s_worker_rests_until_a_job_comes_and_is_not_missed(house: House):
+    assert house.part("gpu") is None
+    wait_for(lambda: workers_are_fine(house))  # the clock ticks, too
+    app = Celery(broker=f"redis+socket://{socket_folder(house.var) / 'valkey.sock'}")
+    app.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
+    log = house.var / "logs" / "gpu.log"
+
+    def woken() -> psutil.Process | None:  # asked again: a killed one may have taken the last
+        app.send_task("metrics.jobs.of_this_test", queue="gpu")
+        return house.part("gpu")
+
+    for _ in range(2):
+        worker = wait_for(woken)
+        wait_for(lambda: log.exists() and "of_this_test" in log.read_text())
+        log.unlink()
+        worker.kill()  # what it had not answered for comes back later; another job comes now
+        wait_for(lambda: house.part("gpu") is None)
+    assert workers_are_fine(house)
+
+
 def test_ctrl_c_stops_everything_cleanly(house: House):
     wait_for(lambda: all(house.part(name) for name in PARTS))
     assert house.stop(signal.SIGINT) == 0
     assert processes_in(house.var) == []
     assert "database system is shut down" in (house.var / "logs" / "postgres.log").read_text()
+
+
+def test_ctrl_c_during_a_start_that_needs_no_preparation_leaves_nothing(
+    house: House, before: list[str]
+):
+    """Its pages are being imported by then."""
+    again = House(house.var).start(wait=False, before=before)
+    wait_for(lambda: again.part("web"))
+    assert again.stop() == 0
+    assert processes_in(house.var) == []
+    assert "Researcher:" not in again.said
 
 
 def test_ctrl_c_during_the_start_leaves_nothing():

@@ -56,7 +56,7 @@ def test_a_mistake_ends_the_start(supervisor: Supervisor, monkeypatch: pytest.Mo
 def test_what_may_work_later_has_a_status_of_its_own(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    def fail(result: Path) -> None:
+    def fail(*_: object) -> None:
         raise error
 
     monkeypatch.setattr(prepare, "prepare", fail)
@@ -64,7 +64,7 @@ def test_what_may_work_later_has_a_status_of_its_own(
 
 
 def test_a_mistake_is_raised_with_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def fail(result: Path) -> None:
+    def fail(*_: object) -> None:
         raise KeyError("no such field")
 
     monkeypatch.setattr(prepare, "prepare", fail)

@@ -31,6 +31,7 @@ from listening.design.studyfile.problems import (
 )
 from listening.design.studyfile.tomlpart import read_study_toml
 from listening.design.studyfile.writer import csv_text, toml_text
+from listening.program import command
 
 __all__ = [
     "CSV",
@@ -108,8 +109,8 @@ def _remedy(folder: Path, name: str) -> str:
     if not sounds:
         return f"A study folder holds {TOML} and {CSV}."
     if name == CSV:
-        return f"The folder holds sounds: manage.py scan_audio makes {CSV} of their names."
+        return f"The folder holds sounds: {command('scan_audio')} makes {CSV} of their names."
     return (
-        f"manage.py new_study mos FOLDER writes a {TOML} to start from; or make a study of these "
-        "sounds in the browser: New study."
+        f"{command('new_study mos FOLDER')} writes a {TOML} to start from; or make a study of "
+        "these sounds in the browser: New study."
     )

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from listening import studies
 from listening.management.commands.open_study import study_named
 from listening.monitor import forget_progress
+from listening.program import command
 
 
 class Command(BaseCommand):
@@ -24,7 +25,7 @@ class Command(BaseCommand):
         if not options["confirm"]:
             self._list(studies.contents_of(study))
             why_not = studies.why_not(study)
-            again = f"To delete it: manage.py delete_study {study.key} --confirm {study.key}"
+            again = f"To delete it: {command(f'delete_study {study.key} --confirm {study.key}')}"
             self.stdout.write(f"Nothing was deleted. {why_not or again}")
             return
         try:

@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from listening import studies
 from listening.management.commands.import_study import imported, opened
 from listening.models import Study
+from listening.program import command
 
 LOCK = 7_304_211  # any number; the same for everybody who might make the demo at once
 
@@ -32,7 +33,8 @@ class Command(BaseCommand):
         if created:
             owner.set_unusable_password()
             owner.save()
-            self.stdout.write("Made the user researcher: manage.py changepassword researcher")
+            made = command("changepassword researcher")
+            self.stdout.write(f"Made the user researcher: {made}")
         study = studies.create_study(settings.BASE_DIR / "demo", owner)
         self.stdout.write(imported(study))
         self.stdout.write(opened(study))

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from listening.audio import local_path
 from listening.management.reviews import review_named
+from listening.program import command
 from listening.review import ReviewError
 from listening.review.label_studio import tasks_of
 
@@ -51,5 +52,5 @@ class Command(BaseCommand):
             f"Wrote {out}: {len(made.tasks):,} tasks and {len(made.copies):,} sounds.{without}\n"
             "Labelling interface: labeling.xml. Not taken along: hints, second showings, talks, "
             "and how many judge each item (set it in Label Studio).\n"
-            f"Back again: manage.py import_label_studio {job.study.key} {job.pk} EXPORT.json"
+            f"Back again: {command(f'import_label_studio {job.study.key} {job.pk} EXPORT.json')}"
         )

@@ -17,6 +17,7 @@ from django.db.models import Count
 from listening import studies
 from listening.design.studyfile import Problem, mistakes
 from listening.models import Study
+from listening.program import command
 
 
 class Command(BaseCommand):
@@ -73,7 +74,7 @@ def owner_named(name: str) -> AbstractUser:
             known = ", ".join(users.order_by("username").values_list("username", flat=True)[:10])
             raise CommandError(
                 f"There is no account “{name}”; there are: {known or 'none'}. Make it, for "
-                f"their own studies only: manage.py make_account {name}"
+                f"their own studies only: {command(f'make_account {name}')}"
             )
         return user
     user = users.filter(username="researcher").first()

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from listening.design.presets import Preset, PresetError, presets, write_preset
 from listening.design.studyfile import did_you_mean
+from listening.program import command
 
 
 class Command(BaseCommand):
@@ -32,9 +33,10 @@ class Command(BaseCommand):
             return
         name, folder = options["preset"], options["folder"]
         if not name or not folder:
-            raise CommandError("Say which preset and where: manage.py new_study mushra my-study")
+            example = command("new_study mushra my-study")
+            raise CommandError(f"Say which preset and where: {example}")
         if name not in known:
-            remedy = did_you_mean(name, known) or "See manage.py new_study --list"
+            remedy = did_you_mean(name, known) or f"See {command('new_study --list')}"
             raise CommandError(f"There is no preset “{name}”. {remedy}")
         self._write(known[name], folder)
 
@@ -43,14 +45,14 @@ class Command(BaseCommand):
             sounds = write_preset(preset, demo_folder(), folder)
         except PresetError as error:
             raise CommandError(str(error)) from None
-        path = quote(str(folder))
+        imported = command(f"import_study {quote(str(folder))}")
         self.stdout.write(
             f"Wrote {folder}: study.toml, stimuli.csv and {sounds} sound files.\n"
             "Try it as it is, with the demo's audio:\n"
-            f"  manage.py import_study {path} --open\n"
+            f"  {imported} --open\n"
             "Then make it yours: open study.toml in an editor (every line is explained), put\n"
             "your audio into audio/, list it in stimuli.csv; then, while nobody has rated:\n"
-            f"  manage.py import_study {path} --replace --open"
+            f"  {imported} --replace --open"
         )
 
 

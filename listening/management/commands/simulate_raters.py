@@ -29,6 +29,7 @@ from listening.bots import (
 )
 from listening.bots.knowledge import known_to_raters, roles_of, stored_trials, truth_file
 from listening.models import Rating, Study
+from listening.program import command
 from listening.recruitment.evidence import evidence_of
 
 KINDS = tuple(each.name for each in fields(Shares))
@@ -146,7 +147,8 @@ def chosen_study(key: str) -> Study:
         if study.state != Study.State.OPEN:
             raise CommandError(
                 f"The study “{key}” is {study.get_state_display().lower()}, not open. "
-                f"Open it with `manage.py open_study {key}` or on its page, then run this again."
+                f"Open it with `{command(f'open_study {key}')}` or on its page, then run this "
+                "again."
             )
         return study
     open_studies = list(Study.objects.filter(state=Study.State.OPEN)[:20])
@@ -155,7 +157,8 @@ def chosen_study(key: str) -> Study:
     if open_studies:
         keys = ", ".join(study.key for study in open_studies)
         raise CommandError(f"Several studies are open: choose one with --study ({keys}).")
-    raise CommandError("No study is open. Open one with `manage.py open_study KEY` or on its page.")
+    how = command("open_study KEY")
+    raise CommandError(f"No study is open. Open one with `{how}` or on its page.")
 
 
 def default_url() -> str:

@@ -13,15 +13,16 @@ from analysis.report.part import PartInput
 from analysis.report.parts.nvv.nvv_means import PRINTED, Row, Tasks, name_of
 from analysis.report.parts.nvv.nvv_objective import groups_of
 from analysis.statistics.intervals import t_interval
+from listening.program import command
 
 PANEL = "judge_panel_"  # how the metrics of `manage.py judge_study` begin; then the criterion
 NOT_THERE = (
-    "Table 5 is not there: no judges’ scores. manage.py judge_study asks them, import_scores "
+    f"Table 5 is not there: no judges’ scores. {command('judge_study')} asks them, import_scores "
     "takes its CSV."
 )
 _NOTE = (
-    "Judges are audio language models (manage.py judge_study): a clip's score is the mean over its "
-    "judges. Mean over clips and, after ±, half of Student's interval over clips: it holds for "
+    f"Judges are audio language models ({command('judge_study')}): a clip's score is the mean over "
+    "its judges. Mean over clips and, after ±, half of Student's interval over clips: it holds for "
     "these judges, not for others. A dash: no score. Marks hold within a group and language. "
 )
 _BESIDE = (

@@ -1,0 +1,12 @@
+"""`{% program %}`: what stands before the name of a command."""
+
+from django.template import Library
+
+from listening.program import PROGRAM
+
+register = Library()
+
+
+@register.simple_tag
+def program() -> str:
+    return PROGRAM
