@@ -50,7 +50,7 @@ class NisqaNetwork:
         import torch
 
         windows = self.windows(self.decibels(waves))
-        frames = self.framewise(windows.flatten(0, 1)).unflatten(0, windows.shape[:2])
+        frames = self.framewise(windows.flatten(0, 1)).reshape(*windows.shape[:2], -1)
         frames = self.attended(frames)
         one = self.values == 1
         names = ["pool.model"] if one else [f"pool_layers.{n}.model" for n in range(self.values)]
@@ -83,7 +83,7 @@ class NisqaNetwork:
             sideways = 1 if layer < LAYERS and kernel.shape[3] > 1 else 0
             bias = self.state[f"cnn.model.conv{layer}.bias"]
             x = functional.conv2d(x, kernel, bias, padding=(1, sideways))
-            x = functional.batch_norm(x, *self._statistics(f"cnn.model.bn{layer}"), eps=EPS).relu()
+            x = self._even(x, f"cnn.model.bn{layer}").relu()
             if layer in pools:
                 x = functional.adaptive_max_pool2d(x, tuple(self.args[pools[layer]]))
         return x.flatten(1)
@@ -113,7 +113,8 @@ class NisqaNetwork:
         )
         heads = self.args["td_sa_nhead"]
         query, key, value = (
-            part.unflatten(2, (heads, -1)).transpose(1, 2) for part in both.chunk(3, dim=2)
+            part.reshape(*part.shape[:2], heads, -1).transpose(1, 2)
+            for part in both.chunk(3, dim=2)
         )
         scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[3])
         heard = (scores.softmax(dim=3) @ value).transpose(1, 2).flatten(2)
@@ -130,10 +131,17 @@ class NisqaNetwork:
         scale, shift = self.state[f"{name}.weight"], self.state[f"{name}.bias"]
         return functional.layer_norm(x, x.shape[-1:], scale, shift, EPS)
 
-    def _statistics(self, name: str) -> list[torch.Tensor]:
-        return [
-            self.state[f"{name}.{part}"] for part in ("running_mean", "running_var", "weight", "bias")
-        ]
+    def _even(self, x: torch.Tensor, name: str) -> torch.Tensor:
+        from torch.nn import functional
+
+        return functional.batch_norm(
+            x,
+            self.state[f"{name}.running_mean"],
+            self.state[f"{name}.running_var"],
+            self.state[f"{name}.weight"],
+            self.state[f"{name}.bias"],
+            eps=EPS,
+        )
 
 
 def checked(args: dict[str, Any], path: Path) -> int:

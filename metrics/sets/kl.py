@@ -50,7 +50,8 @@ def shrunk(vectors: Array) -> Array:
     sphere = np.trace(covariance) / size
     far = (covariance**2).sum() / size - sphere**2
     if far <= 0:
-        return np.eye(size) * sphere
+        even: Array = sphere * np.eye(size)
+        return even
     noise = (((centred**2).sum(1) ** 2).sum() / n - (covariance**2).sum()) / n / size
     share = min(noise / far, 1.0)
     mixed: Array = (1 - share) * covariance + share * sphere * np.eye(size)
