@@ -8,6 +8,8 @@ import numpy as np
 
 from metrics.sets.set_metric import Array, SetMetric
 
+LEAST = 3  # vectors: of two the shrinkage cannot be told
+
 
 class Kl(SetMetric):
     """How many nats it costs to take the reference's normal distribution for ours.
@@ -21,10 +23,12 @@ class Kl(SetMetric):
     source = "Kullback and Leibler (1951); covariances shrunk after Ledoit and Wolf (2004)"
 
     def distance(self, ours: Array, theirs: Array) -> float:
-        """(tr(C2^-1 C1) - d + m C2^-1 m + ln |C2| - ln |C1|) / 2; NaN for a set of one vector."""
+        """(tr(C2^-1 C1) - d + m C2^-1 m + ln |C2| - ln |C1|) / 2; NaN of fewer than 3 vectors."""
+        if min(len(ours), len(theirs)) < LEAST:
+            return math.nan
         one, other = shrunk(ours), shrunk(theirs)
         if not (one.any() and other.any()):
-            return math.nan
+            return math.nan  # all vectors of a set are alike
         apart = theirs.mean(0) - ours.mean(0)
         solved = np.linalg.solve(other, np.column_stack([one, apart]))
         logs = np.linalg.slogdet(other)[1] - np.linalg.slogdet(one)[1]

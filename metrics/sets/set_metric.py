@@ -66,10 +66,14 @@ def distances(metric: SetMetric, ours: Vectors, theirs: Vectors) -> Distance:
         return Distance(metric.key, None, None, None, *sizes, "too few clips: 3 of each are needed")
     one, other = np.concatenate(ours), np.concatenate(theirs)
     value = metric.distance(one, other)
+    if not math.isfinite(value):
+        return Distance(metric.key, None, None, None, *sizes, "too few vectors, or all alike")
     variance = jackknife(ours, lambda left: metric.distance(left, other))
     variance += jackknife(theirs, lambda left: metric.distance(one, left))
-    margin = NORMAL * math.sqrt(variance)
     too_few = metric.too_few(one, other)
+    if not math.isfinite(variance):
+        return Distance(metric.key, value, None, None, *sizes, too_few or "too few for an interval")
+    margin = NORMAL * math.sqrt(variance)
     return Distance(metric.key, value, value - margin, value + margin, *sizes, too_few)
 
 

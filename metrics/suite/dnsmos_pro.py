@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from metrics import weights
 from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
 from metrics.predictors import chunks
@@ -56,7 +57,8 @@ class DnsmosPro(Metric):
         """Load the scripted network onto `device`."""
         super().load(device)
         given = self.parameters
-        self.network = TorchScript(given.model or f"dnsmos_pro/{given.corpus}/model_best.pt")
+        path = weights.model_file(given.model or f"dnsmos_pro/{given.corpus}/model_best.pt")
+        self.network = TorchScript(str(path))
         self.network.load(device)
         self.weights = self.network.weights
 
