@@ -104,6 +104,32 @@ def test_the_emotion_asked_for_has_its_probability(listener):
 
 
 @pytest.mark.slow
+def test_arousal_is_told_by_two_layers_above_the_network(tmp_path):
+    import transformers
+    from safetensors.torch import load_file, save_file
+
+    metric = paired.loaded("arousal", model=str(tiny_models.dimensions(tmp_path)))
+    clip = wave()
+    (score,) = metric.measure([clip])
+    state = load_file(tmp_path / "model.safetensors")
+    network = transformers.Wav2Vec2Model(metric.loaded.network.config).eval()
+    network.load_state_dict(
+        {k.removeprefix("wav2vec2."): v for k, v in state.items() if k.startswith("wav2vec2.")}
+    )
+    heard = ((clip - clip.mean()) / torch.sqrt(clip.var(correction=0) + 1e-7)).float()
+    with torch.inference_mode():
+        mean = network(heard[None]).last_hidden_state.mean(1)[0]
+    inner = torch.tanh(state["classifier.dense.weight"] @ mean + state["classifier.dense.bias"])
+    wanted = state["classifier.out_proj.weight"] @ inner + state["classifier.out_proj.bias"]
+    found = [score.value, score.also["dominance"], score.also["valence"]]
+    assert found == pytest.approx(wanted.tolist(), abs=1e-5)
+    del state["classifier.dense.bias"]
+    save_file(state, tmp_path / "model.safetensors", {"format": "pt"})
+    with pytest.raises(Unavailable, match=r"no classifier\.dense\.bias"):
+        paired.loaded("arousal", model=str(tmp_path))
+
+
+@pytest.mark.slow
 def test_a_detector_is_asked_for_its_label(listener):
     clip = wave()
     emotion = paired.loaded("emotion", model=listener).measure([clip])[0]
