@@ -64,13 +64,15 @@ class SpeakerSimilarity(Metric):
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One value per take with a reference voice."""
-        return [self._score(take.wave, self.timbre.reference(take.material)) for take in takes]
+        return [
+            unfit(take.wave, SHORTEST_S, self.sample_rate_hz)
+            or self._score(take.wave, self.timbre.reference(take.material))
+            for take in takes
+        ]
 
     def _score(self, wave: torch.Tensor, reference: NDArray[Any] | Score) -> Score:
         if isinstance(reference, Score):
             return reference
-        if odd := unfit(wave, SHORTEST_S, self.sample_rate_hz):
-            return odd
         heard = wave[: round(self.parameters.longest_s * self.sample_rate_hz)]
         details = {"heard_s": len(heard) / self.sample_rate_hz}
         return Score(float(self.timbre.voices.whole(heard) @ reference), "", details)
