@@ -1,9 +1,9 @@
 """What the authors' own networks say of waves, with small weights that a test makes again.
 
-Writes tests/data/metrics/networks.json: names and shapes of the weights of three networks, and
+Writes tests/data/metrics/networks.json: names and shapes of the weights of some networks, and
 their outputs. Run it in an environment of its own, in this repository's folder:
 
-    pip install torch speechbrain audiobox_aesthetics numpy
+    pip install torch torchmetrics librosa requests speechbrain audiobox_aesthetics nisqa
     python -m benchmarks.reference_networks --unispeech ecapa_tdnn.py
 
 `ecapa_tdnn.py`: downstreams/speaker_verification/models/ecapa_tdnn.py of microsoft/UniSpeech.
@@ -34,6 +34,11 @@ SMALL = {  # of WavLM
     "conv_pos_groups": 2,
     "num_buckets": 32,
 }
+NISQA = (  # kinds of network that torchmetrics does not have: the first as for synthesis
+    {"cnn_model": "standard", "td": "lstm", "pool": "last_step_bi", "cnn_fc_out_h": 12},
+    {"cnn_model": "adapt", "td": "lstm", "pool": "max", "td_lstm_bidirectional": False},
+    {"cnn_model": "standard", "td": "self_att", "pool": "att", "pool_att_h": None},
+)
 LENGTHS = (160_000, 48_001)  # a whole window of Audiobox, and a part of one
 
 
@@ -43,7 +48,13 @@ def main() -> None:
     parser.add_argument("--unispeech", required=True, type=Path)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    found = {"ecapa": ecapa(), "audiobox": audiobox(), "wavlm_large": wavlm_large(given.unispeech)}
+    found = {
+        "ecapa": ecapa(),
+        "audiobox": audiobox(),
+        "wavlm_large": wavlm_large(given.unispeech),
+        "nisqa": [nisqa(**told) for told in NISQA],
+        "nisqa_dim": nisqa_dim(),
+    }
     OUT.write_text(json.dumps(found, indent=None), encoding="utf-8")
     print(OUT)
 
@@ -100,6 +111,44 @@ def audiobox() -> dict[str, object]:
         )
     config_json = {"target_transform": scales, "normalize_embed": True}
     return {"shapes": shapes, "config": config_json, "lengths": LENGTHS, "outputs": outputs}
+
+
+def nisqa(**told: object) -> dict[str, object]:
+    """A network of the package on windows of spectra that are noise."""
+    from nisqa.NISQA_lib import NISQA as Network
+
+    args = {
+        "ms_seg_length": 15, "ms_n_mels": 48, "cnn_c_out_1": 3, "cnn_c_out_2": 4,
+        "cnn_c_out_3": 5, "cnn_kernel_size": (3, 3), "cnn_dropout": 0.2, "cnn_pool_1": [24, 7],
+        "cnn_pool_2": [12, 5], "cnn_pool_3": [6, 3], "cnn_fc_out_h": None, "td_sa_d_model": 8,
+        "td_sa_nhead": 2, "td_sa_pos_enc": None, "td_sa_num_layers": 2, "td_sa_h": 8,
+        "td_sa_dropout": 0.1, "td_lstm_h": 6, "td_lstm_num_layers": 1, "td_lstm_dropout": 0,
+        "td_lstm_bidirectional": True, "td_2": "skip", "pool_att_h": 6, "pool_att_dropout": 0,
+        **told,
+    }  # fmt: skip
+    network = Network(**args)
+    shapes = filled_up(network)
+    levels = torch.from_numpy(filled.waves(48 * 75).reshape(2, 48, 75)) * 100 - 30
+    windows = levels.unfold(2, 15, 4).transpose(1, 2)
+    with torch.no_grad():
+        values = network(windows[:, :, None], torch.tensor([windows.shape[1]] * 2))
+    args["cnn_kernel_size"] = [3, 3]
+    return {"args": {**args, "model": "NISQA"}, "shapes": shapes, "outputs": values[:, 0].tolist()}
+
+
+def nisqa_dim() -> dict[str, object]:
+    """The five values of the published kind of network, by torchmetrics, from waves."""
+    from torchmetrics.functional.audio import nisqa as published
+
+    from tests.metrics.tiny_predictors import NISQA as args
+
+    network = published._NISQADIM(args)
+    shapes = filled_up(network)
+    with mock.patch.object(published, "_load_nisqa_model", return_value=(network, args)):
+        values = published.non_intrusive_speech_quality_assessment(
+            torch.from_numpy(filled.waves(96_000)), 48_000
+        )
+    return {"shapes": shapes, "outputs": values.tolist()}
 
 
 def wavlm_large(source: Path) -> dict[str, object]:

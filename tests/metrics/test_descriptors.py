@@ -103,6 +103,7 @@ def test_jitter_shimmer_and_noise_are_those_that_were_made():
         make_metric("jitter", {"low_hz": 700})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", reference.rows("praat.csv"), ids=lambda row: row["clip"])
 def test_jitter_shimmer_and_harmonicity_are_near_praat(row):
     (score,) = make_metric("jitter").measure([reference.wave(row["clip"])])

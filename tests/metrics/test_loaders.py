@@ -66,6 +66,7 @@ def test_scoreq_with_a_reference_is_the_distance_of_two_vectors(tmp_path):
         paired.loaded("scoreq_ref", domain="telephone")
 
 
+@pytest.mark.slow
 def test_dnsmos_pro_sees_the_spectra_of_its_authors_repeated_to_ten_seconds(tmp_path):
     librosa = pytest.importorskip("librosa")
     metric = paired.loaded("dnsmos_pro", model=str(tiny_predictors.opinions(tmp_path)))

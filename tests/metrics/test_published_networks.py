@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from metrics.embeddings import embedding_type
-from metrics.metric import ParameterError, make_metric
+from metrics.metric import ParameterError, Score, make_metric
 from metrics.weights import Unavailable
 from tests.metrics import filled, paired, reference, tiny_predictors
 
@@ -23,27 +23,42 @@ def networks():
 
 
 @pytest.mark.slow
-def test_nisqa_gives_the_values_of_torchmetrics_in_their_order(tmp_path):
-    from torchmetrics.functional.audio import nisqa as published
-
-    path = tiny_predictors.nisqa(tmp_path)
-    metric = paired.loaded("nisqa", model=str(path))
-    waves = torch.from_numpy(filled.waves(96_000))
-    stored = torch.load(path, weights_only=True)
-    network = published._NISQADIM(stored["args"])
-    network.load_state_dict(stored["model_state_dict"])
-    loaded = (network, stored["args"])
-    with mock.patch.object(published, "_load_nisqa_model", return_value=loaded):
-        wanted = published.non_intrusive_speech_quality_assessment(waves, 48_000)
+def test_nisqa_gives_the_values_of_torchmetrics_in_their_order(tmp_path, networks):
+    metric = paired.loaded("nisqa", model=str(tiny_predictors.nisqa(tmp_path)))
+    scores = metric.measure(list(torch.from_numpy(filled.waves(96_000))))
     names = ["noisiness", "discontinuity", "coloration", "loudness"]
-    for score, row in zip(metric.measure(list(waves)), wanted, strict=True):
+    for score, row in zip(scores, networks["nisqa_dim"]["outputs"], strict=True):
         found = [score.value, *(score.also[f"nisqa_{name}"] for name in names)]
-        assert found == pytest.approx(row.tolist(), abs=ROUNDING)
+        assert found == pytest.approx(row, abs=ROUNDING)
+
+
+@pytest.mark.parametrize("told", reference.networks()["nisqa"], ids=lambda t: t["args"]["pool"])
+def test_other_networks_of_nisqa_give_the_values_of_its_package(tmp_path, told):
+    path = tmp_path / "nisqa_tts.tar"
+    args = {**tiny_predictors.NISQA, **told["args"]}
+    torch.save({"args": args, "model_state_dict": filled.tensors(told["shapes"])}, path)
+    metric = paired.loaded("nisqa", model=str(path))
+    levels = torch.from_numpy(filled.waves(48 * 75).reshape(2, 48, 75)) * 100 - 30
+    with mock.patch.object(metric.network, "decibels", return_value=levels), torch.inference_mode():
+        values = metric.network.predict(torch.zeros(2, 48_000))
+    assert values[:, 0].tolist() == pytest.approx(told["outputs"], abs=ROUNDING)
+
+
+def test_a_network_of_nisqa_hears_at_the_rate_that_it_was_trained_at(tmp_path):
+    metric = paired.loaded(
+        "nisqa", model=str(tiny_predictors.nisqa(tmp_path, ms_sr=16_000, ms_fmax=8_000))
+    )
+    assert metric.network.resampled(torch.zeros(2, 48_000)).shape == (2, 16_000)
+    assert (metric.network.hop, metric.network.window) == (160, 320)
+    one = paired.loaded("nisqa", model=str(tiny_predictors.nisqa(tmp_path, model="NISQA")))
+    named = one.by_output(Score(3.0))
+    assert named["nisqa"].value == 3.0
+    assert named["nisqa_loudness"].reason.endswith("gives the overall quality only")
 
 
 def test_another_kind_of_nisqa_is_refused_by_name(tmp_path):
-    with pytest.raises(Unavailable, match="not built here: td = 'lstm'"):
-        paired.loaded("nisqa", model=str(tiny_predictors.nisqa(tmp_path, td="lstm")))
+    with pytest.raises(Unavailable, match="not built here: td_2 = 'lstm'"):
+        paired.loaded("nisqa", model=str(tiny_predictors.nisqa(tmp_path, td_2="lstm")))
     (tmp_path / "no.tar").write_bytes(b"no checkpoint")
     with pytest.raises(Unavailable, match="no checkpoint of NISQA"):
         paired.loaded("nisqa", model=str(tmp_path / "no.tar"))

@@ -129,11 +129,7 @@ NISQA = {  # how the published checkpoint was trained, with fewer channels
 
 def nisqa(folder, **args):
     """A checkpoint as NISQA's authors save them."""
-    from torchmetrics.functional.audio import nisqa as published
-
-    state = published._NISQADIM(NISQA).state_dict()
-    shapes = {name: v.shape for name, v in state.items() if v.is_floating_point()}
-    state |= filled.tensors(shapes)
+    state = filled.tensors(reference.networks()["nisqa_dim"]["shapes"])
     path = folder / "nisqa.tar"
     torch.save({"args": {**NISQA, **args}, "model_state_dict": state}, path)
     return path
