@@ -12,6 +12,8 @@ class Coverage(SetMetric):
     key = "coverage"
     description = "Share of the reference's embeddings that ours reach; higher is more varied"
     source = "Naeem et al. (2020), Reliable fidelity and diversity metrics; 5 neighbours"
+    low = 0.0
+    high = 1.0
 
     def distance(self, ours: Array, theirs: Array) -> float:
         """Between 0 and 1: 1 where every reference vector has one of ours in its ball."""

@@ -16,6 +16,7 @@ class Density(SetMetric):
     key = "density"
     description = "How thickly the reference lies around our embeddings; 1 for equal distributions"
     source = "Naeem et al. (2020), Reliable fidelity and diversity metrics; 5 neighbours"
+    low = 0.0
 
     def distance(self, ours: Array, theirs: Array) -> float:
         """Mean over our vectors of the reference's balls around them, divided by 5."""

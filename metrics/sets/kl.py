@@ -21,6 +21,7 @@ class Kl(SetMetric):
     key = "kl"
     description = "Kullback-Leibler divergence from the reference (as normal distributions), nats"
     source = "Kullback and Leibler (1951); covariances shrunk after Ledoit and Wolf (2004)"
+    low = 0.0
 
     def distance(self, ours: Array, theirs: Array) -> float:
         """(tr(C2^-1 C1) - d + m C2^-1 m + ln |C2| - ln |C1|) / 2; NaN of fewer than 3 vectors."""

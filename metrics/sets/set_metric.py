@@ -24,6 +24,8 @@ class SetMetric:
     key: ClassVar[str] = ""
     description: ClassVar[str] = ""
     source: ClassVar[str] = ""
+    low: ClassVar[float] = -math.inf  # intervals end where values do
+    high: ClassVar[float] = math.inf
     registry: ClassVar[Registry[SetMetric]] = Registry("set metric", "metrics.sets")
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -74,7 +76,8 @@ def distances(metric: SetMetric, ours: Vectors, theirs: Vectors) -> Distance:
     if not math.isfinite(variance):
         return Distance(metric.key, value, None, None, *sizes, too_few or "too few for an interval")
     margin = NORMAL * math.sqrt(variance)
-    return Distance(metric.key, value, value - margin, value + margin, *sizes, too_few)
+    low, high = max(value - margin, metric.low), min(value + margin, metric.high)
+    return Distance(metric.key, value, low, high, *sizes, too_few)
 
 
 def jackknife(vectors: Vectors, distance: Callable[[Array], float]) -> float:

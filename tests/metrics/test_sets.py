@@ -59,6 +59,8 @@ def test_density_and_coverage_are_their_definition():
     assert coverage.distance(theirs, theirs) == 1
     equal = [density.distance(*rng.normal(size=(2, 200, 3))) for _ in range(20)]
     assert np.mean(equal) == pytest.approx(1, abs=0.05)
+    spread = distances(coverage, [row[None] for row in ours], [row[None] for row in theirs])
+    assert 0 <= spread.low <= spread.value <= spread.high == 1
     assert "9 vectors: 50" in coverage.too_few(ours[:9], theirs)
 
 
