@@ -33,6 +33,7 @@ RENAMED = (  # what the authors call a part, and what transformers does
     (r"\.fc1\.", ".feed_forward.intermediate_dense."),
     (r"\.fc2\.", ".feed_forward.output_dense."),
 )  # fmt: skip
+UNUSED = {"masked_spec_embed"}  # outside training
 STRIDES = (5, 2, 2, 2, 2, 2, 2)  # of the convolutions of every published WavLM
 MOST_DISTANCE = 800  # frames that the attention tells apart
 
@@ -40,7 +41,7 @@ MOST_DISTANCE = 800  # frames that the attention tells apart
 def wavlm_of(state: State, device: str) -> Any:
     """A `WavLMModel` with these weights, on `device`; Unavailable where names do not fit.
 
-    All sizes follow from the weights. Waves go in as they are; where the authors normalise them
+    All sizes follow from the weights; what only training needs is left out. Waves go in as they are; where the authors normalise them
     (WavLM-large), it is the caller's to do.
     """
     import transformers
@@ -48,9 +49,11 @@ def wavlm_of(state: State, device: str) -> Any:
     named = {renamed(name): value for name, value in state.items()}
     try:
         network = transformers.WavLMModel(transformers.WavLMConfig(**sizes(named)))
-        network.load_state_dict(named)
+        missing = network.load_state_dict(named, strict=False).missing_keys
     except (KeyError, RuntimeError) as error:
         raise Unavailable(f"these are no weights of WavLM: {error}") from error
+    if needed := sorted(set(missing) - UNUSED):
+        raise Unavailable(f"these are no weights of WavLM: {', '.join(needed)} not found")
     return network.to(device).eval()
 
 

@@ -92,6 +92,7 @@ def test_audiobox_gives_the_values_of_its_package_on_whole_and_filled_windows(tm
 )
 def test_voices_have_the_vectors_of_their_authors_code(tmp_path, networks, key, samples, file):
     state = filled.tensors(networks[key]["shapes"])
+    state["feature_extract.model.final_proj.weight"] = torch.zeros(2, 2)  # of training only
     given = tmp_path / file
     torch.save(state if key == "ecapa" else {"model": state}, given)
     made = embedding_type(key)(str(tmp_path if key == "ecapa" else given))
@@ -103,9 +104,15 @@ def test_voices_have_the_vectors_of_their_authors_code(tmp_path, networks, key, 
     assert not torch.allclose(found[0], found[1], atol=0.01)
 
 
+@pytest.mark.slow
 def test_weights_of_another_network_are_refused(tmp_path, networks):
     torch.save({"layer.weight": torch.zeros(2, 2)}, tmp_path / "embedding_model.ckpt")
     with pytest.raises(Unavailable, match=r"no weights of ECAPA-TDNN: first\.conv\.weight"):
         embedding_type("ecapa")(str(tmp_path)).load()
+    lacking = filled.tensors(networks["wavlm_large"]["shapes"])
+    del lacking["feature_extract.model.encoder.layers.1.fc2.bias"]
+    torch.save({"model": lacking}, tmp_path / "lacking.pth")
+    with pytest.raises(Unavailable, match=r"layers\.1\.feed_forward\.output_dense\.bias not found"):
+        embedding_type("wavlm_large")(str(tmp_path / "lacking.pth")).load()
     with pytest.raises(Unavailable, match="no such checkpoint"):
         embedding_type("wavlm_large")(str(tmp_path / "embedding_model.ckpt")).load()
