@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 NEAR, FAR = 0.8, 1.25  # periods: where the next mark is looked for
 FAINT = 0.0233  # of the loudest sample: what is fainter has no marks
 LEAST_LIKENESS, EDGE_LIKENESS = 0.3, 0.7  # of a mark; of one more beyond the voiced stretch
+LONE_S = 0.005  # around a frame without another
 PERIOD_S = (0.0001, 0.02)  # shorter and longer ones do not count
 PERIOD_FACTOR, AMPLITUDE_FACTOR = 1.3, 1.6  # of neighbours: larger steps do not count
 AROUND = 0.2  # periods to either side of a mark whose level is its amplitude
@@ -33,7 +34,7 @@ class Pitch:
         """Start and end in s of what is voiced without a break."""
         voiced = np.concatenate([[False], self.f0_hz > 0, [False]])
         edges = np.flatnonzero(np.diff(voiced.astype(np.int8)))
-        half = (self.times_s[1] - self.times_s[0]) / 2 if len(self.times_s) > 1 else 0.0
+        half = (self.times_s[1] - self.times_s[0]) / 2 if len(self.times_s) > 1 else LONE_S
         return [
             (float(self.times_s[first] - half), float(self.times_s[last - 1] + half))
             for first, last in zip(edges[::2], edges[1::2], strict=True)

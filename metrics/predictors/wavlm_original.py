@@ -41,8 +41,8 @@ MOST_DISTANCE = 800  # frames that the attention tells apart
 def wavlm_of(state: State, device: str) -> Any:
     """A `WavLMModel` with these weights, on `device`; Unavailable where names do not fit.
 
-    All sizes follow from the weights; what only training needs is left out. Waves go in as they are; where the authors normalise them
-    (WavLM-large), it is the caller's to do.
+    All sizes follow from the weights; what only training needs is left out. Waves go in as they
+    are; where the authors normalise them (WavLM-large), it is the caller's to do.
     """
     import transformers
 

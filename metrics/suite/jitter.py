@@ -61,8 +61,9 @@ class Jitter(Metric):
         details = {"periods": len(marks)}
         if len(marks) < LEAST:
             return undefined(f"too little voice: {len(marks)} periods of {LEAST}", **details)
+        ratios = periodicity.harmonicity_db(samples, rate_hz, given.low_hz)
         also = {
             "shimmer": PERCENT * periods.shimmer(samples, rate_hz, marks),
-            "hnr_db": float(periodicity.harmonicity_db(samples, rate_hz, given.low_hz).mean()),
+            "hnr_db": float(ratios.mean()) if len(ratios) else None,
         }
         return Score(PERCENT * periods.jitter(marks), "", details, also=also)

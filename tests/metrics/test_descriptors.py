@@ -97,6 +97,10 @@ def test_jitter_shimmer_and_noise_are_those_that_were_made():
     voice = sum(np.sin(n * 2 * np.pi * np.cumsum(hz) / RATE_HZ) / n for n in range(1, 30))
     (noisy,) = make_metric("jitter").measure([torch.tensor(paired.noisy(voice, 20))])
     assert noisy.also["hnr_db"] == pytest.approx(20, abs=0.5)
+    (short,) = make_metric("jitter", {"low_hz": 40}).measure([tone(150, 0.21)])
+    assert short.also["hnr_db"] is None  # its window is 0.225 s
+    (lone,) = periods.Pitch(np.array([100.0]), np.array([0.1])).stretches()
+    assert lone == pytest.approx((0.095, 0.105))
     noise = torch.tensor(np.random.default_rng(0).normal(size=8_000) * 0.01)
     assert "too little voice" in make_metric("jitter").measure([noise])[0].reason
     with pytest.raises(ParameterError, match="high_hz"):
