@@ -51,22 +51,23 @@ def averaged(
     rule: ChunkRule,
     most_s: float,
     predict: Callable[[torch.Tensor], torch.Tensor],
+    rate_hz: int = RATE_HZ,
 ) -> list[Averaged]:
-    """The mean of each wave, (samples,) at 16 kHz, over its chunks, weighted by their lengths.
+    """The mean of each wave, (samples,) at the rate, over its chunks, weighted by their lengths.
 
     `predict` gets equally long chunks, (chunks, samples), at most `most_s` of audio or one chunk,
     and returns (chunks, values). Chunks of digital silence are left out.
     """
-    size, rest = round(rule.chunk_s * RATE_HZ), round(rule.rest_s * RATE_HZ)
+    size, rest = round(rule.chunk_s * rate_hz), round(rule.rest_s * rate_hz)
     pieces = chunks(waves, size, rest)
-    usable = [piece for piece in pieces if is_usable(waves, piece)]
+    usable = [piece for piece in pieces if is_usable(waves, piece, rate_hz)]
     by_piece: dict[Piece, Values] = {}
-    for batch in batches(usable, round(most_s * RATE_HZ)):
+    for batch in batches(usable, round(most_s * rate_hz)):
         with exact():
             values = predict(stacked(waves, batch)).double().cpu().numpy()
         by_piece |= zip(batch, values, strict=True)
     return [
-        mean(len(wave), [piece for piece in pieces if piece.index == index], by_piece)
+        mean(len(wave), [piece for piece in pieces if piece.index == index], by_piece, rate_hz)
         for index, wave in enumerate(waves)
     ]
 
@@ -78,18 +79,20 @@ def first_value(each: Averaged) -> Score:
     return Score(float(each.values[0]), details=each.details)
 
 
-def is_usable(waves: Sequence[torch.Tensor], piece: Piece) -> bool:
+def is_usable(waves: Sequence[torch.Tensor], piece: Piece, rate_hz: int = RATE_HZ) -> bool:
     """Whether a piece is long enough and not silent."""
-    if piece.samples < SHORTEST_S * RATE_HZ:
+    if piece.samples < SHORTEST_S * rate_hz:
         return False
     return bool(waves[piece.index][piece.start : piece.end].any())
 
 
-def mean(samples: int, pieces: Sequence[Piece], by_piece: dict[Piece, Values]) -> Averaged:
+def mean(
+    samples: int, pieces: Sequence[Piece], by_piece: dict[Piece, Values], rate_hz: int = RATE_HZ
+) -> Averaged:
     """One clip's mean over those of its pieces that have values."""
     used = [piece for piece in pieces if piece in by_piece]
     details = {"chunks_used": len(used), "chunks_total": len(pieces)}
-    if short := too_short(samples, SHORTEST_S):
+    if short := too_short(samples, SHORTEST_S, rate_hz):
         return Averaged(None, short, {})
     if not used:
         return Averaged(None, undefined("silent", **details), details)

@@ -24,6 +24,8 @@ class SetMetric:
     key: ClassVar[str] = ""
     description: ClassVar[str] = ""
     source: ClassVar[str] = ""
+    low: ClassVar[float] = -math.inf  # intervals end where values do
+    high: ClassVar[float] = math.inf
     registry: ClassVar[Registry[SetMetric]] = Registry("set metric", "metrics.sets")
 
     def __init_subclass__(cls, **kwargs: object) -> None:
@@ -66,11 +68,16 @@ def distances(metric: SetMetric, ours: Vectors, theirs: Vectors) -> Distance:
         return Distance(metric.key, None, None, None, *sizes, "too few clips: 3 of each are needed")
     one, other = np.concatenate(ours), np.concatenate(theirs)
     value = metric.distance(one, other)
+    if not math.isfinite(value):
+        return Distance(metric.key, None, None, None, *sizes, "too few vectors, or all alike")
     variance = jackknife(ours, lambda left: metric.distance(left, other))
     variance += jackknife(theirs, lambda left: metric.distance(one, left))
-    margin = NORMAL * math.sqrt(variance)
     too_few = metric.too_few(one, other)
-    return Distance(metric.key, value, value - margin, value + margin, *sizes, too_few)
+    if not math.isfinite(variance):
+        return Distance(metric.key, value, None, None, *sizes, too_few or "too few for an interval")
+    margin = NORMAL * math.sqrt(variance)
+    low, high = max(value - margin, metric.low), min(value + margin, metric.high)
+    return Distance(metric.key, value, low, high, *sizes, too_few)
 
 
 def jackknife(vectors: Vectors, distance: Callable[[Array], float]) -> float:

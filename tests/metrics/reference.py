@@ -25,6 +25,11 @@ def path(clip):
     return DATA / "audio" / f"{clip}.flac"
 
 
+def networks():
+    """What authors' own networks say of `filled.waves`, with `filled.weights`."""
+    return json.loads((DATA / "networks.json").read_text(encoding="utf-8"))
+
+
 def rows(name):
     with open(DATA / name, newline="") as source:
         return list(csv.DictReader(source))

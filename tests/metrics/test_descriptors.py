@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from metrics import periods
 from metrics.metric import ParameterError, make_metric
 from metrics.suite import plcmos
-from tests.metrics import paired
+from tests.metrics import paired, reference
 
 torch = pytest.importorskip("torch")
 RATE_HZ = 16_000
@@ -77,6 +78,43 @@ def test_noise_has_no_f0_and_wrong_bounds_are_named():
     assert "too little voice" in make_metric("f0_median_hz").measure([noise])[0].reason
     with pytest.raises(ParameterError, match="high_hz"):
         make_metric("f0_median_hz", {"low_hz": 700})
+
+
+def test_jitter_shimmer_and_noise_are_those_that_were_made():
+    """Pulses whose periods and heights alternate; then a steady voice in noise 20 dB below it."""
+    marks = np.cumsum(np.tile([0.0099, 0.0101], 60)) + 0.02
+    assert 100 * periods.jitter(marks) == pytest.approx(2, abs=1e-3)
+    assert math.isnan(periods.jitter(marks[:2]))
+    seconds = np.arange(int(marks[-1] * RATE_HZ) + 800) / RATE_HZ
+    heights = np.tile([1.0, 1.1], 60)
+    wave = sum(
+        h * np.exp(-(((seconds - m) / 4e-4) ** 2)) for h, m in zip(heights, marks, strict=True)
+    )
+    (score,) = make_metric("jitter").measure([torch.tensor(wave)])
+    assert score.value == pytest.approx(2, abs=0.05)
+    assert score.also["shimmer"] == pytest.approx(100 * 0.1 / 1.05, abs=0.3)
+    hz = 120 * 2 ** (0.02 * seconds)
+    voice = sum(np.sin(n * 2 * np.pi * np.cumsum(hz) / RATE_HZ) / n for n in range(1, 30))
+    (noisy,) = make_metric("jitter").measure([torch.tensor(paired.noisy(voice, 20))])
+    assert noisy.also["hnr_db"] == pytest.approx(20, abs=0.5)
+    (short,) = make_metric("jitter", {"low_hz": 40}).measure([tone(150, 0.21)])
+    assert short.also["hnr_db"] is None  # its window is 0.225 s
+    (lone,) = periods.Pitch(np.array([100.0]), np.array([0.1])).stretches()
+    assert lone == pytest.approx((0.095, 0.105))
+    noise = torch.tensor(np.random.default_rng(0).normal(size=8_000) * 0.01)
+    assert "too little voice" in make_metric("jitter").measure([noise])[0].reason
+    with pytest.raises(ParameterError, match="high_hz"):
+        make_metric("jitter", {"low_hz": 700})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", reference.rows("praat.csv"), ids=lambda row: row["clip"])
+def test_jitter_shimmer_and_harmonicity_are_near_praat(row):
+    (score,) = make_metric("jitter").measure([reference.wave(row["clip"])])
+    assert score.details["periods"] == pytest.approx(int(row["points"]), abs=3)
+    assert score.value == pytest.approx(float(row["jitter"]), rel=0.03)
+    assert score.also["shimmer"] == pytest.approx(float(row["shimmer"]), rel=0.02)
+    assert score.also["hnr_db"] == pytest.approx(float(row["hnr_db"]), abs=0.03)
 
 
 @pytest.mark.slow

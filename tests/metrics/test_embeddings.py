@@ -117,7 +117,7 @@ def test_without_weights_the_model_and_its_place_are_named(tmp_path, monkeypatch
 
 
 def test_wrong_names_are_refused():
-    with pytest.raises(ParameterError, match="resemblyzer, wavlm"):
-        embedding_type("ecapa")
+    with pytest.raises(ParameterError, match="ecapa, resemblyzer, wavlm, wavlm_large"):
+        embedding_type("dvector")
     with pytest.raises(ParameterError, match="one model only"):
         embedding_type("resemblyzer")("other")

@@ -5,11 +5,13 @@ import pytest
 
 from metrics.material import Material
 from metrics.metric import ParameterError, make_metric
-from metrics.suite import sigmos
+from metrics.suite import dnsmos_pro, sigmos
 from metrics.weights import Unavailable
 from tests.metrics import paired, tiny_models, tiny_predictors
 
 torch = pytest.importorskip("torch")
+
+RIPPLE = 0.01 * np.tile([1, -1], 16_000)  # a wave without any is taken for silence
 
 
 def wave(seconds=2):
@@ -52,6 +54,38 @@ def test_sigmos_sees_compressed_spectra_and_names_its_outputs(tmp_path):
     assert score.also.keys() == {output.key for output in metric.more_outputs}
 
 
+def test_scoreq_with_a_reference_is_the_distance_of_two_vectors(tmp_path):
+    metric = paired.loaded("scoreq_ref", model=str(tiny_predictors.onnx(tmp_path)))
+    clip = wave()[:31_900]  # the tiny network's vector is the mean, of whole frames of 320
+    wanted = abs(float(clip.sum()) / 32_000 - 0.25)
+    (score,) = metric.measure([clip], [paired.beside(tmp_path, np.full(32_000, 0.25) + RIPPLE)])
+    assert score.value == pytest.approx(wanted, abs=1e-6)
+    (alone,) = metric.measure([clip])
+    assert alone.reason == "no reference audio"
+    with pytest.raises(Unavailable, match=r"scoreq/fixed_nmr_telephone\.onnx"):
+        paired.loaded("scoreq_ref", domain="telephone")
+
+
+@pytest.mark.slow
+def test_dnsmos_pro_sees_the_spectra_of_its_authors_repeated_to_ten_seconds(tmp_path):
+    librosa = pytest.importorskip("librosa")
+    metric = paired.loaded("dnsmos_pro", model=str(tiny_predictors.opinions(tmp_path)))
+    clip = wave(3)
+    repeated = np.tile(clip.numpy(), 4)[:160_000].astype(np.float32)
+    power = np.abs(librosa.stft(repeated, n_fft=320, hop_length=160)).T
+    wanted = np.log10(np.clip(power, 1e-7, 1e7))
+    assert dnsmos_pro.log_spectra(torch.from_numpy(repeated)[None])[0].numpy() == pytest.approx(
+        wanted, abs=0.01
+    )
+    (score,) = metric.measure([clip])
+    assert score.value == pytest.approx(3 + wanted.mean() / 10, abs=1e-5)
+    assert score.also["dnsmos_pro_variance"] == pytest.approx(wanted.var(), rel=1e-4)
+    with pytest.raises(ParameterError, match="choose one of BVCC, NISQA, VCC2018"):
+        make_metric("dnsmos_pro", {"corpus": "music"})
+    with pytest.raises(Unavailable, match=r"dnsmos_pro/NISQA/model_best\.pt"):
+        paired.loaded("dnsmos_pro", corpus="NISQA")
+
+
 @pytest.fixture(scope="module")
 def listener(tmp_path_factory):
     return str(tiny_models.listener(tmp_path_factory.mktemp("listener")))
@@ -68,6 +102,32 @@ def test_the_emotion_asked_for_has_its_probability(listener):
     assert found[angry.details["heard"]] == max(found.values())
     assert "knows no 'joy': neu, fake, ang" in joyful.reason
     assert nothing.reason == "no emotion was asked for"
+
+
+@pytest.mark.slow
+def test_arousal_is_told_by_two_layers_above_the_network(tmp_path):
+    import transformers
+    from safetensors.torch import load_file, save_file
+
+    metric = paired.loaded("arousal", model=str(tiny_models.dimensions(tmp_path)))
+    clip = wave()
+    (score,) = metric.measure([clip])
+    state = load_file(tmp_path / "model.safetensors")
+    network = transformers.Wav2Vec2Model(metric.loaded.network.config).eval()
+    network.load_state_dict(
+        {k.removeprefix("wav2vec2."): v for k, v in state.items() if k.startswith("wav2vec2.")}
+    )
+    heard = ((clip - clip.mean()) / torch.sqrt(clip.var(correction=0) + 1e-7)).float()
+    with torch.inference_mode():
+        mean = network(heard[None]).last_hidden_state.mean(1)[0]
+    inner = torch.tanh(state["classifier.dense.weight"] @ mean + state["classifier.dense.bias"])
+    wanted = state["classifier.out_proj.weight"] @ inner + state["classifier.out_proj.bias"]
+    found = [score.value, score.also["dominance"], score.also["valence"]]
+    assert found == pytest.approx(wanted.tolist(), abs=1e-5)
+    del state["classifier.dense.bias"]
+    save_file(state, tmp_path / "model.safetensors", {"format": "pt"})
+    with pytest.raises(Unavailable, match=r"no classifier\.dense\.bias"):
+        paired.loaded("arousal", model=str(tmp_path))
 
 
 @pytest.mark.slow

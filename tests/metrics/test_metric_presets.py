@@ -14,7 +14,8 @@ def written(tmp_path, text):
 
 
 def test_every_shipped_preset_names_metrics_that_there_are():
-    assert set(presets.shipped()) == {"fast", "lfs", "nvv", "att", "paired"}
+    names = {"fast", "lfs", "nvv", "att", "paired", "tts", "descriptors"}
+    assert set(presets.shipped()) == names
     for preset in presets.shipped().values():
         assert len(preset.description) > 10
         assert presets.metrics_of(preset.choices(judges=True))
@@ -59,7 +60,7 @@ def test_a_mistake_names_file_entry_and_remedy(tmp_path, text, said):
 
 
 def test_an_unknown_preset_is_answered_with_the_known_ones():
-    with pytest.raises(PresetError, match="att, fast, lfs, nvv"):
+    with pytest.raises(PresetError, match="att, descriptors, fast, lfs, nvv"):
         presets.preset("slow")
     with pytest.raises(PresetError, match="cannot be read"):
         presets.preset_of("nowhere.yaml")

@@ -18,7 +18,10 @@ torch = pytest.importorskip("torch")
 
 ROOT = Path(__file__).parent.parent.parent
 KEYS = sorted(Metric.registry)
-NEEDS_A_FILE = ("timbre_similarity",)  # a reference voice: without one, a reason
+NEEDS_A_FILE = (
+    "timbre_similarity",
+    "speaker_similarity",
+)  # a reference voice: without one, a reason
 PACKAGES = {"pesq": "pesq", "visqol": "ai_edge_litert"}  # not installed by default: earnest[paired]
 MATERIAL = replace(testing.MATERIAL, attributes={**testing.MATERIAL.attributes, "emotion": "ang"})
 REFERENCE_S = 8  # as long as the clip: 40 s beside it would cost each paired metric five times that
@@ -56,7 +59,12 @@ SMALL = {  # what makes a metric's network in a folder, and parameters beside it
     "scoreq": ("model", tiny_predictors.onnx, {}),
     "sigmos": ("model", tiny_predictors.seven, {}),
     "emotion": ("model", tiny_models.listener, {}),
+    "arousal": ("model", tiny_models.dimensions, {}),
     "spoof": ("model", tiny_models.listener, {}),
+    "scoreq_ref": ("model", tiny_predictors.onnx, {}),
+    "nisqa": ("model", tiny_predictors.nisqa, {}),
+    "dnsmos_pro": ("model", tiny_predictors.opinions, {}),
+    "audiobox_pq": ("model", tiny_predictors.audiobox, {}),
     "speech_bert_score": ("model", tiny_models.wavlm, {"layer": 1}),
     "auto_att": ("checkpoint", tiny_listener.save_adapter, {}),
     "auto_att_baseline": ("checkpoint", tiny_listener.save_baseline, {}),
@@ -67,6 +75,8 @@ def at_hand(key, tmp_path_factory):
     """Parameters with which a metric loads without the network."""
     if key in ("wer", "cer"):
         return {"model": "tiny.en"}
+    if key == "speaker_similarity":
+        return {"embedding": "resemblyzer"}
     if key not in SMALL:
         return {}
     name, made, more = SMALL[key]

@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 from metrics.sets import SetMetric, distances
 from tests.metrics import paired
 
+PRDC = {"density": 1.655, "coverage": 0.99}
 FAD, KID = SetMetric.registry["fad"](), SetMetric.registry["kid"]()
 
 
@@ -44,6 +45,41 @@ def test_the_kernel_distance_is_its_definition_and_nought_on_average():
     assert KID.distance(ours, theirs) == pytest.approx(by_hand, rel=1e-12)
     equal = [KID.distance(*rng.normal(size=(2, 20, 3))) for _ in range(400)]
     assert abs(np.mean(equal)) < 4 * np.std(equal) / 20
+
+
+def test_density_and_coverage_are_their_definition():
+    """The numbers are those of the authors' package (prdc 0.2), for these vectors."""
+    rng = np.random.default_rng(0)
+    ours = rng.normal(size=(80, 12))
+    theirs = rng.normal(size=(100, 12)) * 1.2 + 0.3
+    density, coverage = SetMetric.registry["density"](), SetMetric.registry["coverage"]()
+    assert density.distance(ours, theirs) == pytest.approx(PRDC["density"], abs=1e-12)
+    assert coverage.distance(ours, theirs) == pytest.approx(PRDC["coverage"], abs=1e-12)
+    assert (density.distance(ours + 9, theirs), coverage.distance(ours + 9, theirs)) == (0, 0)
+    assert coverage.distance(theirs, theirs) == 1
+    equal = [density.distance(*rng.normal(size=(2, 200, 3))) for _ in range(20)]
+    assert np.mean(equal) == pytest.approx(1, abs=0.05)
+    spread = distances(coverage, [row[None] for row in ours], [row[None] for row in theirs])
+    assert 0 <= spread.low <= spread.value <= spread.high == 1
+    assert "9 vectors: 50" in coverage.too_few(ours[:9], theirs)
+
+
+def test_the_divergence_of_normal_sets_is_its_closed_form():
+    """Of many vectors the shrinkage vanishes; two spheres have a form without matrices."""
+    rng = np.random.default_rng(1)
+    kl = SetMetric.registry["kl"]()
+    ours, theirs = rng.normal(size=(40_000, 3)) * 2, rng.normal(size=(40_000, 3)) + 1
+    by_hand = (3 * 4 - 3 + 3 - 3 * np.log(4)) / 2  # variances 4 and 1, means 1 apart in each
+    assert kl.distance(ours, theirs) == pytest.approx(by_hand, rel=0.03)
+    assert kl.distance(theirs, ours) == pytest.approx(
+        (3 / 4 - 3 + 3 / 4 + 3 * np.log(4)) / 2, rel=0.03
+    )
+    assert kl.distance(ours, ours) == pytest.approx(0, abs=1e-9)
+    assert (
+        distances(kl, [ours[:1]] * 4, [theirs[:9]] * 3).warning == "too few vectors, or all alike"
+    )
+    few = rng.normal(size=(6, 20))  # fewer than dimensions: shrunk, not infinite
+    assert 0 < kl.distance(few, theirs[:6] @ np.ones((3, 20))) < np.inf
 
 
 def test_the_interval_is_over_clips_and_small_sets_are_warned_of():

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.metrics import filled
+
 torch = pytest.importorskip("torch")
 
 
@@ -42,6 +44,28 @@ def wavlm(place, kind="WavLMModel", **more):
     )  # fmt: skip
     torch.manual_seed(7)
     getattr(hf, kind)(config).save_pretrained(place)
+    hf.Wav2Vec2FeatureExtractor(do_normalize=True).save_pretrained(place)
+    return place
+
+
+def dimensions(place):
+    """A wav2vec 2.0 under the two layers that tell arousal, dominance and valence."""
+    import transformers as hf
+    from safetensors.torch import save_file
+
+    config = hf.Wav2Vec2Config(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+        conv_dim=(8,) * 7, num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=2,
+        id2label={0: "arousal", 1: "dominance", 2: "valence"},
+    )  # fmt: skip
+    torch.manual_seed(8)
+    state = {f"wav2vec2.{k}": v for k, v in hf.Wav2Vec2Model(config).state_dict().items()}
+    state |= filled.tensors({
+        "classifier.dense.weight": (16, 16), "classifier.dense.bias": (16,),
+        "classifier.out_proj.weight": (3, 16), "classifier.out_proj.bias": (3,),
+    })  # fmt: skip
+    config.save_pretrained(place)
+    save_file(state, place / "model.safetensors", {"format": "pt"})
     hf.Wav2Vec2FeatureExtractor(do_normalize=True).save_pretrained(place)
     return place
 

@@ -1,10 +1,13 @@
 """Tiny networks with random weights in files, for predictors whose weights no package carries."""
 
 import contextlib
+import json
 import warnings
 from unittest import mock
 
 import pytest
+
+from tests.metrics import filled, reference
 
 torch = pytest.importorskip("torch")
 
@@ -97,6 +100,49 @@ def seven(folder):
     path = folder / "seven.onnx"
     path.write_bytes(number(1, 7) + field(7, graph) + field(8, number(2, 12)))
     return path
+
+
+class Opinions(torch.nn.Module):
+    """Mean and variance of opinions by a spectrum, as DNSMOS Pro: [batch, 1, frames, 161]."""
+
+    def forward(self, spectra: torch.Tensor) -> torch.Tensor:
+        levels = spectra.mean(dim=(1, 2, 3))
+        return torch.stack([3 + levels / 10, spectra.var(dim=(1, 2, 3))], dim=1)
+
+
+def opinions(folder):
+    """A TorchScript file of DNSMOS Pro's shape."""
+    return scripted(folder, Opinions())
+
+
+NISQA = {  # how the published checkpoint was trained, with fewer channels
+    "model": "NISQA_DIM", "ms_sr": 48_000, "ms_fmax": 20_000, "ms_n_fft": 4096,
+    "ms_hop_length": 0.01, "ms_win_length": 0.02, "ms_n_mels": 48, "ms_seg_length": 15,
+    "ms_seg_hop_length": 4, "ms_max_segments": 80, "cnn_model": "adapt", "cnn_c_out_1": 3,
+    "cnn_c_out_2": 4, "cnn_c_out_3": 5, "cnn_kernel_size": (3, 3), "cnn_dropout": 0.2,
+    "cnn_fc_out_h": None, "cnn_pool_1": [24, 7], "cnn_pool_2": [12, 5], "cnn_pool_3": [6, 3],
+    "td": "self_att", "td_sa_d_model": 8, "td_sa_nhead": 2, "td_sa_pos_enc": False,
+    "td_sa_num_layers": 2, "td_sa_h": 8, "td_sa_dropout": 0.1, "td_2": "skip", "pool": "att",
+    "pool_att_h": 6, "pool_att_dropout": 0,
+}  # fmt: skip
+
+
+def nisqa(folder, **args):
+    """A checkpoint as NISQA's authors save them."""
+    state = filled.tensors(reference.networks()["nisqa_dim"]["shapes"])
+    path = folder / "nisqa.tar"
+    torch.save({"args": {**NISQA, **args}, "model_state_dict": state}, path)
+    return path
+
+
+def audiobox(folder):
+    """A folder as the hub has Audiobox Aesthetics."""
+    from safetensors.torch import save_file
+
+    told = reference.networks()["audiobox"]
+    save_file(filled.tensors(told["shapes"]), folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(told["config"]), encoding="utf-8")
+    return folder
 
 
 class TellsLanguages:

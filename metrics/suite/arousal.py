@@ -1,0 +1,92 @@
+"""How excited, dominant and pleased a voice sounds, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metrics import weights
+from metrics.metric import Accepts, Metric, Output, Score
+from metrics.predictors import chunks
+from metrics.predictors.pretrained import WEIGHTS, pretrained
+
+if TYPE_CHECKING:
+    import torch
+
+ORDER = ("arousal", "dominance", "valence")
+HEAD = "classifier."
+
+
+@dataclass(frozen=True)
+class ArousalParameters(chunks.ChunkRule):
+    """The model, a folder or a hub's name; long clips are cut, and values averaged."""
+
+    model: str = "audeering/wav2vec2-large-robust-12-ft-emotion-msp-dim"
+
+
+class Arousal(Metric):
+    """Arousal, dominance and valence, about 0 to 1, by a network that learnt from MSP-Podcast."""
+
+    key = "arousal"
+    version = "1"
+    description = "Arousal that a network hears: 0 calm, 1 excited"
+    source = "Wagner et al. (2023), Dawn of the transformer era; audeering's wav2vec 2.0"
+    accepts = Accepts(shortest_s=chunks.SHORTEST_S)
+    more_outputs = (
+        Output("dominance", "Dominance that a network hears: 0 weak, 1 strong"),
+        Output("valence", "Valence that a network hears: 0 negative, 1 positive"),
+    )
+    packages = ("torch", "transformers", "safetensors")
+    parameters_type = ArousalParameters
+    parameters: ArousalParameters
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the network and what stands on it, of a folder or of a hub, onto `device`."""
+        super().load(device)
+        model = self.parameters.model
+        self.loaded = pretrained(model, "Wav2Vec2Model", device, "Wav2Vec2FeatureExtractor")
+        self.weights = self.loaded.weights
+        named = self.loaded.network.config.id2label
+        labels = tuple(str(named[index]).lower() for index in sorted(named))
+        if labels != ORDER:
+            told = ", ".join(labels)
+            raise weights.Unavailable(f"{model} tells {told}, not {', '.join(ORDER)}")
+        place = weights.model_files(model, WEIGHTS)
+        self.head = head_of(place, device)
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One score per wave, (samples,) at 16 kHz."""
+        averages = chunks.averaged(waves, self.parameters, 60.0, self._predict)
+        return [each.undefined or self._named(each) for each in averages]
+
+    def _named(self, average: chunks.Averaged) -> Score:
+        assert average.values is not None
+        named = dict(zip(ORDER, map(float, average.values), strict=True))
+        return Score(named.pop(self.key), "", average.details, also=named)
+
+    def _predict(self, batch: torch.Tensor) -> torch.Tensor:
+        from torch.nn import functional
+
+        values = self.loaded.values(list(batch.cpu().numpy()), self.sample_rate_hz)
+        mean = self.loaded.network(values).last_hidden_state.mean(dim=1)
+        inner = functional.linear(mean, self.head["dense.weight"], self.head["dense.bias"]).tanh()
+        return functional.linear(inner, self.head["out_proj.weight"], self.head["out_proj.bias"])
+
+
+def head_of(place: Path, device: str) -> dict[str, torch.Tensor]:
+    """The two layers above the network, from the file that the network came from."""
+    import safetensors.torch
+    import torch
+
+    path = next(place / name for name in WEIGHTS if (place / name).is_file())
+    if path.suffix == ".safetensors":
+        state = safetensors.torch.load_file(path, device=device)
+    else:
+        state = torch.load(path, map_location=device, weights_only=True)
+    head = {k.removeprefix(HEAD): v for k, v in state.items() if k.startswith(HEAD)}
+    wanted = [f"{n}.{p}" for n in ("dense", "out_proj") for p in ("weight", "bias")]
+    if missing := [name for name in wanted if name not in head]:
+        raise weights.Unavailable(f"{path} has no {HEAD}{missing[0]}")
+    return head

@@ -1,0 +1,75 @@
+"""Audiobox Aesthetics: production quality, with enjoyment, usefulness and complexity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metrics.devices import kind
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
+from metrics.predictors import chunks
+from metrics.predictors.audiobox import AXES, WINDOW_S, AudioboxNetwork
+
+if TYPE_CHECKING:
+    import torch
+
+AT_ONCE_S = {"cpu": WINDOW_S, "cuda": 240.0}
+
+
+@dataclass(frozen=True)
+class AudioboxParameters(chunks.ChunkRule):
+    """The model, a folder or a hub's name; how long clips are cut, 10 s at most."""
+
+    rest_s: float = 0.5
+    model: str = "facebook/audiobox-aesthetics"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.chunk_s <= WINDOW_S:
+            raise ParameterError(f"chunk_s is {self.chunk_s}; it must be in 1..{WINDOW_S:g}")
+
+
+class Audiobox(Metric):
+    """What a network predicts that people say of any sound, 1 to 10, in four respects."""
+
+    key = "audiobox_pq"
+    version = "1"
+    description = "Audiobox Aesthetics: production quality (clear, faithful, without flaws)"
+    source = "Tjandra et al. (2025), Meta Audiobox Aesthetics; facebook/audiobox-aesthetics"
+    unit = "points"
+    higher_is_better = True
+    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
+    more_outputs = (
+        Output("audiobox_ce", "Audiobox: content enjoyment", "points", higher_is_better=True),
+        Output("audiobox_cu", "Audiobox: content usefulness", "points", higher_is_better=True),
+        Output("audiobox_pc", "Audiobox: production complexity (how much goes on)", "points"),
+    )
+    packages = ("torch", "transformers", "safetensors")
+    parameters_type = AudioboxParameters
+    parameters: AudioboxParameters
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the network of a folder, or of a hub, onto `device`."""
+        super().load(device)
+        self.network = AudioboxNetwork(self.parameters.model, device)
+        self.weights = self.network.weights
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
+        window = round(WINDOW_S * self.sample_rate_hz)
+        averages = chunks.averaged(
+            waves,
+            self.parameters,
+            AT_ONCE_S[kind(self.device)],
+            lambda batch: self.network.predict(batch, window),
+        )
+        return [each.undefined or self._named(each) for each in averages]
+
+    def _named(self, average: chunks.Averaged) -> Score:
+        assert average.values is not None
+        named = {
+            f"audiobox_{axis.lower()}": float(value)
+            for axis, value in zip(AXES, average.values, strict=True)
+        }
+        return Score(named.pop(self.key), also=named, details=average.details)

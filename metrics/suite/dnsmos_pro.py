@@ -1,0 +1,96 @@
+"""DNSMOS Pro: a predicted MOS with the variance of raters' opinions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metrics import weights
+from metrics.devices import kind
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
+from metrics.predictors import chunks
+from metrics.predictors.torchscript import TorchScript
+
+if TYPE_CHECKING:
+    import torch
+
+CORPORA = ("BVCC", "NISQA", "VCC2018")
+FFT, STEP = 320, 160  # samples
+LEAST, MOST = 1e-7, 1e7  # of a magnitude
+AT_ONCE_S = {"cpu": 10.0, "cuda": 600.0}
+
+
+@dataclass(frozen=True)
+class DnsmosProParameters(chunks.ChunkRule):
+    """What the network learnt from, its file, and how long clips are cut.
+
+    `repeat`: chunks shorter than `chunk_s` are repeated until they fill it, as in training.
+    """
+
+    corpus: str = "BVCC"
+    model: str = ""  # empty: dnsmos_pro/CORPUS/model_best.pt of the folder of models
+    repeat: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.corpus not in CORPORA:
+            raise ParameterError(f"corpus is {self.corpus!r}; choose one of {', '.join(CORPORA)}")
+
+
+class DnsmosPro(Metric):
+    """The mean of the normal distribution that the network gives for raters' opinions."""
+
+    key = "dnsmos_pro"
+    version = "1"
+    description = "DNSMOS Pro: predicted MOS (BVCC: of synthetic speech)"
+    source = "Cumlin et al. (2024), DNSMOS Pro; its TorchScript files"
+    unit = "MOS"
+    higher_is_better = True
+    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
+    more_outputs = (Output("dnsmos_pro_variance", "DNSMOS Pro: variance of raters' opinions"),)
+    packages = ("torch", "numpy")
+    parameters_type = DnsmosProParameters
+    parameters: DnsmosProParameters
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the scripted network onto `device`."""
+        super().load(device)
+        given = self.parameters
+        path = weights.model_file(given.model or f"dnsmos_pro/{given.corpus}/model_best.pt")
+        self.network = TorchScript(str(path))
+        self.network.load(device)
+        self.weights = self.network.weights
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""
+        averages = chunks.averaged(
+            waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
+        )
+        return [each.undefined or self._named(each) for each in averages]
+
+    def _named(self, average: chunks.Averaged) -> Score:
+        assert average.values is not None
+        mean, variance = (float(value) for value in average.values)
+        return Score(mean, details=average.details, also={"dnsmos_pro_variance": variance})
+
+    def predict(self, batch: torch.Tensor) -> torch.Tensor:
+        """Mean and variance, (waves, 2), of waves (waves, samples)."""
+        wanted = round(self.parameters.chunk_s * self.sample_rate_hz)
+        if self.parameters.repeat and batch.shape[1] < wanted:
+            times = -(-wanted // batch.shape[1])
+            batch = batch.repeat(1, times)[:, :wanted]
+        values: torch.Tensor = self.network.model(log_spectra(batch)[:, None])
+        return values
+
+
+def log_spectra(waves: torch.Tensor) -> torch.Tensor:
+    """Logarithms (base 10) of magnitudes, (waves, frames, 161): 20 ms every 10 ms.
+
+    The first and last frames reach into zeros, as librosa's spectra do.
+    """
+    import torch
+
+    window = torch.hann_window(FFT, device=waves.device)
+    spectrum = torch.stft(waves, FFT, STEP, window=window, pad_mode="constant", return_complex=True)
+    return spectrum.abs().clamp(LEAST, MOST).log10().transpose(1, 2)

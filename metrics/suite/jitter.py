@@ -1,0 +1,69 @@
+"""How unsteady a voice is from period to period: jitter, shimmer, harmonics over noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metrics import periodicity, periods
+from metrics.metric import Metric, Output, ParameterError, Parameters, Score, undefined
+from metrics.predictors.lengths import unfit
+
+if TYPE_CHECKING:
+    import torch
+
+SHORTEST_S = 0.2
+LEAST = 20  # periods
+PERCENT = 100.0
+
+
+@dataclass(frozen=True)
+class JitterParameters(Parameters):
+    """Where F0 is looked for, in Hz."""
+
+    low_hz: float = 75.0
+    high_hz: float = 600.0
+
+    def __post_init__(self) -> None:
+        for name in ("low_hz", "high_hz"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if not 40 <= self.low_hz < self.high_hz <= 2000:
+            raise ParameterError("low_hz and high_hz must be in 40..2000, the first one lower")
+
+
+class Jitter(Metric):
+    """Jitter and shimmer (local) in per cent, and the harmonics-to-noise ratio in dB."""
+
+    key = "jitter"
+    version = "1"
+    description = "Jitter (local): how much neighbouring periods of the voice differ in length"
+    source = "Boersma (1993) and the definitions of Praat's manual; no code of Praat"
+    unit = "%"
+    low = 0.0
+    more_outputs = (
+        Output("shimmer", "Shimmer (local): how much they differ in amplitude", "%", 0.0),
+        Output("hnr_db", "Harmonics-to-noise ratio of periodic frames (autocorrelation)", "dB"),
+    )
+    packages = ("numpy",)
+    parameters_type = JitterParameters
+    parameters: JitterParameters
+
+    def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
+        """One score per wave, (samples,) at 16 kHz."""
+        return [unfit(wave, SHORTEST_S) or self._score(wave) for wave in waves]
+
+    def _score(self, wave: torch.Tensor) -> Score:
+        samples, rate_hz = wave.double().cpu().numpy(), self.sample_rate_hz
+        given = self.parameters
+        f0, times = periodicity.pitch_of(samples, rate_hz, given.low_hz, given.high_hz)
+        marks = periods.marks_of(samples, rate_hz, periods.Pitch(f0, times))
+        details = {"periods": len(marks)}
+        if len(marks) < LEAST:
+            return undefined(f"too little voice: {len(marks)} periods of {LEAST}", **details)
+        ratios = periodicity.harmonicity_db(samples, rate_hz, given.low_hz)
+        also = {
+            "shimmer": PERCENT * periods.shimmer(samples, rate_hz, marks),
+            "hnr_db": float(ratios.mean()) if len(ratios) else None,
+        }
+        return Score(PERCENT * periods.jitter(marks), "", details, also=also)

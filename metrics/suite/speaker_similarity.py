@@ -1,0 +1,78 @@
+"""Whether a clip is in the voice that it should be in: one cosine, of whole recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Parameters, Score, Take
+from metrics.predictors.lengths import unfit
+from metrics.suite.timbre_similarity import TimbreSimilarity
+from metrics.voices import VoiceParameters
+
+if TYPE_CHECKING:
+    import torch
+    from numpy.typing import NDArray
+
+SHORTEST_S = 0.5
+
+
+@dataclass(frozen=True)
+class SpeakerSimilarityParameters(Parameters):
+    """The embedding, its model, and how much of clip and reference is heard at most."""
+
+    embedding: str = "wavlm_large"
+    model: str = ""
+    longest_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "longest_s", float(self.longest_s))
+        VoiceParameters(self.embedding, self.model)  # refuses what there is not
+        if not self.longest_s >= 1:
+            raise ParameterError(f"longest_s is {self.longest_s}; it must be 1 or more")
+
+
+class SpeakerSimilarity(Metric):
+    """Cosine of the clip's vector with that of the reference voice: SIM (SIM-o) of many papers."""
+
+    key = "speaker_similarity"
+    version = "1"
+    description = "Cosine of the speaker embeddings of the whole clip and of a reference voice"
+    source = "SIM-o of Seed-TTS-eval and others: WavLM-large with ECAPA-TDNN, fine-tuned"
+    low = -1.0
+    high = 1.0
+    higher_is_better = True
+    needs = TimbreSimilarity.needs
+    accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
+    parameters_type = SpeakerSimilarityParameters
+    parameters: SpeakerSimilarityParameters
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        given = self.parameters
+        self.timbre = TimbreSimilarity(
+            embedding=given.embedding, model=given.model, reference_s=given.longest_s
+        )
+        self.packages = self.timbre.packages
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the embedding onto `device`."""
+        super().load(device)
+        self.timbre.load(device)
+        self.weights = self.timbre.weights
+
+    def score_takes(self, takes: Sequence[Take]) -> list[Score]:
+        """One value per take with a reference voice."""
+        return [
+            unfit(take.wave, SHORTEST_S, self.sample_rate_hz)
+            or self._score(take.wave, self.timbre.reference(take.material))
+            for take in takes
+        ]
+
+    def _score(self, wave: torch.Tensor, reference: NDArray[Any] | Score) -> Score:
+        if isinstance(reference, Score):
+            return reference
+        heard = wave[: round(self.parameters.longest_s * self.sample_rate_hz)]
+        details = {"heard_s": len(heard) / self.sample_rate_hz}
+        return Score(float(self.timbre.voices.whole(heard) @ reference), "", details)
