@@ -14,6 +14,7 @@ from metrics.clips import Clip, ScoredBatch, ScoredClip
 from metrics.inputs import InputClip
 from metrics.metric import Metric, Score, canonical_json
 from metrics.provenance import provenance
+from metrics.titles import title_of
 
 Key = tuple[str, str, str, str, str]  # sha256, output, version, parameters as text, given
 Line = tuple[Key, str, str]  # with file and stimulus: what one line is about
@@ -47,12 +48,13 @@ def records(batch: ScoredBatch, device: str, inputs: Inputs | None = None) -> li
     Clips that could not be read have none here: see `unread_record`.
     """
     made = provenance(batch.metric, device)
+    titles = {output.key: title_of(batch.metric, output) for output in batch.metric.outputs()}
     return [
         record
         for scored in batch.clips
         if not scored.unread
         for named, clip in (inputs or Inputs()).of(scored.clip, batch.metric.needs)
-        for record in _of_clip(batch.metric, scored, named, clip, made)
+        for record in _of_clip(batch.metric, scored, named, clip, (made, titles))
     ]
 
 
@@ -61,8 +63,9 @@ def _of_clip(
     scored: ScoredClip,
     named: InputClip | None,
     clip: Clip,
-    made: Mapping[str, Any],
+    about: tuple[Mapping[str, Any], Mapping[str, str]],  # provenance; titles by output
 ) -> Iterable[dict[str, Any]]:
+    made, titles = about
     outputs = {output.key: output for output in metric.outputs()}
     for key, score in metric.by_output(scored.score).items():
         yield {
@@ -77,6 +80,7 @@ def _of_clip(
             "higher_is_better": outputs[key].higher_is_better,
             "low": outputs[key].low,
             "high": outputs[key].high,
+            "title": titles[key],
             "failed": score.failed,
             "details": dict(score.details),
             "audio": scored.facts.plain() if scored.facts else None,

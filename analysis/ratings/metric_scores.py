@@ -2,7 +2,8 @@
 
 A table of scores has the columns stimulus, metric, version and value, and where it is known also
 ``higher_is_better`` (true, false or None), ``low`` and ``high``, the least and the greatest value
-that there can be (NaN: no such end), and ``reason``, which says why there is no value.
+that there can be (NaN: no such end), ``reason``, which says why there is no value, and ``title``,
+what a report calls the metric.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from analysis.ratings.header import header_of, opened
 from analysis.ratings.problems import NEAR, RatingsError, likeness
 
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
-DIRECTION, REASON = "higher_is_better", "reason"
+DIRECTION, REASON, TITLE = "higher_is_better", "reason", "title"
 ENDS = ("low", "high")
 NO_METRICS = frozenset({"n_words", "length_s"})  # what a clip holds, not how good it is
 _STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip in a line of JSON
@@ -40,6 +41,7 @@ class FileScore(TypedDict):
     low: float | None
     high: float | None
     reason: str
+    title: str
     parameters: str
     facts: dict[str, str]
 
@@ -47,14 +49,14 @@ class FileScore(TypedDict):
 def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     """A table of metric scores from plain rows (ScoreRow), in a canonical order.
 
-    ``higher_is_better``, ``reason``, ``low``, ``high`` and what is known of clips (`FACTS`) are
-    columns only where a row has them.
+    ``higher_is_better``, ``reason``, ``title``, ``low``, ``high`` and what is known of clips
+    (`FACTS`) are columns only where a row has them.
     """
     rows = list(rows)
     table = pd.DataFrame(
         [[row[name] for name in SCORE_COLUMNS] for row in rows], columns=list(SCORE_COLUMNS)
     ).astype(dict.fromkeys(SCORE_COLUMNS[:3], "str") | {"value": "float64"})
-    for name, empty in ((DIRECTION, None), (REASON, "")):
+    for name, empty in ((DIRECTION, None), (REASON, ""), (TITLE, "")):
         values = [row.get(name) for row in rows]
         if any(value not in (None, "") for value in values):
             table[name] = pd.Series(
@@ -167,8 +169,8 @@ def _csv_rows(path: Path) -> list[FileScore]:
             where = f"{path.name}, row {number}, column"
             score = _score((stimulus, metric, version), row, where, problems)
             facts = {name: unescaped([row.get(name) or ""], name)[0] for name in FACTS}
-            reason = unescaped([score["reason"]], REASON)[0]
-            rows.append({**score, "reason": reason, "facts": facts})
+            told = {name: unescaped([row.get(name) or ""], name)[0] for name in (REASON, TITLE)}
+            rows.append({**score, "reason": told[REASON], "title": told[TITLE], "facts": facts})
     if problems:
         raise RatingsError(problems)
     return rows
@@ -245,6 +247,7 @@ def _score(
         "low": low,
         "high": high,
         "reason": str(record.get(REASON) or ""),
+        "title": str(record.get(TITLE) or ""),
         "parameters": parameters,
         "facts": {name: str(record[name]) for name in FACTS if record.get(name) is not None},
     }
@@ -269,6 +272,17 @@ def directions(scores: pd.DataFrame) -> dict[str, bool | None]:
         known = {bool(each) for each in column if each is not None and not pd.isna(each)}
         metric_directions[str(metric)] = known.pop() if len(known) == 1 else None
     return metric_directions
+
+
+def titles(scores: pd.DataFrame) -> dict[str, str]:
+    """What each metric is called; empty where nobody says, or rows say different things."""
+    if TITLE not in scores:
+        return dict.fromkeys(map(str, scores["metric"].unique()), "")
+    named: dict[str, str] = {}
+    for metric, column in scores.groupby("metric", sort=True)[TITLE]:
+        known = {str(each) for each in column if each}
+        named[str(metric)] = known.pop() if len(known) == 1 else ""
+    return named
 
 
 def ranges(scores: pd.DataFrame) -> dict[str, tuple[float | None, float | None] | None]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Family
-from analysis.ratings.metric_scores import NO_METRICS, directions, ranges
+from analysis.ratings.metric_scores import NO_METRICS, directions, ranges, titles
 from analysis.report.part import PartInput
 from analysis.statistics.agreement import coarse_steps, scale_ends, steps_of
 from analysis.statistics.metric_agreement import (
@@ -37,6 +38,7 @@ class Metric:
     version: str
     rises: bool | None
     ends: tuple[float | None, float | None] | None = None  # None: nobody says
+    title: str = ""  # what sentences and figures call it
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,10 @@ class Gathered:
         named = ((e.metric, e.unit, e.statistic, e.mapping) for e in self.found)
         return next((e for e, own in zip(self.found, named, strict=True) if own == key), None)
 
+    def called(self, name: str) -> str:
+        """The title of a metric, by its name."""
+        return next((each.title for each in self.metrics if each.name == name), name)
+
     @property
     def what(self) -> str:
         """What one unit is, in the singular."""
@@ -74,19 +80,30 @@ def metrics_of(scores: pd.DataFrame | None) -> tuple[Metric, ...]:
     if scores is None:
         return ()
     known = scores[~scores["metric"].isin(NO_METRICS)]
-    upward, ends = directions(known), ranges(known)
+    upward, ends, called = directions(known), ranges(known), titles(known)
     both = known[["metric", "version"]].drop_duplicates().sort_values(["metric", "version"])
     several = both["metric"].duplicated(keep=False)
-    return tuple(
+    found = [
         Metric(
             f"{metric} {version}" if more else metric,
             metric,
             version,
             upward[metric],
             ends[metric],
+            f"{called[metric]} {version}" if more and called[metric] else called[metric],
         )
         for metric, version, more in zip(both["metric"], both["version"], several, strict=True)
+    ]
+    often = Counter(each.title for each in found)
+    return tuple(
+        replace(each, title=each.title if often[each.title] == 1 and each.title else each.name)
+        for each in found
     )
+
+
+def metric_titles(scores: pd.DataFrame | None) -> dict[str, str]:
+    """What a report calls each metric that has another title than its name, by that name."""
+    return {each.name: each.title for each in metrics_of(scores) if each.title != each.name}
 
 
 def gathered(family: Family, inputs: PartInput) -> Gathered:

@@ -46,10 +46,10 @@ def _of_conditions(
     )
     return Figure(
         key=f"conditions{suffix}",
-        title=f"{metric} and people, per condition",
+        title=f"{of.called(metric)} and people, per condition",
         drawing="scatter",
         rows=rows,
-        x=f"{metric}, mean" + (" difference" if of.units.compared else ""),
+        x=f"{of.called(metric)}, mean" + (" difference" if of.units.compared else ""),
         y=human,
         note=f"{_told(of, metric, CONDITION)}{note}{more}",
         about=of.title,
@@ -73,10 +73,10 @@ def _of_stimuli(of: Gathered, metric: str, human: str, suffix: str) -> Figure:
     drawn = f" {MOST_POINTS} of {MOST_POINTS + left} are drawn." if left > 0 else ""
     return Figure(
         key=f"stimuli{suffix}",
-        title=f"{metric} and people, per {of.what}",
+        title=f"{of.called(metric)} and people, per {of.what}",
         drawing="scatter",
         rows=rows,
-        x=f"{metric}" + (", difference" if units.compared else ""),
+        x=of.called(metric) + (", difference" if units.compared else ""),
         y=f"{human}, mean of the {of.what}",
         note=f"{_told(of, metric, STIMULUS)}Every point is a {of.what}.{drawn}",
         about=of.title,

@@ -64,7 +64,7 @@ def correlation_table(of: Gathered, ceilings: Ceilings, suffix: str) -> Table:
     if any(row["n_missing"] for row in rows):
         note += f" Missing: {PLURALS[of.what]} without a value, left out."
     note += _few(of)
-    note += "".join(dict.fromkeys(_reason(row) for row in rows))
+    note += "".join(dict.fromkeys(_reason(row, of.called(row["metric"])) for row in rows))
     return Table(f"correlations{suffix}", "Metrics and people", columns, rows, note, of.title)
 
 
@@ -115,13 +115,13 @@ def _columns(rows: list[dict[str, Any]]) -> list[Column]:
     ]
 
 
-def _reason(row: Mapping[str, Any]) -> str:
+def _reason(row: Mapping[str, Any], called: str) -> str:
     """Why a line has no coefficient or no interval, as a sentence."""
     if not row["note"]:
         return ""
     unit = str(row["unit"])
     what = unit if "within" in unit else f"per {unit}"
-    return f" {row['metric']}, {what}: {row['note'].removeprefix('undefined: ')}."
+    return f" {called}, {what}: {row['note'].removeprefix('undefined: ')}."
 
 
 def mapped_table(of: Gathered, suffix: str) -> list[Table]:

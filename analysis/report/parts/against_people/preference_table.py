@@ -64,7 +64,7 @@ def preferences(of: Gathered, inputs: PartInput, suffix: str) -> Content:
             "" if best["low"] is None else f" [{best['low'] * 100:.0f}, {best['high'] * 100:.0f}]"
         )
         warnings.append(
-            f"{of.title}: {best['metric']} prefers the clip that people prefer in "
+            f"{of.title}: {of.called(best['metric'])} prefers the clip that people prefer in "
             f"{best['share'] * 100:.0f} %{ends} of {best['n']} pairs."
         )
     return Content(sentences=warnings, tables=[table])

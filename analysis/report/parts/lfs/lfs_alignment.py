@@ -70,8 +70,8 @@ def against_people(each: FamilyInput, suffix: str) -> Content:
     if units is None or not scores:
         return Content(tables=tables)
     return Content(
-        [_sentence(scores, title)],
-        [_figure(scores, raters, title, suffix)],
+        [_sentence(scores, title, units)],
+        [_figure(scores, raters, title, suffix, units)],
         [*tables, *_tests(units, [row["who"] for row in scores], title, suffix)],
     )
 
@@ -130,7 +130,7 @@ def _mean_rater(raters: Sequence[Row]) -> list[Row]:
     return [row]
 
 
-def _sentence(scores: Sequence[Row], title: str) -> str:
+def _sentence(scores: Sequence[Row], title: str, units: Gathered) -> str:
     best, most = scores[0], max(row.get("n", 0) for row in scores)
     if best["srcc"] is None:
         return f"{title}: no automatic score has a defined rank correlation with people."
@@ -140,15 +140,17 @@ def _sentence(scores: Sequence[Row], title: str) -> str:
     srcc = f"SRCC {best['srcc']:.3f} {ends}".replace("-", "−")
     few = f", of {most} that have others: not the same clips" * (best["n"] < most)
     return (
-        f"{title}: of {len(scores)} automatic scores, {best['who']} follows people most closely "
-        f"({srcc} over {best['n']} clips{few})."
+        f"{title}: of {len(scores)} automatic scores, {units.called(best['who'])} follows people "
+        f"most closely ({srcc} over {best['n']} clips{few})."
     )
 
 
-def _figure(scores: Sequence[Row], raters: Sequence[Row], title: str, suffix: str) -> Figure:
+def _figure(
+    scores: Sequence[Row], raters: Sequence[Row], title: str, suffix: str, units: Gathered
+) -> Figure:
     rows = [
-        {"name": row["who"], "value": row["srcc"], "low": row["srcc_low"], "high": row["srcc_high"]}
-        | {"group": group}
+        {"name": units.called(row["who"]), "value": row["srcc"], "group": group}
+        | {"low": row["srcc_low"], "high": row["srcc_high"]}
         for group, group_rows in (
             ("Automatic scores", scores),
             ("Raters against the others", raters),
