@@ -21,8 +21,13 @@ KEPT_S = 24 * 3600
 Values = Callable[[str], Mapping[str, float | None]]
 
 
-def beside_raters(study: str) -> dict[str, Any] | None:
-    """Per task and criterion: sentences, metrics, and clips to hear; None without an analysis."""
+def beside_raters(
+    study: str, odd: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, Any] | None:
+    """Per task and criterion: sentences, metrics, and clips to hear; None without an analysis.
+
+    ``odd``: what is odd about the audio of clips, by stimulus.
+    """
     answers: list[Any] = [each for _, each in metrics_beside_raters.send(__name__, study_key=study)]
     told: dict[str, Any] | None = next((each for each in answers if each is not None), None)
     if told is None:
@@ -36,7 +41,10 @@ def beside_raters(study: str) -> dict[str, Any] | None:
         )
         return kept or {}
 
-    return {**told, "families": [shown(family, values) for family in told["families"]]}
+    families = [shown(family, values) for family in told["families"]]
+    for clip in (each for family in families for _, clips in family["clips"] for each in clips):
+        clip["odd"] = list((odd or {}).get(clip["stimulus"], ()))
+    return {**told, "families": families}
 
 
 def values_of(study: str, metric: str) -> dict[str, float | None]:
@@ -54,7 +62,7 @@ def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
         "rivals": rivals(known),
         "metrics": metrics[:MOST_METRICS],
         "more_metrics": max(0, len(metrics) - MOST_METRICS),
-        "best": known[0]["metric"] if known else "",
+        "best": known[0]["title"] if known else "",
         "clips": clips_apart(points_of(family, known, values), known),
         "cut": "are drawn" in family["drawn"],
         "described": any(each["directed"] for each in known)
@@ -82,7 +90,7 @@ def points_of(
     if family["unit"] == "pair" or not known:
         return []
     best = known[0]["metric"]
-    if best == family["drawn_metric"]:
+    if known[0]["title"] == family["drawn_title"]:
         return list(family["points"])
     own = values(best)
     points = ({**point, "x": own.get(point["title"])} for point in family["points"])
@@ -103,11 +111,11 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
     found += f"{best['n']} {'pairs' if unit == 'pair' else 'stimuli'}"
     if best["srcc_low"] is not None and min(magnitudes(best)) <= 0:
         return (
-            f"The nearest to raters is {best['metric']}, and it is not told apart from a metric "
+            f"The nearest to raters is {best['title']}, and it is not told apart from a metric "
             f"that has nothing to do with them: {found}."
         )
     agrees = " agrees best with raters" if len(known) > 1 else ""
-    said = f"{best['metric']}{agrees}: {found}."
+    said = f"{best['title']}{agrees}: {found}."
     if top is None:
         return f"{said} How far raters agree among themselves is not known: there are too few."
     said += " Raters agree among themselves so far that a perfect metric could reach "
@@ -127,7 +135,7 @@ def rivals(known: Sequence[Mapping[str, Any]]) -> list[str]:
         return []
     floor = min(magnitudes(known[0]))
     return [
-        e["metric"] for e in known[1:] if e["srcc_low"] is not None and max(magnitudes(e)) >= floor
+        e["title"] for e in known[1:] if e["srcc_low"] is not None and max(magnitudes(e)) >= floor
     ]
 
 

@@ -16,6 +16,8 @@ from metrics.metric import Metric, Score, canonical_json
 from metrics.provenance import provenance
 from metrics.titles import title_of
 
+OF_ATTRIBUTES = ("group", "role", "dimension", "challenge", "speakers", "sentences")
+FACTS = ("run", "language", *OF_ATTRIBUTES)  # of a clip, in its lines where the manifest has them
 Key = tuple[str, str, str, str, str]  # sha256, output, version, parameters as text, given
 Line = tuple[Key, str, str]  # with file and stimulus: what one line is about
 
@@ -90,7 +92,14 @@ def _of_clip(
 
 def _names(path: str, sha256: str, named: InputClip | None) -> dict[str, Any]:
     names = {"stimulus": named.stimulus, "condition": named.condition} if named else {}
-    return {"file": told(path), "sha256": sha256, **names}
+    return {"file": told(path), "sha256": sha256, **names, **(_facts(named) if named else {})}
+
+
+def _facts(named: InputClip) -> dict[str, str]:
+    """What analyses ask of a clip, as far as its manifest says so."""
+    said = {"run": named.run, "language": named.material.language}
+    said |= {name: named.material.attribute(name) for name in OF_ATTRIBUTES}
+    return {name: value for name, value in said.items() if value}
 
 
 def unread_record(named: InputClip, reason: str, sha256: str = "") -> dict[str, Any]:
@@ -102,7 +111,8 @@ def unread_record(named: InputClip, reason: str, sha256: str = "") -> dict[str, 
 def renamed(record: Mapping[str, Any], named: InputClip) -> dict[str, Any]:
     """A stored record as that of another input with the same audio and material."""
     reason = record["reason"].replace(record["file"], told(named.path))
-    return {**record, **_names(named.path, record["sha256"], named), "reason": reason}
+    bare = {name: value for name, value in record.items() if name not in FACTS}
+    return {**bare, **_names(named.path, record["sha256"], named), "reason": reason}
 
 
 def line_of(record: Mapping[str, Any]) -> str:

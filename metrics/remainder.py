@@ -27,7 +27,7 @@ def remainder(study: str, table: Sequence[TableRow]) -> dict[str, Any]:
         if row.missing and metric is not None and row.series.output.key == metric.key:
             cost = _cost(row) if metric.asked_only else None
             total = None if cost is None else cost * row.missing
-            lines.append({"label": row.series.label, "missing": row.missing, "cost": total})
+            lines.append({"title": row.series.title, "missing": row.missing, "cost": total})
     if not lines:
         return {}
     scores, pace_s = sum(line["missing"] for line in lines), _pace_s(study)

@@ -9,12 +9,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from metrics.clip_warnings import clips_kept
 from metrics.material import Material
 from metrics.metric import Metric, ParameterError, canonical_json, make_metric
 from metrics.models import ClipFacts, MetricScore
 from metrics.selectors import IMPORTED, study_mark
 from metrics.studymaterial import study_stimuli
 from metrics.titles import title_of
+from metrics.warning_filter import WarningFilter
 
 AT_ONCE = 500  # stimuli
 OF_CLIPS = ("stimulus", "condition", "item", "role", "language", "run", "sha256")
@@ -34,13 +36,15 @@ STORED = (
 )
 
 
-def export_rows(study: str) -> Iterator[dict[str, Any]]:
+def export_rows(study: str, kept: WarningFilter | None = None) -> Iterator[dict[str, Any]]:
     """Every stored score of a study's stimuli, failed ones too: a row per stimulus and output.
+
+    ``kept``: only of clips that it keeps.
 
     Present material only; every version and every set of parameters that is stored. Some hundred
     stimuli are in memory at once.
     """
-    stimuli = study_stimuli(study)
+    stimuli = clips_kept(study_stimuli(study), kept or WarningFilter())
     for start in range(0, len(stimuli), AT_ONCE):
         yield from _rows_of(study, stimuli[start : start + AT_ONCE])
 

@@ -27,6 +27,13 @@ from metrics.models import ScoringRun
 from metrics.presets import PresetError
 from metrics.remainder import remainder
 from metrics.studymaterial import NoStimuli
+from metrics.warning_filter import (
+    ONLY,
+    WITHOUT,
+    NoSuchWarning,
+    WarningFilter,
+    warning_filter,
+)
 
 NO_IMPORT = "Nothing was imported"
 NO_QUEUE = "The queue does not answer just now. Please try again in a minute."
@@ -36,7 +43,11 @@ NO_QUEUE = "The queue does not answer just now. Please try again in a minute."
 @require_GET
 @never_cache
 def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
-    return _page(request, study_head_or_404(key, request.user))
+    head = study_head_or_404(key, request.user)
+    try:
+        return _page(request, head, kept=asked_filter(request))
+    except NoSuchWarning as error:
+        return _page(request, head, str(error), 400, title="There is no such warning")
 
 
 @login_required
@@ -92,7 +103,11 @@ def carry_on(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     """One output in full: what it is, how it was made, its best and its worst clips."""
     head = study_head_or_404(key, request.user)
-    context = details.metric_details(key, request.GET.get("metric", ""))
+    try:
+        kept = asked_filter(request)
+    except NoSuchWarning as error:
+        return _page(request, head, str(error), 400, title="There is no such warning")
+    context = details.metric_details(key, request.GET.get("metric", ""), kept)
     if context is None:
         raise Http404("There is no such metric.")
     return render(request, "metrics/metric.html", {"study": head, **context})
@@ -104,8 +119,12 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
 def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """The stored scores as a file."""
     head = study_head_or_404(key, request.user, "analyse")
+    try:
+        kept = asked_filter(request)
+    except NoSuchWarning as error:
+        return _page(request, head, str(error), 400, title="There is no such warning")
     _note(request, head, "exported", file=f"scores.{form}")
-    rows = score_tables.export_rows(key)
+    rows = score_tables.export_rows(key, kept)
     text, kind = (
         (score_tables.as_csv(rows), "text/csv; charset=utf-8")
         if form == "csv"
@@ -151,11 +170,21 @@ def _note(request: HttpRequest, head: Any, what: str, **details: Any) -> None:
     acted.send(sender=__name__, study_id=head["pk"], by=by, what=what, details=details)
 
 
+def asked_filter(request: HttpRequest) -> WarningFilter:
+    """The clips that an address asks for; raises NoSuchWarning."""
+    return warning_filter(request.GET.getlist(ONLY), request.GET.getlist(WITHOUT))
+
+
 def _page(
-    request: HttpRequest, head: Any, problem: str = "", status: int = 200, title: str = ""
+    request: HttpRequest,
+    head: Any,
+    problem: str = "",
+    status: int = 200,
+    title: str = "",
+    kept: WarningFilter | None = None,
 ) -> HttpResponse:
     run = runs_of(head["key"]).first()
-    shown = pages.page(head["key"])
+    shown = pages.page(head["key"], kept)
     context = {
         "study": head,
         "problem": problem,
@@ -163,7 +192,7 @@ def _page(
         "import_open": title == NO_IMPORT,
         "run": pages.run_state(run) if run else None,
         **shown,
-        "rest": remainder(head["key"], shown["table"]),
+        "rest": remainder(head["key"], shown["every_row"]),
     }
     return render(request, "metrics/study.html", context, status=status)
 

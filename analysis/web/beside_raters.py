@@ -8,6 +8,7 @@ from typing import Any
 from django.core.cache import cache
 
 from analysis.models import AnalysisRun
+from analysis.report.condition_labels import family_labels
 from analysis.report.report_schema import PartRecord, TableRecord
 from analysis.statistics.ceiling_gap import Bounded, gap
 
@@ -27,24 +28,32 @@ def beside_raters(sender: object, study_key: str, **kwargs: Any) -> dict[str, An
     if pk is None:
         return None
     told: dict[str, Any] | None = cache.get_or_set(
-        f"beside-raters-3-{pk}", lambda: _told(pk), KEPT_S
+        f"beside-raters-4-{pk}", lambda: _told(pk), KEPT_S
     )
     return told
 
 
 def _told(pk: int) -> dict[str, Any]:
     run = AnalysisRun.objects.get(pk=pk)
-    parts = [part for part in run.page_report().get("parts", ()) if part["key"] == PART]
+    report = run.page_report()
+    parts = [part for part in report.get("parts", ()) if part["key"] == PART]
+    called = family_labels(report) if parts else {}
+    titles = report.get("metric_titles", {})
     return {
         "run": pk,
         "at": run.finished_at,
-        "families": [family for part in parts for family in families(part)],
+        "families": [family for part in parts for family in families(part, called, titles)],
         "problem": next((str(part["problem"]) for part in parts if part.get("problem")), ""),
     }
 
 
-def families(part: PartRecord) -> Iterator[dict[str, Any]]:
-    """The part's numbers by task and criterion, as plain values."""
+def families(
+    part: PartRecord, called: Mapping[str, str], titles: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The part's numbers by task and criterion, as plain values.
+
+    ``called``: what families are called, by their keys; ``titles``: metrics likewise.
+    """
     tables = part.get("tables", ())
     for table in tables:
         if not table["key"].startswith("correlations"):
@@ -57,13 +66,16 @@ def families(part: PartRecord) -> Iterator[dict[str, Any]]:
             None,
         )
         yield {
-            "title": about,
+            "title": called.get(about, about),
             "unit": rows[0]["unit"] if rows else UNITS[0],
             "ceiling": top and {"value": top.value, "low": top.low, "high": top.high},
-            "metrics": [_metric(row, top) for row in rows],
+            "metrics": [
+                {**_metric(row, top), "title": titles.get(row["metric"], row["metric"])}
+                for row in rows
+            ],
             "points": list(figure["rows"]) if figure else [],
             "drawn": str(figure["note"]) if figure else "",
-            "drawn_metric": str(figure["x"]) if figure else "",
+            "drawn_title": str(figure["x"]) if figure else "",
         }
 
 
