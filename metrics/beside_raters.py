@@ -22,11 +22,14 @@ Values = Callable[[str], Mapping[str, float | None]]
 
 
 def beside_raters(
-    study: str, odd: Mapping[str, Sequence[str]] | None = None
+    study: str,
+    odd: Mapping[str, Sequence[str]] | None = None,
+    titles: Mapping[str, str] | None = None,
 ) -> dict[str, Any] | None:
     """Per task and criterion: sentences, metrics, and clips to hear; None without an analysis.
 
-    ``odd``: what is odd about the audio of clips, by stimulus.
+    ``odd``: what is odd about the audio of clips, by stimulus. ``titles``: of metrics that the
+    analysis knows by their keys alone.
     """
     answers: list[Any] = [each for _, each in metrics_beside_raters.send(__name__, study_key=study)]
     told: dict[str, Any] | None = next((each for each in answers if each is not None), None)
@@ -41,10 +44,22 @@ def beside_raters(
         )
         return kept or {}
 
-    families = [shown(family, values) for family in told["families"]]
+    named = [with_titles(family, titles or {}) for family in told["families"]]
+    families = [shown(family, values) for family in named]
     for clip in (each for family in families for _, clips in family["clips"] for each in clips):
         clip["odd"] = list((odd or {}).get(clip["stimulus"], ()))
     return {**told, "families": families}
+
+
+def with_titles(family: Mapping[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
+    """A family of which metrics that have no title have those of the study's scores."""
+    metrics = [
+        {**each, "title": titles.get(each["metric"], each["title"])}
+        if each["title"] == each["metric"]
+        else each
+        for each in family["metrics"]
+    ]
+    return {**family, "metrics": metrics}
 
 
 def values_of(study: str, metric: str) -> dict[str, float | None]:
@@ -60,7 +75,7 @@ def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
         **family,
         "sentence": sentence(family, known),
         "rivals": rivals(known),
-        "metrics": metrics[:MOST_METRICS],
+        "metrics": [{**each, "said": numbers_said(each)} for each in metrics[:MOST_METRICS]],
         "more_metrics": max(0, len(metrics) - MOST_METRICS),
         "best": known[0]["title"] if known else "",
         "clips": clips_apart(points_of(family, known, values), known),
@@ -90,7 +105,7 @@ def points_of(
     if family["unit"] == "pair" or not known:
         return []
     best = known[0]["metric"]
-    if known[0]["title"] == family["drawn_title"]:
+    if family["drawn_title"] in (best, known[0]["title"]):
         return list(family["points"])
     own = values(best)
     points = ({**point, "x": own.get(point["title"])} for point in family["points"])
@@ -106,7 +121,7 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
                 "Every metric goes against the direction that it declares: none agrees with raters."
             )
         return f"No metric has a defined correlation with raters per {unit}."
-    best, top = known[0], family["ceiling"]
+    best, top = known[0], known[0]["ceiling"]
     found = f"SRCC {ranged(best['srcc'], best['srcc_low'], best['srcc_high'])} over "
     found += f"{best['n']} {'pairs' if unit == 'pair' else 'stimuli'}"
     if best["srcc_low"] is not None and min(magnitudes(best)) <= 0:
@@ -143,6 +158,17 @@ def magnitudes(metric: Mapping[str, Any]) -> tuple[float, float]:
     """The ends of a coefficient's interval, turned where the coefficient is below 0."""
     way = -1 if metric["srcc"] < 0 else 1
     return way * metric["srcc_low"], way * metric["srcc_high"]
+
+
+def numbers_said(metric: Mapping[str, Any]) -> dict[str, str]:
+    """A metric's correlation, its ceiling and the gap between both, with their intervals."""
+    if metric["srcc"] is None:
+        return {}
+    said = {"srcc": ranged(metric["srcc"], metric["srcc_low"], metric["srcc_high"])}
+    for name in ("ceiling", "gap"):
+        known = metric[name]
+        said[name] = ranged(known["value"], known["low"], known["high"]) if known else ""
+    return said
 
 
 def ranged(value: float, low: float | None, high: float | None) -> str:

@@ -102,7 +102,11 @@ def page(study: str, kept: WarningFilter | None = None) -> dict[str, Any]:
         **(table_of_kept(study, kept) if kept else {}),
         "every_row": overview["table"],
         "filter": kept or WarningFilter(),
-        "beside": beside_raters(study, odd_by_stimulus(overview["warned"])),
+        "beside": beside_raters(
+            study,
+            odd_by_stimulus(overview["warned"]),
+            {row.series.label: row.series.title for row in overview["table"]},
+        ),
         "presets": [(preset, preset_metrics(preset.metrics)) for preset in shipped().values()],
         "groups": choosable(overview["lacking"]),
         "left_out": sorted(Metric.registry.left_out.items()),

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -45,7 +45,7 @@ NO_QUEUE = "The queue does not answer just now. Please try again in a minute."
 def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
     try:
-        return _page(request, head, kept=asked_filter(request))
+        return _page(request, head, kept=asked_filter(request.GET))
     except NoSuchWarning as error:
         return _page(request, head, str(error), 400, title="There is no such warning")
 
@@ -104,7 +104,7 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     """One output in full: what it is, how it was made, its best and its worst clips."""
     head = study_head_or_404(key, request.user)
     try:
-        kept = asked_filter(request)
+        kept = asked_filter(request.GET)
     except NoSuchWarning as error:
         return _page(request, head, str(error), 400, title="There is no such warning")
     context = details.metric_details(key, request.GET.get("metric", ""), kept)
@@ -120,7 +120,7 @@ def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """The stored scores as a file."""
     head = study_head_or_404(key, request.user, "analyse")
     try:
-        kept = asked_filter(request)
+        kept = asked_filter(request.GET)
     except NoSuchWarning as error:
         return _page(request, head, str(error), 400, title="There is no such warning")
     _note(request, head, "exported", file=f"scores.{form}")
@@ -170,9 +170,9 @@ def _note(request: HttpRequest, head: Any, what: str, **details: Any) -> None:
     acted.send(sender=__name__, study_id=head["pk"], by=by, what=what, details=details)
 
 
-def asked_filter(request: HttpRequest) -> WarningFilter:
+def asked_filter(given: QueryDict) -> WarningFilter:
     """The clips that an address asks for; raises NoSuchWarning."""
-    return warning_filter(request.GET.getlist(ONLY), request.GET.getlist(WITHOUT))
+    return warning_filter(given.getlist(ONLY), given.getlist(WITHOUT))
 
 
 def _page(

@@ -26,8 +26,8 @@ SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 DIRECTION, REASON, TITLE = "higher_is_better", "reason", "title"
 ENDS = ("low", "high")
 NO_METRICS = frozenset({"n_words", "length_s"})  # what a clip holds, not how good it is
+NAMES = ("file", "sha256")  # what names a clip beside its stimulus
 _STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip in a line of JSON
-_NAMED = 3
 
 
 class FileScore(TypedDict):
@@ -43,14 +43,14 @@ class FileScore(TypedDict):
     reason: str
     title: str
     parameters: str
-    facts: dict[str, str]
+    facts: dict[str, str]  # of the clip, and its `NAMES`
 
 
-def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+def scores_from_rows(rows: Iterable[Mapping[str, Any]], also: Sequence[str] = ()) -> pd.DataFrame:
     """A table of metric scores from plain rows (ScoreRow), in a canonical order.
 
     ``higher_is_better``, ``reason``, ``title``, ``low``, ``high`` and what is known of clips
-    (`FACTS`) are columns only where a row has them.
+    (`FACTS`) are columns only where a row has them; so are those of ``also``.
     """
     rows = list(rows)
     table = pd.DataFrame(
@@ -65,7 +65,7 @@ def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     if any(row.get(end) is not None for row in rows for end in ENDS):
         for end in ENDS:
             table[end] = pd.Series([row.get(end) for row in rows], dtype="float64")
-    for name in FACTS:
+    for name in (*FACTS, *also):
         if any(row.get(name) for row in rows):
             values = [str(row.get(name) or "") for row in rows]
             table[name] = pd.Series(pd.Categorical(values))
@@ -80,38 +80,19 @@ def scores_from_file(path: str | Path) -> pd.DataFrame:
     `score_files --jsonl` writes them. Further columns may be there. Raises RatingsError with all
     that is wrong.
     """
+    return named_scores(path).drop(columns=list(NAMES), errors="ignore")
+
+
+def named_scores(path: str | Path) -> pd.DataFrame:
+    """`scores_from_file` with what else names each clip: the columns file and sha256, if any."""
     path = Path(path)
     try:
         lines = _json_rows(path) if path.suffix == ".jsonl" else _csv_rows(path)
-        return scores_from_rows(_with_parameters_named(lines))
+        return scores_from_rows(_with_parameters_named(lines), NAMES)
     except FileNotFoundError:
         raise RatingsError([f"{path}: there is no such file; check the path"]) from None
     except UnicodeDecodeError:
         raise RatingsError([f"{path.name}: not UTF-8; save the file as CSV UTF-8"]) from None
-
-
-def matched(scores: pd.DataFrame, stimuli: Iterable[str]) -> pd.DataFrame:
-    """The scores with stimuli named as the ratings name them.
-
-    Names that are files are cut to the name without folder and ending, where that is what the
-    ratings have. Raises RatingsError, with examples of both, when no name is in both.
-    """
-    rated = {name for name in stimuli if name}
-    named_stimuli = dict.fromkeys(scores["stimulus"])
-    if not named_stimuli or not rated or rated & set(named_stimuli):
-        return scores
-    for part in ("name", "stem"):
-        named = {name: str(getattr(Path(name), part)) for name in named_stimuli}
-        if rated & set(named.values()) and len(set(named.values())) == len(named):
-            return scores.assign(stimulus=scores["stimulus"].map(named))
-    ours, theirs = (", ".join(sorted(names)[:_NAMED]) for names in (rated, named_stimuli))
-    raise RatingsError(
-        [
-            f"no stimulus of the scores is among those of the ratings: the ratings have {ours} "
-            f"({len(rated)} in all), the scores {theirs} ({len(named_stimuli)}); name the clips in "
-            "the column stimulus as the ratings do"
-        ]
-    )
 
 
 def _with_parameters_named(rows: list[FileScore]) -> list[dict[str, Any]]:
@@ -168,7 +149,7 @@ def _csv_rows(path: Path) -> list[FileScore]:
             stimulus, metric, version = texts
             where = f"{path.name}, row {number}, column"
             score = _score((stimulus, metric, version), row, where, problems)
-            facts = {name: unescaped([row.get(name) or ""], name)[0] for name in FACTS}
+            facts = {n: unescaped([row.get(n) or ""], n)[0] for n in (*FACTS, *NAMES)}
             told = {name: unescaped([row.get(name) or ""], name)[0] for name in (REASON, TITLE)}
             rows.append({**score, "reason": told[REASON], "title": told[TITLE], "facts": facts})
     if problems:
@@ -249,7 +230,7 @@ def _score(
         "reason": str(record.get(REASON) or ""),
         "title": str(record.get(TITLE) or ""),
         "parameters": parameters,
-        "facts": {name: str(record[name]) for name in FACTS if record.get(name) is not None},
+        "facts": {n: str(record[n]) for n in (*FACTS, *NAMES) if record.get(n) is not None},
     }
 
 

@@ -28,7 +28,7 @@ def beside_raters(sender: object, study_key: str, **kwargs: Any) -> dict[str, An
     if pk is None:
         return None
     told: dict[str, Any] | None = cache.get_or_set(
-        f"beside-raters-4-{pk}", lambda: _told(pk), KEPT_S
+        f"beside-raters-5-{pk}", lambda: _told(pk), KEPT_S
     )
     return told
 
@@ -48,7 +48,9 @@ def _told(pk: int) -> dict[str, Any]:
 
 
 def families(
-    part: PartRecord, called: Mapping[str, str], titles: Mapping[str, str]
+    part: PartRecord,
+    called: Mapping[str, str] | None = None,
+    titles: Mapping[str, str] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The part's numbers by task and criterion, as plain values.
 
@@ -66,11 +68,11 @@ def families(
             None,
         )
         yield {
-            "title": called.get(about, about),
+            "title": (called or {}).get(about, about),
             "unit": rows[0]["unit"] if rows else UNITS[0],
             "ceiling": top and {"value": top.value, "low": top.low, "high": top.high},
             "metrics": [
-                {**_metric(row, top), "title": titles.get(row["metric"], row["metric"])}
+                {**_metric(row, top), "title": (titles or {}).get(row["metric"], row["metric"])}
                 for row in rows
             ],
             "points": list(figure["rows"]) if figure else [],
@@ -86,18 +88,24 @@ def _is(table: TableRecord, key: str, about: str) -> bool:
 def ceiling_of(table: TableRecord | None) -> Bounded | None:
     """The SRCC per stimulus that a perfect metric could reach; None where none is known."""
     for row in table["rows"] if table else ():
-        ends = [row.get(name) for name in ("ceiling", "ceiling_low", "ceiling_high")]
-        if row["unit"] in UNITS and row["statistic"] == "SRCC" and None not in ends:
-            return Bounded(*ends)  # type: ignore[arg-type]
+        if row["unit"] in UNITS and row["statistic"] == "SRCC" and (top := _bounded(row)):
+            return top
     return None
+
+
+def _bounded(row: Mapping[str, Any]) -> Bounded | None:
+    ends = [row.get(name) for name in ("ceiling", "ceiling_low", "ceiling_high")]
+    return None if None in ends else Bounded(*ends)  # type: ignore[arg-type]
 
 
 def _metric(row: Mapping[str, Any], top: Bounded | None) -> dict[str, Any]:
     """One metric; ``gap`` None where its interval or the ceiling is not known, or it goes against.
 
+    The ceiling is over the clips that it scored; reports stored by earlier versions have ``top``.
     ``directed``: it says which way is better. ``against``: raters prefer clips the other way.
     """
     own = {name: row.get(name) for name in ("metric", "srcc", "srcc_low", "srcc_high", "n")}
+    top = _bounded(row) or top
     ends: list[Any] = [own["srcc"], own["srcc_low"], own["srcc_high"]]
     directed = row.get("sign") in ("+", "−")
     against = directed and (own["srcc"] or 0) * _way(row["sign"]) < 0
@@ -105,6 +113,7 @@ def _metric(row: Mapping[str, Any], top: Bounded | None) -> dict[str, Any]:
     behind = gap(Bounded(*ends), top) if known and top is not None else None
     return {
         **own,
+        "ceiling": top and {"value": top.value, "low": top.low, "high": top.high},
         "directed": directed,
         "against": against,
         "gap": behind and {"value": behind.value, "low": behind.low, "high": behind.high},

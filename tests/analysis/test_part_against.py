@@ -11,12 +11,12 @@ from django.core.management import CommandError, call_command
 from analysis.ratings.breakdowns import families
 from analysis.ratings.metric_scores import (
     directions,
-    matched,
     ranges,
     reasons,
     scores_from_file,
     scores_from_rows,
 )
+from analysis.ratings.score_joining import joined
 from analysis.ratings.table import RatingsError, from_csv, from_rows, to_csv
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
@@ -280,9 +280,10 @@ def test_json_lines_name_files_and_keep_sets_of_parameters_apart(tmp_path):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     table = scores_from_file(path)
     assert set(table["metric"]) == {"srmr[variant=slow]", "srmr[variant=fast]"}
-    assert set(matched(table, ["s0", "s1"])["stimulus"]) == {"s0", "s1", "s2"}
+    named, _ = joined(table, ["s0", "s1"])
+    assert set(named["stimulus"]) == {"s0", "s1", "/clips/s2.wav"}
     with pytest.raises(RatingsError, match=r"ratings have a, b \(2 in all\), the scores /clips"):
-        matched(table, ["b", "a"])
+        joined(table, ["b", "a"])
     path.write_text('{"metric": "m"}\nno json\n')
     with pytest.raises(RatingsError, match="line 1: give an object with metric, value"):
         scores_from_file(path)

@@ -63,20 +63,20 @@ class AgainstPeople(Part):
 def _of_family(of: Gathered, inputs: PartInput, suffix: str) -> Content:
     if not of.values:
         return Content(warnings=[f"{of.title}: no clip that was rated here has a metric score."])
-    ceilings, rows = ceilings_of(of, inputs)
-    preferred = preferences(of, inputs, suffix)
+    ceilings = ceilings_of(of, inputs)
+    preferred = preferences(of, ceilings, inputs, suffix)
     level = inputs.options.level
     tables = [
-        correlation_table(of, ceilings, suffix),
+        correlation_table(of, ceilings.of, suffix),
         *preferred.tables,
         *mapped_table(of, suffix),
-        *ceiling_table(of, rows, suffix),
+        *ceiling_table(of, ceilings, suffix),
         point_table(of, level, suffix),
-        number_table(of, suffix),
+        number_table(of, ceilings.of, suffix),
     ]
     return Content(
-        sentences=[*sentences(of, ceilings), *preferred.sentences],
-        figures=list(figures(of, level, suffix)),
+        sentences=[*sentences(of, ceilings.of), *preferred.sentences],
+        figures=list(figures(of, level, ceilings.of, suffix)),
         tables=tables,
         warnings=[*warnings(of, inputs), *unscored(of, inputs)],
         methods=[METHODS],

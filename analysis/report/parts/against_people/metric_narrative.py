@@ -11,8 +11,10 @@ from analysis.report.parts.against_people.metric_data import Gathered, metrics_o
 from analysis.report.parts.against_people.metric_tables import (
     PLURALS,
     Ceilings,
+    CeilingsFor,
     holm_of,
     ordered,
+    top_of,
     words_of,
 )
 from analysis.statistics.metric_agreement import CONDITION, STIMULUS
@@ -22,7 +24,7 @@ TOO_FEW_CONDITIONS, FEW_ITEMS = 5, 5
 _MOST_NAMED = 3
 
 
-def sentences(of: Gathered, ceilings: Ceilings) -> Iterator[str]:
+def sentences(of: Gathered, ceilings: CeilingsFor) -> Iterator[str]:
     """Which metric follows people most closely, how close a perfect one could come, and Holm's."""
     names = ordered(of)
     first = of.number(names[0], STIMULUS, "srcc", AS_IS)
@@ -37,17 +39,25 @@ def sentences(of: Gathered, ceilings: Ceilings) -> Iterator[str]:
         f"{of.title}: {among} with people{closely} per {what}: {_valued(first)} over {first.n}"
     )
     sentence += _clear(first)
-    top = ceilings.get((STIMULUS, "srcc"), {}).get("ceiling")
+    own = ceilings(names[0])
+    top = top_of(own, STIMULUS, "srcc")["ceiling"]
     if top is not None:
         sentence += f"; with so many ratings a perfect metric could reach about {top:.2f}"
     of_conditions = of.number(names[0], CONDITION, "srcc", AS_IS)
     if of_conditions is not None and of_conditions.value is not None:
         kinds = "pairs of conditions" if of.units.compared else "conditions"
         sentence += f". Over these {of_conditions.n} {kinds} it has {_valued(of_conditions)}"
+        sentence += _reachable(own)
         sentence += _elsewhere(of_conditions, kinds)
     yield f"{sentence}."
     if len(names) > 1:
         yield f"{of.title}: {_told_apart(of, names, what)}"
+
+
+def _reachable(own: Ceilings) -> str:
+    """What a perfect metric could reach per condition, or that nobody knows."""
+    top = top_of(own, CONDITION, "srcc")["ceiling"]
+    return " (no ceiling is known)" if top is None else f" of about {top:.2f} that can be reached"
 
 
 def _told_apart(of: Gathered, names: Sequence[str], what: str) -> str:
