@@ -38,7 +38,7 @@ class JudgeProsodicCoherence(RepeatedJudge):
             "Standard deviation of judge_prosodic_coherence over its repeats (ddof 1)",
             low=0.0,
             higher_is_better=False,
-            title="Judge: prosodic coherence, deviation",
+            title="Judge: deviation of prosodic coherence",
         ),
     )
     parameters_type = ProsodicCoherenceParameters

@@ -16,7 +16,7 @@ class Pesq(PairedMetric):
     key = "pesq"
     version = "1"
     description = "Wide-band PESQ (MOS-LQO) beside the reference audio"
-    title = "PESQ, wide band"
+    title = "Wide-band PESQ"
     source = "ITU-T P.862, P.862.2; package pesq (the ITU's C code)"
     unit = "MOS"
     low = 1.0
@@ -30,7 +30,7 @@ class Pesq(PairedMetric):
             1.0,
             4.56,
             True,
-            title="PESQ, narrow band",
+            title="Narrow-band PESQ",
         ),
     )
     packages = (PACKAGE, "numpy")

@@ -49,7 +49,7 @@ class SpeechBertScore(PairedMetric):
             -1.0,
             1.0,
             True,
-            title="SpeechBERTScore, recall",
+            title="SpeechBERTScore recall",
         ),
         Output(
             "speech_bert_f1",
@@ -58,7 +58,7 @@ class SpeechBertScore(PairedMetric):
             -1.0,
             1.0,
             True,
-            title="SpeechBERTScore, F1",
+            title="SpeechBERTScore F1",
         ),
     )
     packages = ("torch", "transformers")

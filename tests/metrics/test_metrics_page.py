@@ -230,6 +230,7 @@ def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, own
     assert "known once the study was analysed" in text(owner.get(address))
     told = part(row("srmr", 0.6, 0.5, 0.7), row("length_s", 0.5, 0.3, 0.6))
     result = {"parts": [{**told, "key": "against_people", "problem": ""}]}
+    result |= {"estimates": [], "shares": []}
     AnalysisRun.objects.create(
         study=study,
         estimator="x",
@@ -239,7 +240,7 @@ def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, own
         finished_at=timezone.now(),
     )
     page = text(owner.get(address))
-    assert "srmr agrees best with raters: SRCC 0.60 [0.50, 0.70]" in page
+    assert "SRMR agrees best with raters: SRCC 0.60 [0.50, 0.70]" in page
     assert "it stays behind that by 0.30 [0.19, 0.40]" in page
     assert "The intervals of length_s reach its own" in page
     assert page.index("Beside your raters") < page.index("Scores by condition")
