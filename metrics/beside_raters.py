@@ -71,6 +71,7 @@ def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
     """One task and criterion as the page has it; ``values``: of a metric, by stimulus."""
     known = ranked(family["metrics"])
     metrics = [*known, *(each for each in family["metrics"] if each not in known)]
+    clips = clips_apart(points_of(family, known, values), known)
     return {
         **family,
         "sentence": sentence(family, known),
@@ -78,11 +79,22 @@ def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
         "metrics": [{**each, "said": numbers_said(each)} for each in metrics[:MOST_METRICS]],
         "more_metrics": max(0, len(metrics) - MOST_METRICS),
         "best": known[0]["title"] if known else "",
-        "clips": clips_apart(points_of(family, known, values), known),
+        "clips": clips,
+        "no_clips": "" if clips or not known else why_no_clips(family),
         "cut": "are drawn" in family["drawn"],
         "described": any(each["directed"] for each in known)
         and not all(each["directed"] for each in family["metrics"]),
     }
+
+
+def why_no_clips(family: Mapping[str, Any]) -> str:
+    """Why no clip is named on which metric and raters differ."""
+    if family["unit"] == "pair":
+        return "Clips on which both differ most are not named: raters compared pairs of clips."
+    return (
+        f"Clips on which both differ most are named from {2 * MOST_CLIPS} clips with a score and "
+        "ratings on."
+    )
 
 
 def ranked(metrics: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

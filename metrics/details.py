@@ -19,6 +19,7 @@ from metrics.warning_filter import WarningFilter, codes_by_clip
 
 CLIPS_SHOWN = 8  # of the highest and of the lowest
 WAYS_SHOWN = 5  # of computing it, where there are several
+WORDS = {"sample_rate_hz": "Rate in Hz"}  # of a provenance's names
 WIDTH = 300.0  # of the drawing of intervals, in its own units
 
 
@@ -114,7 +115,13 @@ def ways_of(series: Series, hashes: set[str]) -> list[tuple[Mapping[str, Any], i
     if series.metric is not None:
         stored = stored.filter(parameters=series.metric.parameters_dict())
     counts = Counter(canonical_json(way) for way in stored.values_list("provenance", flat=True))
-    return [(json.loads(way), count) for way, count in counts.most_common(WAYS_SHOWN)]
+    return [(_in_words(json.loads(way)), count) for way, count in counts.most_common(WAYS_SHOWN)]
+
+
+def _in_words(way: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        WORDS.get(name, name.replace("_", " ").capitalize()): told for name, told in way.items()
+    }
 
 
 def drawn(summaries: Sequence[Summary], names: Mapping[str, str]) -> dict[str, Any]:

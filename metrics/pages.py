@@ -73,6 +73,7 @@ class Choosable:
     """A metric that can be ticked, with what keeps it from being of use here."""
 
     key: str
+    title: str
     description: str
     costs: str
     needs: str
@@ -89,9 +90,16 @@ def run_state(run: ScoringRun) -> dict[str, Any]:
         "asked_at": run.asked_at.isoformat(timespec="seconds"),
         "asked_by": run.asked_by,
         "metrics": [asked["metric"] for asked in run.metrics],
+        "titles": [title_of_key(asked["metric"]) for asked in run.metrics],
         "works": works,
         "refresh_s": REFRESH_S if works else 0,
     }
+
+
+def title_of_key(key: str) -> str:
+    """What a metric is called; one that is there no longer by its key."""
+    kind = Metric.registry.get(key)
+    return (kind.title if kind else "") or key
 
 
 def page(study: str, kept: WarningFilter | None = None) -> dict[str, Any]:
@@ -207,7 +215,7 @@ def odd_lengths(study: str, hashes: Collection[str], keys: Keys) -> dict[str, An
 def preset_metrics(choices: Sequence[Choice]) -> str:
     """The metrics of a preset in words."""
     return ", ".join(
-        choice.metric + ("*" if not same(choice, Choice(choice.metric)) else "")
+        title_of_key(choice.metric) + ("*" if not same(choice, Choice(choice.metric)) else "")
         for choice in choices
     )
 
@@ -315,6 +323,7 @@ def choosable(lacks: Mapping[str, Sequence[str]]) -> list[tuple[str, list[Choosa
         groups.setdefault(group, []).append(
             Choosable(
                 metric.key,
+                metric.title or metric.key,
                 metric.description,
                 metric.costs,
                 needed(metric),
