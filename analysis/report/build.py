@@ -14,10 +14,10 @@ from analysis.ratings.breakdowns import default_breakdowns, families, labelled_f
 from analysis.ratings.choices import countable
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
+from analysis.ratings.metric_names import metric_titles
 from analysis.ratings.metric_scores import TITLE
 from analysis.ratings.table import table_hash
 from analysis.report.part import PartInput
-from analysis.report.parts.against_people.metric_data import metric_titles
 from analysis.report.pipeline import in_place, made_parts, parts_to_make
 from analysis.report.report_provenance import code_revision, now, package_versions
 from analysis.report.report_schema import (
@@ -103,8 +103,9 @@ def report_of(
         "shares": _rows(overall.shares(known, level=options.level)),
         "screening": cast("list[ScreeningRow]", sensitivity(screened, options)),
         "parts": [],
-        "metric_titles": metric_titles(scores),
     }
+    if called := metric_titles(scores):
+        report["metric_titles"] = called
     inputs = PartInput(
         known, screened, options, scores, report, progress, order=order or {}, facts=facts
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from analysis.ratings.breakdowns import families
+from analysis.ratings.metric_names import metrics_of
 from analysis.report.content import Content, titled, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceiling_table, ceilings_of
-from analysis.report.parts.against_people.metric_data import Gathered, gathered, metrics_of
+from analysis.report.parts.against_people.metric_data import Gathered, gathered
 from analysis.report.parts.against_people.metric_figures import figures
 from analysis.report.parts.against_people.metric_narrative import sentences, unscored, warnings
 from analysis.report.parts.against_people.metric_tables import (

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analysis.formatting import listed
+from analysis.ratings.metric_names import metrics_of
 from analysis.ratings.metric_scores import reasons
 from analysis.report.part import PartInput
-from analysis.report.parts.against_people.metric_data import Gathered, metrics_of
+from analysis.report.parts.against_people.metric_data import Gathered
 from analysis.report.parts.against_people.metric_tables import (
     PLURALS,
     Ceilings,

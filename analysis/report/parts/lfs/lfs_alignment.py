@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import interval_text
+from analysis.ratings.metric_names import metrics_of
 from analysis.report.content import Column, Content, Figure, Table, column, table_row
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceilings_of
-from analysis.report.parts.against_people.metric_data import Gathered, gathered, metrics_of
+from analysis.report.parts.against_people.metric_data import Gathered, gathered
 from analysis.report.parts.against_people.metric_tables import ordered, top_of
 from analysis.statistics.agreement import coarse_steps, steps_of, versus_rest
 from analysis.statistics.agreement.rating_units import step_names
