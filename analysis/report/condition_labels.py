@@ -214,6 +214,8 @@ def without_label(report: Report, label: str) -> Report:
         return report
 
     def bare(text: str) -> str:
+        if text.startswith(f"{label}: of "):
+            text = text.replace(": of ", ": Of ", 1)
         return (
             text.removeprefix(f"{label}: ").removesuffix(f" · {label}").replace(f" ({label})", "")
         )
