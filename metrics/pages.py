@@ -26,6 +26,7 @@ from metrics.selectors import IMPORTED, Keys, Series, stored_series
 from metrics.studymaterial import heard_stimuli
 from metrics.summary import Summary, pooled
 from metrics.sums import Sums, summed_series, table_mark
+from metrics.titles import pooled_words, title_of_key
 from metrics.warning_filter import WarningFilter
 
 REFRESH_S = 3
@@ -94,12 +95,6 @@ def run_state(run: ScoringRun) -> dict[str, Any]:
         "works": works,
         "refresh_s": REFRESH_S if works else 0,
     }
-
-
-def title_of_key(key: str) -> str:
-    """What a metric is called; one that is there no longer by its key."""
-    kind = Metric.registry.get(key)
-    return (kind.title if kind else "") or key
 
 
 def page(study: str, kept: WarningFilter | None = None) -> dict[str, Any]:
@@ -263,7 +258,9 @@ def table_row(
         name: replace(each, over_runs=runs.get(name)) for name, each in sums.by_condition.items()
     }
     for condition, details in pooled_details(series, keys).items():
-        summaries[condition] = replace(summaries[condition], pooled=pooled(series.metric, details))
+        numbers = pooled(series.metric, details)
+        told = {pooled_words(series.output.key, name): value for name, value in numbers.items()}
+        summaries[condition] = replace(summaries[condition], pooled=told)
     return TableRow(
         series=series,
         n=sum(summary.n for summary in summaries.values()),

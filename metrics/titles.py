@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
-from metrics.metric import Metric, Output, make_metric
+from metrics.metric import Metric, Output, make_metric, outputs
 
 
 def title_of(metric: Metric, output: Output) -> str:
@@ -18,6 +18,18 @@ def title_of(metric: Metric, output: Output) -> str:
     )
     title = output.title or output.key
     return f"{title} ({told})" if told else title
+
+
+def title_of_key(key: str) -> str:
+    """What an output is called, by its key; one that there is no longer by its key."""
+    kind = outputs().get(key)
+    said = next((each for each in kind.outputs() if each.key == key), None) if kind else None
+    return (said.title if said else "") or key
+
+
+def pooled_words(metric: str, name: str) -> str:
+    """A pooled number of a metric in words: "pooled words" of wer_pooled_words."""
+    return name.removeprefix(f"{metric}_").replace("_", " ")
 
 
 def unusual(metric: Metric) -> dict[str, Any]:

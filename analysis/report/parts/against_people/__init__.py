@@ -28,7 +28,7 @@ METHODS = (
     "root of n / (n - 2)), errors as they are, widened by t over z for few raters or items. "
     "p values are adjusted over the metrics of a task and criterion (Holm 1979). The noise "
     "ceiling is the root of the Spearman-Brown corrected correlation between halves of the "
-    "raters. Errors are given after a monotonic third-order "
+    "raters, over the clips that a metric scored. Errors are given after a monotonic third-order "
     f"mapping (ITU-T P.1401) where at least {FEWEST} scores allow one."
 )
 
@@ -37,7 +37,7 @@ class AgainstPeople(Part):
     """Each metric's correlation with people, with intervals, noise ceiling, errors and plots."""
 
     key = "against_people"
-    version = "3"
+    version = "4"
     title = "Metrics and human scores"
     order = 45
 
