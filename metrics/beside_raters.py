@@ -139,12 +139,12 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
     if best["srcc_low"] is not None and min(magnitudes(best)) <= 0:
         return (
             f"The nearest to raters is {best['title']}, and it is not told apart from a metric "
-            f"that has nothing to do with them: {found}."
+            f"that has nothing to do with them: {found}.{reachable(top)}"
         )
     agrees = " agrees best with raters" if len(known) > 1 else ""
     said = f"{best['title']}{agrees}: {found}."
     if top is None:
-        return f"{said} How far raters agree among themselves is not known: there are too few."
+        return f"{said}{reachable(None)}"
     said += " Raters agree among themselves so far that a perfect metric could reach "
     said += ranged(top["value"], top["low"], top["high"])
     behind = best["gap"]
@@ -154,6 +154,13 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
     if behind["low"] > 0:
         return f"{said}: it stays behind that by {apart}."
     return f"{said}. Whether it stays behind that is not told apart: {apart}."
+
+
+def reachable(top: Mapping[str, Any] | None) -> str:
+    """What a perfect metric could reach, as a sentence after another one."""
+    if top is None:
+        return " How far raters agree among themselves is not known: there are too few."
+    return f" A perfect metric could reach {ranged(top['value'], top['low'], top['high'])}."
 
 
 def rivals(known: Sequence[Mapping[str, Any]]) -> list[str]:
