@@ -79,6 +79,16 @@ def test_the_table_has_means_counts_intervals_and_reasons_by_condition(study, ow
     assert "cond-0" in page
 
 
+def test_runs_of_a_synthesis_stand_beside_the_mean_over_clips(study, owner):
+    a, b, *_ = study.stimuli.order_by("condition__key", "key")
+    keep(a, 2.0)
+    keep(b, 4.0)
+    address = f"/studies/{study.key}/metrics/"
+    assert "2 runs" not in text(owner.get(address))
+    Stimulus.objects.filter(pk=b.pk).update(run=2)
+    assert "2 runs: 3 ± 1.4" in text(owner.get(address))
+
+
 def test_a_study_without_scores_says_what_to_do(study, owner):
     page = text(owner.get(f"/studies/{study.key}/metrics/"))
     assert "Nothing is scored yet" in page
