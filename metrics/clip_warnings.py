@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from metrics.input_warnings import TITLES
 from metrics.metric import Metric
 from metrics.models import MetricScore
-from metrics.warning_filter import WarningFilter, codes_by_clip
+from metrics.studymaterial import study_stimuli
+from metrics.warning_filter import (
+    NoSuchWarning,
+    WarningFilter,
+    codes_by_clip,
+    warning_filter,
+)
 
 AT_ONCE = 5_000  # hashes in one query
 MOST = 20  # clips of one kind that are named
@@ -88,6 +94,17 @@ def clips_kept(
         return list(stimuli)
     codes = codes_by_clip(stored_warnings({row["sha256"] for row, _ in stimuli}))
     return [pair for pair in stimuli if kept.keeps(codes.get(pair[0]["sha256"], ()))]
+
+
+def study_filter(study: str, only: Iterable[str], without: Iterable[str]) -> WarningFilter:
+    """`warning_filter` that knows the codes of metrics from other packages, too."""
+    only, without = list(only), list(without)
+    try:
+        return warning_filter(only, without)
+    except NoSuchWarning:
+        hashes = {row["sha256"] for row, _ in study_stimuli(study)}
+        stored = stored_warnings(hashes)
+        return warning_filter(only, without, {code for _, told in stored for code in told})
 
 
 def stored_warnings(hashes: Collection[str]) -> list[tuple[str, dict[str, str]]]:

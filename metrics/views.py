@@ -17,6 +17,7 @@ from kombu.exceptions import OperationalError
 from listening.selectors import study_head_or_404
 from listening.signals import acted
 from metrics import details, pages, runs, score_tables
+from metrics.clip_warnings import study_filter
 from metrics.forms import choices_of
 from metrics.imported_scores import ImportedScoreError
 from metrics.imports import import_scores
@@ -32,7 +33,6 @@ from metrics.warning_filter import (
     WITHOUT,
     NoSuchWarning,
     WarningFilter,
-    warning_filter,
 )
 
 NO_IMPORT = "Nothing was imported"
@@ -45,7 +45,7 @@ NO_QUEUE = "The queue does not answer just now. Please try again in a minute."
 def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
     head = study_head_or_404(key, request.user)
     try:
-        return _page(request, head, kept=asked_filter(request.GET))
+        return _page(request, head, kept=asked_filter(key, request.GET))
     except NoSuchWarning as error:
         return _page(request, head, str(error), 400, title="There is no such warning")
 
@@ -104,7 +104,7 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     """One output in full: what it is, how it was made, its best and its worst clips."""
     head = study_head_or_404(key, request.user)
     try:
-        kept = asked_filter(request.GET)
+        kept = asked_filter(key, request.GET)
     except NoSuchWarning as error:
         return _page(request, head, str(error), 400, title="There is no such warning")
     context = details.metric_details(key, request.GET.get("metric", ""), kept)
@@ -120,7 +120,7 @@ def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """The stored scores as a file."""
     head = study_head_or_404(key, request.user, "analyse")
     try:
-        kept = asked_filter(request.GET)
+        kept = asked_filter(key, request.GET)
     except NoSuchWarning as error:
         return _page(request, head, str(error), 400, title="There is no such warning")
     _note(request, head, "exported", file=f"scores.{form}")
@@ -170,9 +170,9 @@ def _note(request: HttpRequest, head: Any, what: str, **details: Any) -> None:
     acted.send(sender=__name__, study_id=head["pk"], by=by, what=what, details=details)
 
 
-def asked_filter(given: QueryDict) -> WarningFilter:
+def asked_filter(study: str, given: QueryDict) -> WarningFilter:
     """The clips that an address asks for; raises NoSuchWarning."""
-    return warning_filter(given.getlist(ONLY), given.getlist(WITHOUT))
+    return study_filter(study, given.getlist(ONLY), given.getlist(WITHOUT))
 
 
 def _page(

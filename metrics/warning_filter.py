@@ -45,19 +45,21 @@ class WarningFilter:
         )
 
 
-def warning_filter(only: Iterable[str], without: Iterable[str]) -> WarningFilter:
+def warning_filter(
+    only: Iterable[str], without: Iterable[str], also: Collection[str] = ()
+) -> WarningFilter:
     """The filter of codes as a person gives them: repeated, or with commas between.
 
-    Raises NoSuchWarning for one that there is not.
+    ``also``: codes beside those of this house. Raises NoSuchWarning for one that there is not.
     """
     found = {}
     for name, given in ((ONLY, only), (WITHOUT, without)):
         codes = dict.fromkeys(code.strip() for each in given for code in each.split(","))
         found[name] = tuple(code for code in codes if code)
-        if unknown := [code for code in found[name] if code not in (ANY, *TITLES)]:
+        known = (ANY, *TITLES, *sorted(set(also) - set(TITLES)))
+        if unknown := [code for code in found[name] if code not in known]:
             raise NoSuchWarning(
-                f"{name}: no warning is called {', '.join(unknown)}; there are "
-                f"{', '.join((ANY, *TITLES))}"
+                f"{name}: no warning is called {', '.join(unknown)}; there are {', '.join(known)}"
             )
     return WarningFilter(**found)
 
@@ -75,4 +77,6 @@ def _meets(wanted: Collection[str], codes: Collection[str]) -> bool:
 
 
 def _named(codes: Iterable[str]) -> str:
-    return ", ".join("any warning" if code == ANY else TITLES[code].lower() for code in codes)
+    return ", ".join(
+        "any warning" if code == ANY else TITLES.get(code, code).lower() for code in codes
+    )

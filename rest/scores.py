@@ -32,7 +32,7 @@ FORMS = {"json": JSON, "csv": CSV, "jsonl": JSONL}
 MOST_RUNS = 100
 WARNED = [
     OpenApiParameter(
-        name, str, many=True, enum=[ANY, *TITLES], description=f"{words} such a warning."
+        name, str, many=True, description=f"{words} such a warning: {', '.join((ANY, *TITLES))}."
     )
     for name, words in ((ONLY, "Only clips with"), (WITHOUT, "No clips with"))
 ]
@@ -97,7 +97,7 @@ class Scores(ApiView):
     def get(self, request: Request, key: str) -> HttpResponseBase:
         """Every stored score of the study's clips; one without a value says why."""
         study, form = self.study(key, ANALYSE), form_of(request, FORMS)
-        kept = asked_filter(request.query_params)
+        kept = asked_filter(key, request.query_params)
         note_taken(study, self.by, f"scores.{form}")
         rows = score_tables.export_rows(key, kept)
         if form == "json":

@@ -88,6 +88,8 @@ def test_the_table_and_its_files_leave_out_or_keep_what_is_asked_for(look):
     )
     assert "No clip is left." in look("?only=narrow_band")
     assert "no warning is called loud; there are any, truncated" in look("?only=loud", 400)
+    MetricScore.objects.filter(warnings=CLIPPED).update(warnings={"loud": "as a package finds"})
+    assert "1 of 4 clips, only those with: loud." in look("?only=loud")
 
 
 @pytest.mark.django_db

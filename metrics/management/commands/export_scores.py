@@ -9,8 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import score_tables
+from metrics.clip_warnings import study_filter
 from metrics.input_warnings import TITLES
-from metrics.warning_filter import ANY, NoSuchWarning, warning_filter
+from metrics.warning_filter import ANY, NoSuchWarning
 
 
 class Command(BaseCommand):
@@ -32,7 +33,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            kept = warning_filter([options["only"]], [options["without"]])
+            kept = study_filter(options["study"], [options["only"]], [options["without"]])
         except NoSuchWarning as error:
             raise CommandError(f"--{error}") from None
         number = itertools.count()
