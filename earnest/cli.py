@@ -64,7 +64,11 @@ def add_commands(commands: Any) -> None:
     score = _add_key(commands, "score", _score, "have metrics score the clips")
     score.add_argument("--preset", default="", help="such as fast; else name metrics")
     score.add_argument("metrics", nargs="*")
-    _out(_add_key(commands, "scores", _scores, "scores of metrics"))
+    scores = _add_key(commands, "scores", _scores, "scores of metrics")
+    for name, words in (("only", "clips with"), ("without", "no clips with")):
+        told = f"{words} these warnings about their audio: codes with commas between, or any"
+        scores.add_argument(f"--{name}", default="", metavar="CODES", help=told)
+    _out(scores)
 
 
 def _add_study(commands: Any) -> None:
@@ -187,7 +191,7 @@ def _sessions(client: Client, asked: argparse.Namespace) -> int:
 
 
 def _scores(client: Client, asked: argparse.Namespace) -> int:
-    _write(client.scores(asked.key), asked.out, "w")
+    _write(client.scores(asked.key, asked.only, asked.without), asked.out, "w")
     return 0
 
 

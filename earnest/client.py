@@ -211,8 +211,10 @@ class Client:
         runs: list[Told] = self._get(f"studies/{key}/metrics/runs")["runs"]
         return runs
 
-    def scores(self, key: str) -> Table:
-        return Table(self._get(f"studies/{key}/metrics/scores")["scores"])
+    def scores(self, key: str, only: str = "", without: str = "") -> Table:
+        """Scores of the clips with, and without, warnings of these codes (commas between; any)."""
+        asked = {"only": only or None, "without": without or None}
+        return Table(self._get(f"studies/{key}/metrics/scores", **asked)["scores"])
 
     # --- Webhooks ---------------------------------------------------------------------------------
 

@@ -21,8 +21,16 @@ KEPT_S = 24 * 3600
 Values = Callable[[str], Mapping[str, float | None]]
 
 
-def beside_raters(study: str) -> dict[str, Any] | None:
-    """Per task and criterion: sentences, metrics, and clips to hear; None without an analysis."""
+def beside_raters(
+    study: str,
+    odd: Mapping[str, Sequence[str]] | None = None,
+    titles: Mapping[str, str] | None = None,
+) -> dict[str, Any] | None:
+    """Per task and criterion: sentences, metrics, and clips to hear; None without an analysis.
+
+    ``odd``: what is odd about the audio of clips, by stimulus. ``titles``: of metrics that the
+    analysis knows by their keys alone.
+    """
     answers: list[Any] = [each for _, each in metrics_beside_raters.send(__name__, study_key=study)]
     told: dict[str, Any] | None = next((each for each in answers if each is not None), None)
     if told is None:
@@ -36,7 +44,22 @@ def beside_raters(study: str) -> dict[str, Any] | None:
         )
         return kept or {}
 
-    return {**told, "families": [shown(family, values) for family in told["families"]]}
+    named = [with_titles(family, titles or {}) for family in told["families"]]
+    families = [shown(family, values) for family in named]
+    for clip in (each for family in families for _, clips in family["clips"] for each in clips):
+        clip["odd"] = list((odd or {}).get(clip["stimulus"], ()))
+    return {**told, "families": families}
+
+
+def with_titles(family: Mapping[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
+    """A family of which metrics that have no title have those of the study's scores."""
+    metrics = [
+        {**each, "title": titles.get(each["metric"], each["title"])}
+        if each["title"] == each["metric"]
+        else each
+        for each in family["metrics"]
+    ]
+    return {**family, "metrics": metrics}
 
 
 def values_of(study: str, metric: str) -> dict[str, float | None]:
@@ -48,18 +71,30 @@ def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
     """One task and criterion as the page has it; ``values``: of a metric, by stimulus."""
     known = ranked(family["metrics"])
     metrics = [*known, *(each for each in family["metrics"] if each not in known)]
+    clips = clips_apart(points_of(family, known, values), known)
     return {
         **family,
         "sentence": sentence(family, known),
         "rivals": rivals(known),
-        "metrics": metrics[:MOST_METRICS],
+        "metrics": [{**each, "said": numbers_said(each)} for each in metrics[:MOST_METRICS]],
         "more_metrics": max(0, len(metrics) - MOST_METRICS),
-        "best": known[0]["metric"] if known else "",
-        "clips": clips_apart(points_of(family, known, values), known),
+        "best": known[0]["title"] if known else "",
+        "clips": clips,
+        "no_clips": "" if clips or not known else why_no_clips(family),
         "cut": "are drawn" in family["drawn"],
         "described": any(each["directed"] for each in known)
         and not all(each["directed"] for each in family["metrics"]),
     }
+
+
+def why_no_clips(family: Mapping[str, Any]) -> str:
+    """Why no clip is named on which metric and raters differ."""
+    if family["unit"] == "pair":
+        return "Clips on which both differ most are not named: raters compared pairs of clips."
+    return (
+        f"Clips on which both differ most are named from {2 * MOST_CLIPS} clips with a score and "
+        "ratings on."
+    )
 
 
 def ranked(metrics: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -82,7 +117,7 @@ def points_of(
     if family["unit"] == "pair" or not known:
         return []
     best = known[0]["metric"]
-    if best == family["drawn_metric"]:
+    if family["drawn_title"] in (best, known[0]["title"]):
         return list(family["points"])
     own = values(best)
     points = ({**point, "x": own.get(point["title"])} for point in family["points"])
@@ -98,18 +133,18 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
                 "Every metric goes against the direction that it declares: none agrees with raters."
             )
         return f"No metric has a defined correlation with raters per {unit}."
-    best, top = known[0], family["ceiling"]
+    best, top = known[0], known[0]["ceiling"]
     found = f"SRCC {ranged(best['srcc'], best['srcc_low'], best['srcc_high'])} over "
     found += f"{best['n']} {'pairs' if unit == 'pair' else 'stimuli'}"
     if best["srcc_low"] is not None and min(magnitudes(best)) <= 0:
         return (
-            f"The nearest to raters is {best['metric']}, and it is not told apart from a metric "
-            f"that has nothing to do with them: {found}."
+            f"The nearest to raters is {best['title']}, and it is not told apart from a metric "
+            f"that has nothing to do with them: {found}.{reachable(top)}"
         )
     agrees = " agrees best with raters" if len(known) > 1 else ""
-    said = f"{best['metric']}{agrees}: {found}."
+    said = f"{best['title']}{agrees}: {found}."
     if top is None:
-        return f"{said} How far raters agree among themselves is not known: there are too few."
+        return f"{said}{reachable(None)}"
     said += " Raters agree among themselves so far that a perfect metric could reach "
     said += ranged(top["value"], top["low"], top["high"])
     behind = best["gap"]
@@ -121,13 +156,20 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
     return f"{said}. Whether it stays behind that is not told apart: {apart}."
 
 
+def reachable(top: Mapping[str, Any] | None) -> str:
+    """What a perfect metric could reach, as a sentence after another one."""
+    if top is None:
+        return " How far raters agree among themselves is not known: there are too few."
+    return f" A perfect metric could reach {ranged(top['value'], top['low'], top['high'])}."
+
+
 def rivals(known: Sequence[Mapping[str, Any]]) -> list[str]:
     """The metrics whose interval reaches that of the first: none of them is shown to be best."""
     if not known or known[0]["srcc_low"] is None:
         return []
     floor = min(magnitudes(known[0]))
     return [
-        e["metric"] for e in known[1:] if e["srcc_low"] is not None and max(magnitudes(e)) >= floor
+        e["title"] for e in known[1:] if e["srcc_low"] is not None and max(magnitudes(e)) >= floor
     ]
 
 
@@ -135,6 +177,17 @@ def magnitudes(metric: Mapping[str, Any]) -> tuple[float, float]:
     """The ends of a coefficient's interval, turned where the coefficient is below 0."""
     way = -1 if metric["srcc"] < 0 else 1
     return way * metric["srcc_low"], way * metric["srcc_high"]
+
+
+def numbers_said(metric: Mapping[str, Any]) -> dict[str, str]:
+    """A metric's correlation, its ceiling and the gap between both, with their intervals."""
+    if metric["srcc"] is None:
+        return {}
+    said = {"srcc": ranged(metric["srcc"], metric["srcc_low"], metric["srcc_high"])}
+    for name in ("ceiling", "gap"):
+        known = metric[name]
+        said[name] = ranged(known["value"], known["low"], known["high"]) if known else ""
+    return said
 
 
 def ranged(value: float, low: float | None, high: float | None) -> str:

@@ -5,39 +5,55 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from metrics import pages, plugins
+from metrics import clip_warnings, pages, plugins
+from metrics.input_warnings import TITLES
 from metrics.metric import canonical_json
 from metrics.models import MetricScore
 from metrics.selectors import Keys, Series, stored_series
 from metrics.studymaterial import study_stimuli
 from metrics.summary import Summary
+from metrics.warning_filter import WarningFilter, codes_by_clip
 
 CLIPS_SHOWN = 8  # of the highest and of the lowest
 WAYS_SHOWN = 5  # of computing it, where there are several
+WORDS = {"sample_rate_hz": "Rate in Hz"}  # of a provenance's names
 WIDTH = 300.0  # of the drawing of intervals, in its own units
 
 
-def metric_details(study: str, label: str) -> dict[str, Any] | None:
-    """What is known of a stored output by its label; None when nothing is stored under it."""
+def metric_details(
+    study: str, label: str, kept: WarningFilter | None = None
+) -> dict[str, Any] | None:
+    """What is known of a stored output by its label; None when nothing is stored under it.
+
+    Means and clips are of those that are kept.
+    """
     stimuli = study_stimuli(study)
     hashes = {row["sha256"] for row, _ in stimuli}
     series = next((s for s in stored_series(study, hashes, label) if s.label == label), None)
     if series is None:
         return None
-    rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
+    known = codes_by_clip(clip_warnings.stored_warnings(hashes))
+    looked_at = clip_warnings.clips_kept(stimuli, kept or WarningFilter())
+    rated = [(row, material) for row, material in looked_at if row.get("role") != "trap"]
     conditions = sorted({row["condition"] for row, _ in rated})
     keys = Keys(study, rated)
     table = pages.metric_table(keys, hashes, conditions, series.output.key)
-    row = next(row for row in table if row.series.label == label)
-    clips = clip_values(series, keys)
+    row = next((row for row in table if row.series.label == label), None)
+    if row is None:
+        row = pages.TableRow(series, 0, 0, [])
+    names = pages.condition_names(study)
+    clips = clip_values(series, keys, names, known)
     summaries = [summary for summary in row.summaries if summary is not None]
     return {
         "series": series,
         "row": row,
-        "intervals": drawn(summaries[: pages.MOST_CONDITIONS]),
+        "filter": kept or WarningFilter(),
+        "kept": len(looked_at),
+        "clips": len(stimuli),
+        "intervals": drawn(summaries[: pages.MOST_CONDITIONS], names),
         "more_conditions": max(0, len(summaries) - pages.MOST_CONDITIONS),
         "clip_lists": clip_lists(series, clips),
         "parameters": parameters_of(series),
@@ -62,13 +78,18 @@ def about(hint: Any, series: Series) -> bool:
     return bool(hint.output == series.output.key)
 
 
-def clip_values(series: Series, keys: Keys) -> list[dict[str, Any]]:
-    """Every stimulus with a value, the lowest first."""
+def clip_values(
+    series: Series, keys: Keys, names: Mapping[str, str], codes: Mapping[str, Collection[str]]
+) -> list[dict[str, Any]]:
+    """Every stimulus with a value, the lowest first, with what is odd about its audio."""
     clips = []
     for (row, _), key in zip(keys.stimuli, keys.of(series), strict=True):
         score = series.scores.get(key)
         if score is not None and score.value is not None:
-            clips.append({**{n: row[n] for n in ("stimulus", "condition")}, "value": score.value})
+            odd = [TITLES.get(code, code) for code in sorted(codes.get(row["sha256"], ()))]
+            condition = names.get(row["condition"], row["condition"])
+            clip = {"stimulus": row["stimulus"], "condition": condition, "odd": odd}
+            clips.append({**clip, "value": score.value})
     return sorted(clips, key=lambda each: (each["value"], each["stimulus"]))
 
 
@@ -94,10 +115,16 @@ def ways_of(series: Series, hashes: set[str]) -> list[tuple[Mapping[str, Any], i
     if series.metric is not None:
         stored = stored.filter(parameters=series.metric.parameters_dict())
     counts = Counter(canonical_json(way) for way in stored.values_list("provenance", flat=True))
-    return [(json.loads(way), count) for way, count in counts.most_common(WAYS_SHOWN)]
+    return [(_in_words(json.loads(way)), count) for way, count in counts.most_common(WAYS_SHOWN)]
 
 
-def drawn(summaries: Sequence[Summary]) -> dict[str, Any]:
+def _in_words(way: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        WORDS.get(name, name.replace("_", " ").capitalize()): told for name, told in way.items()
+    }
+
+
+def drawn(summaries: Sequence[Summary], names: Mapping[str, str]) -> dict[str, Any]:
     """Each condition's mean and interval as places from 0 to `WIDTH`, for a drawing."""
     known = [each for each in summaries if each.mean is not None]
     ends = [x for each in known for x in (each.low, each.mean, each.high) if x is not None]
@@ -112,6 +139,7 @@ def drawn(summaries: Sequence[Summary]) -> dict[str, Any]:
     rows = [
         {
             "summary": each,
+            "called": names.get(each.condition, each.condition),
             "mean": place(each.mean),
             "low": None if each.low is None else place(each.low),
             "high": None if each.high is None else place(each.high),

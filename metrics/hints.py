@@ -7,6 +7,7 @@ from typing import Any
 
 from metrics.models import CodeSuggestion, MetricScore
 from metrics.selectors import study_mark
+from metrics.titles import title_of_key
 
 # score -> the value from which (or up to which) it is worth a look, and what it means. Rough: they
 # draw a person's ear to a clip and decide nothing.
@@ -42,7 +43,7 @@ def clip_hints(sender: object, study_key: str, sha256: str, **kwargs: Any) -> li
 def _said(metric: str, value: float) -> str:
     limit, words = {**ABOVE, **BELOW}[metric]
     striking = value > limit if metric in ABOVE else value < limit
-    return f"{metric}: {words.format(value=value)}." if striking else ""
+    return f"{title_of_key(metric)}: {words.format(value=value)}." if striking else ""
 
 
 def code_hints(

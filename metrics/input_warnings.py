@@ -24,7 +24,12 @@ DC = 0.02
 CANCELLED_DB = 6.0  # beyond what channels without likeness lose in their mean
 MOST_DB = 100.0  # more is told as this
 OVER = 1 + 1e-4  # resampling and decoding may pass 1 by a hair
-NOT_HEARD = ("silent", "no speech", "too little speech")  # of a mean whose channels cancel
+NOT_HEARD = (
+    "silent",
+    "the clip is silent",
+    "no speech",
+    "too little speech",
+)  # of a mean whose channels cancel
 
 
 def warnings_of(facts: AudioFacts, accepts: Accepts) -> dict[str, str]:

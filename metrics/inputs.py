@@ -17,7 +17,7 @@ from metrics.turns import turns_of
 from metrics.vocalisations import TARGET, has_marks
 
 TABLES = (".csv", ".jsonl")
-COLUMNS = ("file", "stimulus", "condition", "item", "text", "language", "speaker", "turns")
+COLUMNS = ("file", "stimulus", "condition", "item", "text", "language", "speaker", "turns", "run")
 REFERENCES = ("reference", REFERENCE_AUDIO)  # a voice; a recording of the same words
 KNOWN = (*COLUMNS, "transcript", *REFERENCES)
 
@@ -39,6 +39,7 @@ class InputClip:
     condition: str = ""
     item: str = ""
     material: Material = field(default_factory=Material)
+    run: str = ""  # of the synthesis; empty: nobody said
 
 
 def clips_of(places: Sequence[Path | str], notes: list[str] | None = None) -> list[InputClip]:
@@ -199,9 +200,12 @@ def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> I
     path = folder / file
     if not path.is_file():
         raise InputError(f"there is no file {file}; it is looked for in {folder}")
-    references: dict[str, str] = {}
+    references: dict[str, Any] = {}
     for column in REFERENCES:
         references |= _recording(folder, column, _text(row.get(column)), hashes)
+    if (same := _text(row.get(REFERENCE_AUDIO))) and (folder / same).samefile(path):
+        references = {k: v for k, v in references.items() if not k.startswith(REFERENCE_AUDIO)}
+        references["is_reference_audio"] = True
     cell = row.get("turns")
     turns = turns_of(cell if isinstance(cell, str) else json.dumps(cell) if cell else "")
     attributes = {n: _text(v) for n, v in row.items() if n not in KNOWN and _text(v)}
@@ -216,7 +220,8 @@ def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> I
         **references,
     )
     name = _text(row.get("stimulus")) or str(Path(file).with_suffix(""))
-    return InputClip(str(path), name, _text(row.get("condition")), _text(row.get("item")), material)
+    condition, item, run = (_text(row.get(column)) for column in ("condition", "item", "run"))
+    return InputClip(str(path), name, condition, item, material, run)
 
 
 def _recording(folder: Path, column: str, name: str, hashes: dict[str, str]) -> dict[str, str]:

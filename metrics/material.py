@@ -34,6 +34,7 @@ class Material:
     reference_sha256: str = ""
     reference_audio_path: str = ""  # a recording of the same words, which the clip is compared with
     reference_audio_sha256: str = ""
+    is_reference_audio: bool = False  # the clip is itself what others are compared with
     attributes: Mapping[str, str] = field(default_factory=dict)  # caption, synthesis_s, nvv …
 
     def attribute(self, name: str) -> str:

@@ -35,6 +35,7 @@ class Output:
     low: float | None = None  # the least and the greatest value that there can be
     high: float | None = None
     higher_is_better: bool | None = None  # None: no direction is claimed
+    title: str = ""  # what pages and reports call it; empty: its key
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,6 +106,7 @@ class Metric:
     version: ClassVar[str] = "1"  # bumped when the numbers change
     sample_rate_hz: ClassVar[int] = 16_000
     description: ClassVar[str] = ""
+    title: ClassVar[str] = ""  # what pages and reports call its first output; empty: its key
     source: ClassVar[str] = ""  # the paper or code that defines the numbers
     unit: ClassVar[str] = ""
     low: ClassVar[float | None] = None
@@ -140,8 +142,8 @@ class Metric:
     @classmethod
     def outputs(cls) -> tuple[Output, ...]:
         """What it says of a clip, the main value first."""
-        main = Output(cls.key, cls.description, cls.unit, cls.low, cls.high, cls.higher_is_better)
-        return (main, *cls.more_outputs)
+        about = (cls.description, cls.unit, cls.low, cls.high, cls.higher_is_better)
+        return (Output(cls.key, *about, title=cls.title), *cls.more_outputs)
 
     def _checked(self, given: dict[str, Any]) -> Parameters:
         allowed = [field.name for field in dataclasses.fields(self.parameters_type)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,17 +14,20 @@ from redis.exceptions import RedisError
 
 from metrics import plugins, remedies, runs
 from metrics.beside_raters import beside_raters
-from metrics.clip_warnings import warned_clips
+from metrics.clip_warnings import Warned, clips_kept, warned_clips
 from metrics.management.commands.list_metrics import needed
 from metrics.material import Material, column_of
 from metrics.metric import Metric, make_metric
 from metrics.models import MetricScore, ScoringRun
 from metrics.outliers import far_off
+from metrics.over_runs import FIRST, OverRuns, over_runs, run_of
 from metrics.presets import Choice, same, shipped
 from metrics.selectors import IMPORTED, Keys, Series, stored_series
 from metrics.studymaterial import heard_stimuli
 from metrics.summary import Summary, pooled
 from metrics.sums import Sums, summed_series, table_mark
+from metrics.titles import pooled_words, title_of_key
+from metrics.warning_filter import WarningFilter
 
 REFRESH_S = 3
 KEPT_S = 24 * 3600
@@ -31,6 +35,7 @@ MOST_CONDITIONS = 40  # in one table
 MOST_REASONS = 6
 MOST_ODD = 6
 LENGTH = "length_s"
+BETWEEN = "\x1f"  # a condition and its run, in one name
 
 Stimuli = Sequence[tuple[Mapping[str, Any], Material]]
 
@@ -69,6 +74,7 @@ class Choosable:
     """A metric that can be ticked, with what keeps it from being of use here."""
 
     key: str
+    title: str
     description: str
     costs: str
     needs: str
@@ -85,17 +91,25 @@ def run_state(run: ScoringRun) -> dict[str, Any]:
         "asked_at": run.asked_at.isoformat(timespec="seconds"),
         "asked_by": run.asked_by,
         "metrics": [asked["metric"] for asked in run.metrics],
+        "titles": [title_of_key(asked["metric"]) for asked in run.metrics],
         "works": works,
         "refresh_s": REFRESH_S if works else 0,
     }
 
 
-def page(study: str) -> dict[str, Any]:
-    """Everything on the page beside the newest run."""
+def page(study: str, kept: WarningFilter | None = None) -> dict[str, Any]:
+    """Everything on the page beside the newest run; the table is over the clips that are kept."""
     overview = clips_and_scores(study)
     return {
         **overview,
-        "beside": beside_raters(study),
+        **(table_of_kept(study, kept) if kept else {}),
+        "every_row": overview["table"],
+        "filter": kept or WarningFilter(),
+        "beside": beside_raters(
+            study,
+            odd_by_stimulus(overview["warned"]),
+            {row.series.label: row.series.title for row in overview["table"]},
+        ),
         "presets": [(preset, preset_metrics(preset.metrics)) for preset in shipped().values()],
         "groups": choosable(overview["lacking"]),
         "left_out": sorted(Metric.registry.left_out.items()),
@@ -107,7 +121,7 @@ def clips_and_scores(study: str) -> dict[str, Any]:
     from listening.selectors import only_lines
 
     left = len(only_lines(study))
-    key = f"metrics-page-{MOST_CONDITIONS}-{MOST_REASONS}-{left}-{table_mark(study)}"
+    key = f"metrics-page-2-{MOST_CONDITIONS}-{MOST_REASONS}-{left}-{table_mark(study)}"
     with contextlib.suppress(RedisError):
         if (kept := cache.get(key)) is not None:
             return dict(kept)
@@ -116,20 +130,67 @@ def clips_and_scores(study: str) -> dict[str, Any]:
     conditions = sorted({row["condition"] for row, _ in rated})
     shown = conditions[:MOST_CONDITIONS]
     hashes = {row["sha256"] for row, _ in stimuli}
+    names = condition_names(study)
     overview = {
         "files": len(hashes),
+        "clips": len(stimuli),
         "traps": len(stimuli) - len(rated),
         "lines": lines,
         "conditions": shown,
+        "called": [names.get(key, key) for key in shown],
         "more_conditions": len(conditions) - len(shown),
         "table": metric_table(Keys(study, rated), hashes, shown),
         "odd": odd_lengths(study, hashes, Keys(study, stimuli)),
-        "warned": warned_clips(stimuli),
+        "warned": warned_clips(stimuli, names),
         "lacking": {key: lacking(make_metric(key), stimuli) for key in Metric.registry},
     }
     with contextlib.suppress(RedisError):
         cache.set(key, overview, KEPT_S)
     return overview
+
+
+def odd_by_stimulus(warned: Sequence[Warned]) -> dict[str, list[str]]:
+    """What is odd about the audio of each clip that has a warning."""
+    odd: dict[str, list[str]] = {}
+    for kind in warned:
+        for clip in kind.clips:
+            odd.setdefault(clip.stimulus, []).append(kind.title)
+    return odd
+
+
+def table_of_kept(study: str, kept: WarningFilter) -> dict[str, Any]:
+    """The table over the clips that a filter keeps, and how many these are; kept as the page is."""
+    key = f"metrics-kept-{MOST_CONDITIONS}-{MOST_REASONS}-{table_mark(study)}{kept.query}"
+    with contextlib.suppress(RedisError):
+        if (held := cache.get(key)) is not None:
+            return dict(held)
+    stimuli = clips_kept(heard_stimuli(study)[0], kept)
+    rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
+    conditions = sorted({row["condition"] for row, _ in rated})
+    names, shown = condition_names(study), conditions[:MOST_CONDITIONS]
+    hashes = {row["sha256"] for row, _ in stimuli}
+    found = {
+        "kept": len(stimuli),
+        "traps": len(stimuli) - len(rated),
+        "conditions": shown,
+        "called": [names.get(key, key) for key in shown],
+        "more_conditions": len(conditions) - len(shown),
+        "table": metric_table(Keys(study, rated), hashes, shown) if rated else [],
+    }
+    with contextlib.suppress(RedisError):
+        cache.set(key, found, KEPT_S)
+    return found
+
+
+def condition_names(study: str) -> dict[str, str]:
+    """What conditions are called: their labels, with the key where two have the same."""
+    from listening.selectors import condition_labels
+
+    labels = {key: label for key, label in condition_labels(study).items() if label}
+    often = Counter(labels.values())
+    return {
+        key: label if often[label] == 1 else f"{label} ({key})" for key, label in labels.items()
+    }
 
 
 def odd_lengths(study: str, hashes: Collection[str], keys: Keys) -> dict[str, Any]:
@@ -149,7 +210,7 @@ def odd_lengths(study: str, hashes: Collection[str], keys: Keys) -> dict[str, An
 def preset_metrics(choices: Sequence[Choice]) -> str:
     """The metrics of a preset in words."""
     return ", ".join(
-        choice.metric + ("*" if not same(choice, Choice(choice.metric)) else "")
+        title_of_key(choice.metric) + ("*" if not same(choice, Choice(choice.metric)) else "")
         for choice in choices
     )
 
@@ -158,17 +219,48 @@ def metric_table(
     keys: Keys, hashes: Collection[str], conditions: Sequence[str], only: str = ""
 ) -> list[TableRow]:
     """A row per stored output (or for one); each clip counts once per condition."""
+    runs = runs_by_output(keys, hashes, only)
     return [
-        table_row(series, sums, keys, conditions)
+        table_row(series, sums, keys, conditions, runs.get((series.label, series.origin), {}))
         for series, sums in summed_series(keys, hashes, only)
     ]
 
 
-def table_row(series: Series, sums: Sums, keys: Keys, conditions: Sequence[str]) -> TableRow:
+def runs_by_output(
+    keys: Keys, hashes: Collection[str], only: str
+) -> dict[tuple[str, str], dict[str, OverRuns]]:
+    """Mean and deviation over runs of the synthesis, by output and condition, where it has some."""
+    if all(run_of(row.get("run")) == FIRST for row, _ in keys.stimuli):
+        return {}
+    apart = [
+        ({**row, "condition": f"{row['condition']}{BETWEEN}{run_of(row.get('run'))}"}, material)
+        for row, material in keys.stimuli
+    ]
+    return {
+        (series.label, series.origin): over_runs(
+            (name.rpartition(BETWEEN)[0], each.mean)
+            for name, each in sums.by_condition.items()
+            if each.mean is not None
+        )
+        for series, sums in summed_series(Keys(keys.study, apart), hashes, only)
+    }
+
+
+def table_row(
+    series: Series,
+    sums: Sums,
+    keys: Keys,
+    conditions: Sequence[str],
+    runs: Mapping[str, OverRuns],
+) -> TableRow:
     """One output over the conditions, with what is missing and why."""
-    summaries = dict(sums.by_condition)
+    summaries = {
+        name: replace(each, over_runs=runs.get(name)) for name, each in sums.by_condition.items()
+    }
     for condition, details in pooled_details(series, keys).items():
-        summaries[condition] = replace(summaries[condition], pooled=pooled(series.metric, details))
+        numbers = pooled(series.metric, details)
+        told = {pooled_words(series.output.key, name): value for name, value in numbers.items()}
+        summaries[condition] = replace(summaries[condition], pooled=told)
     return TableRow(
         series=series,
         n=sum(summary.n for summary in summaries.values()),
@@ -228,6 +320,7 @@ def choosable(lacks: Mapping[str, Sequence[str]]) -> list[tuple[str, list[Choosa
         groups.setdefault(group, []).append(
             Choosable(
                 metric.key,
+                metric.title or metric.key,
                 metric.description,
                 metric.costs,
                 needed(metric),

@@ -31,6 +31,9 @@ class AlignedParameters(Parameters):
             raise ParameterError(f"align is {self.align!r}; choose {' or '.join(ALIGNMENTS)}")
 
 
+ITSELF = "the clip is the reference audio itself"
+
+
 class PairedMetric(Metric):
     """A metric of a clip beside ``reference_audio``; a subclass says how the two compare."""
 
@@ -64,6 +67,8 @@ class PairedMetric(Metric):
     def _reference(self, material: Material) -> Wave | Score:
         """The reference recording, or why there is none; one that changed is a failure."""
         path = material.reference_audio_path
+        if material.is_reference_audio:
+            return undefined(ITSELF)
         if not path:
             named = material.attribute(REFERENCE_AUDIO)
             if named:

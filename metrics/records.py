@@ -14,7 +14,10 @@ from metrics.clips import Clip, ScoredBatch, ScoredClip
 from metrics.inputs import InputClip
 from metrics.metric import Metric, Score, canonical_json
 from metrics.provenance import provenance
+from metrics.titles import title_of
 
+OF_ATTRIBUTES = ("group", "role", "dimension", "challenge", "speakers", "sentences")
+FACTS = ("run", "language", *OF_ATTRIBUTES)  # of a clip, in its lines where the manifest has them
 Key = tuple[str, str, str, str, str]  # sha256, output, version, parameters as text, given
 Line = tuple[Key, str, str]  # with file and stimulus: what one line is about
 
@@ -47,12 +50,13 @@ def records(batch: ScoredBatch, device: str, inputs: Inputs | None = None) -> li
     Clips that could not be read have none here: see `unread_record`.
     """
     made = provenance(batch.metric, device)
+    titles = {output.key: title_of(batch.metric, output) for output in batch.metric.outputs()}
     return [
         record
         for scored in batch.clips
         if not scored.unread
         for named, clip in (inputs or Inputs()).of(scored.clip, batch.metric.needs)
-        for record in _of_clip(batch.metric, scored, named, clip, made)
+        for record in _of_clip(batch.metric, scored, named, clip, (made, titles))
     ]
 
 
@@ -61,8 +65,9 @@ def _of_clip(
     scored: ScoredClip,
     named: InputClip | None,
     clip: Clip,
-    made: Mapping[str, Any],
+    about: tuple[Mapping[str, Any], Mapping[str, str]],  # provenance; titles by output
 ) -> Iterable[dict[str, Any]]:
+    made, titles = about
     outputs = {output.key: output for output in metric.outputs()}
     for key, score in metric.by_output(scored.score).items():
         yield {
@@ -77,6 +82,7 @@ def _of_clip(
             "higher_is_better": outputs[key].higher_is_better,
             "low": outputs[key].low,
             "high": outputs[key].high,
+            "title": titles[key],
             "failed": score.failed,
             "details": dict(score.details),
             "audio": scored.facts.plain() if scored.facts else None,
@@ -86,7 +92,14 @@ def _of_clip(
 
 def _names(path: str, sha256: str, named: InputClip | None) -> dict[str, Any]:
     names = {"stimulus": named.stimulus, "condition": named.condition} if named else {}
-    return {"file": told(path), "sha256": sha256, **names}
+    return {"file": told(path), "sha256": sha256, **names, **(_facts(named) if named else {})}
+
+
+def _facts(named: InputClip) -> dict[str, str]:
+    """What analyses ask of a clip, as far as its manifest says so."""
+    said = {"run": named.run, "language": named.material.language}
+    said |= {name: named.material.attribute(name) for name in OF_ATTRIBUTES}
+    return {name: value for name, value in said.items() if value}
 
 
 def unread_record(named: InputClip, reason: str, sha256: str = "") -> dict[str, Any]:
@@ -98,7 +111,8 @@ def unread_record(named: InputClip, reason: str, sha256: str = "") -> dict[str, 
 def renamed(record: Mapping[str, Any], named: InputClip) -> dict[str, Any]:
     """A stored record as that of another input with the same audio and material."""
     reason = record["reason"].replace(record["file"], told(named.path))
-    return {**record, **_names(named.path, record["sha256"], named), "reason": reason}
+    bare = {name: value for name, value in record.items() if name not in FACTS}
+    return {**bare, **_names(named.path, record["sha256"], named), "reason": reason}
 
 
 def line_of(record: Mapping[str, Any]) -> str:

@@ -27,7 +27,8 @@ def remainder(study: str, table: Sequence[TableRow]) -> dict[str, Any]:
         if row.missing and metric is not None and row.series.output.key == metric.key:
             cost = _cost(row) if metric.asked_only else None
             total = None if cost is None else cost * row.missing
-            lines.append({"label": row.series.label, "missing": row.missing, "cost": total})
+            line = {"title": row.series.title, "missing": row.missing, "cost": total}
+            lines.append({**line, "key": _simple(row), "unpriced": _unpriced(row, cost)})
     if not lines:
         return {}
     scores, pace_s = sum(line["missing"] for line in lines), _pace_s(study)
@@ -36,9 +37,22 @@ def remainder(study: str, table: Sequence[TableRow]) -> dict[str, Any]:
         "lines": lines,
         "scores": scores,
         "pace_s": pace_s,
+        "simple": [line["key"] for line in lines if line["key"]],
         "took_min": None if pace_s is None else pace_s * scores / 60,
         "cost": sum(costs) if costs else None,
     }
+
+
+def _simple(row: TableRow) -> str:
+    """The metric's key where a button may score the rest: nothing to pay, no parameters to say."""
+    metric = row.series.metric
+    plain = metric is not None and not metric.asked_only and row.series.label == metric.key
+    return row.series.label if plain else ""
+
+
+def _unpriced(row: TableRow, cost: float | None) -> bool:
+    metric = row.series.metric
+    return metric is not None and metric.asked_only and bool(metric.costs) and cost is None
 
 
 def _pace_s(study: str) -> float | None:

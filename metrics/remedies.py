@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 REMEDIES = (  # the first whose words are in the reason
+    ("channels cancel", "Turn one channel round, or save one alone, and import the clip again."),
+    ("reference audio itself", "Nothing to do: others are compared with it."),
+    ("no stimulus or file", "Name a stimulus, or its file, in the column reference_audio."),
     ("too short", "Nothing to do: this clip is shorter than the metric needs."),
     ("silen", "Listen to the clip; if it should not be silent, make it again and import it."),
     ("no weights", "Put the files where the reason says, or let this machine fetch them."),
@@ -16,6 +19,7 @@ REMEDIES = (  # the first whose words are in the reason
     ("no caption", "Give the stimuli a column caption in the study folder."),
     ("no language", "Give the study or its items a language."),
     ("no turns", "Give the stimuli a column turns (A 0-1.5; B 2-3) in the study folder."),
+    ("no reference audio", "Add a condition with the role reference, or a column reference_audio."),
     ("no reference", "Add a condition with the role reference."),
     ("offline", "Put the files where the reason says, or set EARNEST_OFFLINE=0."),
 )

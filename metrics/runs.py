@@ -23,6 +23,7 @@ from metrics.models import MetricScore, ScoringRun, ScoringShard
 from metrics.presets import Choice, metrics_of
 from metrics.runner import ScoredBatch
 from metrics.studymaterial import NoStimuli, study_clips
+from metrics.titles import title_of_key
 
 log = logging.getLogger(__name__)
 
@@ -224,7 +225,7 @@ class Teller:
         """A batch is stored."""
         failed = sum(each.score.failed for each in batch.clips)
         self.done, self.failed = self.done + len(batch.clips), self.failed + failed
-        self.doing = batch.metric.key
+        self.doing = title_of_key(batch.metric.key)
         if time.monotonic() - self.told_at > TELL_EVERY_S:
             self.tell()
         if not ScoringRun.objects.filter(

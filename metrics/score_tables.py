@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from metrics.clip_warnings import clips_kept
 from metrics.material import Material
-from metrics.metric import Metric
+from metrics.metric import Metric, ParameterError, canonical_json, make_metric
 from metrics.models import ClipFacts, MetricScore
 from metrics.selectors import IMPORTED, study_mark
 from metrics.studymaterial import study_stimuli
+from metrics.titles import title_of
+from metrics.warning_filter import WarningFilter
 
 AT_ONCE = 500  # stimuli
 OF_CLIPS = ("stimulus", "condition", "item", "role", "language", "run", "sha256")
 COLUMNS = (*OF_CLIPS, "metric", "version", "value")
-ABOUT = ("higher_is_better", "low", "high")  # what is said of an output
+ABOUT = ("higher_is_better", "low", "high", "title")  # what is said of an output
 MORE = ("reason", "warnings", "failed", "origin", "parameters", "given", "computed_at", *ABOUT)
 STORED = (
     "metric",
@@ -32,13 +36,15 @@ STORED = (
 )
 
 
-def export_rows(study: str) -> Iterator[dict[str, Any]]:
+def export_rows(study: str, kept: WarningFilter | None = None) -> Iterator[dict[str, Any]]:
     """Every stored score of a study's stimuli, failed ones too: a row per stimulus and output.
+
+    ``kept``: only of clips that it keeps.
 
     Present material only; every version and every set of parameters that is stored. Some hundred
     stimuli are in memory at once.
     """
-    stimuli = study_stimuli(study)
+    stimuli = clips_kept(study_stimuli(study), kept or WarningFilter())
     for start in range(0, len(stimuli), AT_ONCE):
         yield from _rows_of(study, stimuli[start : start + AT_ONCE])
 
@@ -75,8 +81,19 @@ def _about(score: MetricScore, kind: type[Metric] | None) -> dict[str, Any]:
     """Which way a score is better and its range; of an imported one, what was said with it."""
     if score.origin == IMPORTED or kind is None:
         return {name: score.details.get(name) for name in ABOUT}
-    output = next(each for each in kind.outputs() if each.key == score.metric)
-    return {name: getattr(output, name) for name in ABOUT}
+    return _about_output(kind.key, score.metric, canonical_json(score.parameters))
+
+
+@functools.lru_cache(maxsize=4096)
+def _about_output(metric: str, output: str, parameters: str) -> dict[str, Any]:
+    """What is said of an output; one whose parameters there are no longer has its plain title."""
+    kind = Metric.registry[metric]
+    said = next(each for each in kind.outputs() if each.key == output)
+    try:
+        title = title_of(make_metric(metric, json.loads(parameters)), said)
+    except (ParameterError, TypeError):
+        title = said.title
+    return {**{name: getattr(said, name) for name in ABOUT}, "title": title}
 
 
 def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from django.db.models import Count, Max, TextField
@@ -23,6 +24,7 @@ from metrics.metric import (
 )
 from metrics.models import CodeSuggestion, MetricScore
 from metrics.studymaterial import study_stimuli
+from metrics.titles import title_of, unusual
 
 AT_ONCE = 5_000  # hashes in one query
 COMPUTED, IMPORTED = MetricScore.Origin.COMPUTED, MetricScore.Origin.IMPORTED
@@ -40,6 +42,7 @@ class ScoreRow(TypedDict):
     low: float | None  # the least and the greatest value that there can be
     high: float | None
     reason: str  # why there is no value
+    title: str  # what pages and reports call the metric
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Series:
     origin: str
     metric: Metric | None = None  # None: computed elsewhere
     scores: Mapping[tuple[str, str], Score] = field(default_factory=dict)  # by (sha256, given)
+    title: str = ""  # what pages call it, as no other series of the study is called
 
 
 class Keys:
@@ -108,6 +112,7 @@ def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
                         low=series.output.low,
                         high=series.output.high,
                         reason=score.reason,
+                        title=series.title,
                     )
                 )
     return rows
@@ -147,7 +152,19 @@ def series_of(scores: Mapping[Any, Any], about: Mapping[str, Mapping[str, Any]])
 
     ``about``: the details of imported metrics, by their names.
     """
-    return [*_computed(scores), *_imported(scores, about)]
+    return titled([*_computed(scores), *_imported(scores, about)])
+
+
+def titled(series: Sequence[Series]) -> list[Series]:
+    """The series with their titles; those that would be called alike keep their labels."""
+    titles = [
+        each.label if each.metric is None else title_of(each.metric, each.output) for each in series
+    ]
+    often = Counter(titles)
+    return [
+        replace(each, title=title if often[title] == 1 else each.label)
+        for each, title in zip(series, titles, strict=True)
+    ]
 
 
 def _chunks(hashes: Collection[str]) -> Iterator[Any]:
@@ -204,9 +221,7 @@ def _imported(
 
 def label_of(metric: Metric, output: Output) -> str:
     """The output's key; with other than the default parameters, key[name=value,name=value]."""
-    usual = make_metric(metric.key).parameters_dict()
-    values = metric.parameters_dict()
-    other = [f"{name}={values[name]}" for name in sorted(values) if values[name] != usual[name]]
+    other = [f"{name}={value}" for name, value in unusual(metric).items()]
     return f"{output.key}[{','.join(other)}]" if other else output.key
 
 

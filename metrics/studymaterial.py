@@ -55,7 +55,7 @@ def material_of(
     )
 
 
-def same_words(row: Mapping[str, Any], named: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def same_words(row: Mapping[str, Any], named: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The recording of the same words that the clip is compared with, as Material's fields.
 
     The one that its attribute reference_audio names, by stimulus or file; else its item's by the
@@ -67,8 +67,10 @@ def same_words(row: Mapping[str, Any], named: Mapping[str, Mapping[str, Any]]) -
         path, sha256 = other.get("path", ""), other.get("sha256", "")
     else:
         path, sha256 = row.get("reference_path", ""), row.get("reference_sha256", "")
-    if not path or sha256 == row.get("sha256"):
+    if not path:
         return {}
+    if sha256 == row.get("sha256"):
+        return {"is_reference_audio": True}
     return {"reference_audio_path": path, "reference_audio_sha256": sha256}
 
 

@@ -6,11 +6,12 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any
 
 from metrics.metric import Metric, Score
+from metrics.over_runs import OverRuns, over_runs
 
 LEVEL = 0.95
 
@@ -33,6 +34,7 @@ class Summary:
     high: float | None = None
     pooled: Mapping[str, float] = field(default_factory=dict)
     reasons: Mapping[str, int] = field(default_factory=dict)
+    over_runs: OverRuns | None = None  # None: one run of the synthesis
 
 
 def summarise(
@@ -50,6 +52,18 @@ def summarise(
         _summary(condition, condition_scores, metric if pools else None)
         for condition, condition_scores in sorted(by_condition.items())
     ]
+
+
+def with_runs(
+    summaries: Iterable[Summary], scores: Iterable[tuple[str, str, float | None]]
+) -> list[Summary]:
+    """The summaries with mean ± sd over runs, of (condition, run, value of one clip)."""
+    runs: dict[tuple[str, str], list[float]] = {}
+    for condition, run, value in scores:
+        if value is not None:
+            runs.setdefault((condition, run), []).append(value)
+    found = over_runs((condition, fmean(values)) for (condition, _), values in runs.items())
+    return [replace(each, over_runs=found.get(each.condition)) for each in summaries]
 
 
 def _summary(condition: str, scores: Sequence[Score], metric: Metric | None) -> Summary:
@@ -120,6 +134,7 @@ def table(label: str, summaries: Iterable[Summary]) -> list[str]:
             f"{each.n_failed:>6} {shown(each.mean):>10} {shown(each.sd):>10} {span:>23}"
         )
         lines += [f"    {name}: {shown(value)}" for name, value in each.pooled.items()]
+        lines += [f"    {each.over_runs.words}"] if each.over_runs else []
     return lines
 
 

@@ -97,7 +97,7 @@ STATE = """
         sum((date_part('epoch', computed_at) * 1000)::bigint)
     FROM metrics_metricscore WHERE sha256 = ANY(%s::text[])
 """
-FORM = 2  # of what the page keeps; another one whenever its classes change
+FORM = 5  # of what the page keeps; another one whenever its classes change
 
 
 def table_mark(study: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -17,6 +17,7 @@ from kombu.exceptions import OperationalError
 from listening.selectors import study_head_or_404
 from listening.signals import acted
 from metrics import details, pages, runs, score_tables
+from metrics.clip_warnings import study_filter
 from metrics.forms import choices_of
 from metrics.imported_scores import ImportedScoreError
 from metrics.imports import import_scores
@@ -27,6 +28,12 @@ from metrics.models import ScoringRun
 from metrics.presets import PresetError
 from metrics.remainder import remainder
 from metrics.studymaterial import NoStimuli
+from metrics.warning_filter import (
+    ONLY,
+    WITHOUT,
+    NoSuchWarning,
+    WarningFilter,
+)
 
 NO_IMPORT = "Nothing was imported"
 NO_QUEUE = "The queue does not answer just now. Please try again in a minute."
@@ -36,7 +43,11 @@ NO_QUEUE = "The queue does not answer just now. Please try again in a minute."
 @require_GET
 @never_cache
 def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
-    return _page(request, study_head_or_404(key, request.user))
+    head = study_head_or_404(key, request.user)
+    try:
+        return _page(request, head, kept=asked_filter(key, request.GET))
+    except NoSuchWarning as error:
+        return _page(request, head, str(error), 400, title="There is no such warning")
 
 
 @login_required
@@ -92,7 +103,11 @@ def carry_on(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 def metric_page(request: HttpRequest, key: str) -> HttpResponse:
     """One output in full: what it is, how it was made, its best and its worst clips."""
     head = study_head_or_404(key, request.user)
-    context = details.metric_details(key, request.GET.get("metric", ""))
+    try:
+        kept = asked_filter(key, request.GET)
+    except NoSuchWarning as error:
+        return _page(request, head, str(error), 400, title="There is no such warning")
+    context = details.metric_details(key, request.GET.get("metric", ""), kept)
     if context is None:
         raise Http404("There is no such metric.")
     return render(request, "metrics/metric.html", {"study": head, **context})
@@ -104,8 +119,12 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
 def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
     """The stored scores as a file."""
     head = study_head_or_404(key, request.user, "analyse")
+    try:
+        kept = asked_filter(key, request.GET)
+    except NoSuchWarning as error:
+        return _page(request, head, str(error), 400, title="There is no such warning")
     _note(request, head, "exported", file=f"scores.{form}")
-    rows = score_tables.export_rows(key)
+    rows = score_tables.export_rows(key, kept)
     text, kind = (
         (score_tables.as_csv(rows), "text/csv; charset=utf-8")
         if form == "csv"
@@ -151,11 +170,21 @@ def _note(request: HttpRequest, head: Any, what: str, **details: Any) -> None:
     acted.send(sender=__name__, study_id=head["pk"], by=by, what=what, details=details)
 
 
+def asked_filter(study: str, given: QueryDict) -> WarningFilter:
+    """The clips that an address asks for; raises NoSuchWarning."""
+    return study_filter(study, given.getlist(ONLY), given.getlist(WITHOUT))
+
+
 def _page(
-    request: HttpRequest, head: Any, problem: str = "", status: int = 200, title: str = ""
+    request: HttpRequest,
+    head: Any,
+    problem: str = "",
+    status: int = 200,
+    title: str = "",
+    kept: WarningFilter | None = None,
 ) -> HttpResponse:
     run = runs_of(head["key"]).first()
-    shown = pages.page(head["key"])
+    shown = pages.page(head["key"], kept)
     context = {
         "study": head,
         "problem": problem,
@@ -163,7 +192,7 @@ def _page(
         "import_open": title == NO_IMPORT,
         "run": pages.run_state(run) if run else None,
         **shown,
-        "rest": remainder(head["key"], shown["table"]),
+        "rest": remainder(head["key"], shown["every_row"]),
     }
     return render(request, "metrics/study.html", context, status=status)
 

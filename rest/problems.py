@@ -20,6 +20,7 @@ from listening.studies import StudyError
 from metrics.metric import ParameterError
 from metrics.presets import PresetError
 from metrics.studymaterial import NoStimuli
+from metrics.warning_filter import NoSuchWarning
 
 TYPE = "application/problem+json"
 TITLES = {
@@ -37,7 +38,7 @@ TITLES = {
     503: "Not just now",
 }
 CONFLICTS = (StudyError, ProjectError, ChannelError)
-WRONG = (OptionsError, PresetError, ParameterError, NoStimuli)
+WRONG = (OptionsError, PresetError, ParameterError, NoStimuli, NoSuchWarning)
 QUEUE = "The queue of jobs cannot be reached just now. Ask again in a minute."
 
 

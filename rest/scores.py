@@ -8,6 +8,7 @@ from typing import Any
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,10 +16,12 @@ from analysis.ratings.cells import in_pieces
 from listening.access import ANALYSE, LOOK
 from listening.events import note
 from metrics import pages, runs, score_tables
+from metrics.input_warnings import TITLES
 from metrics.jobs import score_shard
 from metrics.metric import Metric
 from metrics.presets import Choice, PresetError, preset
-from metrics.views import runs_of
+from metrics.views import asked_filter, runs_of
+from metrics.warning_filter import ANY, ONLY, WITHOUT
 from rest.base import ApiView, sent
 from rest.described import described
 from rest.forms import CSV, FORM, JSON, form_of, json_array, note_taken
@@ -27,6 +30,12 @@ from rest.shapes import Score
 JSONL = "application/jsonl"
 FORMS = {"json": JSON, "csv": CSV, "jsonl": JSONL}
 MOST_RUNS = 100
+WARNED = [
+    OpenApiParameter(
+        name, str, many=True, description=f"{words} such a warning: {', '.join((ANY, *TITLES))}."
+    )
+    for name, words in ((ONLY, "Only clips with"), (WITHOUT, "No clips with"))
+]
 
 
 class ScoringRuns(ApiView):
@@ -82,14 +91,15 @@ class Scores(ApiView):
             (200, CSV): OpenApiTypes.STR,
             (200, JSONL): OpenApiTypes.STR,
         },
-        parameters=[FORM(FORMS)],
-        problems=(404, 406),
+        parameters=[FORM(FORMS), *WARNED],
+        problems=(404, 406, 422),
     )
     def get(self, request: Request, key: str) -> HttpResponseBase:
         """Every stored score of the study's clips; one without a value says why."""
         study, form = self.study(key, ANALYSE), form_of(request, FORMS)
+        kept = asked_filter(key, request.query_params)
         note_taken(study, self.by, f"scores.{form}")
-        rows = score_tables.export_rows(key)
+        rows = score_tables.export_rows(key, kept)
         if form == "json":
             return StreamingHttpResponse(in_pieces(_object(json_array(rows))), content_type=JSON)
         text = score_tables.as_csv(rows) if form == "csv" else score_tables.as_jsonl(rows)

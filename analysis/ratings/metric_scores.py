@@ -2,7 +2,8 @@
 
 A table of scores has the columns stimulus, metric, version and value, and where it is known also
 ``higher_is_better`` (true, false or None), ``low`` and ``high``, the least and the greatest value
-that there can be (NaN: no such end), and ``reason``, which says why there is no value.
+that there can be (NaN: no such end), ``reason``, which says why there is no value, and ``title``,
+what a report calls the metric.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from analysis.ratings.header import header_of, opened
 from analysis.ratings.problems import NEAR, RatingsError, likeness
 
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
-DIRECTION, REASON = "higher_is_better", "reason"
+DIRECTION, REASON, TITLE = "higher_is_better", "reason", "title"
 ENDS = ("low", "high")
 NO_METRICS = frozenset({"n_words", "length_s"})  # what a clip holds, not how good it is
+NAMES = ("file", "sha256")  # what names a clip beside its stimulus
 _STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip in a line of JSON
-_NAMED = 3
 
 
 class FileScore(TypedDict):
@@ -40,21 +41,22 @@ class FileScore(TypedDict):
     low: float | None
     high: float | None
     reason: str
+    title: str
     parameters: str
-    facts: dict[str, str]
+    facts: dict[str, str]  # of the clip, and its `NAMES`
 
 
-def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+def scores_from_rows(rows: Iterable[Mapping[str, Any]], also: Sequence[str] = ()) -> pd.DataFrame:
     """A table of metric scores from plain rows (ScoreRow), in a canonical order.
 
-    ``higher_is_better``, ``reason``, ``low``, ``high`` and what is known of clips (`FACTS`) are
-    columns only where a row has them.
+    ``higher_is_better``, ``reason``, ``title``, ``low``, ``high`` and what is known of clips
+    (`FACTS`) are columns only where a row has them; so are those of ``also``.
     """
     rows = list(rows)
     table = pd.DataFrame(
         [[row[name] for name in SCORE_COLUMNS] for row in rows], columns=list(SCORE_COLUMNS)
     ).astype(dict.fromkeys(SCORE_COLUMNS[:3], "str") | {"value": "float64"})
-    for name, empty in ((DIRECTION, None), (REASON, "")):
+    for name, empty in ((DIRECTION, None), (REASON, ""), (TITLE, "")):
         values = [row.get(name) for row in rows]
         if any(value not in (None, "") for value in values):
             table[name] = pd.Series(
@@ -63,7 +65,7 @@ def scores_from_rows(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     if any(row.get(end) is not None for row in rows for end in ENDS):
         for end in ENDS:
             table[end] = pd.Series([row.get(end) for row in rows], dtype="float64")
-    for name in FACTS:
+    for name in (*FACTS, *also):
         if any(row.get(name) for row in rows):
             values = [str(row.get(name) or "") for row in rows]
             table[name] = pd.Series(pd.Categorical(values))
@@ -78,38 +80,19 @@ def scores_from_file(path: str | Path) -> pd.DataFrame:
     `score_files --jsonl` writes them. Further columns may be there. Raises RatingsError with all
     that is wrong.
     """
+    return named_scores(path).drop(columns=list(NAMES), errors="ignore")
+
+
+def named_scores(path: str | Path) -> pd.DataFrame:
+    """`scores_from_file` with what else names each clip: the columns file and sha256, if any."""
     path = Path(path)
     try:
         lines = _json_rows(path) if path.suffix == ".jsonl" else _csv_rows(path)
-        return scores_from_rows(_with_parameters_named(lines))
+        return scores_from_rows(_with_parameters_named(lines), NAMES)
     except FileNotFoundError:
         raise RatingsError([f"{path}: there is no such file; check the path"]) from None
     except UnicodeDecodeError:
         raise RatingsError([f"{path.name}: not UTF-8; save the file as CSV UTF-8"]) from None
-
-
-def matched(scores: pd.DataFrame, stimuli: Iterable[str]) -> pd.DataFrame:
-    """The scores with stimuli named as the ratings name them.
-
-    Names that are files are cut to the name without folder and ending, where that is what the
-    ratings have. Raises RatingsError, with examples of both, when no name is in both.
-    """
-    rated = {name for name in stimuli if name}
-    named_stimuli = dict.fromkeys(scores["stimulus"])
-    if not named_stimuli or not rated or rated & set(named_stimuli):
-        return scores
-    for part in ("name", "stem"):
-        named = {name: str(getattr(Path(name), part)) for name in named_stimuli}
-        if rated & set(named.values()) and len(set(named.values())) == len(named):
-            return scores.assign(stimulus=scores["stimulus"].map(named))
-    ours, theirs = (", ".join(sorted(names)[:_NAMED]) for names in (rated, named_stimuli))
-    raise RatingsError(
-        [
-            f"no stimulus of the scores is among those of the ratings: the ratings have {ours} "
-            f"({len(rated)} in all), the scores {theirs} ({len(named_stimuli)}); name the clips in "
-            "the column stimulus as the ratings do"
-        ]
-    )
 
 
 def _with_parameters_named(rows: list[FileScore]) -> list[dict[str, Any]]:
@@ -166,9 +149,9 @@ def _csv_rows(path: Path) -> list[FileScore]:
             stimulus, metric, version = texts
             where = f"{path.name}, row {number}, column"
             score = _score((stimulus, metric, version), row, where, problems)
-            facts = {name: unescaped([row.get(name) or ""], name)[0] for name in FACTS}
-            reason = unescaped([score["reason"]], REASON)[0]
-            rows.append({**score, "reason": reason, "facts": facts})
+            facts = {n: unescaped([row.get(n) or ""], n)[0] for n in (*FACTS, *NAMES)}
+            told = {name: unescaped([row.get(name) or ""], name)[0] for name in (REASON, TITLE)}
+            rows.append({**score, "reason": told[REASON], "title": told[TITLE], "facts": facts})
     if problems:
         raise RatingsError(problems)
     return rows
@@ -245,8 +228,9 @@ def _score(
         "low": low,
         "high": high,
         "reason": str(record.get(REASON) or ""),
+        "title": str(record.get(TITLE) or ""),
         "parameters": parameters,
-        "facts": {name: str(record[name]) for name in FACTS if record.get(name) is not None},
+        "facts": {n: str(record[n]) for n in (*FACTS, *NAMES) if record.get(n) is not None},
     }
 
 
@@ -269,6 +253,17 @@ def directions(scores: pd.DataFrame) -> dict[str, bool | None]:
         known = {bool(each) for each in column if each is not None and not pd.isna(each)}
         metric_directions[str(metric)] = known.pop() if len(known) == 1 else None
     return metric_directions
+
+
+def titles(scores: pd.DataFrame) -> dict[str, str]:
+    """What each metric is called; empty where nobody says, or rows say different things."""
+    if TITLE not in scores:
+        return dict.fromkeys(map(str, scores["metric"].unique()), "")
+    named: dict[str, str] = {}
+    for metric, column in scores.groupby("metric", sort=True)[TITLE]:
+        known = {str(each) for each in column if each}
+        named[str(metric)] = known.pop() if len(known) == 1 else ""
+    return named
 
 
 def ranges(scores: pd.DataFrame) -> dict[str, tuple[float | None, float | None] | None]:

@@ -3,33 +3,175 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
-from analysis.ratings.metric_scores import matched
+from analysis.ratings.metric_scores import NAMES
+from analysis.ratings.problems import RatingsError
 
 NAMED = 3
+BY_NAME = "by the names of stimuli"
+BY_FILE = "by file names without folder or ending"
+BY_AUDIO = "by their audio (SHA-256)"
+WAYS = (BY_NAME, BY_FILE, BY_AUDIO)  # in the order in which they are tried
 
 
-def joined(scores: pd.DataFrame, stimuli: Iterable[str]) -> tuple[pd.DataFrame, list[str]]:
-    """`matched`, with notes: by which names, how many stimuli have scores, what is left over."""
+class Clip(NamedTuple):
+    """A clip as a file of scores names it; what it does not say is empty."""
+
+    stimulus: str
+    file: str = ""
+    sha256: str = ""
+
+    @property
+    def path(self) -> str:
+        """What may be the name of its file."""
+        return self.file or self.stimulus
+
+    @property
+    def parts(self) -> tuple[str, str]:
+        """The name of its file without folder, then without its ending too."""
+        return Path(self.path).name, Path(self.path).stem
+
+
+class Joined(NamedTuple):
+    """A clip of the scores with the stimuli that it is, and by what; none: nothing was found."""
+
+    clip: Clip
+    way: str
+    stimuli: Sequence[str]
+
+
+def joined(
+    scores: pd.DataFrame, stimuli: Iterable[str], hashes: Mapping[str, str] | None = None
+) -> tuple[pd.DataFrame, list[str]]:
+    """The scores with stimuli named as the ratings name them, and notes on how.
+
+    Each clip by its stimulus' name; else by its file's, where only one file is called so; else by
+    its audio, where ``hashes`` (SHA-256 by stimulus) know it: its scores are those of every
+    stimulus with that audio. Raises RatingsError where nothing is joined.
+    """
     rated = {name for name in stimuli if name}
-    found = matched(scores, rated)
-    same = found["stimulus"].equals(scores["stimulus"])
-    how = "by the names of stimuli" if same else "by file names without folder or ending"
-    scored = set(found["stimulus"])
-    notes = [f"scores are joined {how}: {len(rated & scored)} of {len(rated)} stimuli have some"]
-    for lacking, words in ((rated - scored, "no score"), (scored - rated, "scores and no rating")):
-        if lacking:
-            some = ", ".join(sorted(lacking)[:NAMED])
-            more = " …" if len(lacking) > NAMED else ""
-            notes.append(f"{len(lacking)} stimuli have {words}: {some}{more}")
-    again = int(found.duplicated(["stimulus", "metric", "version"]).sum())
-    if again:
-        notes.append(f"{again} scores are of a stimulus and metric that has a score already")
-    return found, notes
+    columns = [name for name in ("stimulus", *NAMES) if name in scores]
+    clips = [
+        Clip(**dict(zip(columns, map(str, row), strict=True)))
+        for row in scores[columns].drop_duplicates().itertuples(index=False)
+    ]
+    crowded = _crowded(clips, rated)
+    by_audio: dict[str, list[str]] = {}
+    for name, sha256 in sorted((hashes or {}).items()):
+        if name in rated:
+            by_audio.setdefault(sha256, []).append(name)
+    found = [_joined(clip, rated, crowded, by_audio) for clip in clips]
+    if rated and clips and not any(each.stimuli for each in found):
+        raise RatingsError([_nothing(rated, clips, crowded, hashes)])
+    table = _renamed(scores, columns, found)
+    return table, [*_notes(found, rated, crowded, hashes or {}), *_twice(table)]
+
+
+def _joined(
+    clip: Clip, rated: set[str], crowded: Mapping[str, int], by_audio: Mapping[str, list[str]]
+) -> Joined:
+    if clip.stimulus in rated:
+        return Joined(clip, BY_NAME, [clip.stimulus])
+    for part in clip.parts:
+        if part in rated and part not in crowded:
+            return Joined(clip, BY_FILE, [part])
+    same = by_audio.get(clip.sha256.lower(), [])
+    return Joined(clip, BY_AUDIO if same else "", same)
+
+
+def _crowded(clips: Iterable[Clip], rated: set[str]) -> dict[str, int]:
+    """The stimuli that several files are called like, with how many: which one is meant is open."""
+    claims: dict[str, set[str]] = {}
+    for clip in clips:
+        names = {clip.stimulus} if clip.stimulus in rated else set(clip.parts) & rated
+        for name in names:
+            claims.setdefault(name, set()).add(clip.path)
+    return {name: len(paths) for name, paths in claims.items() if len(paths) > 1}
+
+
+def _renamed(scores: pd.DataFrame, columns: list[str], found: Sequence[Joined]) -> pd.DataFrame:
+    """The table with a line per score and stimulus; what was not joined keeps its name."""
+    names = {
+        tuple(getattr(each.clip, name) for name in columns): each.stimuli or [each.clip.stimulus]
+        for each in found
+    }
+    keys = zip(*(scores[name].astype(str) for name in columns), strict=True)
+    called = pd.Series([names[key] for key in keys], index=scores.index, dtype=object)
+    table = scores.assign(stimulus=called).explode("stimulus", ignore_index=True)
+    return table.astype({"stimulus": "str"}).drop(columns=list(NAMES), errors="ignore")
+
+
+def _notes(
+    found: Sequence[Joined], rated: set[str], crowded: Mapping[str, int], hashes: Mapping[str, str]
+) -> Iterator[str]:
+    scored: dict[str, set[str]] = {}
+    for each in found:
+        scored.setdefault(each.way, set()).update(each.stimuli)
+    for way in WAYS:
+        if names := scored.get(way):
+            yield f"scores are joined {way}: {len(names)} of {len(rated)} stimuli have some"
+    if lacking := rated - set().union(*scored.values()):
+        yield f"{len(lacking)} stimuli have no score: {_some(lacking)}"
+    if unrated := {each.clip.stimulus for each in found if not each.stimuli}:
+        yield f"{len(unrated)} stimuli have scores and no rating: {_some(unrated)}"
+    left = {part for each in found if not each.stimuli for part in each.clip.parts} & set(crowded)
+    if left:
+        told = [f"{name} ({crowded[name]} files)" for name in sorted(left)]
+        yield (
+            f"ambiguous, and left out: several files are called like one stimulus: {_some(told)}; "
+            "give the scores a column stimulus, or say by --audio which audio was rated"
+        )
+    if shared := {name for each in found if len(each.stimuli) > 1 for name in each.stimuli}:
+        yield f"{len(shared)} stimuli share audio, and with it its scores: {_some(shared)}"
+    other = {
+        name
+        for each in found
+        for name in each.stimuli
+        if each.clip.sha256 and hashes.get(name, each.clip.sha256) != each.clip.sha256.lower()
+    }
+    if other:
+        yield (
+            f"{len(other)} stimuli are joined by name, but other audio than theirs was scored: "
+            f"{_some(other)}"
+        )
+
+
+def _twice(table: pd.DataFrame) -> list[str]:
+    again = int(table.duplicated(["stimulus", "metric", "version"]).sum())
+    return [f"{again} scores are of a stimulus and metric that has a score already"] * bool(again)
+
+
+def _nothing(
+    rated: set[str],
+    clips: Sequence[Clip],
+    crowded: Mapping[str, int],
+    hashes: Mapping[str, str] | None,
+) -> str:
+    if crowded:
+        name = min(crowded)
+        return (
+            f"{crowded[name]} files of the scores are called like the stimulus {name}: which was "
+            "rated is not known; name the clips in the column stimulus as the ratings do, or say "
+            "by --audio which audio was rated"
+        )
+    theirs = {clip.stimulus for clip in clips}
+    ours, other = (", ".join(sorted(names)[:NAMED]) for names in (rated, theirs))
+    how = "" if hashes else ", or say by --audio which audio was rated"
+    return (
+        f"no stimulus of the scores is among those of the ratings: the ratings have {ours} "
+        f"({len(rated)} in all), the scores {other} ({len(theirs)}); name the clips in the column "
+        f"stimulus as the ratings do{how}"
+    )
+
+
+def _some(names: Iterable[str]) -> str:
+    names = sorted(names)
+    return ", ".join(names[:NAMED]) + (" …" if len(names) > NAMED else "")
 
 
 def unread_files(path: str | Path) -> list[str]:
@@ -42,5 +184,4 @@ def unread_files(path: str | Path) -> list[str]:
             if '"metric": null' in line:
                 names.add(str(json.loads(line).get("file")))
     count = len(names)
-    some = ", ".join(sorted(names)[:NAMED])
-    return [f"{count} files could not be read when they were scored: {some}"] if count else []
+    return [f"{count} files could not be read when they were scored: {_some(names)}"] * bool(count)

@@ -14,6 +14,8 @@ from analysis.ratings.breakdowns import default_breakdowns, families, labelled_f
 from analysis.ratings.choices import countable
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
+from analysis.ratings.metric_names import metric_titles
+from analysis.ratings.metric_scores import TITLE
 from analysis.ratings.table import table_hash
 from analysis.report.part import PartInput
 from analysis.report.pipeline import in_place, made_parts, parts_to_make
@@ -102,6 +104,8 @@ def report_of(
         "screening": cast("list[ScreeningRow]", sensitivity(screened, options)),
         "parts": [],
     }
+    if called := metric_titles(scores):
+        report["metric_titles"] = called
     inputs = PartInput(
         known, screened, options, scores, report, progress, order=order or {}, facts=facts
     )
@@ -211,7 +215,8 @@ def scores_hash(scores: pd.DataFrame | None) -> str:
     """SHA-256 (hex) of metric scores as they stand; empty without any."""
     if scores is None or not len(scores):
         return ""
-    lines = scores.to_csv(index=False, float_format=repr, lineterminator="\n")
+    numbers = scores.drop(columns=TITLE, errors="ignore")  # what a metric is called changes nothing
+    lines = numbers.to_csv(index=False, float_format=repr, lineterminator="\n")
     return hashlib.sha256(lines.encode()).hexdigest()
 
 

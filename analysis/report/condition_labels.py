@@ -1,4 +1,4 @@
-"""Labels in place of the keys of conditions, tasks and criteria, for who reads a report."""
+"""Labels in place of keys, of conditions, tasks, criteria and metrics, for who reads a report."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from analysis.report.report_schema import (
     PlaceRow,
     Report,
     RowsName,
+    TableRecord,
 )
 
 NAMING: tuple[RowsName, ...] = ("estimates", "contrasts", "shares", "screening")
@@ -31,8 +32,12 @@ _REFERENCE = re.compile(r"(The reference is )([^\s,]+)(?=, )")  # where any word
 CODE = re.compile(r"(?=.*[\d_-]).{4,}")  # a key that no sentence holds by chance
 
 
-def labelled(report: Report) -> Report:
-    """The report with labels where it names conditions, tasks and criteria.
+METRIC = ("metric",)  # columns that name one in the tables of parts
+METRICS = {"alignment": ("who",), "williams": ("score", "versus")}  # … by how their keys begin
+
+
+def labelled(report: Report, metrics: bool = True) -> Report:
+    """The report with labels where it names conditions, tasks, criteria and ``metrics``.
 
     Of a condition the label alone, or "label (key)" where another one has it too; in sentences only
     for keys that cannot be an ordinary word. Headlines have labels throughout. Titles and sentences
@@ -52,6 +57,8 @@ def labelled(report: Report) -> Report:
         _in_families(_part(part, names), texts, report.get("task_titles", {}))
         for part in report.get("parts", ())
     ]
+    if metrics and (titles := report.get("metric_titles")):
+        named["parts"] = [_with_metrics(part, titles) for part in named["parts"]]
     return named
 
 
@@ -154,6 +161,25 @@ def _in_families(
     }
 
 
+def _with_metrics(part: PartRecord, titles: Mapping[str, str]) -> PartRecord:
+    """The part with metrics called by their titles in its tables; its sentences do so anyway."""
+    if part["problem"]:
+        return part
+
+    def called(row: Mapping[str, Any], columns: tuple[str, ...]) -> dict[str, Any]:
+        found = {name: titles.get(str(row[name])) for name in columns if name in row}
+        return {**row, **{name: title for name, title in found.items() if title is not None}}
+
+    def columns_of(key: str) -> tuple[str, ...]:
+        return next((cols for start, cols in METRICS.items() if key.startswith(start)), METRIC)
+
+    tables = [
+        {**each, "rows": [called(row, columns_of(each["key"])) for row in each["rows"]]}
+        for each in part["tables"]
+    ]
+    return {**part, "tables": cast("list[TableRecord]", tables)}
+
+
 def _short(names: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str]:
     """The label alone where no other condition has it."""
     every = list(labels.values())
@@ -188,6 +214,8 @@ def without_label(report: Report, label: str) -> Report:
         return report
 
     def bare(text: str) -> str:
+        if text.startswith(f"{label}: of "):
+            text = text.replace(": of ", ": Of ", 1)
         return (
             text.removeprefix(f"{label}: ").removesuffix(f" · {label}").replace(f" ({label})", "")
         )

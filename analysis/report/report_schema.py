@@ -270,6 +270,7 @@ class Report(TypedDict):
     interim: NotRequired[list[InterimRow]]  # where the study was open when it was read
     labels: NotRequired[dict[str, str]]  # of conditions, where the study gives some
     task_titles: NotRequired[dict[str, str]]  # of tasks, likewise
+    metric_titles: NotRequired[dict[str, str]]  # of metrics, by the names that rows hold
     counted: NotRequired[dict[str, list[int]]]  # differences, where the rows are cut
     titles: NotRequired[list[str]]
     slices: NotRequired[list[list[str]]]

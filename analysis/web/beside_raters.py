@@ -8,6 +8,7 @@ from typing import Any
 from django.core.cache import cache
 
 from analysis.models import AnalysisRun
+from analysis.report.condition_labels import family_labels
 from analysis.report.report_schema import PartRecord, TableRecord
 from analysis.statistics.ceiling_gap import Bounded, gap
 
@@ -27,24 +28,34 @@ def beside_raters(sender: object, study_key: str, **kwargs: Any) -> dict[str, An
     if pk is None:
         return None
     told: dict[str, Any] | None = cache.get_or_set(
-        f"beside-raters-3-{pk}", lambda: _told(pk), KEPT_S
+        f"beside-raters-5-{pk}", lambda: _told(pk), KEPT_S
     )
     return told
 
 
 def _told(pk: int) -> dict[str, Any]:
     run = AnalysisRun.objects.get(pk=pk)
-    parts = [part for part in run.page_report().get("parts", ()) if part["key"] == PART]
+    report = run.page_report()
+    parts = [part for part in report.get("parts", ()) if part["key"] == PART]
+    called = family_labels(report) if parts else {}
+    titles = report.get("metric_titles", {})
     return {
         "run": pk,
         "at": run.finished_at,
-        "families": [family for part in parts for family in families(part)],
+        "families": [family for part in parts for family in families(part, called, titles)],
         "problem": next((str(part["problem"]) for part in parts if part.get("problem")), ""),
     }
 
 
-def families(part: PartRecord) -> Iterator[dict[str, Any]]:
-    """The part's numbers by task and criterion, as plain values."""
+def families(
+    part: PartRecord,
+    called: Mapping[str, str] | None = None,
+    titles: Mapping[str, str] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The part's numbers by task and criterion, as plain values.
+
+    ``called``: what families are called, by their keys; ``titles``: metrics likewise.
+    """
     tables = part.get("tables", ())
     for table in tables:
         if not table["key"].startswith("correlations"):
@@ -57,13 +68,16 @@ def families(part: PartRecord) -> Iterator[dict[str, Any]]:
             None,
         )
         yield {
-            "title": about,
+            "title": (called or {}).get(about, about),
             "unit": rows[0]["unit"] if rows else UNITS[0],
             "ceiling": top and {"value": top.value, "low": top.low, "high": top.high},
-            "metrics": [_metric(row, top) for row in rows],
+            "metrics": [
+                {**_metric(row, top), "title": (titles or {}).get(row["metric"], row["metric"])}
+                for row in rows
+            ],
             "points": list(figure["rows"]) if figure else [],
             "drawn": str(figure["note"]) if figure else "",
-            "drawn_metric": str(figure["x"]) if figure else "",
+            "drawn_title": str(figure["x"]) if figure else "",
         }
 
 
@@ -74,18 +88,24 @@ def _is(table: TableRecord, key: str, about: str) -> bool:
 def ceiling_of(table: TableRecord | None) -> Bounded | None:
     """The SRCC per stimulus that a perfect metric could reach; None where none is known."""
     for row in table["rows"] if table else ():
-        ends = [row.get(name) for name in ("ceiling", "ceiling_low", "ceiling_high")]
-        if row["unit"] in UNITS and row["statistic"] == "SRCC" and None not in ends:
-            return Bounded(*ends)  # type: ignore[arg-type]
+        if row["unit"] in UNITS and row["statistic"] == "SRCC" and (top := _bounded(row)):
+            return top
     return None
+
+
+def _bounded(row: Mapping[str, Any]) -> Bounded | None:
+    ends = [row.get(name) for name in ("ceiling", "ceiling_low", "ceiling_high")]
+    return None if None in ends else Bounded(*ends)  # type: ignore[arg-type]
 
 
 def _metric(row: Mapping[str, Any], top: Bounded | None) -> dict[str, Any]:
     """One metric; ``gap`` None where its interval or the ceiling is not known, or it goes against.
 
+    The ceiling is over the clips that it scored; reports stored by earlier versions have ``top``.
     ``directed``: it says which way is better. ``against``: raters prefer clips the other way.
     """
     own = {name: row.get(name) for name in ("metric", "srcc", "srcc_low", "srcc_high", "n")}
+    top = _bounded(row) or top
     ends: list[Any] = [own["srcc"], own["srcc_low"], own["srcc_high"]]
     directed = row.get("sign") in ("+", "−")
     against = directed and (own["srcc"] or 0) * _way(row["sign"]) < 0
@@ -93,6 +113,7 @@ def _metric(row: Mapping[str, Any], top: Bounded | None) -> dict[str, Any]:
     behind = gap(Bounded(*ends), top) if known and top is not None else None
     return {
         **own,
+        "ceiling": top and {"value": top.value, "low": top.low, "high": top.high},
         "directed": directed,
         "against": against,
         "gap": behind and {"value": behind.value, "low": behind.low, "high": behind.high},

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 KEPT_S = 7 * 86_400
 _RATINGS = ["task", "criterion", "stimulus", "rater", "score", "estimand", "trap"]
-_SCORES = ["stimulus", "metric", "version", "value", "higher_is_better"]
+_SCORES = ["stimulus", "metric", "version", "value", "higher_is_better", "title"]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from analysis.formatting import words_of
 from analysis.statistics.screening import STRUCTURAL, Rule, rule_from, rule_text
 from analysis.statistics.screening.rule_text import as_it_is_here, other_version
 from analysis.web.forms import rules_on_offer
@@ -128,7 +129,14 @@ def _labelled(key: str, tried: Mapping[str, Any]) -> dict[str, Any]:
 
     def family(about: str) -> str:
         first, *rest = about.split(" · ")
-        return " · ".join([first, *(titles.get(each, each) for each in rest)])
+        return " · ".join([first, *map(called, rest)])
+
+    def called(each: str) -> str:
+        versus = each.removeprefix("versus ")
+        return f"versus {names.get(versus, versus)}" if versus != each else titled(each)
+
+    def titled(each: str) -> str:
+        return titles.get(each) or words_of(each)
 
     def row(each: Mapping[str, Any]) -> dict[str, Any]:
         named = {

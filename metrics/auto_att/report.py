@@ -69,7 +69,8 @@ def evaluation_lines(path: str, result: Evaluation) -> str:
         lines.append(f"  {ranking_line(ranking)}")
     lines.append(
         f"  clips: {clips.clips}, mean absolute error {number(clips.mean_absolute_error)}, "
-        f"Spearman {number(clips.spearman)}"
+        f"Spearman {number(clips.spearman)} (how far raters agree among themselves, its ceiling, "
+        "is in the study's report)"
     )
     for reason, count in sorted(result.left_out.items()):
         lines.append(f"  clips left out: {count} ({reason})")

@@ -30,6 +30,7 @@ class AutoAtt(Metric):
     key = "auto_att"
     version = "1"
     description = "Human-likeness that a model trained on raters' labels predicts; 1 is human"
+    title = "Auto-ATT"
     source = "Wang et al. (2025), Audio Turing Test, section 3.5; own implementation"
     low = 0.0
     high = 1.0

@@ -30,6 +30,7 @@ class AutoAttBaseline(Metric):
     key = "auto_att_baseline"
     version = "1"
     description = "Human-likeness by a linear model trained on raters' labels; 1 is human"
+    title = "Auto-ATT baseline"
     source = "Definition: ridge regression (Hoerl and Kennard 1970) on frozen features"
     low = 0.0
     high = 1.0

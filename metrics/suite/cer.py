@@ -11,5 +11,6 @@ class CharacterErrorRate(ErrorRate):
     key = "cer"
     version = "1"
     description = "Character error rate of a speech recogniser's transcript against the text"
+    title = "CER"
     by_character = True
     unit_name = "characters"

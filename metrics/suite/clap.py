@@ -46,6 +46,7 @@ class Clap(Metric):
     version = "1"
     sample_rate_hz = 48_000
     description = "Cosine of CLAP's embeddings of a clip and of its caption"
+    title = "CLAP"
     source = "CLAP: Wu et al. (2023), LAION; as a score of speech: NVV-SuperBench (2026)"
     low, high = -1.0, 1.0
     higher_is_better = True

@@ -37,6 +37,7 @@ class Dnsmos(Metric):
     key = "dnsmos"
     version = "1"
     description = "DNSMOS P.835, overall quality (OVRL) predicted from the audio alone"
+    title = "DNSMOS OVRL"
     source = (
         "Reddy, Gopal, Cutler (2022), DNSMOS P.835; weights and polynomials of speechmos 0.0.1.1"
     )
@@ -44,10 +45,26 @@ class Dnsmos(Metric):
     higher_is_better = True
     more_outputs = (
         Output(
-            "dnsmos_sig", "DNSMOS P.835, quality of the speech (SIG)", "MOS", higher_is_better=True
+            "dnsmos_sig",
+            "DNSMOS P.835, quality of the speech (SIG)",
+            "MOS",
+            higher_is_better=True,
+            title="DNSMOS SIG",
         ),
-        Output("dnsmos_bak", "DNSMOS P.835, background noise (BAK)", "MOS", higher_is_better=True),
-        Output("dnsmos_p808", "DNSMOS P.808, overall quality (MOS)", "MOS", higher_is_better=True),
+        Output(
+            "dnsmos_bak",
+            "DNSMOS P.835, background noise (BAK)",
+            "MOS",
+            higher_is_better=True,
+            title="DNSMOS BAK",
+        ),
+        Output(
+            "dnsmos_p808",
+            "DNSMOS P.808, overall quality (MOS)",
+            "MOS",
+            higher_is_better=True,
+            title="DNSMOS P.808",
+        ),
     )
     packages = ("torch", "numpy", "librosa", "speechmos")
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)

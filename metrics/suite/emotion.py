@@ -22,6 +22,7 @@ class Emotion(ClassifierMetric):
     key = "emotion"
     version = "1"
     description = "Probability that a classifier gives to the emotion asked for"
+    title = "Emotion asked for"
     source = "Yang et al. (2021), SUPERB (IEMOCAP: neu, hap, ang, sad); others by `model`"
     low = 0.0
     high = 1.0

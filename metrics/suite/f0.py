@@ -40,14 +40,35 @@ class F0(Metric):
     key = "f0_median_hz"
     version = "1"
     description = "Median F0 of the voiced frames"
+    title = "Median F0"
     source = "Morise (2017), Harvest with StoneMask (pyworld), frames of 5 ms"
     unit = "Hz"
     low = 0.0
     more_outputs = (
-        Output("f0_sd_semitones", "Deviation of F0 over voiced frames", "semitones", 0.0),
-        Output("f0_range_semitones", "From the 5th to the 95th percentile of F0", "semitones", 0.0),
-        Output("f0_change", "Median speed of F0 within voiced stretches", "semitones/s", 0.0),
-        Output("voiced_share", "Share of frames that are voiced", "", 0.0, 1.0),
+        Output(
+            "f0_sd_semitones",
+            "Deviation of F0 over voiced frames",
+            "semitones",
+            0.0,
+            title="Deviation of F0",
+        ),
+        Output(
+            "f0_range_semitones",
+            "From the 5th to the 95th percentile of F0",
+            "semitones",
+            0.0,
+            title="Range of F0",
+        ),
+        Output(
+            "f0_change",
+            "Median speed of F0 within voiced stretches",
+            "semitones/s",
+            0.0,
+            title="Speed of F0",
+        ),
+        Output(
+            "voiced_share", "Share of frames that are voiced", "", 0.0, 1.0, title="Voiced share"
+        ),
     )
     packages = ("pyworld-prebuilt", "numpy")
     parameters_type = F0Parameters

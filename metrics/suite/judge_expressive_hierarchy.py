@@ -20,6 +20,7 @@ class JudgeExpressiveHierarchy(RepeatedJudge):
     key = "judge_expressive_hierarchy"
     version = "1"
     description = "Expressive hierarchy, 1 to 5, by an audio language model that hears all of it"
+    title = "Judge: expressive hierarchy"
     source = "LFS-Bench (2026), appendix C.7; rubric ours, or Figure 13"
     parameters_type = ExpressiveHierarchyParameters
     parameters: ExpressiveHierarchyParameters

@@ -35,6 +35,7 @@ class JudgeExpressiveRichness(RepeatedJudge):
     key = "judge_expressive_richness"
     version = "1"
     description = "Expressive richness, 1 to 5, by an audio language model; mean over 10 s pieces"
+    title = "Judge: expressive richness"
     source = "LFS-Bench (2026), appendix C.6; rubric ours, or Figure 14"
     parameters_type = ExpressiveRichnessParameters
     parameters: ExpressiveRichnessParameters

@@ -49,11 +49,27 @@ class JudgeNvv(Judge):
     key = "judge_nvv"
     version = "1"
     description = "F1 of the vocalisations asked for, verified by an audio language model"
+    title = "Judge: NVV F1"
     source = "NVV-SuperBench (2026), section 2.4.1; rubric in our own words"
     low, high = 0.0, 1.0
     more_outputs = (
-        Output("judge_nvv_present", "Share of the types asked for that the judge heard", "", 0, 1),
-        Output("judge_nvv_distance", "Normalised tag distance of the matches", "", 0, 1, False),
+        Output(
+            "judge_nvv_present",
+            "Share of the types asked for that the judge heard",
+            "",
+            0,
+            1,
+            title="Judge: NVV present",
+        ),
+        Output(
+            "judge_nvv_distance",
+            "Normalised tag distance of the matches",
+            "",
+            0,
+            1,
+            False,
+            title="Judge: NVV tag distance",
+        ),
     )
     needs = ("text", "language", "attributes.nvv_target")
     packages = ("openai", "torch", "numpy", "scipy")

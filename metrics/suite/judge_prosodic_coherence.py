@@ -29,6 +29,7 @@ class JudgeProsodicCoherence(RepeatedJudge):
     key = "judge_prosodic_coherence"
     version = "1"
     description = "Prosodic coherence, 1 to 5, by an audio language model; mean of the repeats"
+    title = "Judge: prosodic coherence"
     source = "LFS-Bench (2026), appendix C.5; rubric ours, or Figure 12"
     needs = ("text", "language")
     more_outputs = (
@@ -37,6 +38,7 @@ class JudgeProsodicCoherence(RepeatedJudge):
             "Standard deviation of judge_prosodic_coherence over its repeats (ddof 1)",
             low=0.0,
             higher_is_better=False,
+            title="Judge: deviation of prosodic coherence",
         ),
     )
     parameters_type = ProsodicCoherenceParameters

@@ -30,6 +30,7 @@ class LanguageMatch(Metric):
     key = "language_match"
     version = "1"
     description = "Probability of the stated language among those that Whisper tells apart"
+    title = "Language match"
     source = "Radford et al. (2023), Whisper; faster-whisper's detect_language"
     low = 0.0
     high = 1.0

@@ -18,6 +18,7 @@ class Length(Metric):
     key = "length_s"
     version = "1"
     description = "Length of the clip in seconds, silence at its ends included"
+    title = "Length"
     source = "Definition: samples over samples a second"
     unit = "s"
     low = 0.0

@@ -25,14 +25,15 @@ class Level(Metric):
     key = "loudness_lufs"
     version = "1"
     description = "Integrated loudness of the clip"
+    title = "Loudness"
     source = "ITU-R BS.1770-4 (package pyloudnorm); levels beside 0 dBFS, a full-scale square wave"
     unit = "LUFS"
     accepts = Accepts(shortest_s=BLOCK_S)
     more_outputs = (
-        Output("rms_dbfs", "Root mean square of the clip", "dBFS", None, 0.0),
-        Output("peak_dbfs", "Largest sample of the clip", "dBFS"),
+        Output("rms_dbfs", "Root mean square of the clip", "dBFS", None, 0.0, title="RMS level"),
+        Output("peak_dbfs", "Largest sample of the clip", "dBFS", title="Peak level"),
         Output("energy_sd_db", "Deviation of the level of 25 ms frames within 50 dB of the loudest",
-               "dB", 0.0),
+               "dB", 0.0, title="Deviation of level"),
     )  # fmt: skip
     packages = ("pyloudnorm", "numpy")
 

@@ -60,15 +60,42 @@ class Mcd(PairedMetric):
     key = "mcd"
     version = "1"
     description = "Mel-cepstral distortion beside the reference audio (warped in time), in dB"
+    title = "MCD"
     source = "Kubichek (1993), MCD; WORLD's analysis (pyworld); Sakoe and Chiba (1978), DTW"
     unit = "dB"
     low = 0.0
     higher_is_better = False
     more_outputs = (
-        Output("log_f0_rmse", "RMSE of ln F0 where both are voiced", "", 0.0, None, False),
-        Output("f0_rmse", "RMSE of F0 where both are voiced", "Hz", 0.0, None, False),
-        Output("f0_correlation", "Correlation of F0 where both are voiced", "", -1.0, 1.0, True),
-        Output("vuv_error", "Share of frames that only one voices", "", 0.0, 1.0, False),
+        Output(
+            "log_f0_rmse",
+            "RMSE of ln F0 where both are voiced",
+            "",
+            0.0,
+            None,
+            False,
+            title="log-F0 RMSE",
+        ),
+        Output(
+            "f0_rmse", "RMSE of F0 where both are voiced", "Hz", 0.0, None, False, title="F0 RMSE"
+        ),
+        Output(
+            "f0_correlation",
+            "Correlation of F0 where both are voiced",
+            "",
+            -1.0,
+            1.0,
+            True,
+            title="F0 correlation",
+        ),
+        Output(
+            "vuv_error",
+            "Share of frames that only one voices",
+            "",
+            0.0,
+            1.0,
+            False,
+            title="Voicing error",
+        ),
     )
     packages = ("pyworld-prebuilt", "numpy")
     parameters_type = McdParameters

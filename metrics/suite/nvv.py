@@ -39,13 +39,38 @@ class Nvv(Metric):
     key = "nvv"
     version = "1"
     description = "F1 of nonverbal vocalisations found in a clip, by type and place in the text"
+    title = "NVV F1"
     source = "NVV-SuperBench (2026), section 2.4.1"
     low, high = 0.0, 1.0
     higher_is_better = True
     more_outputs = (
-        Output("nvv_precision", "Share of the vocalisations found that match", "", 0.0, 1.0, True),
-        Output("nvv_recall", "Share of the vocalisations asked for that match", "", 0.0, 1.0, True),
-        Output("nvv_distance", "Normalised tag distance of the matches", "", 0.0, 1.0, False),
+        Output(
+            "nvv_precision",
+            "Share of the vocalisations found that match",
+            "",
+            0.0,
+            1.0,
+            True,
+            title="NVV precision",
+        ),
+        Output(
+            "nvv_recall",
+            "Share of the vocalisations asked for that match",
+            "",
+            0.0,
+            1.0,
+            True,
+            title="NVV recall",
+        ),
+        Output(
+            "nvv_distance",
+            "Normalised tag distance of the matches",
+            "",
+            0.0,
+            1.0,
+            False,
+            title="NVV tag distance",
+        ),
     )
     needs = ("text", "language", "attributes.nvv_target", "attributes.nvv_predicted")
     packages = ("numpy",)

@@ -38,17 +38,42 @@ class Pauses(Metric):
     key = "pauses"
     version = "1"
     description = "Share of pauses between the first speech of the clip and the last"
+    title = "Share of pauses"
     source = (
         "silero-vad with its defaults; a pause is a silence of 0.2 s or more between its segments"
     )
     low = 0.0
     high = 1.0
     more_outputs = (
-        Output("pauses_per_minute", "Pauses a minute between first and last speech", "1/min", 0.0),
-        Output("pause_mean_s", "Mean length of the pauses", "s", 0.0),
-        Output("speech_s", "Time between first and last speech without the pauses", "s", 0.0),
-        Output("words_per_s", "Words of the text over the time of speech", "1/s", 0.0),
-        Output("characters_per_s", "Letters and digits of the text over that time", "1/s", 0.0),
+        Output(
+            "pauses_per_minute",
+            "Pauses a minute between first and last speech",
+            "1/min",
+            0.0,
+            title="Pauses per minute",
+        ),
+        Output("pause_mean_s", "Mean length of the pauses", "s", 0.0, title="Mean pause"),
+        Output(
+            "speech_s",
+            "Time between first and last speech without the pauses",
+            "s",
+            0.0,
+            title="Time of speech",
+        ),
+        Output(
+            "words_per_s",
+            "Words of the text over the time of speech",
+            "1/s",
+            0.0,
+            title="Words per second",
+        ),
+        Output(
+            "characters_per_s",
+            "Letters and digits of the text over that time",
+            "1/s",
+            0.0,
+            title="Characters per second",
+        ),
     )
     needs = ("language", "text")
     packages = ("torch", "numpy", "silero-vad")

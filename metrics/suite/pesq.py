@@ -16,13 +16,22 @@ class Pesq(PairedMetric):
     key = "pesq"
     version = "1"
     description = "Wide-band PESQ (MOS-LQO) beside the reference audio"
+    title = "Wide-band PESQ"
     source = "ITU-T P.862, P.862.2; package pesq (the ITU's C code)"
     unit = "MOS"
     low = 1.0
     high = 4.65
     higher_is_better = True
     more_outputs = (
-        Output("pesq_nb", "Narrow-band PESQ (MOS-LQO), from 8 kHz", "MOS", 1.0, 4.56, True),
+        Output(
+            "pesq_nb",
+            "Narrow-band PESQ (MOS-LQO), from 8 kHz",
+            "MOS",
+            1.0,
+            4.56,
+            True,
+            title="Narrow-band PESQ",
+        ),
     )
     packages = (PACKAGE, "numpy")
     shortest_s = 0.25

@@ -46,6 +46,7 @@ class Plcmos(Metric):
     key = "plcmos"
     version = "1"
     description = "PLCMOS v2: predicted MOS of speech with concealed packet losses"
+    title = "PLCMOS"
     source = "Diener et al. (2023), PLCMOS; the network of the package speechmos"
     unit = "MOS"
     low = 1.0

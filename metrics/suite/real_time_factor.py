@@ -15,6 +15,7 @@ class RealTimeFactor(Metric):
     key = "real_time_factor"
     version = "1"
     description = "Seconds of synthesis for each second of audio, as the manifest tells them"
+    title = "Real-time factor"
     source = "Definition; LFS-Bench reports it as RTF"
     low = 0.0
     higher_is_better = False

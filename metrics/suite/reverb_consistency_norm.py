@@ -20,5 +20,6 @@ class ReverbConsistencyNorm(ReverbConsistency):
     key = "reverb_consistency_norm"
     version = "1"
     description = "Reverb consistency that depends less on the voice; lower is steadier"
+    title = "Normalised reverb consistency"
     source = "LFS-Bench: reverb consistency; SRMR normalised as in Santos et al. (2014)"
     parameters_type = ReverbConsistencyNormParameters

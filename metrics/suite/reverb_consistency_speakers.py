@@ -35,6 +35,7 @@ class ReverbConsistencySpeakers(ReverbConsistency):
     key = "reverb_consistency_speakers"
     version = "1"
     description = "Standard deviation of SRMR within each speaker, mean over speakers"
+    title = "Reverb consistency per speaker"
     source = "Ours, after LFS-Bench's reverb consistency and its per-speaker timbre consistency"
     needs = ("turns",)
     parameters_type = ReverbConsistencySpeakersParameters

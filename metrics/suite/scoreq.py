@@ -40,6 +40,7 @@ class Scoreq(Metric):
     key = "scoreq"
     version = "1"
     description = "SCOREQ without reference: predicted MOS of synthetic speech"
+    title = "SCOREQ"
     source = "Ragano et al. (2024), SCOREQ; adapt_nr_synthetic.onnx"
     unit = "MOS"
     higher_is_better = True

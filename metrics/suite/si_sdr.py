@@ -16,12 +16,19 @@ class SiSdr(PairedMetric):
     key = "si_sdr"
     version = "1"
     description = "Scale-invariant signal-to-distortion ratio beside the reference audio, in dB"
+    title = "SI-SDR"
     source = "Le Roux et al. (2019), SDR: half-baked or well done?; no mean is taken off"
     unit = "dB"
     higher_is_better = True
     more_outputs = (
         Output(
-            "snr_ref", "Signal-to-noise ratio beside the reference audio", "dB", None, None, True
+            "snr_ref",
+            "Signal-to-noise ratio beside the reference audio",
+            "dB",
+            None,
+            None,
+            True,
+            title="SNR beside the reference",
         ),
     )
     packages = ("numpy",)

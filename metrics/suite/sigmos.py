@@ -37,6 +37,7 @@ class Sigmos(Metric):
     key = "sigmos"
     version = "1"
     description = "SIGMOS: predicted overall quality as in ITU-T P.804"
+    title = "SIGMOS overall"
     source = "Ristea et al. (2024), ICASSP 2024 Speech Signal Improvement Challenge; its ONNX file"
     unit = "MOS"
     low = 1.0
@@ -45,7 +46,12 @@ class Sigmos(Metric):
     sample_rate_hz = 48_000
     accepts = Accepts(shortest_s=SHORTEST_S)
     more_outputs = tuple(
-        Output(f"sigmos_{name}", f"SIGMOS: {name} (5: none of it is heard)", "MOS", 1.0, 5.0, True)
+        Output(
+            f"sigmos_{name}",
+            f"SIGMOS: {name} (5: none of it is heard)",
+            *("MOS", 1.0, 5.0, True),
+            title=f"SIGMOS {name}",
+        )
         for name in ORDER[:-1]
     )
     packages = ("onnxruntime", "numpy")

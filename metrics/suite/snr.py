@@ -27,6 +27,7 @@ class SpeechToNoise(Metric):
     key = "snr_db"
     version = "1"
     description = "Speech-to-noise ratio by the level in and between speech"
+    title = "Speech-to-noise ratio"
     source = "Power in silero-vad's segments over power outside them; our definition"
     unit = "dB"
     higher_is_better = True

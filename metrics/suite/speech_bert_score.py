@@ -36,13 +36,30 @@ class SpeechBertScore(PairedMetric):
     key = "speech_bert_score"
     version = "1"
     description = "SpeechBERTScore (precision) beside the reference audio"
+    title = "SpeechBERTScore"
     source = "Saeki et al. (2024), SpeechBERTScore; WavLM-large, layer 14 (transformers)"
     low = -1.0
     high = 1.0
     higher_is_better = True
     more_outputs = (
-        Output("speech_bert_recall", "SpeechBERTScore, recall", "", -1.0, 1.0, True),
-        Output("speech_bert_f1", "SpeechBERTScore, F1", "", -1.0, 1.0, True),
+        Output(
+            "speech_bert_recall",
+            "SpeechBERTScore, recall",
+            "",
+            -1.0,
+            1.0,
+            True,
+            title="SpeechBERTScore recall",
+        ),
+        Output(
+            "speech_bert_f1",
+            "SpeechBERTScore, F1",
+            "",
+            -1.0,
+            1.0,
+            True,
+            title="SpeechBERTScore F1",
+        ),
     )
     packages = ("torch", "transformers")
     parameters_type = SpeechBertScoreParameters

@@ -27,6 +27,7 @@ class Spoof(ClassifierMetric):
     key = "spoof"
     version = "1"
     description = "Probability that a detector takes the clip for synthetic"
+    title = "Taken for synthetic"
     source = "Any audio classifier of transformers with a label for synthetic speech"
     low = 0.0
     high = 1.0

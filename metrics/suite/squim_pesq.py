@@ -35,18 +35,28 @@ class SquimPesq(Metric):
     description = (
         "Wide-band PESQ predicted by SQUIM without a reference (LFS-Bench: sound fidelity)"
     )
+    title = "SQUIM PESQ"
     source = "Kumar et al. (2023), TorchAudio-SQUIM; torchaudio's SQUIM_OBJECTIVE and its weights"
     unit = "MOS-LQO"
     low = 1.0
     high = 4.644  # P.862.2 of a raw 4.5
     higher_is_better = True
     more_outputs = (
-        Output("squim_stoi", "STOI predicted by SQUIM without a reference", "", 0.0, 1.0, True),
+        Output(
+            "squim_stoi",
+            "STOI predicted by SQUIM without a reference",
+            "",
+            0.0,
+            1.0,
+            True,
+            title="SQUIM STOI",
+        ),
         Output(
             "squim_si_sdr",
             "SI-SDR predicted by SQUIM without a reference",
             "dB",
             higher_is_better=True,
+            title="SQUIM SI-SDR",
         ),
     )
     packages = ("torch", "torchaudio", "numpy")

@@ -33,6 +33,7 @@ class Srmr(Metric):
     key = "srmr"
     version = "1"
     description = "Modulation energy of speech against that of reverberation; higher is drier"
+    title = "SRMR"
     source = "Falk, Zheng and Chan (2010), IEEE TASLP 18(7); numbers of SRMRpy, fast=False"
     low = 0.0
     higher_is_better = True

@@ -16,12 +16,15 @@ class Stoi(PairedMetric):
     key = "stoi"
     version = "1"
     description = "Short-time objective intelligibility beside the reference audio"
+    title = "STOI"
     source = "Taal et al. (2011), STOI; Jensen and Taal (2016), ESTOI; package pystoi"
     low = -1.0
     high = 1.0
     higher_is_better = True
     more_outputs = (
-        Output("estoi", "Extended STOI beside the reference audio", "", -1.0, 1.0, True),
+        Output(
+            "estoi", "Extended STOI beside the reference audio", "", -1.0, 1.0, True, title="ESTOI"
+        ),
     )
     packages = ("pystoi", "numpy", "scipy")
     parameters_type = AlignedParameters

@@ -37,6 +37,7 @@ class TimbreConsistency(Metric):
     key = "timbre_consistency"
     version = "1"
     description = "Mean cosine of speaker embeddings over all pairs of 3 s windows of a speaker"
+    title = "Timbre consistency"
     source = "LFS-Bench: timbre consistency; the embedding is a parameter (resemblyzer 0.1.4)"
     low = -1.0
     high = 1.0

@@ -37,6 +37,7 @@ class TimbreSimilarity(Metric):
     key = "timbre_similarity"
     version = "1"
     description = "Mean cosine of the speaker embeddings of 3 s windows with a reference voice"
+    title = "Timbre similarity"
     source = "LFS-Bench: timbre similarity; the embedding is a parameter (resemblyzer 0.1.4)"
     low = -1.0
     high = 1.0

@@ -36,6 +36,7 @@ class Visqol(PairedMetric):
     key = "visqol"
     version = "1"
     description = "ViSQOL MOS-LQO beside the reference audio"
+    title = "ViSQOL"
     source = "Chinen et al. (2020), ViSQOL v3; package visqol-python"
     unit = "MOS"
     low = 1.0

@@ -12,6 +12,7 @@ class WordErrorRate(ErrorRate):
     key = "wer"
     version = "1"
     description = "Word error rate of a speech recogniser's transcript against the text"
+    title = "WER"
     by_character = False
     unit_name = "words"
 

@@ -11,14 +11,15 @@ from django.core.management import CommandError, call_command
 from analysis.ratings.breakdowns import families
 from analysis.ratings.metric_scores import (
     directions,
-    matched,
     ranges,
     reasons,
     scores_from_file,
     scores_from_rows,
 )
+from analysis.ratings.score_joining import joined
 from analysis.ratings.table import RatingsError, from_csv, from_rows, to_csv
-from analysis.report.build import report_of
+from analysis.report.build import report_of, scores_hash
+from analysis.report.condition_labels import labelled
 from analysis.report.html.page import page_html
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import gathered
@@ -62,7 +63,8 @@ def report(without_models):
     given = [
         *scores(net, "mos_net", higher_is_better=True, low=1.0, high=5.0),
         *scores(worse, "wrong_way", higher_is_better=True),
-        *scores(short, "gaps", reason="too short, 0.2 s"),
+        *scores(short, "gaps", reason="too short, 0.2 s", title="A gappy one"),
+        *scores(short, "gaps_too", reason="too short, 0.2 s"),
         *scores(dict.fromkeys(metric, 3.0), "judge_flat"),
         *scores(metric, "n_words"),
         *scores({"elsewhere": 1.0}, "other"),
@@ -74,11 +76,11 @@ def report(without_models):
 def test_the_report_says_who_goes_with_people_and_what_could_be_reached(report):
     told = part(report)
     assert not told["problem"]
-    assert "of 4 metrics, " in told["sentences"][0]
+    assert "of 5 metrics, " in told["sentences"][0]
     assert "a perfect metric could reach about 0." in told["sentences"][0]
     assert "Over these 4 conditions it has SRCC" in told["sentences"][0]
     assert "for other conditions too [" in told["sentences"][0]
-    assert "3 of 3 metrics have an SRCC per stimulus that is told apart" in told["sentences"][1]
+    assert "4 of 4 metrics have an SRCC per stimulus that is told apart" in told["sentences"][1]
     assert "not counted, judge_flat: the metric is constant" in told["sentences"][1]
     found = {(row["metric"], row["unit"]): row for row in rows(told, "correlations")}
     row = found["mos_net", "stimulus"]
@@ -94,13 +96,40 @@ def test_the_report_says_who_goes_with_people_and_what_could_be_reached(report):
 def test_bad_cases_are_in_words_and_never_nan(report):
     told = " ".join(part(report)["warnings"])
     assert "4 conditions only, so a correlation over them says little" in told
-    assert "gaps has no value for 3 of 48 stimuli (clips, too short: 3); they are left out" in told
+    why = "have no value for 3 of 48 stimuli (clips, too short: 3); they are left out"
+    assert f"A gappy one and gaps_too {why}" in told
     assert "judge_flat: the metric is constant" in told
     assert "wrong_way goes against its direction" in told
     assert "other gave no value for any clip that was rated here" in told
     for text in (page_html(report), report_markdown(report)):
         assert "nan" not in text.lower().replace("chinan", "").split()
         assert "Metrics and human scores" in text or "Metrics against people" in text
+
+
+@pytest.mark.slow
+def test_a_ceiling_stands_beside_every_coefficient_and_is_over_the_clips_that_were_scored(report):
+    found = {(row["metric"], row["unit"]): row for row in rows(part(report), "correlations")}
+    every, some = (found[name, "stimulus"]["ceiling"] for name in ("mos_net", "gaps"))
+    assert 0 < some < 1
+    assert some != every
+    assert found["gaps_too", "stimulus"]["ceiling"] == some
+    tops = rows(part(report), "ceiling")
+    assert {row["scored_by"] for row in tops} == {"", "A gappy one and gaps_too"}
+    for row in rows(part(report), "numbers"):
+        if row["statistic"] in ("SRCC", "PLCC", "KRCC"):
+            assert (row["ceiling"] is None) == bool(row["ceiling_note"])
+    assert "(ceiling 0." in part(report)["figures"][0]["note"]
+
+
+@pytest.mark.slow
+def test_readers_see_titles_and_data_have_keys(report):
+    named = labelled(report)
+    assert "A gappy one" in {row["metric"] for row in rows(part(named), "correlations")}
+    kept = labelled(report, metrics=False)
+    assert "gaps" in {row["metric"] for row in rows(part(kept), "correlations")}
+    assert "| A gappy one |" in report_markdown(report)
+    other = scores_from_rows(scores({"a": 1.0}, title="Other"))
+    assert scores_hash(other) == scores_hash(scores_from_rows(scores({"a": 1.0})))
 
 
 @pytest.mark.slow
@@ -159,7 +188,7 @@ def test_few_conditions_and_failed_metrics_are_said(report):
     told = part(report)
     note = next(each["note"] for each in told["tables"] if each["key"] == "correlations")
     assert "With 4 conditions an SRCC takes few values" in note
-    assert "Holm's over the 3 metrics that have one" in note  # judge_flat has no p
+    assert "Holm's over the 4 metrics that have one" in note  # judge_flat has no p
     assert "within conditions: the metric is constant" in note
     found = {(row["metric"], row["unit"]): row for row in rows(told, "correlations")}
     assert 0 < found["mos_net", "within conditions"]["ceiling"] < 1
@@ -280,9 +309,10 @@ def test_json_lines_name_files_and_keep_sets_of_parameters_apart(tmp_path):
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     table = scores_from_file(path)
     assert set(table["metric"]) == {"srmr[variant=slow]", "srmr[variant=fast]"}
-    assert set(matched(table, ["s0", "s1"])["stimulus"]) == {"s0", "s1", "s2"}
+    named, _ = joined(table, ["s0", "s1"])
+    assert set(named["stimulus"]) == {"s0", "s1", "/clips/s2.wav"}
     with pytest.raises(RatingsError, match=r"ratings have a, b \(2 in all\), the scores /clips"):
-        matched(table, ["b", "a"])
+        joined(table, ["b", "a"])
     path.write_text('{"metric": "m"}\nno json\n')
     with pytest.raises(RatingsError, match="line 1: give an object with metric, value"):
         scores_from_file(path)

@@ -1,27 +1,38 @@
-"""How scores were joined to ratings is told and counted."""
+"""How scores were joined to ratings is told and counted: by name, file, audio; and what is open."""
 
+import hashlib
 import json
 
-from analysis.ratings.metric_scores import scores_from_file
+import pytest
+
+from analysis.ratings.audio_hashes import audio_hashes
+from analysis.ratings.metric_scores import named_scores, scores_from_file
+from analysis.ratings.problems import RatingsError
 from analysis.ratings.score_joining import joined, unread_files
 
 
-def scores(tmp_path, *files):
+def scores(tmp_path, *files, **more):
     path = tmp_path / "s.jsonl"
     rows = [{"file": f, "metric": "srmr", "version": "1", "value": 1.0} for f in files]
+    for name, values in more.items():
+        rows = [{**row, name: value} for row, value in zip(rows, values, strict=True)]
     rows.append({"file": "bad.wav", "metric": None, "value": None, "failed": True, "reason": "x"})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def test_it_is_told_by_what_scores_were_joined_and_what_is_left_over(tmp_path):
     path = scores(tmp_path, "clips/a.wav", "clips/b.wav", "clips/z.wav")
     table, notes = joined(scores_from_file(path), ["a", "b", "c"])
-    assert sorted(table["stimulus"]) == ["a", "b", "z"]
+    assert sorted(table["stimulus"]) == ["a", "b", "clips/z.wav"]
     assert notes == [
         "scores are joined by file names without folder or ending: 2 of 3 stimuli have some",
         "1 stimuli have no score: c",
-        "1 stimuli have scores and no rating: z",
+        "1 stimuli have scores and no rating: clips/z.wav",
     ]
     assert unread_files(path) == ["1 files could not be read when they were scored: bad.wav"]
 
@@ -32,3 +43,43 @@ def test_scores_that_come_twice_are_counted(tmp_path):
         "scores are joined by the names of stimuli: 1 of 1 stimuli have some",
         "1 scores are of a stimulus and metric that has a score already",
     ]
+
+
+def test_a_renamed_file_is_joined_by_its_audio_and_equal_audio_gives_both_its_scores(tmp_path):
+    study = tmp_path / "study"
+    study.mkdir()
+    for name, text in (("a", "A"), ("b", "B"), ("c", "C"), ("d", "C")):
+        (study / f"{name}.wav").write_text(text)
+    rows = "".join(f"{name},{name}.wav\n" for name in "abcd")
+    (study / "stimuli.csv").write_text(f"stimulus,file\n{rows}")
+    given = [digest(text) for text in ("A", "other", "C")]
+    path = scores(tmp_path, "a", "new/b.wav", "new/17.wav", sha256=given)
+    table, notes = joined(named_scores(path), "abcd", audio_hashes(study, "abcd"))
+    assert sorted(table["stimulus"]) == ["a", "b", "c", "d"]
+    assert list(table) == list(scores_from_file(path))  # what files are called goes no further
+    assert notes == [
+        "scores are joined by the names of stimuli: 1 of 4 stimuli have some",
+        "scores are joined by file names without folder or ending: 1 of 4 stimuli have some",
+        "scores are joined by their audio (SHA-256): 2 of 4 stimuli have some",
+        "2 stimuli share audio, and with it its scores: c, d",
+        "1 stimuli are joined by name, but other audio than theirs was scored: b",
+    ]
+    listed = tmp_path / "hashes.csv"
+    listed.write_text(f"stimulus,sha256\na,{digest('A').upper()}\n")
+    assert audio_hashes(listed, "abcd") == {"a": digest("A")}
+    (study / "d.wav").unlink()
+    with pytest.raises(RatingsError, match=r"there is no d\.wav"):
+        audio_hashes(study, "abcd")
+
+
+def test_two_files_that_are_called_alike_are_ambiguous_and_their_audio_decides(tmp_path):
+    path = scores(tmp_path, "one/a.wav", "two/a.wav", "b.wav", sha256=[*map(digest, "AXB")])
+    table, notes = joined(named_scores(path), ["a", "b"])
+    assert sorted(table["stimulus"]) == ["b", "one/a.wav", "two/a.wav"]
+    (told,) = [note for note in notes if note.startswith("ambiguous")]
+    assert "called like one stimulus: a (2 files); give the scores a column stimulus" in told
+    table, notes = joined(named_scores(path), ["a", "b"], {"a": digest("A")})
+    assert sorted(table["stimulus"]) == ["a", "b", "two/a.wav"]
+    assert "scores are joined by their audio (SHA-256): 1 of 2 stimuli have some" in notes
+    with pytest.raises(RatingsError, match="2 files of the scores are called like the stimulus a"):
+        joined(named_scores(path)[lambda t: t["stimulus"] != "b.wav"], ["a"])

@@ -116,3 +116,18 @@ def test_a_length_unlike_all_others_is_found_and_equal_ones_are_not():
     assert far_off(lengths) == []
     assert far_off(lengths | {"cut": 0.4, "long": 60.0}) == [("long", 60.0), ("cut", 0.4)]
     assert far_off({"a": 1.0, "b": 100.0}) == []
+
+
+def test_tasks_and_metrics_are_called_by_their_titles_and_a_ceiling_is_over_what_was_scored():
+    own = {"ceiling": 0.7, "ceiling_low": 0.6, "ceiling_high": 0.8}
+    told = part({**row("srmr", 0.6, 0.5, 0.65), **own}, row("my_net", 0.1, -0.2, 0.4))
+    (family,) = families(told, {"MOS": "MOS · How good?"}, {"srmr": "SRMR"})
+    family = beside_raters.with_titles(family, {"my_net": "Mine", "srmr": "another"})
+    shown = beside_raters.shown(family, lambda metric: {})
+    assert (shown["title"], shown["best"]) == ("MOS · How good?", "SRMR")
+    assert [each["title"] for each in shown["metrics"]] == ["SRMR", "Mine"]
+    assert "could reach 0.70 [0.60, 0.80]. Whether it stays" in shown["sentence"]
+    assert [each["said"]["ceiling"][:4] for each in shown["metrics"]] == ["0.70", "0.90"]
+    assert shown["no_clips"].startswith("Clips on which both differ most are named from 8 clips")
+    alone = first(row("c", 0.1, -0.2, 0.4))
+    assert alone["sentence"].endswith("A perfect metric could reach 0.90 [0.86, 0.93].")

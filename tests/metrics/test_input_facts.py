@@ -6,7 +6,7 @@ import soundfile
 import soxr
 
 from metrics import audio, input_warnings, runner
-from metrics.metric import Accepts, make_metric
+from metrics.metric import Accepts, make_metric, undefined
 from tests.metrics import reference
 
 RATE_HZ = 16_000
@@ -107,6 +107,9 @@ def test_channels_that_cancel_are_told_and_not_called_silent(tmp_path, speech):
     (scored,) = runner.score_clips(metric, [runner.clip_of(path)], "cpu")
     assert scored.score.reason.startswith("channels cancel: the mean of its 2 channels")
     assert list(scored.score.warnings) == ["channels_cancel"]
+    beside = undefined("the clip is silent")  # as metrics beside a reference say it
+    facts = facts_of(path)
+    assert input_warnings.warned(beside, facts, Accepts()).reason.startswith("channels cancel: ")
     unlike = np.stack([speech, np.roll(speech, 4_000)], 1)
     assert warned(tmp_path, unlike) == {}
     assert warned(tmp_path, np.stack([speech, 0 * speech], 1)) == {}

@@ -77,6 +77,10 @@ def test_a_recording_of_the_same_words_is_told_apart_from_the_reference_voice(fo
     assert words.material.reference_audio_path == str(folder / "calm/c.flac")
     needs = ("reference_audio_path",)
     assert voice.material.fingerprint(needs) != words.material.fingerprint(needs)
+    itself = manifest(folder, "file,reference_audio,run\na.wav,calm/../a.wav,2\n")
+    (same,) = inputs.clips_of([itself])
+    assert same.material.is_reference_audio  # a comparison with itself would only flatter
+    assert (same.material.reference_audio_path, same.run) == ("", "2")
     assert words.material.said("reference_audio_path") == words.material.reference_audio_sha256
     with pytest.raises(inputs.InputError, match=r"row 2: there is no reference audio gone\.wav"):
         inputs.clips_of([manifest(folder, "file,reference_audio\na.wav,gone.wav\n")])

@@ -79,6 +79,16 @@ def test_the_table_has_means_counts_intervals_and_reasons_by_condition(study, ow
     assert "cond-0" in page
 
 
+def test_runs_of_a_synthesis_stand_beside_the_mean_over_clips(study, owner):
+    a, b, *_ = study.stimuli.order_by("condition__key", "key")
+    keep(a, 2.0)
+    keep(b, 4.0)
+    address = f"/studies/{study.key}/metrics/"
+    assert "2 runs" not in text(owner.get(address))
+    Stimulus.objects.filter(pk=b.pk).update(run=2)
+    assert "2 runs: 3 ± 1.4" in text(owner.get(address))
+
+
 def test_a_study_without_scores_says_what_to_do(study, owner):
     page = text(owner.get(f"/studies/{study.key}/metrics/"))
     assert "Nothing is scored yet" in page
@@ -230,6 +240,7 @@ def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, own
     assert "known once the study was analysed" in text(owner.get(address))
     told = part(row("srmr", 0.6, 0.5, 0.7), row("length_s", 0.5, 0.3, 0.6))
     result = {"parts": [{**told, "key": "against_people", "problem": ""}]}
+    result |= {"estimates": [], "shares": []}
     AnalysisRun.objects.create(
         study=study,
         estimator="x",
@@ -239,7 +250,7 @@ def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, own
         finished_at=timezone.now(),
     )
     page = text(owner.get(address))
-    assert "srmr agrees best with raters: SRCC 0.60 [0.50, 0.70]" in page
+    assert "SRMR agrees best with raters: SRCC 0.60 [0.50, 0.70]" in page
     assert "it stays behind that by 0.30 [0.19, 0.40]" in page
     assert "The intervals of length_s reach its own" in page
     assert page.index("Beside your raters") < page.index("Scores by condition")

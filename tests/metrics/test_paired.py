@@ -67,6 +67,7 @@ def test_of_equally_good_lags_the_smallest_is_taken():
     ("material", "wave", "reason"),
     [
         (lambda folder: Material(), None, "no reference audio"),
+        (lambda folder: Material(is_reference_audio=True), None, "is the reference audio itself"),
         (
             lambda folder: Material(attributes={"reference_audio": "gone.wav"}),
             None,

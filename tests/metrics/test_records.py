@@ -124,6 +124,16 @@ def test_a_summary_has_counts_mean_deviation_interval_and_reasons(words):
     assert "-0.4374 to 6.437" in "\n".join(summary.table("test_words", [a, b]))
 
 
+def test_runs_of_a_synthesis_count_once_each_however_many_clips_they_have():
+    rows = [("a", "1", 1.0), ("a", "1", 3.0), ("a", "2", 6.0), ("b", "1", 5.0), ("b", "2", None)]
+    made = summary.summarise((condition, Score(v, "" if v else "x")) for condition, _, v in rows)
+    a, b = summary.with_runs(made, rows)
+    assert (a.mean, a.over_runs.mean, a.over_runs.runs) == (pytest.approx(10 / 3), 4.0, 2)
+    assert a.over_runs.sd == pytest.approx(8**0.5)
+    assert b.over_runs is None
+    assert "2 runs: 4 ± 2.8" in "\n".join(summary.table("m", [a, b]))
+
+
 @pytest.fixture
 def folder(tmp_path):
     rng = np.random.default_rng(0)
@@ -152,6 +162,16 @@ def test_score_files_resumes_a_file_and_sums_up_per_condition(folder, tmp_path):
     assert len(path.read_text().splitlines()) == 12
     assert "6 of 12 scores are there already" in err
     assert out.splitlines()[1:4] == again.splitlines()[1:4]
+
+
+def test_lines_say_of_a_clip_what_its_manifest_does(folder, tmp_path):
+    path, table = tmp_path / "out.jsonl", folder / "m.csv"
+    table.write_text("file,condition,run,challenge\nc0/0.wav,x,1,noise\nc0/2.wav,x,2,\n")
+    out, _ = score_files(table, "--metrics=length_s", "--out", path)
+    first, second = map(json.loads, path.read_text().splitlines())
+    assert (first["run"], first["challenge"], first["title"]) == ("1", "noise", "Length")
+    assert (second["run"], "challenge" in second) == ("2", False)
+    assert "2 runs: 1.05 ± 0.071" in out
 
 
 def test_score_files_says_what_is_wrong_with_a_manifest(folder):

@@ -12,6 +12,7 @@ import soundfile
 from metrics import metric as contract
 from metrics import plugins, suite, testing
 from metrics.metric import Metric, Score, make_metric
+from metrics.titles import title_of
 from tests.metrics import reference, tiny_listener, tiny_models, tiny_predictors
 
 torch = pytest.importorskip("torch")
@@ -181,3 +182,19 @@ def test_pure_modules_bring_neither_django_nor_torch():
 def metric_wave(metric):
     rate_hz = metric.sample_rate_hz
     return reference.wave("long_same-human", rate_hz)[: 8 * rate_hz]
+
+
+def test_every_output_has_a_title_that_no_other_has_and_that_reads_in_a_list():
+    titles = [each.title for metric in Metric.registry.values() for each in metric.outputs()]
+    assert all(titles)
+    assert sorted(set(titles)) == sorted(titles)
+    assert not [title for title in titles if "," in title or "_" in title]
+
+
+def test_a_title_says_the_parameters_that_are_not_the_usual_ones():
+    plain, other = make_metric("srmr"), make_metric("srmr", {"variant": "fast"})
+    assert title_of(plain, plain.outputs()[0]) == "SRMR"
+    assert title_of(other, other.outputs()[0]) == "SRMR (variant fast)"
+    there = make_metric("utmos", {"model": "/models/of/utmos22.pt"})
+    assert title_of(there, there.outputs()[0]) == "UTMOS (model utmos22.pt)"
+    assert title_of(plain, contract.Output("mine")) == "mine"

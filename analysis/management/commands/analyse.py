@@ -47,6 +47,12 @@ class Command(BaseCommand):
             "score_files --jsonl.",
         )
         parser.add_argument(
+            "--audio",
+            metavar="PLACE",
+            help="The study folder, or a CSV with stimulus and sha256 (such as an export's "
+            "scores.csv): joins scores by their audio where names differ.",
+        )
+        parser.add_argument(
             "--out", type=Path, help="A folder for the paper files, or for --everything."
         )
         add_input_options(parser)
@@ -83,7 +89,8 @@ class Command(BaseCommand):
         self, given: Mapping[str, Any], wanted: Mapping[str, Any], options: Options
     ) -> tuple[Reading, pd.DataFrame | None, Options]:
         """The ratings, the metric scores if there are some, and the options with their rules."""
-        from analysis.ratings.metric_scores import scores_from_file
+        from analysis.ratings.audio_hashes import audio_hashes
+        from analysis.ratings.metric_scores import named_scores
         from analysis.ratings.score_joining import joined, unread_files
         from analysis.ratings.table import read_csv
 
@@ -93,7 +100,8 @@ class Command(BaseCommand):
         table, scores = reading.table, None
         if given["scores"]:
             named = {*table["stimulus"], *table["versus_stimulus"]}
-            scores, notes = joined(scores_from_file(given["scores"]), named)
+            hashes = audio_hashes(given["audio"], named) if given["audio"] else None
+            scores, notes = joined(named_scores(given["scores"]), named, hashes)
             for note in (*notes, *unread_files(given["scores"])):
                 self.stderr.write(f"note: {note}")
         if not given["rule"] and not given["no_screening"]:

@@ -121,8 +121,8 @@ def _scores(
 
 
 def _headed(metrics: MetricColumns, name: str) -> str:
-    up = metrics.direction[name]
-    return name if up is None else f"{name} {'↑' if up else '↓'}"
+    up, title = metrics.direction[name], metrics.titles[name]
+    return title if up is None else f"{title} {'↑' if up else '↓'}"
 
 
 def _differences(question: Question, standings: Sequence[Standing], suffix: str) -> Table:

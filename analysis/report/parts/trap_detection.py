@@ -10,9 +10,9 @@ import numpy as np
 
 from analysis.arrays import Floats
 from analysis.formatting import interval_text
+from analysis.ratings.metric_names import Metric, metrics_of
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.against_people.metric_data import Metric, metrics_of
 from analysis.statistics.metric_agreement.machine_detection import Detection, detection, f1_curve
 
 HUMAN = "human"
@@ -94,7 +94,7 @@ class TrapDetection(Part):
             )
         scored.sort(key=lambda each: (-(each.detection.auc or 0.0), each.metric.name))
         rows = [_row(each, len(human) + len(other)) for each in scored]
-        unscored = [each.metric.name for each in judged if each not in scored]
+        unscored = [each.metric.title for each in judged if each not in scored]
         warnings = [*_few(len(human), len(other)), *_upside_down(scored)]
         if unscored:
             warnings.append(f"No score of both kinds of trap clips: {', '.join(unscored)}.")
@@ -161,7 +161,7 @@ def _some(column: Column, rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def _sentence(scored: Sequence[Judged]) -> str:
-    name, best = scored[0].metric.name, scored[0].detection
+    name, best = scored[0].metric.title, scored[0].detection
     bounds = interval_text(best.auc_low or 0.0, best.auc_high or 1.0, None, 2)
     apart = " tells them apart best" if len(scored) > 1 else ""
     f1 = "" if best.f1 is None else f", F1 {best.f1:.2f} at the threshold {AT:g}"
@@ -185,7 +185,7 @@ def _upside_down(scored: Sequence[Judged]) -> Iterator[str]:
         if each.detection.auc_high is not None and each.detection.auc_high < 0.5:
             way = "lower" if each.falls else "higher"
             yield (
-                f"{each.metric.name} is better for flawed clips than for human ones (AUC "
+                f"{each.metric.title} is better for flawed clips than for human ones (AUC "
                 f"{each.detection.auc:.2f}), {way} being taken as better."
             )
 
@@ -194,11 +194,11 @@ def _curves(scored: Sequence[Judged]) -> Iterator[Figure]:
     """F1 over thresholds: metrics on 0 to 1 in one drawing, each other one in its own."""
     together = [each for each in scored if each.detection.threshold is not None][:MOST_CURVES]
     if together:
-        rows = [row for each in together for row in _curve(each, each.metric.name)]
+        rows = [row for each in together for row in _curve(each, each.metric.title)]
         yield _figure("f1_curve", "F1 over thresholds, metrics on 0 to 1", rows, "Threshold")
     alone = [each for each in scored if each.detection.threshold is None][:MOST_CURVES]
     for place, each in enumerate(alone, start=1):
-        name = each.metric.name
+        name = each.metric.title
         title = f"F1 over thresholds, {name}"
         yield _figure(f"f1_curve_of_{place}", title, list(_curve(each, "")), f"Threshold of {name}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from analysis.formatting import interval_text, number
+from analysis.formatting import interval_text, number, words_of
 from analysis.ratings.estimands import estimand_of, name_of
 from analysis.statistics.planning.interim import (
     DECIDED,
@@ -51,7 +51,7 @@ def box(result: Interim, question: Mapping[str, Any]) -> dict[str, Any]:
     decided = sum(line.verdict in (DECIDED, EQUAL) for line in result.lines)
     return {
         "title": question["title"],
-        "criterion": question["criterion"],
+        "criterion": words_of(question["criterion"]),
         "estimand": name_of(question["estimand"]),
         "kind": result.kind,
         "raters": result.raters,

@@ -219,7 +219,7 @@ def _texts(report: Report, figures: bool) -> Iterator[tuple[str, str]]:
     for named in paper_tables(report):
         yield f"{SHOWN}/{named.key}.md", table_markdown(named.table)
         yield f"{SHOWN}/{named.key}.tex", latex_table(named)
-    for named in part_tables(labelled(report)):  # data name conditions by their keys too
+    for named in part_tables(labelled(report, metrics=False)):  # data name metrics by their keys
         if named.part is not None:
             yield f"{SHOWN}/{named.key}.csv", part_table_csv(report, named.part, named.table)
     for part in report.get("parts", ()):

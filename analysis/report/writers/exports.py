@@ -28,7 +28,7 @@ ESTIMATES = "estimates"
 OF_METRICS = frozenset({"against_people", "trap_detection"})  # parts about metric scores
 SCORES = (
     *("sha256", "stimulus", "metric", "version", "value"),
-    *("higher_is_better", "reason", "low", "high"),
+    *("higher_is_better", "reason", "low", "high", "title"),
     *FACTS,
 )
 

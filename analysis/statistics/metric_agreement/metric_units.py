@@ -6,7 +6,7 @@ raters, T of items, M of metrics and B of bootstrap replicates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +71,27 @@ class Units:
     def stimuli(self) -> list[str]:
         """Every stimulus that is rated or compared with, once."""
         return list(dict.fromkeys([*self.own, *(name for name in self.other if name)]))
+
+    def only(self, kept: NDArray[np.bool_]) -> Units:
+        """The stimuli or pairs of which ``kept`` (S,) is true, with their conditions and raters."""
+        rated = kept[self.unit]
+        conditions, code = np.unique(self.condition[kept], return_inverse=True)
+        items, item = np.unique(self.item[kept], return_inverse=True)
+        raters, rater = np.unique(self.rater[rated], return_inverse=True)
+        place = np.cumsum(kept) - 1
+        return replace(
+            self,
+            **{name: getattr(self, name)[kept] for name in ("own", "other", "human", "ratings")},
+            condition=code.astype(np.int64),
+            conditions=tuple(self.conditions[c] for c in conditions),
+            item=item.astype(np.int64),
+            total=self.total[kept][:, raters],
+            count=self.count[kept][:, raters],
+            n_items=len(items),
+            unit=place[self.unit[rated]].astype(np.int64),
+            rater=rater.astype(np.int64),
+            score=self.score[rated],
+        )
 
     def values(self, of: pd.Series) -> Floats:
         """A metric's values (S,), by its values of the stimuli; NaN where there is none.

@@ -31,6 +31,7 @@ class ActiveLevel(Metric):
     version = "1"  # bumped when the numbers change
     sample_rate_hz = 16_000
     description = "Level of the frames of 20 ms that are louder than a floor, in dBFS"
+    title = "Active level"  # what pages and reports call it; without one, its key
     source = "A definition of this example; after the idea of ITU-T P.56"
     unit = "dBFS"
     low, high = -120.0, 0.0

@@ -36,6 +36,7 @@ def description(metric: Metric) -> Iterator[str]:
     """A metric in full, line by line."""
     yield f"{metric.key}, version {metric.version}"
     yield f"  {metric.description}"
+    yield f"  called on pages and in reports: {metric.title or metric.key}"
     if origin := plugins.origin_of(type(metric)):
         yield f"  from: {origin}"
     yield f"  source: {metric.source}"

@@ -9,6 +9,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import score_tables
+from metrics.clip_warnings import study_filter
+from metrics.input_warnings import TITLES
+from metrics.warning_filter import ANY, NoSuchWarning
 
 
 class Command(BaseCommand):
@@ -19,18 +22,34 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", help="The study's slug.")
         parser.add_argument("--out", metavar="FILE", help="A .csv or .jsonl file; else CSV here.")
+        codes = ", ".join((ANY, *TITLES))
+        parser.add_argument(
+            "--only", default="", metavar="CODES", help=f"Only clips with a warning: {codes}."
+        )
+        parser.add_argument(
+            "--without", default="", metavar="CODES", help="Without clips that have such a warning."
+        )
         parser.add_argument("--jsonl", action="store_true", help="JSON lines, with the details.")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            kept = study_filter(options["study"], [options["only"]], [options["without"]])
+        except NoSuchWarning as error:
+            raise CommandError(f"--{error}") from None
         number = itertools.count()
         rows = (
-            row for row, _ in zip(score_tables.export_rows(options["study"]), number, strict=False)
+            row
+            for row, _ in zip(
+                score_tables.export_rows(options["study"], kept), number, strict=False
+            )
         )
         out = options["out"]
         jsonl = options["jsonl"] or str(out or "").endswith(".jsonl")
         text = score_tables.as_jsonl(rows) if jsonl else score_tables.as_csv(rows)
         count = next(number)  # of rows that were written
         if not count:
+            if kept:
+                raise CommandError(f"no clip of {options['study']!r} with a score: {kept.words}")
             raise CommandError(f"study {options['study']!r} has no stored scores; score it first")
         if not out:
             self.stdout.write(text, ending="")

@@ -14,6 +14,7 @@ from metrics.management.metric_options import add_metric_options, chosen
 from metrics.management.no_value_reasons import Reasons, one_line
 from metrics.management.progress import Progress
 from metrics.metric import Metric, Score
+from metrics.over_runs import run_of
 from metrics.parts_of_files import part_of
 from metrics.record_file import RecordFile, RecordsError
 from metrics.records import Inputs
@@ -99,7 +100,7 @@ class Command(BaseCommand):
         """The files as clips; those that cannot be opened are told."""
         pairs, seen = [], set()
         for each in given:
-            name = (each.path, each.stimulus, each.condition)
+            name = (each.path, each.stimulus, each.condition, each.run)
             if name in seen:  # given twice
                 continue
             seen.add(name)
@@ -203,7 +204,14 @@ class Command(BaseCommand):
                     if key in stored
                 ]
                 if scores:
-                    summaries = summary.summarise([*scores, *lost], metric, output.key)
+                    summaries = summary.with_runs(
+                        summary.summarise([*scores, *lost], metric, output.key),
+                        (
+                            (n.condition, run_of(n.run), records.score_of(stored[key]).value)
+                            for n, key in keys
+                            if key in stored
+                        ),
+                    )
                     lines = summary.table(label_of(metric, output), summaries)
                     self.stdout.write("\n".join(["", *lines]))
 

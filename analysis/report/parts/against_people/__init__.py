@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from analysis.ratings.breakdowns import families
+from analysis.ratings.metric_names import metrics_of
 from analysis.report.content import Content, titled, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceiling_table, ceilings_of
-from analysis.report.parts.against_people.metric_data import Gathered, gathered, metrics_of
+from analysis.report.parts.against_people.metric_data import Gathered, gathered
 from analysis.report.parts.against_people.metric_figures import figures
 from analysis.report.parts.against_people.metric_narrative import sentences, unscored, warnings
 from analysis.report.parts.against_people.metric_tables import (
@@ -27,7 +28,7 @@ METHODS = (
     "root of n / (n - 2)), errors as they are, widened by t over z for few raters or items. "
     "p values are adjusted over the metrics of a task and criterion (Holm 1979). The noise "
     "ceiling is the root of the Spearman-Brown corrected correlation between halves of the "
-    "raters. Errors are given after a monotonic third-order "
+    "raters, over the clips that a metric scored. Errors are given after a monotonic third-order "
     f"mapping (ITU-T P.1401) where at least {FEWEST} scores allow one."
 )
 
@@ -36,7 +37,7 @@ class AgainstPeople(Part):
     """Each metric's correlation with people, with intervals, noise ceiling, errors and plots."""
 
     key = "against_people"
-    version = "3"
+    version = "4"
     title = "Metrics and human scores"
     order = 45
 
@@ -63,20 +64,20 @@ class AgainstPeople(Part):
 def _of_family(of: Gathered, inputs: PartInput, suffix: str) -> Content:
     if not of.values:
         return Content(warnings=[f"{of.title}: no clip that was rated here has a metric score."])
-    ceilings, rows = ceilings_of(of, inputs)
-    preferred = preferences(of, inputs, suffix)
+    ceilings = ceilings_of(of, inputs)
+    preferred = preferences(of, ceilings, inputs, suffix)
     level = inputs.options.level
     tables = [
-        correlation_table(of, ceilings, suffix),
+        correlation_table(of, ceilings.of, suffix),
         *preferred.tables,
         *mapped_table(of, suffix),
-        *ceiling_table(of, rows, suffix),
+        *ceiling_table(of, ceilings, suffix),
         point_table(of, level, suffix),
-        number_table(of, suffix),
+        number_table(of, ceilings.of, suffix),
     ]
     return Content(
-        sentences=[*sentences(of, ceilings), *preferred.sentences],
-        figures=list(figures(of, level, suffix)),
+        sentences=[*sentences(of, ceilings.of), *preferred.sentences],
+        figures=list(figures(of, level, ceilings.of, suffix)),
         tables=tables,
         warnings=[*warnings(of, inputs), *unscored(of, inputs)],
         methods=[METHODS],

@@ -2,29 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from analysis.formatting import listed
 from analysis.report.content import Column, Table
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import Gathered
-from analysis.report.parts.against_people.metric_tables import NAMES, Ceilings, words_of
+from analysis.report.parts.against_people.metric_tables import NAMES, Ceilings, ordered, words_of
 from analysis.statistics.agreement import noise_ceiling
 from analysis.statistics.metric_agreement import (
     CONDITION,
     STIMULUS,
     WITHIN,
+    Units,
     condition_ceiling,
     one_against_others,
 )
 
 MANY_UNITS, MANY_RATINGS = 1000, 100_000
+MOST_SETS = 6  # of clips that metrics miss: each takes as long as the ceilings over all clips
 
 
-def ceilings_of(of: Gathered, inputs: PartInput) -> tuple[Ceilings, list[dict[str, Any]]]:
-    """What a perfect metric could reach, for each kind of line; and rows of a table."""
-    units, options = of.units, inputs.options
+@dataclass(frozen=True)
+class CeilingsOf:
+    """What a perfect metric could reach: over all units, and over those that a metric scored."""
+
+    over_all: Ceilings
+    by_metric: Mapping[str, Ceilings]  # of metrics that miss some; the same sets are shared
+    rows: Sequence[dict[str, Any]]  # of a table
+    untold: Sequence[str] = ()  # metrics that miss some, beyond as many sets as are computed
+
+    def of(self, metric: str) -> Ceilings:
+        """The ceilings over the units of which this metric has a value; empty: not computed."""
+        return {} if metric in self.untold else self.by_metric.get(metric, self.over_all)
+
+
+def ceilings_of(of: Gathered, inputs: PartInput) -> CeilingsOf:
+    """The ceilings of a family, each over the very units of a correlation; once for all parts."""
+    key = ("ceilings", of.family.estimand, *of.family.group.values())
+    if key not in inputs.shared:
+        inputs.shared[key] = _ceilings_of(of, inputs)
+    found: CeilingsOf = inputs.shared[key]
+    return found
+
+
+def _ceilings_of(of: Gathered, inputs: PartInput) -> CeilingsOf:
+    over_all = _ceilings(of.units, of, inputs)
+    sets: dict[bytes, Ceilings] = {}
+    by_metric: dict[str, Ceilings] = {}
+    rows = _rows(over_all, of, "")
+    untold = []
+    for metric in ordered(of):
+        kept = np.isfinite(of.values[metric])
+        if kept.all():
+            continue
+        held = kept.tobytes()
+        if held not in sets and len(sets) >= MOST_SETS:
+            untold.append(metric)
+            continue
+        if held not in sets:
+            sets[held] = _ceilings(of.units.only(kept), of, inputs)
+        by_metric[metric] = sets[held]
+    for ceilings in sets.values():
+        alike = [of.called(name) for name, own in by_metric.items() if own is ceilings]
+        rows += _rows(ceilings, of, listed(alike, 3))
+    return CeilingsOf(over_all, by_metric, rows, untold)
+
+
+def _rows(ceilings: Ceilings, of: Gathered, metrics: str) -> list[dict[str, Any]]:
+    return [
+        {"unit": words_of(unit, of), "statistic": NAMES[name], "scored_by": metrics, **row}
+        for (unit, name), row in ceilings.items()
+    ]
+
+
+def _ceilings(units: Units, of: Gathered, inputs: PartInput) -> Ceilings:
+    options = inputs.options
     seed = int(np.random.default_rng(of.family.seed(options.seed)).integers(2**31))
     many = len(units.score) > MANY_RATINGS
     splits, replicates = (
@@ -58,15 +115,12 @@ def ceilings_of(of: Gathered, inputs: PartInput) -> tuple[Ceilings, list[dict[st
         row = each.row()
         row |= {"ceiling_low": row.pop("low"), "ceiling_high": row.pop("high")}
         ceilings[CONDITION, str(row.pop("statistic"))] = row
-    rows = [
-        {"unit": words_of(unit, of), "statistic": NAMES[name], **row}
-        for (unit, name), row in ceilings.items()
-    ]
-    return ceilings, rows
+    return ceilings
 
 
-def ceiling_table(of: Gathered, rows: list[dict[str, Any]], suffix: str) -> list[Table]:
+def ceiling_table(of: Gathered, ceilings: CeilingsOf, suffix: str) -> list[Table]:
     """Split halves, and one rater against the others."""
+    rows = list(ceilings.rows)
     columns = [
         Column("unit", "Per"),
         Column("statistic", "Coefficient"),
@@ -75,6 +129,7 @@ def ceiling_table(of: Gathered, rows: list[dict[str, Any]], suffix: str) -> list
         Column("ceiling", "Ceiling", "number"),
         Column("ceiling", "Ceiling, interval", "interval"),
         Column("n", "n", "count"),
+        *[Column("scored_by", "Over what is scored by")] * bool(ceilings.by_metric),
         Column("note", "Note"),
     ]
     note = (
@@ -83,6 +138,11 @@ def ceiling_table(of: Gathered, rows: list[dict[str, Any]], suffix: str) -> list
         "which knew the true scores. Within conditions the means of these are taken away from both "
         "halves. Intervals: from a bootstrap over stimuli; per condition the middle of the splits."
     )
+    if ceilings.by_metric:
+        note += " Metrics without a value for some clips have a ceiling over the others alone."
+    if ceilings.untold:
+        told = listed([of.called(name) for name in ceilings.untold])
+        note += f" Not computed, as they miss yet other clips: {told}."
     named = "What a perfect metric could reach"
     tables = [Table(f"ceiling{suffix}", named, columns, rows, note, of.title, True)]
     alone = {each.statistic: each for each in one_against_others(of.units)}

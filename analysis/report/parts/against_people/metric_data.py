@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Family
-from analysis.ratings.metric_scores import NO_METRICS, directions, ranges
+from analysis.ratings.metric_names import Metric, metrics_of
 from analysis.report.part import PartInput
 from analysis.statistics.agreement import coarse_steps, scale_ends, steps_of
 from analysis.statistics.metric_agreement import (
@@ -23,20 +23,6 @@ from analysis.statistics.metric_agreement import (
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One metric (or version of it) as the part names it; ``rises`` None: nobody says.
-
-    ``ends`` are the least and the greatest value that it can have, None where there is no such end.
-    """
-
-    name: str
-    metric: str
-    version: str
-    rises: bool | None
-    ends: tuple[float | None, float | None] | None = None  # None: nobody says
 
 
 @dataclass(frozen=True)
@@ -63,30 +49,14 @@ class Gathered:
         named = ((e.metric, e.unit, e.statistic, e.mapping) for e in self.found)
         return next((e for e, own in zip(self.found, named, strict=True) if own == key), None)
 
+    def called(self, name: str) -> str:
+        """The title of a metric, by its name."""
+        return next((each.title for each in self.metrics if each.name == name), name)
+
     @property
     def what(self) -> str:
         """What one unit is, in the singular."""
         return "pair" if self.units.compared else "stimulus"
-
-
-def metrics_of(scores: pd.DataFrame | None) -> tuple[Metric, ...]:
-    """Every metric of a table of scores, named with its version where there are several."""
-    if scores is None:
-        return ()
-    known = scores[~scores["metric"].isin(NO_METRICS)]
-    upward, ends = directions(known), ranges(known)
-    both = known[["metric", "version"]].drop_duplicates().sort_values(["metric", "version"])
-    several = both["metric"].duplicated(keep=False)
-    return tuple(
-        Metric(
-            f"{metric} {version}" if more else metric,
-            metric,
-            version,
-            upward[metric],
-            ends[metric],
-        )
-        for metric, version, more in zip(both["metric"], both["version"], several, strict=True)
-    )
 
 
 def gathered(family: Family, inputs: PartInput) -> Gathered:

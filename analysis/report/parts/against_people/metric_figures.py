@@ -10,7 +10,13 @@ import numpy as np
 from analysis.ratings.estimands import name_of
 from analysis.report.content import Figure
 from analysis.report.parts.against_people.metric_data import Gathered
-from analysis.report.parts.against_people.metric_tables import ordered, point_rows
+from analysis.report.parts.against_people.metric_tables import (
+    NAMES,
+    CeilingsFor,
+    ordered,
+    point_rows,
+    top_of,
+)
 from analysis.statistics.metric_agreement import CONDITION, STIMULUS
 from analysis.statistics.metric_agreement.metric_result import AS_IS
 
@@ -19,19 +25,27 @@ MOST_POINTS = 600
 MOST_GROUPS = 8
 
 
-def figures(of: Gathered, level: float, suffix: str) -> Iterator[Figure]:
+def figures(of: Gathered, level: float, ceilings: CeilingsFor, suffix: str) -> Iterator[Figure]:
     """The metrics that follow people most closely, per condition and per stimulus."""
     names = ordered(of)
     human = name_of(of.units.estimand)
     if len(of.units.conditions) > 1:
         for place, metric in enumerate(names[:MOST_OF_CONDITIONS], start=1):
-            yield _of_conditions(of, metric, level, human, f"{suffix}_{place}", len(names))
+            yield _of_conditions(
+                of, metric, level, human, f"{suffix}_{place}", len(names), ceilings
+            )
     for place, metric in enumerate(names[:MOST_OF_STIMULI], start=1):
-        yield _of_stimuli(of, metric, human, f"{suffix}_{place}")
+        yield _of_stimuli(of, metric, human, f"{suffix}_{place}", ceilings)
 
 
 def _of_conditions(
-    of: Gathered, metric: str, level: float, human: str, suffix: str, among: int
+    of: Gathered,
+    metric: str,
+    level: float,
+    human: str,
+    suffix: str,
+    among: int,
+    ceilings: CeilingsFor,
 ) -> Figure:
     keys = ("x", "y", "x_low", "x_high")
     rows = [
@@ -46,17 +60,19 @@ def _of_conditions(
     )
     return Figure(
         key=f"conditions{suffix}",
-        title=f"{metric} and people, per condition",
+        title=f"{of.called(metric)} and people, per condition",
         drawing="scatter",
         rows=rows,
-        x=f"{metric}, mean" + (" difference" if of.units.compared else ""),
+        x=f"{of.called(metric)}, mean" + (" difference" if of.units.compared else ""),
         y=human,
-        note=f"{_told(of, metric, CONDITION)}{note}{more}",
+        note=f"{_told(of, metric, CONDITION, ceilings)}{note}{more}",
         about=of.title,
     )
 
 
-def _of_stimuli(of: Gathered, metric: str, human: str, suffix: str) -> Figure:
+def _of_stimuli(
+    of: Gathered, metric: str, human: str, suffix: str, ceilings: CeilingsFor
+) -> Figure:
     units, values = of.units, of.values[metric]
     held = np.flatnonzero(np.isfinite(values))
     left = len(held) - MOST_POINTS
@@ -73,24 +89,24 @@ def _of_stimuli(of: Gathered, metric: str, human: str, suffix: str) -> Figure:
     drawn = f" {MOST_POINTS} of {MOST_POINTS + left} are drawn." if left > 0 else ""
     return Figure(
         key=f"stimuli{suffix}",
-        title=f"{metric} and people, per {of.what}",
+        title=f"{of.called(metric)} and people, per {of.what}",
         drawing="scatter",
         rows=rows,
-        x=f"{metric}" + (", difference" if units.compared else ""),
+        x=of.called(metric) + (", difference" if units.compared else ""),
         y=f"{human}, mean of the {of.what}",
-        note=f"{_told(of, metric, STIMULUS)}Every point is a {of.what}.{drawn}",
+        note=f"{_told(of, metric, STIMULUS, ceilings)}Every point is a {of.what}.{drawn}",
         about=of.title,
     )
 
 
-def _told(of: Gathered, metric: str, unit: str) -> str:
-    numbers = [of.number(metric, unit, name, AS_IS) for name in ("srcc", "plcc")]
-    if (
-        numbers[0] is None
-        or numbers[0].value is None
-        or numbers[1] is None
-        or numbers[1].value is None
-    ):
-        return ""
-    words = f"SRCC {numbers[0].value:.2f}, PLCC {numbers[1].value:.2f}. "
-    return words.replace("-", "−")
+def _told(of: Gathered, metric: str, unit: str, ceilings: CeilingsFor) -> str:
+    """The coefficients, each beside what a perfect metric could reach."""
+    told = []
+    for name in ("srcc", "plcc"):
+        number = of.number(metric, unit, name, AS_IS)
+        if number is None or number.value is None:
+            return ""
+        top = top_of(ceilings(metric), unit, name)["ceiling"]
+        reach = "ceiling not known" if top is None else f"ceiling {top:.2f}"
+        told.append(f"{NAMES[name]} {number.value:.2f} ({reach})")
+    return f"{', '.join(told)}. ".replace("-", "−")

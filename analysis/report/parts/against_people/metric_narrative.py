@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from analysis.formatting import listed
+from analysis.ratings.metric_names import metrics_of
 from analysis.ratings.metric_scores import reasons
 from analysis.report.part import PartInput
-from analysis.report.parts.against_people.metric_data import Gathered, metrics_of
+from analysis.report.parts.against_people.metric_data import Gathered
 from analysis.report.parts.against_people.metric_tables import (
     PLURALS,
     Ceilings,
+    CeilingsFor,
     holm_of,
     ordered,
+    top_of,
     words_of,
 )
 from analysis.statistics.metric_agreement import CONDITION, STIMULUS
@@ -21,7 +25,7 @@ TOO_FEW_CONDITIONS, FEW_ITEMS = 5, 5
 _MOST_NAMED = 3
 
 
-def sentences(of: Gathered, ceilings: Ceilings) -> Iterator[str]:
+def sentences(of: Gathered, ceilings: CeilingsFor) -> Iterator[str]:
     """Which metric follows people most closely, how close a perfect one could come, and Holm's."""
     names = ordered(of)
     first = of.number(names[0], STIMULUS, "srcc", AS_IS)
@@ -29,23 +33,32 @@ def sentences(of: Gathered, ceilings: Ceilings) -> Iterator[str]:
     if first is None or first.value is None:
         yield f"{of.title}: no metric has a defined correlation with people per {what}."
         return
-    among = f"of {len(names)} metrics, {names[0]} goes" if len(names) > 1 else f"{names[0]} goes"
+    best = of.called(names[0])
+    among = f"of {len(names)} metrics, {best} goes" if len(names) > 1 else f"{best} goes"
     closely = " most closely" if len(names) > 1 else ""
     sentence = (
         f"{of.title}: {among} with people{closely} per {what}: {_valued(first)} over {first.n}"
     )
     sentence += _clear(first)
-    top = ceilings.get((STIMULUS, "srcc"), {}).get("ceiling")
+    own = ceilings(names[0])
+    top = top_of(own, STIMULUS, "srcc")["ceiling"]
     if top is not None:
         sentence += f"; with so many ratings a perfect metric could reach about {top:.2f}"
     of_conditions = of.number(names[0], CONDITION, "srcc", AS_IS)
     if of_conditions is not None and of_conditions.value is not None:
         kinds = "pairs of conditions" if of.units.compared else "conditions"
         sentence += f". Over these {of_conditions.n} {kinds} it has {_valued(of_conditions)}"
+        sentence += _reachable(own)
         sentence += _elsewhere(of_conditions, kinds)
     yield f"{sentence}."
     if len(names) > 1:
         yield f"{of.title}: {_told_apart(of, names, what)}"
+
+
+def _reachable(own: Ceilings) -> str:
+    """What a perfect metric could reach per condition, or that nobody knows."""
+    top = top_of(own, CONDITION, "srcc")["ceiling"]
+    return " (no ceiling is known)" if top is None else f" of about {top:.2f} that can be reached"
 
 
 def _told_apart(of: Gathered, names: Sequence[str], what: str) -> str:
@@ -71,7 +84,7 @@ def _without(of: Gathered, names: Sequence[str]) -> str:
     for name in names:
         each = of.number(name, STIMULUS, "srcc", AS_IS)
         note = each.note.removeprefix("undefined: ") if each else ""
-        why.setdefault(note or "its replicates tell none", []).append(name)
+        why.setdefault(note or "its replicates tell none", []).append(of.called(name))
     reasons = [f"{', '.join(group)}: {note}" for note, group in why.items()]
     return f"without a p and not counted, {'; '.join(reasons)}"
 
@@ -87,18 +100,17 @@ def _elsewhere(each: Correlated, kinds: str) -> str:
 def warnings(of: Gathered, inputs: PartInput) -> Iterator[str]:
     """Few conditions, one rater, missing clips, constant metrics, metrics that go the wrong way."""
     yield from (f"{of.title}: {text}" for text in _of_the_study(of))
+    yield from (f"{of.title}: {text}" for text in _missing(of, inputs))
     for metric in of.metrics:
         first = of.number(metric.name, STIMULUS, "srcc", AS_IS)
         if first is None:
             continue
-        if first.n_missing:
-            yield f"{of.title}: {_missing(of, metric.name, metric.metric, first, inputs)}"
         if first.value is None and first.note:
-            yield f"{of.title}: {metric.name}: {first.note.removeprefix('undefined: ')}."
+            yield f"{of.title}: {metric.title}: {first.note.removeprefix('undefined: ')}."
         if metric.rises is not None and _goes_against(first, metric.rises):
             ways = ("higher", "lower") if metric.rises else ("lower", "higher")
             yield (
-                f"{of.title}: {metric.name} goes against its direction: {ways[0]} is meant to "
+                f"{of.title}: {metric.title} goes against its direction: {ways[0]} is meant to "
                 f"be better, and people prefer clips where it is {ways[1]} ({_valued(first)})."
             )
 
@@ -140,7 +152,7 @@ def unscored(of: Gathered, inputs: PartInput) -> Iterator[str]:
     for metric in metrics_of(inputs.scores):
         if metric.name not in of.values:
             why = _reasons(of, metric.metric, inputs)
-            missing.setdefault(f" ({why})" if why else "", []).append(metric.name)
+            missing.setdefault(f" ({why})" if why else "", []).append(metric.title)
     for why, names in missing.items():
         named = ", ".join(names)
         yield f"{of.title}: {named} gave no value for any clip that was rated here{why}."
@@ -154,13 +166,21 @@ def _reasons(of: Gathered, metric: str, inputs: PartInput) -> str:
     return ", ".join(commonest) + (" …" if len(why) > _MOST_NAMED else "")
 
 
-def _missing(of: Gathered, name: str, metric: str, first: Correlated, inputs: PartInput) -> str:
-    reasons = _reasons(of, metric, inputs)
-    what = words_of(STIMULUS, of)
-    whole = first.n + first.n_missing
-    inside = f" (clips, {reasons})" if reasons else ""
-    missing = f"{first.n_missing} of {whole} {PLURALS[what]}"
-    return f"{name} has no value for {missing}{inside}; they are left out."
+def _missing(of: Gathered, inputs: PartInput) -> Iterator[str]:
+    """Which metrics have no value for how much, and why: those alike in both in one sentence."""
+    alike: dict[tuple[int, int, str], list[str]] = {}
+    for metric in of.metrics:
+        first = of.number(metric.name, STIMULUS, "srcc", AS_IS)
+        if first is not None and first.n_missing:
+            key = (first.n_missing, first.n, _reasons(of, metric.metric, inputs))
+            alike.setdefault(key, []).append(metric.title)
+    for (missing, n, why), names in alike.items():
+        inside = f" (clips, {why})" if why else ""
+        have = "has" if len(names) == 1 else "have"
+        yield (
+            f"{listed(names)} {have} no value for {missing} of {n + missing} "
+            f"{PLURALS[words_of(STIMULUS, of)]}{inside}; they are left out."
+        )
 
 
 def _clear(first: Correlated) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from analysis.formatting import listed
 from analysis.report.content import Column, Table
 from analysis.report.parts.against_people.metric_data import Gathered
 from analysis.statistics.intervals import holm, naive_interval
@@ -28,12 +29,15 @@ NAMES = {"srcc": "SRCC", "plcc": "PLCC", "krcc": "KRCC", "qwk": "QWK", "mae": "M
 PLURALS = {"stimulus": "stimuli", "pair": "pairs"}
 NAMES |= {"rmse": "RMSE", "rmse_star": "RMSE*"}
 LEAST_CLIPS = 3  # for an interval of a metric's mean: of two it is wider than any drawing
+COEFFICIENTS = ("srcc", "plcc", "krcc")
 _ERRORS = ("plcc", "rmse", "rmse_star", "mae", "qwk")
 _SIGNS = {True: "+", False: "−", None: ""}
 Ceilings = Mapping[tuple[str, str], Mapping[str, Any]]  # by unit and statistic
+CeilingsFor = Callable[[str], Ceilings]  # of a metric, over what it scored
+NO_TOP = {"krcc": "of KRCC none is known: halves of raters say it of SRCC and PLCC"}
 
 
-def correlation_table(of: Gathered, ceilings: Ceilings, suffix: str) -> Table:
+def correlation_table(of: Gathered, ceilings: CeilingsFor, suffix: str) -> Table:
     """Each metric per condition, per stimulus and within conditions, beside the noise ceiling."""
     adjusted = holm_of(of.found)
     rows = []
@@ -50,22 +54,34 @@ def correlation_table(of: Gathered, ceilings: Ceilings, suffix: str) -> Table:
                 if each is not None:
                     row |= {name: each.value, f"{name}_low": each.low, f"{name}_high": each.high}
             row |= {"wide_low": first.low_conditions, "wide_high": first.high_conditions}
-            row |= {"ceiling": _top(ceilings, unit, "srcc"), "p": first.p}
-            row |= {"ceiling_plcc": _top(ceilings, unit, "plcc")}
+            own = ceilings(metric)
+            row |= {**top_of(own, unit, "srcc"), "p": first.p}
+            row |= {"ceiling_plcc": top_of(own, unit, "plcc")["ceiling"]}
             row |= {"p_holm": adjusted.get((metric, unit, "srcc")), "note": first.note}
             rows.append(row)
     columns = _columns(rows)
     note = (
         "SRCC, PLCC, KRCC: Spearman, Pearson, Kendall's tau-b with mean human scores. Intervals: "
         "raters and items drawn anew together, for these very conditions; for other conditions "
-        "too, these are drawn as well. Ceiling: the SRCC that a perfect metric could reach, by "
-        f"halves of the raters. {_multiplicity(rows)}"
+        "too, these are drawn as well. Ceiling: the SRCC that a perfect metric could reach over "
+        "the same clips, by halves of the raters; of KRCC there is none. "
+        f"{_multiplicity(rows)}{_no_top(of, rows)}"
     )
     if any(row["n_missing"] for row in rows):
         note += f" Missing: {PLURALS[of.what]} without a value, left out."
     note += _few(of)
-    note += "".join(dict.fromkeys(_reason(row) for row in rows))
+    note += "".join(dict.fromkeys(_reason(row, of.called(row["metric"])) for row in rows))
     return Table(f"correlations{suffix}", "Metrics and people", columns, rows, note, of.title)
+
+
+def _no_top(of: Gathered, rows: list[dict[str, Any]]) -> str:
+    """Why lines have no ceiling, where some have none."""
+    why: dict[str, list[str]] = {}
+    for row in rows:
+        if row["srcc"] is not None and row["ceiling"] is None:
+            told = row["ceiling_note"] or "too many other sets of clips"
+            why.setdefault(told, []).append(f"{of.called(row['metric'])} per {row['unit']}")
+    return "".join(f" No ceiling for {listed(who, 3)}: {told}." for told, who in why.items())
 
 
 def _multiplicity(rows: list[dict[str, Any]]) -> str:
@@ -109,19 +125,20 @@ def _columns(rows: list[dict[str, Any]]) -> list[Column]:
         Column("p_holm", "p, Holm", "p"),
         Column("plcc", "PLCC", "number", sign=True),
         Column("plcc", "PLCC, interval", "interval"),
+        Column("ceiling_plcc", "Ceiling of PLCC", "number"),
         Column("krcc", "KRCC", "number", sign=True),
         *[Column("wide", "SRCC, other conditions too", "interval")] * some("wide_low"),
         *[Column("n_missing", "Missing", "count")] * some("n_missing"),
     ]
 
 
-def _reason(row: Mapping[str, Any]) -> str:
+def _reason(row: Mapping[str, Any], called: str) -> str:
     """Why a line has no coefficient or no interval, as a sentence."""
     if not row["note"]:
         return ""
     unit = str(row["unit"])
     what = unit if "within" in unit else f"per {unit}"
-    return f" {row['metric']}, {what}: {row['note'].removeprefix('undefined: ')}."
+    return f" {called}, {what}: {row['note'].removeprefix('undefined: ')}."
 
 
 def mapped_table(of: Gathered, suffix: str) -> list[Table]:
@@ -174,7 +191,7 @@ def _before_and_after(name: str, rows: list[dict[str, Any]]) -> Iterator[Column]
                 yield Column(key, f"{NAMES[name]} after, interval", "interval")
 
 
-def number_table(of: Gathered, suffix: str) -> Table:
+def number_table(of: Gathered, ceilings: CeilingsFor, suffix: str) -> Table:
     """Every number as a line of its own, with its counts and how its interval was made."""
     adjusted = holm_of(of.found)
     versions = {each.name: each for each in of.metrics}
@@ -187,6 +204,8 @@ def number_table(of: Gathered, suffix: str) -> Table:
         row["level"], row["interval"] = of.level, TWO_WAY if each.low is not None else ""
         row["interval_conditions"] = _over_conditions(each)
         row["n_raters"], row["n_items"] = of.units.n_raters, of.units.n_items
+        if each.statistic in COEFFICIENTS:
+            row |= top_of(ceilings(each.metric), each.unit, each.statistic)
         rows.append(row)
     columns = [
         Column("metric", "Metric"),
@@ -198,6 +217,7 @@ def number_table(of: Gathered, suffix: str) -> Table:
         Column("interval", "Interval", "interval"),
         Column("p", "p", "p"),
         Column("p_holm", "p, Holm", "p"),
+        Column("ceiling", "Ceiling", "number"),
         Column("n", "n", "count"),
         Column("n_ratings", "Ratings", "count"),
         Column("note", "Note"),
@@ -299,5 +319,9 @@ def words_of(unit: str, of: Gathered) -> str:
     ]
 
 
-def _top(ceilings: Ceilings, unit: str, statistic: str) -> Any:
-    return ceilings.get((unit, statistic), {}).get("ceiling")
+def top_of(ceilings: Ceilings, unit: str, statistic: str) -> dict[str, Any]:
+    """What a perfect metric could reach, with its interval; or None, and the note says why."""
+    found = ceilings.get((unit, statistic), {})
+    row = {name: found.get(name) for name in ("ceiling", "ceiling_low", "ceiling_high")}
+    why = found.get("note") or NO_TOP.get(statistic, "") if row["ceiling"] is None else ""
+    return {**row, "ceiling_note": why}

@@ -7,12 +7,14 @@ from typing import Any
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import PartInput
+from analysis.report.parts.against_people.ceiling_tables import CeilingsOf
 from analysis.report.parts.against_people.metric_data import Gathered
+from analysis.report.parts.against_people.metric_tables import top_of
 from analysis.statistics.metric_agreement import STIMULUS, preferred_share
 from analysis.statistics.metric_agreement.metric_result import AS_IS
 
 
-def preferences(of: Gathered, inputs: PartInput, suffix: str) -> Content:
+def preferences(of: Gathered, ceilings: CeilingsOf, inputs: PartInput, suffix: str) -> Content:
     """How often each metric takes the side of people; nothing for ratings without sides."""
     if not of.units.compared or not estimand_of(of.units.estimand).prefers:
         return Content()
@@ -31,6 +33,7 @@ def preferences(of: Gathered, inputs: PartInput, suffix: str) -> Content:
         order = of.number(each.metric, STIMULUS, "srcc", AS_IS)
         if order is not None:
             row |= {"srcc": order.value, "srcc_low": order.low, "srcc_high": order.high}
+            row |= top_of(ceilings.of(each.metric), STIMULUS, "srcc")
         rows.append(row)
     rows.sort(key=lambda row: (-(row["share"] if row["share"] is not None else -1), row["metric"]))
     columns = [
@@ -43,6 +46,7 @@ def preferences(of: Gathered, inputs: PartInput, suffix: str) -> Content:
         Column("n_missing", "Missing", "count"),
         Column("srcc", "SRCC", "number", sign=True),
         Column("srcc", "SRCC, interval", "interval"),
+        Column("ceiling", "Ceiling of SRCC", "number"),
     ]
     for row in rows:
         for end in ("low", "high"):
@@ -64,7 +68,7 @@ def preferences(of: Gathered, inputs: PartInput, suffix: str) -> Content:
             "" if best["low"] is None else f" [{best['low'] * 100:.0f}, {best['high'] * 100:.0f}]"
         )
         warnings.append(
-            f"{of.title}: {best['metric']} prefers the clip that people prefer in "
+            f"{of.title}: {of.called(best['metric'])} prefers the clip that people prefer in "
             f"{best['share'] * 100:.0f} %{ends} of {best['n']} pairs."
         )
     return Content(sentences=warnings, tables=[table])

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from analysis.ratings.estimands import estimand_of
+from analysis.ratings.metric_names import metrics_of
 from analysis.report.content import Content, together
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
-from analysis.report.parts.against_people.metric_data import gathered, metrics_of
+from analysis.report.parts.against_people.ceiling_tables import ceilings_of
+from analysis.report.parts.against_people.metric_data import gathered
 from analysis.report.parts.against_people.preference_table import preferences
 from analysis.report.parts.lfs.lfs_alignment import against_people
 from analysis.report.parts.lfs.lfs_clips import clips_of
@@ -47,7 +49,8 @@ class Lfs(FamilyPart):
         suffix = f"-{each.place + 1}" if each.place else ""
         if family.in_pairs and bool((family.table["versus_stimulus"] != "").any()):
             if metrics_of(inputs.scores):
-                return preferences(gathered(family, inputs), inputs, suffix)
+                of = gathered(family, inputs)
+                return preferences(of, ceilings_of(of, inputs), inputs, suffix)
         elif estimand_of(family.estimand).ends == _FIVE_POINTS:
             return against_people(each, suffix)
         return Content()

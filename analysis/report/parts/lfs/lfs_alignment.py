@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import interval_text
+from analysis.ratings.metric_names import metrics_of
 from analysis.report.content import Column, Content, Figure, Table, column, table_row
-from analysis.report.part import FamilyInput
-from analysis.report.parts.against_people.metric_data import Gathered, gathered, metrics_of
-from analysis.report.parts.against_people.metric_tables import ordered
+from analysis.report.part import FamilyInput, PartInput
+from analysis.report.parts.against_people.ceiling_tables import ceilings_of
+from analysis.report.parts.against_people.metric_data import Gathered, gathered
+from analysis.report.parts.against_people.metric_tables import ordered, top_of
 from analysis.statistics.agreement import coarse_steps, steps_of, versus_rest
 from analysis.statistics.agreement.rating_units import step_names
 from analysis.statistics.metric_agreement import STIMULUS
@@ -21,14 +23,17 @@ from analysis.statistics.rank_distance import williams
 MOST_RATERS = 30  # in the table; a crowd's other raters are in the part on raters
 JUDGE = "judge_"  # how the keys of audio language models that judge begin
 MEASURES = ("plcc", "srcc", "krcc", "qwk", "mae")
+TOPPED = ("plcc", "srcc")  # of which halves of the raters say what could be reached
 Row = dict[str, Any]  # who, kind, n, and of each measure that is known the value and its interval
 _COLUMNS = [
     Column("who", "Score or rater"),
     Column("kind", "Kind"),
     Column("plcc", "PLCC", "number"),
     Column("plcc", "PLCC, interval", "interval"),
+    Column("ceiling_plcc", "Ceiling of PLCC", "number"),
     Column("srcc", "SRCC", "number"),
     Column("srcc", "SRCC, interval", "interval"),
+    Column("ceiling_srcc", "Ceiling of SRCC", "number"),
     Column("krcc", "KRCC", "number"),
     Column("qwk", "QWK", "number"),
     Column("mae", "MAE", "number"),
@@ -36,10 +41,12 @@ _COLUMNS = [
 ]
 _HOW = (
     "Scores: against the mean human score of each clip. Raters: each against the mean of the other "
-    "raters of the same clips. PLCC, SRCC, KRCC: Pearson, Spearman, Kendall's tau-b. QWK: "
-    "quadratic weighted kappa, both sides rounded half up to the steps of the scale ({}); MAE: "
-    "mean absolute error, not rounded; both for scores on the raters' scale alone. Intervals of "
-    "scores: bootstrap over raters and items; of raters: Fisher's."
+    "raters of the same clips, which is human agreement itself. Ceiling: what a perfect score "
+    "could reach over the same clips, by halves of the raters; of KRCC and QWK there is none. "
+    "PLCC, SRCC, KRCC: Pearson, Spearman, Kendall's tau-b. QWK: quadratic weighted kappa, both "
+    "sides rounded half up to the steps of the scale ({}); MAE: mean absolute error, not rounded; "
+    "both for scores on the raters' scale alone. Intervals of scores: bootstrap over raters and "
+    "items; of raters: Fisher's."
 )
 
 
@@ -60,7 +67,7 @@ def against_people(each: FamilyInput, suffix: str) -> Content:
     """Scores and raters in one table, and whether the best score is better."""
     title, inputs = each.title, each.inputs
     units = gathered(each.family, inputs) if metrics_of(inputs.scores) else None
-    scores = [_score(units, name) for name in ordered(units)] if units is not None else []
+    scores = [_score(units, name, inputs) for name in ordered(units)] if units is not None else []
     raters, left = _raters(each)
     rows = [*scores, *_mean_rater(raters), *raters]
     note = _HOW.format(", ".join(step_names(_steps(each))))
@@ -70,19 +77,22 @@ def against_people(each: FamilyInput, suffix: str) -> Content:
     if units is None or not scores:
         return Content(tables=tables)
     return Content(
-        [_sentence(scores, title)],
-        [_figure(scores, raters, title, suffix)],
+        [_sentence(scores, title, units)],
+        [_figure(scores, raters, title, suffix, units)],
         [*tables, *_tests(units, [row["who"] for row in scores], title, suffix)],
     )
 
 
-def _score(units: Gathered, name: str) -> Row:
+def _score(units: Gathered, name: str, inputs: PartInput) -> Row:
     row: Row = {"who": name, "kind": "judge" if name.startswith(JUDGE) else "metric"}
     for measure in MEASURES:
         result = units.number(name, STIMULUS, measure, AS_IS)
         if result is not None:
             row |= _measured(measure, result)
             row["n"] = result.n
+            if measure in TOPPED:
+                top = top_of(ceilings_of(units, inputs).of(name), STIMULUS, measure)
+                row |= {f"{key}_{measure}": value for key, value in top.items()}
     return row
 
 
@@ -130,7 +140,7 @@ def _mean_rater(raters: Sequence[Row]) -> list[Row]:
     return [row]
 
 
-def _sentence(scores: Sequence[Row], title: str) -> str:
+def _sentence(scores: Sequence[Row], title: str, units: Gathered) -> str:
     best, most = scores[0], max(row.get("n", 0) for row in scores)
     if best["srcc"] is None:
         return f"{title}: no automatic score has a defined rank correlation with people."
@@ -140,15 +150,17 @@ def _sentence(scores: Sequence[Row], title: str) -> str:
     srcc = f"SRCC {best['srcc']:.3f} {ends}".replace("-", "−")
     few = f", of {most} that have others: not the same clips" * (best["n"] < most)
     return (
-        f"{title}: of {len(scores)} automatic scores, {best['who']} follows people most closely "
-        f"({srcc} over {best['n']} clips{few})."
+        f"{title}: of {len(scores)} automatic scores, {units.called(best['who'])} follows people "
+        f"most closely ({srcc} over {best['n']} clips{few})."
     )
 
 
-def _figure(scores: Sequence[Row], raters: Sequence[Row], title: str, suffix: str) -> Figure:
+def _figure(
+    scores: Sequence[Row], raters: Sequence[Row], title: str, suffix: str, units: Gathered
+) -> Figure:
     rows = [
-        {"name": row["who"], "value": row["srcc"], "low": row["srcc_low"], "high": row["srcc_high"]}
-        | {"group": group}
+        {"name": units.called(row["who"]), "value": row["srcc"], "group": group}
+        | {"low": row["srcc_low"], "high": row["srcc_high"]}
         for group, group_rows in (
             ("Automatic scores", scores),
             ("Raters against the others", raters),

@@ -56,7 +56,8 @@ def answers_to_repeats(each: FamilyInput) -> Content:
     ]
     note = (
         f"Same answer: within {step:g} of the first. Repeats enter no estimate. Intervals take "
-        "pairs as independent."
+        "pairs as independent. The correlation is of raters with themselves, so no "
+        "ceiling stands beside it."
     )
     return Content(
         sentences=[_sentence(title, by_rater[0])],

@@ -196,7 +196,8 @@ def _note(categories: Sequence[float], own: bool, model: SubjectModel) -> str:
     texts = [
         "Shared: clips that others rated too. Bias: how far above the others the rater marks. "
         "Inconsistency: SD of the rater's own noise as ITU-T P.910 has it, which is too small, and "
-        f"unbiased. {steps}. Intervals are naive within a rater."
+        f"unbiased. {steps}. Intervals are naive within a rater. This is human agreement itself, "
+        "so no ceiling stands beside it."
     ]
     if not model.converged:
         texts.append(
