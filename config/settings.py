@@ -211,7 +211,7 @@ WATCHED = {
 
 def _database() -> dict[str, Any]:
     if _env.url("DATABASE_URL", ("postgres", "postgresql"), "postgresql://user:pw@host:5432/name"):
-        given = dict(dj_database_url.parse(_env.text("DATABASE_URL")))
+        given: dict[str, Any] = {**dj_database_url.parse(_env.text("DATABASE_URL"))}
         given["OPTIONS"] = WATCHED | given.get("OPTIONS", {})
     else:
         EMBEDDED.append(POSTGRES)

@@ -32,11 +32,12 @@ class Arousal(Metric):
     key = "arousal"
     version = "1"
     description = "Arousal that a network hears: 0 calm, 1 excited"
+    title = "Arousal"
     source = "Wagner et al. (2023), Dawn of the transformer era; audeering's wav2vec 2.0"
     accepts = Accepts(shortest_s=chunks.SHORTEST_S)
     more_outputs = (
-        Output("dominance", "Dominance that a network hears: 0 weak, 1 strong"),
-        Output("valence", "Valence that a network hears: 0 negative, 1 positive"),
+        Output("dominance", "Dominance that a network hears: 0 weak, 1 strong", title="Dominance"),
+        Output("valence", "Valence that a network hears: 0 negative, 1 positive", title="Valence"),
     )
     packages = ("torch", "transformers", "safetensors")
     parameters_type = ArousalParameters

@@ -36,14 +36,32 @@ class Audiobox(Metric):
     key = "audiobox_pq"
     version = "1"
     description = "Audiobox Aesthetics: production quality (clear, faithful, without flaws)"
+    title = "Audiobox PQ"
     source = "Tjandra et al. (2025), Meta Audiobox Aesthetics; facebook/audiobox-aesthetics"
     unit = "points"
     higher_is_better = True
     accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     more_outputs = (
-        Output("audiobox_ce", "Audiobox: content enjoyment", "points", higher_is_better=True),
-        Output("audiobox_cu", "Audiobox: content usefulness", "points", higher_is_better=True),
-        Output("audiobox_pc", "Audiobox: production complexity (how much goes on)", "points"),
+        Output(
+            "audiobox_ce",
+            "Audiobox: content enjoyment",
+            "points",
+            higher_is_better=True,
+            title="Audiobox CE",
+        ),
+        Output(
+            "audiobox_cu",
+            "Audiobox: content usefulness",
+            "points",
+            higher_is_better=True,
+            title="Audiobox CU",
+        ),
+        Output(
+            "audiobox_pc",
+            "Audiobox: production complexity (how much goes on)",
+            "points",
+            title="Audiobox PC",
+        ),
     )
     packages = ("torch", "transformers", "safetensors")
     parameters_type = AudioboxParameters

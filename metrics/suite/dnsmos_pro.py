@@ -44,11 +44,18 @@ class DnsmosPro(Metric):
     key = "dnsmos_pro"
     version = "1"
     description = "DNSMOS Pro: predicted MOS (BVCC: of synthetic speech)"
+    title = "DNSMOS Pro"
     source = "Cumlin et al. (2024), DNSMOS Pro; its TorchScript files"
     unit = "MOS"
     higher_is_better = True
     accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
-    more_outputs = (Output("dnsmos_pro_variance", "DNSMOS Pro: variance of raters' opinions"),)
+    more_outputs = (
+        Output(
+            "dnsmos_pro_variance",
+            "DNSMOS Pro: variance of raters' opinions",
+            title="DNSMOS Pro variance",
+        ),
+    )
     packages = ("torch", "numpy")
     parameters_type = DnsmosProParameters
     parameters: DnsmosProParameters

@@ -38,12 +38,24 @@ class Jitter(Metric):
     key = "jitter"
     version = "1"
     description = "Jitter (local): how much neighbouring periods of the voice differ in length"
+    title = "Jitter"
     source = "Boersma (1993) and the definitions of Praat's manual; no code of Praat"
     unit = "%"
     low = 0.0
     more_outputs = (
-        Output("shimmer", "Shimmer (local): how much they differ in amplitude", "%", 0.0),
-        Output("hnr_db", "Harmonics-to-noise ratio of periodic frames (autocorrelation)", "dB"),
+        Output(
+            "shimmer",
+            "Shimmer (local): how much they differ in amplitude",
+            "%",
+            0.0,
+            title="Shimmer",
+        ),
+        Output(
+            "hnr_db",
+            "Harmonics-to-noise ratio of periodic frames (autocorrelation)",
+            "dB",
+            title="Harmonics-to-noise ratio",
+        ),
     )
     packages = ("numpy",)
     parameters_type = JitterParameters

@@ -40,13 +40,20 @@ class Nisqa(Metric):
     key = "nisqa"
     version = "1"
     description = "NISQA v2: predicted overall quality"
+    title = "NISQA"
     source = "Mittag et al. (2021), NISQA; its checkpoint nisqa.tar"
     unit = "MOS"
     higher_is_better = True
     sample_rate_hz = 48_000
     accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     more_outputs = tuple(
-        Output(f"nisqa_{name}", f"NISQA: {name} (5: best)", "MOS", higher_is_better=True)
+        Output(
+            f"nisqa_{name}",
+            f"NISQA: {name} (5: best)",
+            "MOS",
+            higher_is_better=True,
+            title=f"NISQA {name}",
+        )
         for name in ORDER
     )
     packages = ("torch", "librosa", "numpy")

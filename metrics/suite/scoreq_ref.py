@@ -36,6 +36,7 @@ class ScoreqRef(PairedMetric):
     key = "scoreq_ref"
     version = "1"
     description = "SCOREQ with reference: distance from a clean recording"
+    title = "SCOREQ with reference"
     source = "Ragano et al. (2024), SCOREQ; fixed_nmr_synthetic.onnx"
     low = 0.0
     high = 2.0

@@ -39,6 +39,7 @@ class SpeakerSimilarity(Metric):
     key = "speaker_similarity"
     version = "1"
     description = "Cosine of the speaker embeddings of the whole clip and of a reference voice"
+    title = "Speaker similarity"
     source = "SIM-o of Seed-TTS-eval and others: WavLM-large with ECAPA-TDNN, fine-tuned"
     low = -1.0
     high = 1.0
