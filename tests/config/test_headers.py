@@ -14,7 +14,8 @@ from config.operations.logs import LineFormatter
 from tests.config.test_settings import start
 
 COOKIES = """
-import json
+import json, os
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
 from config import settings
 import django; django.setup()
 from types import SimpleNamespace as Some
