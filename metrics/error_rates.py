@@ -10,6 +10,7 @@ from metrics import texts, vocalisations
 from metrics.material import Material
 from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.recognisers import recogniser as recognisers
+from metrics.sharing import Input, Sharing
 
 PRECISIONS = ("float32", "float16", "bfloat16", "int8")
 
@@ -54,6 +55,10 @@ class ErrorRate(Metric):
     source = "jiwer (minimum edits); LFS-Bench C.4 for the normalisation; Whisper or Paraformer"
     low = 0.0
     higher_is_better = False
+    sharing = Sharing(
+        Input.WINDOWS,
+        why="Whisper's 30 s (others: clip by clip); a tie between words may fall otherwise",
+    )
     needs = ("text", "language", "attributes.hypothesis")
     parameters_type = ErrorRateParameters
     parameters: ErrorRateParameters
@@ -71,17 +76,20 @@ class ErrorRate(Metric):
         self.weights = dict(self.recogniser.weights)
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
-        """One error rate per take; clips go to the recogniser one after the other."""
-        return [self.of_take(take) for take in takes]
+        """One error rate per take; those that have a text are heard together."""
+        reasons = [self.no_reference(take.material) for take in takes]
+        wanted = [take for take, reason in zip(takes, reasons, strict=True) if not reason]
+        heard = iter(self.recogniser.transcripts(wanted))
+        return [
+            undefined(reason) if reason else self.of_transcript(take.material, next(heard))
+            for take, reason in zip(takes, reasons, strict=True)
+        ]
 
-    def of_take(self, take: Take) -> Score:
-        """The error rate of one take."""
-        if reason := self.no_reference(take.material):
-            return undefined(reason)
-        heard = self.recogniser.transcript(take)
+    def of_transcript(self, material: Material, heard: recognisers.Transcript) -> Score:
+        """The error rate of what was heard."""
         if heard.text is None:
             return undefined(heard.reason)
-        return self.of_texts(take.material.text, heard.text, take.material.language)
+        return self.of_texts(material.text, heard.text, material.language)
 
     def no_reference(self, material: Material) -> str:
         """Why there is nothing to compare with; empty when there is."""

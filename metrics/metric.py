@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from listening.registry import Registry
 from metrics import long_waves
 from metrics.material import Material
+from metrics.sharing import Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -114,6 +115,7 @@ class Metric:
     higher_is_better: ClassVar[bool | None] = None  # None: no direction is claimed
     more_outputs: ClassVar[tuple[Output, ...]] = ()
     accepts: ClassVar[Accepts] = Accepts()
+    sharing: ClassVar[Sharing] = Sharing()  # how its clips share a batch
     needs: ClassVar[tuple[str, ...]] = ()  # fields of Material (attributes.NAME) it depends on
     packages: tuple[str, ...] = ("torch", "numpy")  # named in the provenance
     parameters_type: ClassVar[type[Parameters]] = Parameters

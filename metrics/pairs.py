@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from metrics import audio
 from metrics.material import REFERENCE_AUDIO, Material
 from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.sharing import Input, Sharing
 
 Wave = NDArray[np.float64]
 ALIGNMENTS = ("none", "lag")
 MOST_LAG_S = 0.5
+PAIRS = 32  # of waves that are held at once
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,13 @@ ITSELF = "the clip is the reference audio itself"
 class PairedMetric(Metric):
     """A metric of a clip beside ``reference_audio``; a subclass says how the two compare."""
 
+    sharing = Sharing(Input.ALONE, 0.0, "pair by pair")
     needs = ("reference_audio_path",)
     shortest_s = 0.1
+
+    def compare_all(self, pairs: Sequence[tuple[Wave, Wave]]) -> list[Score]:
+        """The score of each pair; overridden by what computes them side by side."""
+        return [self.compare(wave, reference) for wave, reference in pairs]
 
     @abstractmethod
     def compare(self, wave: Wave, reference: Wave) -> Score:
@@ -49,9 +56,16 @@ class PairedMetric(Metric):
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One score per take; the reason where there is no reference or nothing to compare."""
-        return [self._scored(take) for take in takes]
+        scores: list[Score] = []
+        for first in range(0, len(takes), PAIRS):  # their waves are held in double precision
+            heard = [self._pair(take) for take in takes[first : first + PAIRS]]
+            pairs = [pair for pair in heard if not isinstance(pair, Score)]
+            compared = iter(self.compare_all(pairs))
+            scores += [pair if isinstance(pair, Score) else next(compared) for pair in heard]
+        return scores
 
-    def _scored(self, take: Take) -> Score:
+    def _pair(self, take: Take) -> tuple[Wave, Wave] | Score:
+        """A clip and its reference, or why they cannot be compared."""
         reference = self._reference(take.material)
         if isinstance(reference, Score):
             return reference
@@ -62,7 +76,7 @@ class PairedMetric(Metric):
                 return undefined(f"{name} is too short: {length_s:.2f} s of {self.shortest_s} s")
             if not samples.any() or np.ptp(samples) == 0:
                 return undefined(f"{name} is silent")
-        return self.compare(wave, reference)
+        return wave, reference
 
     def _reference(self, material: Material) -> Wave | Score:
         """The reference recording, or why there is none; one that changed is a failure."""

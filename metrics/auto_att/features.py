@@ -71,11 +71,10 @@ def metric_columns(metric: Metric, waves: Sequence[torch.Tensor]) -> tuple[Float
 def embedding_columns(embedding: Any, waves: Sequence[torch.Tensor]) -> Floats:
     """The embedding of each whole clip, (clips, dimensions); NaN for one that is too short."""
     shortest = embedding.shortest_s * embedding.rate_hz
-    embeddings = {
-        i: embedding.embed(wave[None])[0].cpu().numpy()
-        for i, wave in enumerate(waves)
-        if len(wave) >= shortest
-    }
-    size = len(next(iter(embeddings.values()))) if embeddings else 1
-    missing = np.full(size, np.nan)
-    return np.array([embeddings.get(i, missing) for i in range(len(waves))], dtype=np.float64)
+    heard = [place for place, wave in enumerate(waves) if len(wave) >= shortest]
+    if not heard:
+        return np.full((len(waves), 1), np.nan)
+    vectors = embedding.embed([waves[place] for place in heard]).cpu().numpy()
+    columns = np.full((len(waves), vectors.shape[1]), np.nan)
+    columns[heard] = vectors
+    return columns

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
@@ -35,8 +36,10 @@ class EcapaTdnn(SpeakerEmbedding):
         self.network = Ecapa(torch.load(path, map_location=device, weights_only=True), SPEECHBRAIN)
         self.weights = weights.hashes([path])
 
-    def _embed(self, windows: torch.Tensor) -> torch.Tensor:
-        return self.network.embed(mel_levels(windows))
+    def _embed(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
+        import torch
+
+        return self.network.embed(mel_levels(torch.stack(list(waves))))
 
 
 def mel_levels(waves: torch.Tensor) -> torch.Tensor:

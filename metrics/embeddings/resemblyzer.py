@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
@@ -46,17 +48,24 @@ class Resemblyzer(SpeakerEmbedding):
             part.to(device).eval()
         self.weights = weights.hashes([path])
 
-    def _embed(self, windows: torch.Tensor) -> torch.Tensor:
+    similar = math.inf  # partial utterances of any clips share a batch
+
+    def _embed(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
         import torch
 
-        starts = partial_starts(windows.shape[1])
-        missing = (starts[-1] + FRAMES) * STEP - windows.shape[1]
-        mels = mel_frames(torch.nn.functional.pad(windows, (0, max(0, missing))))
-        partials = torch.stack([mels[:, start : start + FRAMES] for start in starts], dim=1)
-        _, (hidden, _) = self.lstm(partials.flatten(0, 1))
+        partials, counts = [], []
+        for samples, alike in itertools.groupby(waves, len):  # they come by length
+            windows = torch.stack(list(alike))
+            starts = partial_starts(samples)
+            missing = (starts[-1] + FRAMES) * STEP - samples
+            mels = mel_frames(torch.nn.functional.pad(windows, (0, max(0, missing))))
+            cut = torch.stack([mels[:, start : start + FRAMES] for start in starts], dim=1)
+            partials.append(cut.flatten(0, 1))
+            counts += [len(starts)] * len(windows)
+        _, (hidden, _) = self.lstm(torch.cat(partials))
         raw = torch.relu(self.linear(hidden[-1]))
         vectors = torch.nn.functional.normalize(raw, dim=1)
-        return vectors.reshape(len(windows), len(starts), SIZE).mean(dim=1)
+        return torch.stack([own.mean(dim=0) for own in torch.split(vectors, counts)])
 
 
 def partial_starts(n_samples: int) -> list[int]:

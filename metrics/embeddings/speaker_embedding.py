@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from listening.registry import Registry
 from metrics.metric import ParameterError
 from metrics.predictors.inference import exact
+from metrics.sharing import buckets
 
 if TYPE_CHECKING:
     import torch
@@ -23,6 +24,7 @@ class SpeakerEmbedding:
     default_model: ClassVar[str] = ""  # as model hubs spell it; empty: there is one model only
     packages: ClassVar[tuple[str, ...]] = ()
     at_once_s: ClassVar[float] = 60.0  # seconds of audio computed together, for the memory's sake
+    similar: float = 1.0  # how many times longer than a batch's shortest its longest may be
     registry: ClassVar[Registry[SpeakerEmbedding]] = Registry(
         "speaker embedding", "metrics.embeddings"
     )
@@ -41,25 +43,28 @@ class SpeakerEmbedding:
         """Make ready for `device`; raises `weights.Unavailable` when the weights are missing."""
         raise NotImplementedError
 
-    def embed(self, windows: torch.Tensor) -> torch.Tensor:
-        """Unit vectors [windows, dimensions], float64, of windows [windows, samples] at `rate_hz`.
+    def embed(self, waves: Sequence[torch.Tensor] | torch.Tensor) -> torch.Tensor:
+        """Unit vectors [waves, dimensions], float64, of waves, (samples,) each, at `rate_hz`.
 
-        A batch is cut so that memory stays bounded; a window's vector does not depend on the rest.
+        A batch is cut so that memory stays bounded; a wave's vector does not depend on the rest.
         """
         import torch
 
+        given = [wave.float() for wave in waves]
+        most = round(self.at_once_s * self.rate_hz)
+        rows: dict[int, torch.Tensor] = {}
         with exact():
-            vectors = torch.cat([self._embed(part.float()) for part in self._batches(windows)])
+            for places in buckets([len(wave) for wave in given], most, self.similar):
+                rows |= zip(places, self._embed([given[place] for place in places]), strict=True)
+        vectors = torch.stack([rows[place] for place in range(len(given))])
         return torch.nn.functional.normalize(vectors.double(), dim=1)
 
-    def _embed(self, windows: torch.Tensor) -> torch.Tensor:
-        """Vectors of any length, [windows, dimensions], of a batch that fits into memory."""
-        raise NotImplementedError
+    def _embed(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Vectors of any length, [waves, dimensions], of a batch that fits into memory.
 
-    def _batches(self, windows: torch.Tensor) -> Iterator[torch.Tensor]:
-        at_once = max(1, round(self.at_once_s * self.rate_hz / windows.shape[1]))
-        for first in range(0, len(windows), at_once):
-            yield windows[first : first + at_once]
+        The waves are ordered by length; the longest is at most `similar` times the shortest.
+        """
+        raise NotImplementedError
 
 
 def embedding_type(key: str) -> type[SpeakerEmbedding]:

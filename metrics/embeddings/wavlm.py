@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metrics.embeddings.speaker_embedding import SpeakerEmbedding
@@ -23,8 +24,9 @@ class WavlmXvector(SpeakerEmbedding):
         """Load model and preprocessor of a folder, or of a hub's model, onto `device`."""
         self.loaded = pretrained(self.model, "WavLMForXVector", device, "Wav2Vec2FeatureExtractor")
         self.weights = self.loaded.weights
+        self.similar = self.loaded.similar
 
-    def _embed(self, windows: torch.Tensor) -> torch.Tensor:
-        values = self.loaded.values(list(windows.cpu().numpy()), self.rate_hz)
-        vectors: torch.Tensor = self.loaded.network(values).embeddings
+    def _embed(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
+        heard = self.loaded.heard([wave.cpu().numpy() for wave in waves], self.rate_hz)
+        vectors: torch.Tensor = heard.embeddings
         return vectors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metrics import weights
@@ -43,12 +44,13 @@ class WavlmLarge(SpeakerEmbedding):
         )
         self.weights = weights.hashes([path])
 
-    def _embed(self, windows: torch.Tensor) -> torch.Tensor:
+    def _embed(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
         import torch
         from torch.nn import functional
 
-        waves = functional.layer_norm(windows, windows.shape[1:], eps=EPS)
-        layers = layers_of(self.wavlm, waves)
+        windows = torch.stack(list(waves))
+        levelled = functional.layer_norm(windows, windows.shape[1:], eps=EPS)
+        layers = layers_of(self.wavlm, levelled)
         features = sum(share * layer for share, layer in zip(self.shares, layers, strict=True))
         assert isinstance(features, torch.Tensor)
         return self.network.embed(functional.instance_norm(features.transpose(1, 2) + TINY))

@@ -14,6 +14,7 @@ from metrics.judges.question import RATE_HZ, Question, Sound, sound
 from metrics.judges.rubric import Rubric, RubricError, family, full_name, rubric
 from metrics.judges.schema import check_object, object_schema
 from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -73,6 +74,7 @@ class Judge(Metric):
     low: ClassVar[float | None] = 1.0
     high: ClassVar[float | None] = 5.0
     higher_is_better: ClassVar[bool | None] = True
+    sharing = Sharing(Input.ALONE, 0.0, "one question about one clip")
     packages: tuple[str, ...] = ("openai", "torch", "numpy")
     parameters: JudgeParameters
     client: Client | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metrics import weights
@@ -43,13 +44,14 @@ class AudioboxNetwork:
         self.perceptrons = [perceptron(state, f"proj_layer.{axis}.") for axis in AXES]
         self.weights = weights.hashes([place / FILES[1]])
 
-    def predict(self, waves: torch.Tensor, window: int) -> torch.Tensor:
-        """The four values, (waves, 4), of equally long waves, (waves, samples up to `window`)."""
+    def predict(self, waves: Sequence[torch.Tensor], window: int) -> torch.Tensor:
+        """The four values, (waves, 4), of equally long waves, (samples up to `window`,) each."""
         import torch
         from torch.nn import functional
 
-        samples = waves.shape[1]
-        filled = functional.pad(waves, (0, window - samples))
+        equal = torch.stack(list(waves))
+        samples = equal.shape[1]
+        filled = functional.pad(equal, (0, window - samples))
         kernels = self.wavlm.config.conv_kernel
         frames = 1 + (window - receptive(kernels)) // math.prod(STRIDES)
         heard = min(-(-samples // (window // frames)), frames)  # frames of zeros alone are not

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metrics.metric import ParameterError, Parameters, Score, undefined
 from metrics.predictors.inference import exact
-from metrics.predictors.lengths import Piece, batches, chunks, stacked, too_short
+from metrics.predictors.lengths import Piece, batches, chunks, cut_out, too_short
 
 if TYPE_CHECKING:
     import torch
@@ -50,21 +50,23 @@ def averaged(
     waves: Sequence[torch.Tensor],
     rule: ChunkRule,
     most_s: float,
-    predict: Callable[[torch.Tensor], torch.Tensor],
+    predict: Callable[[Sequence[torch.Tensor]], torch.Tensor],
     rate_hz: int = RATE_HZ,
+    similar: float = 1.0,
 ) -> list[Averaged]:
     """The mean of each wave, (samples,) at the rate, over its chunks, weighted by their lengths.
 
-    `predict` gets equally long chunks, (chunks, samples), at most `most_s` of audio or one chunk,
-    and returns (chunks, values). Chunks of digital silence are left out.
+    `predict` gets chunks, (samples,) each, at most `most_s` of audio or one chunk, and returns
+    (chunks, values). They are equally long, or up to ``similar`` times longer than the shortest.
+    Chunks of digital silence are left out.
     """
     size, rest = round(rule.chunk_s * rate_hz), round(rule.rest_s * rate_hz)
     pieces = chunks(waves, size, rest)
     usable = [piece for piece in pieces if is_usable(waves, piece, rate_hz)]
     by_piece: dict[Piece, Values] = {}
-    for batch in batches(usable, round(most_s * rate_hz)):
+    for batch in batches(usable, round(most_s * rate_hz), similar):
         with exact():
-            values = predict(stacked(waves, batch)).double().cpu().numpy()
+            values = predict(cut_out(waves, batch)).double().cpu().numpy()
         by_piece |= zip(batch, values, strict=True)
     return [
         mean(len(wave), [piece for piece in pieces if piece.index == index], by_piece, rate_hz)

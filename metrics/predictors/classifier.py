@@ -10,6 +10,7 @@ from metrics import weights
 from metrics.metric import Metric, Score
 from metrics.predictors import chunks
 from metrics.predictors.pretrained import pretrained
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -25,6 +26,7 @@ class ClassifierParameters(chunks.ChunkRule):
 class ClassifierMetric(Metric):
     """A metric by the probabilities of labels; a subclass says which label counts."""
 
+    sharing = Sharing(Input.MASKED, why="networks that do not mask: equal lengths")
     packages = ("torch", "transformers")
     parameters: ClassifierParameters
 
@@ -45,7 +47,9 @@ class ClassifierMetric(Metric):
 
     def probabilities(self, waves: Sequence[torch.Tensor]) -> list[dict[str, float] | Score]:
         """Of each wave, (samples,) at 16 kHz, every label's probability; or why there is none."""
-        averages = chunks.averaged(waves, self.parameters, 60.0, self._predict)
+        averages = chunks.averaged(
+            waves, self.parameters, 60.0, self._predict, similar=self.loaded.similar
+        )
         return [
             each.undefined or Score(None, "silent")
             if each.values is None
@@ -53,7 +57,7 @@ class ClassifierMetric(Metric):
             for each in averages
         ]
 
-    def _predict(self, batch: torch.Tensor) -> torch.Tensor:
-        values = self.loaded.values(list(batch.cpu().numpy()), self.sample_rate_hz)
-        probabilities: torch.Tensor = self.loaded.network(values).logits.softmax(dim=-1)
+    def _predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
+        heard = self.loaded.heard([wave.cpu().numpy() for wave in batch], self.sample_rate_hz)
+        probabilities: torch.Tensor = heard.logits.softmax(dim=-1)
         return probabilities

@@ -1,4 +1,4 @@
-"""Waves of equal length in batches of bounded size, and chunks of a wave."""
+"""Pieces of waves in batches of bounded size, and chunks of a wave."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from metrics.long_waves import has_sound
 from metrics.metric import Score, undefined
+from metrics.sharing import buckets
 
 if TYPE_CHECKING:
     import torch
@@ -66,22 +67,22 @@ def cut(index: int, samples: int, size: int, shortest: int) -> list[Piece]:
     return pieces
 
 
-def batches(pieces: Sequence[Piece], most_samples: int) -> Iterator[list[Piece]]:
-    """Pieces of the same length together, at most `most_samples` at once (or one piece)."""
+def batches(
+    pieces: Sequence[Piece], most_samples: int, similar: float = 1.0
+) -> Iterator[list[Piece]]:
+    """Pieces of similar length together, at most `most_samples` at once (or one piece)."""
     ordered = sorted(pieces, key=lambda piece: (piece.samples, piece.index, piece.start))
-    batch: list[Piece] = []
-    for piece in ordered:
-        same = bool(batch) and batch[0].samples == piece.samples
-        if batch and not (same and (len(batch) + 1) * piece.samples <= most_samples):
-            yield batch
-            batch = []
-        batch.append(piece)
-    if batch:
-        yield batch
+    for bucket in buckets([piece.samples for piece in ordered], most_samples, similar):
+        yield [ordered[place] for place in bucket]
+
+
+def cut_out(waves: Sequence[torch.Tensor], batch: Sequence[Piece]) -> list[torch.Tensor]:
+    """The samples of each piece of a batch, float32."""
+    return [waves[p.index][p.start : p.end].float() for p in batch]
 
 
 def stacked(waves: Sequence[torch.Tensor], batch: Sequence[Piece]) -> torch.Tensor:
     """The samples of a batch of equally long pieces, float32, (pieces, samples)."""
     import torch
 
-    return torch.stack([waves[p.index][p.start : p.end].float() for p in batch])
+    return torch.stack(cut_out(waves, batch))

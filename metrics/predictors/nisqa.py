@@ -6,6 +6,7 @@ Built from the published checkpoints' own names, whose `args` say how it was tra
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +53,12 @@ class NisqaNetwork:
         )
         self.mel = torch.from_numpy(mel).to(device)
 
-    def predict(self, waves: torch.Tensor) -> torch.Tensor:
-        """The values, (waves, 1 or 5), of equally long waves, (waves, samples)."""
+    def predict(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
+        """The values, (waves, 1 or 5), of equally long waves, (samples,) each."""
         import torch
 
-        windows = self.windows(self.decibels(self.resampled(waves)))
+        equal = torch.stack(list(waves))
+        windows = self.windows(self.decibels(self.resampled(equal)))
         frames = self.framewise(windows.flatten(0, 1)).reshape(*windows.shape[:2], -1)
         kind = self.args.get("td", "self_att")
         if kind == "self_att":

@@ -45,8 +45,8 @@ class Onnx(Predictor):
         return torch.from_numpy(self.session.run(None, given)[0]).reshape(len(waves))
 
 
-def session(path: str, device: str) -> Any:
-    """An inference session on as many threads as torch has now; CUDA when it is there."""
+def session(path: str | bytes, device: str) -> Any:
+    """A session of a file, or its content, on as many threads as torch has; CUDA when there."""
     import onnxruntime
     import torch
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,25 @@ def read(path: Path) -> OnnxFile:
     tensors = {t.name: array(t) for t in model.graph.initializer if t.data_type == FLOAT}
     nodes = tuple((node.op_type, tuple(node.input)) for node in model.graph.node)
     return OnnxFile(tensors, nodes)
+
+
+def inputs_before(file: OnnxFile, name: str) -> tuple[str, ...]:
+    """What the node before the one that uses the tensor ``name`` gets."""
+    place = next(i for i, (_, inputs) in enumerate(file.nodes) if name in inputs)
+    return file.nodes[place - 1][1]
+
+
+def with_outputs(path: Path, names: Sequence[str]) -> bytes:
+    """The file with further outputs of its graph, values of it by their names of under 100 bytes.
+
+    Messages of protobuf that stand one behind the other are merged: no node is looked at.
+    """
+
+    def field(number: int, content: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    values = (field(12, field(1, name.encode())) for name in names)  # Graph.output, its name
+    return path.read_bytes() + b"".join(field(7, value) for value in values)
 
 
 def array(tensor: Any) -> NDArray[np.float32]:

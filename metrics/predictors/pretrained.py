@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metrics import weights
+from metrics.predictors.masking import Masked, similar
 
 if TYPE_CHECKING:
     import torch
@@ -25,12 +26,22 @@ class Pretrained:
     features: Any
     weights: dict[str, str]
     device: str
+    masked: Masked
 
-    def values(self, waves: Sequence[Any], rate_hz: int) -> torch.Tensor:
-        """What the network gets of waves, (samples,) each and equally long: (waves, samples)."""
-        arrays = [np.asarray(wave, np.float32) for wave in waves]
-        ready = self.features(arrays, sampling_rate=rate_hz, return_tensors="pt")
-        values: torch.Tensor = ready["input_values"]
+    @property
+    def similar(self) -> float:
+        """How much longer than the shortest the waves of a batch may be."""
+        return similar(self.network.config, self.device)
+
+    def heard(self, waves: Sequence[Any], rate_hz: int, **more: Any) -> Any:
+        """What the network gives of waves, (samples,) each, as long as `similar` allows."""
+        return self.masked([self.ready(wave, rate_hz) for wave in waves], **more)
+
+    def ready(self, wave: Any, rate_hz: int) -> torch.Tensor:
+        """What the network gets of a wave: normalised by itself, so that company is no matter."""
+        given = np.asarray(wave, np.float32)
+        ready = self.features([given], sampling_rate=rate_hz, return_tensors="pt")
+        values: torch.Tensor = ready["input_values"][0]
         return values.to(self.device)
 
 
@@ -53,4 +64,5 @@ def pretrained(
         except OSError as error:
             raise weights.Unavailable(f"no weights: {place} is incomplete ({error})") from error
     found = [place / name for name in WEIGHTS if (place / name).is_file()][:1]
-    return Pretrained(network.to(device).eval(), hearing, weights.hashes(found), device)
+    network = network.to(device).eval()
+    return Pretrained(network, hearing, weights.hashes(found), device, Masked(network))

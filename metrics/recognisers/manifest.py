@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metrics.recognisers.recogniser import Recogniser, Transcript
@@ -15,8 +16,11 @@ class Manifest(Recogniser):
 
     key = "manifest"
 
-    def transcript(self, take: Take) -> Transcript:
-        """The stored hypothesis of a take."""
+    def transcripts(self, takes: Sequence[Take]) -> list[Transcript]:
+        """The stored hypothesis of each take."""
+        return [self._stored(take) for take in takes]
+
+    def _stored(self, take: Take) -> Transcript:
         text = take.material.attribute("hypothesis")
         if not text:
             return Transcript(None, "no hypothesis: the clip has no attribute hypothesis")

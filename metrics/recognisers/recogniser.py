@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -73,26 +74,49 @@ class Recogniser:
         """The text of one wave, (samples,) at 16 kHz in [-1, 1], spoken in `language`."""
         raise NotImplementedError
 
+    def transcribe_all(self, waves: Sequence[npt.NDArray[np.float32]], language: str) -> list[str]:
+        """The text of each wave; overridden by what hears several at once."""
+        return [self.transcribe(wave, language) for wave in waves]
+
     def refusal(self, language: str) -> str:
         """Why this model cannot hear the language (BCP 47); empty when it can."""
         return ""
 
     def transcript(self, take: Take) -> Transcript:
-        """What is heard in a take; the same audio in the same language is heard once only."""
-        language = take.material.language
-        if reason := self.refusal(language):
-            return Transcript(None, reason)
-        wave = take.wave.detach().cpu().float().numpy()
-        if len(wave) < SHORTEST_S * RATE_HZ:
-            return Transcript(None, f"too short: less than {SHORTEST_S} s")
-        if not wave.any():
-            return Transcript(None, "silent")
-        known = (hashlib.sha256(wave.tobytes()).hexdigest(), language)
-        if known not in self.heard:
-            self.heard[known] = Transcript(self.transcribe(wave, language).strip())
-            if len(self.heard) > REMEMBERED:
-                self.heard.popitem(last=False)
-        return self.heard[known]
+        """What is heard in a take."""
+        return self.transcripts([take])[0]
+
+    def transcripts(self, takes: Sequence[Take]) -> list[Transcript]:
+        """What is heard in each take; the same audio in the same language is heard once only."""
+        found: dict[int, Transcript] = {}
+        keys: dict[int, tuple[str, str]] = {}
+        new: dict[str, dict[tuple[str, str], npt.NDArray[np.float32]]] = {}
+        for place, take in enumerate(takes):
+            language = take.material.language
+            wave = take.wave.detach().cpu().float().numpy()
+            if reason := self.refusal(language) or unheard(wave):
+                found[place] = Transcript(None, reason)
+                continue
+            keys[place] = (hashlib.sha256(wave.tobytes()).hexdigest(), language)
+            if keys[place] in self.heard:
+                found[place] = self.heard[keys[place]]
+            else:
+                new.setdefault(language, {})[keys[place]] = wave
+        for language, waves in new.items():
+            texts = self.transcribe_all(list(waves.values()), language)
+            fresh = {k: Transcript(text.strip()) for k, text in zip(waves, texts, strict=True)}
+            found |= {place: fresh[key] for place, key in keys.items() if key in fresh}
+            self.heard.update(fresh)
+        while len(self.heard) > REMEMBERED:
+            self.heard.popitem(last=False)
+        return [found[place] for place in range(len(takes))]
+
+
+def unheard(wave: npt.NDArray[np.float32]) -> str:
+    """Why nothing is asked about a wave; empty when something is."""
+    if len(wave) < SHORTEST_S * RATE_HZ:
+        return f"too short: less than {SHORTEST_S} s"
+    return "" if wave.any() else "silent"
 
 
 def whisper_code(language: str) -> str:

@@ -11,6 +11,7 @@ from metrics import weights
 from metrics.metric import Accepts, Metric, Output, Score
 from metrics.predictors import chunks
 from metrics.predictors.pretrained import WEIGHTS, pretrained
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -40,6 +41,7 @@ class Arousal(Metric):
         Output("valence", "Valence that a network hears: 0 negative, 1 positive", title="Valence"),
     )
     packages = ("torch", "transformers", "safetensors")
+    sharing = Sharing(Input.EQUAL, why="the mean over time would hear what is filled up")
     parameters_type = ArousalParameters
     parameters: ArousalParameters
 
@@ -67,11 +69,11 @@ class Arousal(Metric):
         named = dict(zip(ORDER, map(float, average.values), strict=True))
         return Score(named.pop(self.key), "", average.details, also=named)
 
-    def _predict(self, batch: torch.Tensor) -> torch.Tensor:
+    def _predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         from torch.nn import functional
 
-        values = self.loaded.values(list(batch.cpu().numpy()), self.sample_rate_hz)
-        mean = self.loaded.network(values).last_hidden_state.mean(dim=1)
+        heard = self.loaded.heard([wave.cpu().numpy() for wave in batch], self.sample_rate_hz)
+        mean = heard.last_hidden_state.mean(dim=1)
         inner = functional.linear(mean, self.head["dense.weight"], self.head["dense.bias"]).tanh()
         return functional.linear(inner, self.head["out_proj.weight"], self.head["out_proj.bias"])
 

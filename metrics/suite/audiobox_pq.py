@@ -10,6 +10,7 @@ from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
 from metrics.predictors import chunks
 from metrics.predictors.audiobox import AXES, WINDOW_S, AudioboxNetwork
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -64,6 +65,7 @@ class Audiobox(Metric):
         ),
     )
     packages = ("torch", "transformers", "safetensors")
+    sharing = Sharing(Input.EQUAL, why="the network hears what its windows are filled up with")
     parameters_type = AudioboxParameters
     parameters: AudioboxParameters
 

@@ -11,6 +11,7 @@ from listening.program import command
 from metrics import weights
 from metrics.long_waves import has_sound
 from metrics.metric import Metric, Parameters, Score, undefined
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -36,6 +37,7 @@ class AutoAttBaseline(Metric):
     high = 1.0
     higher_is_better = True
     asked_only = True
+    sharing = Sharing(Input.WINDOWS, why="each of its features in its own way")
     parameters_type = BaselineParameters
     parameters: BaselineParameters
 

@@ -12,6 +12,7 @@ from metrics.long_waves import has_sound
 from metrics.metric import Accepts, Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.predictors import lengths
 from metrics.predictors.inference import exact
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -50,6 +51,7 @@ class Clap(Metric):
     source = "CLAP: Wu et al. (2023), LAION; as a score of speech: NVV-SuperBench (2026)"
     low, high = -1.0, 1.0
     higher_is_better = True
+    sharing = Sharing(Input.WINDOWS)
     needs = ("attributes.caption",)
     packages = ("torch", "numpy", "transformers")
     accepts = Accepts(shortest_s=SHORTEST_S)

@@ -13,6 +13,7 @@ from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Score
 from metrics.predictors import lengths
 from metrics.predictors.inference import exact
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -33,6 +34,7 @@ class DistillMos(Metric):
     low = 1.0
     high = 5.0
     higher_is_better = True
+    sharing = Sharing(Input.WINDOWS)
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
     packages = ("torch", "numpy", "distillmos")
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from metrics import weights
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Parameters, Score
 from metrics.predictors import dnsmos, lengths, onnxfile
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -66,6 +67,7 @@ class Dnsmos(Metric):
             title="DNSMOS P.808",
         ),
     )
+    sharing = Sharing(Input.WINDOWS)
     packages = ("torch", "numpy", "librosa", "speechmos")
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
     parameters_type = DnsmosParameters

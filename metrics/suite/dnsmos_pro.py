@@ -11,6 +11,7 @@ from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
 from metrics.predictors import chunks
 from metrics.predictors.torchscript import TorchScript
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -57,6 +58,7 @@ class DnsmosPro(Metric):
         ),
     )
     packages = ("torch", "numpy")
+    sharing = Sharing(Input.EQUAL, why="a scripted or exported network has no mask")
     parameters_type = DnsmosProParameters
     parameters: DnsmosProParameters
 
@@ -81,8 +83,11 @@ class DnsmosPro(Metric):
         mean, variance = (float(value) for value in average.values)
         return Score(mean, details=average.details, also={"dnsmos_pro_variance": variance})
 
-    def predict(self, batch: torch.Tensor) -> torch.Tensor:
-        """Mean and variance, (waves, 2), of waves (waves, samples)."""
+    def predict(self, equal: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Mean and variance, (waves, 2), of equally long waves, (samples,) each."""
+        import torch
+
+        batch = torch.stack(list(equal))
         wanted = round(self.parameters.chunk_s * self.sample_rate_hz)
         if self.parameters.repeat and batch.shape[1] < wanted:
             times = -(-wanted // batch.shape[1])

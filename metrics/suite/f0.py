@@ -10,6 +10,7 @@ import numpy as np
 
 from metrics.metric import Metric, Output, ParameterError, Parameters, Score, undefined
 from metrics.predictors.lengths import unfit
+from metrics.sharing import Input, Sharing
 from metrics.world import FRAME_S, f0_of
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class F0(Metric):
             "voiced_share", "Share of frames that are voiced", "", 0.0, 1.0, title="Voiced share"
         ),
     )
+    sharing = Sharing(Input.ALONE, 0.0, "no network")
     packages = ("pyworld-prebuilt", "numpy")
     parameters_type = F0Parameters
     parameters: F0Parameters

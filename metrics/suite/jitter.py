@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from metrics import periodicity, periods
 from metrics.metric import Metric, Output, ParameterError, Parameters, Score, undefined
 from metrics.predictors.lengths import unfit
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -58,6 +59,7 @@ class Jitter(Metric):
         ),
     )
     packages = ("numpy",)
+    sharing = Sharing(Input.ALONE, 0.0, "no network")
     parameters_type = JitterParameters
     parameters: JitterParameters
 

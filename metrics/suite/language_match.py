@@ -13,6 +13,7 @@ from metrics.metric import Metric, Parameters, Score, Take, undefined
 from metrics.predictors.lengths import unfit
 from metrics.recognisers.faster_whisper import TOKENIZER, model_folder
 from metrics.recognisers.recogniser import whisper_code
+from metrics.sharing import Input, Sharing
 
 SHORTEST_S = 0.5
 
@@ -35,6 +36,7 @@ class LanguageMatch(Metric):
     low = 0.0
     high = 1.0
     higher_is_better = True
+    sharing = Sharing(Input.ALONE, 0.0, "the package asks about one clip at a time")
     needs = ("language",)
     packages = ("faster-whisper", "ctranslate2")
     parameters_type = LanguageMatchParameters

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metrics.metric import Metric, Score, undefined
+from metrics.sharing import Input, Sharing
 from metrics.voices import silent
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ class Length(Metric):
     source = "Definition: samples over samples a second"
     unit = "s"
     low = 0.0
+
+    sharing = Sharing(Input.ALONE, 0.0, "no network")
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One length per wave, (samples,) at 16 kHz; none of digital silence."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metrics.metric import Accepts, Metric, Output, Score, undefined
+from metrics.sharing import Input, Sharing
 from metrics.voices import silent
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Level(Metric):
     title = "Loudness"
     source = "ITU-R BS.1770-4 (package pyloudnorm); levels beside 0 dBFS, a full-scale square wave"
     unit = "LUFS"
+    sharing = Sharing(Input.ALONE, 0.0, "no network")
     accepts = Accepts(shortest_s=BLOCK_S)
     more_outputs = (
         Output("rms_dbfs", "Root mean square of the clip", "dBFS", None, 0.0, title="RMS level"),

@@ -11,6 +11,7 @@ from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
 from metrics.predictors import chunks
 from metrics.predictors.nisqa import NisqaNetwork
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -57,6 +58,7 @@ class Nisqa(Metric):
         for name in ORDER
     )
     packages = ("torch", "librosa", "numpy")
+    sharing = Sharing(Input.EQUAL, why="no mask: the network hears what is filled up")
     parameters_type = NisqaParameters
     parameters: NisqaParameters
 

@@ -10,6 +10,7 @@ from metrics import texts, vocalisations
 from metrics.long_waves import has_sound
 from metrics.material import Material
 from metrics.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
+from metrics.sharing import Input, Sharing
 from metrics.vocalisations import Comparison, Controllability, Vocalisation
 
 LACKING = {
@@ -72,6 +73,7 @@ class Nvv(Metric):
             title="NVV tag distance",
         ),
     )
+    sharing = Sharing(Input.ALONE, 0.0, "no network")
     needs = ("text", "language", "attributes.nvv_target", "attributes.nvv_predicted")
     packages = ("numpy",)
     parameters_type = NvvParameters

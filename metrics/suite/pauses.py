@@ -11,6 +11,7 @@ from typing import Any
 from metrics import speech, texts
 from metrics.material import Material
 from metrics.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
+from metrics.sharing import Input, Sharing
 from metrics.speech import Segments
 
 PAD_S = 0.03  # by which silero-vad widens every segment at either end; pauses get it back
@@ -75,6 +76,7 @@ class Pauses(Metric):
             title="Characters per second",
         ),
     )
+    sharing = Sharing(Input.WINDOWS, why="the speech detector hears any clips side by side")
     needs = ("language", "text")
     packages = ("torch", "numpy", "silero-vad")
     parameters_type = PausesParameters

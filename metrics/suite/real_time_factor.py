@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from metrics.metric import Metric, Score, Take, undefined
+from metrics.sharing import Input, Sharing
 from metrics.voices import silent
 
 
@@ -19,6 +20,7 @@ class RealTimeFactor(Metric):
     source = "Definition; LFS-Bench reports it as RTF"
     low = 0.0
     higher_is_better = False
+    sharing = Sharing(Input.ALONE, 0.0, "no network")
     needs = ("attributes.device", "attributes.synthesis_s")
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:

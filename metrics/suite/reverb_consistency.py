@@ -11,6 +11,7 @@ import numpy as np
 
 from metrics import long_waves, modulation, speech
 from metrics.metric import Metric, ParameterError, Score, undefined
+from metrics.sharing import Input, Sharing
 from metrics.suite.srmr import SrmrParameters
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class ReverbConsistency(Metric):
     source = "LFS-Bench: reverb consistency; SRMR of Falk et al. (2010); silero-vad for speech"
     low = 0.0
     higher_is_better = False
+    sharing = Sharing(Input.WINDOWS)
     packages: tuple[str, ...] = ("torch", "numpy", "scipy", "soundfile", "silero-vad")
     parameters_type = ReverbConsistencyParameters
     parameters: ReverbConsistencyParameters

@@ -12,6 +12,7 @@ from metrics import weights
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Score
 from metrics.predictors import chunks
 from metrics.predictors.onnx import session
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -44,6 +45,7 @@ class Scoreq(Metric):
     source = "Ragano et al. (2024), SCOREQ; adapt_nr_synthetic.onnx"
     unit = "MOS"
     higher_is_better = True
+    sharing = Sharing(Input.ALONE, 0.0, "its file takes one wave at a time")
     accepts = Accepts(least_bandwidth_hz=WIDE_BAND_HZ, shortest_s=chunks.SHORTEST_S)
     packages = ("onnxruntime", "numpy")
     parameters_type = ScoreqParameters
@@ -62,11 +64,11 @@ class Scoreq(Metric):
         averages = chunks.averaged(waves, self.parameters, 60.0, self.predict)
         return [chunks.first_value(each) for each in averages]
 
-    def predict(self, batch: torch.Tensor) -> torch.Tensor:
-        """The network's scores, (waves, 1), of waves (waves, samples)."""
+    def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
+        """The network's scores, (waves, 1), of equally long waves."""
         import torch
 
-        filled = np.pad(batch.cpu().numpy(), ((0, 0), (0, -batch.shape[1] % STEP)))
         name = self.session.get_inputs()[0].name
+        filled = [np.pad(wave.cpu().numpy(), (0, -len(wave) % STEP)) for wave in batch]
         scores = [self.session.run(None, {name: wave[None]})[0].item() for wave in filled]
         return torch.tensor(scores)[:, None]

@@ -10,6 +10,7 @@ from metrics import weights
 from metrics.metric import ParameterError, Parameters, Score, undefined
 from metrics.pairs import PairedMetric, Wave
 from metrics.predictors.onnx import session
+from metrics.sharing import Input, Sharing
 from metrics.suite.scoreq import DOMAINS, STEP
 
 LONGEST_S = 60.0  # the network attends over all of a wave
@@ -42,6 +43,7 @@ class ScoreqRef(PairedMetric):
     high = 2.0
     higher_is_better = False
     packages = ("onnxruntime", "numpy")
+    sharing = Sharing(Input.ALONE, 0.0, "pair by pair")
     parameters_type = ScoreqRefParameters
     parameters: ScoreqRefParameters
 

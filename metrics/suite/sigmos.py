@@ -13,6 +13,7 @@ from metrics import weights
 from metrics.metric import Accepts, Metric, Output, Parameters, Score
 from metrics.predictors.lengths import unfit
 from metrics.predictors.onnx import session
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -44,6 +45,7 @@ class Sigmos(Metric):
     high = 5.0
     higher_is_better = True
     sample_rate_hz = 48_000
+    sharing = Sharing(Input.ALONE, 0.0, "its file takes one spectrum at a time")
     accepts = Accepts(shortest_s=SHORTEST_S)
     more_outputs = tuple(
         Output(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from metrics import speech
 from metrics.metric import Metric, Score, undefined
+from metrics.sharing import Input, Sharing
 from metrics.speech import Segments
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class SpeechToNoise(Metric):
     source = "Power in silero-vad's segments over power outside them; our definition"
     unit = "dB"
     higher_is_better = True
+    sharing = Sharing(Input.WINDOWS, why="the speech detector hears any clips side by side")
     packages = ("torch", "numpy", "silero-vad")
 
     def load(self, device: str = "cpu") -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Parameters, Score, Take
 from metrics.predictors.lengths import unfit
+from metrics.sharing import Input, Sharing
 from metrics.suite.timbre_similarity import TimbreSimilarity
 from metrics.voices import VoiceParameters
 
@@ -46,6 +47,7 @@ class SpeakerSimilarity(Metric):
     higher_is_better = True
     needs = TimbreSimilarity.needs
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
+    sharing = Sharing(Input.ALONE, 0.0, "whole clips, one at a time")
     parameters_type = SpeakerSimilarityParameters
     parameters: SpeakerSimilarityParameters
 

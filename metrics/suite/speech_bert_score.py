@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,13 @@ from metrics.metric import Output, ParameterError, Parameters, Score
 from metrics.pairs import PairedMetric, Wave
 from metrics.predictors.inference import exact
 from metrics.predictors.pretrained import pretrained
+from metrics.sharing import Input, Sharing, buckets
 
 if TYPE_CHECKING:
     import torch
+
+
+AT_ONCE_S = 60.0  # seconds of audio that the network hears at once
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ class SpeechBertScore(PairedMetric):
             title="SpeechBERTScore F1",
         ),
     )
+    sharing = Sharing(Input.MASKED, why="networks that do not mask: equal lengths")
     packages = ("torch", "transformers")
     parameters_type = SpeechBertScoreParameters
     parameters: SpeechBertScoreParameters
@@ -75,9 +81,18 @@ class SpeechBertScore(PairedMetric):
             raise weights.Unavailable(f"layer is {asked}; {self.parameters.model} has {layers}")
         self.weights = self.loaded.weights
 
+    def compare_all(self, pairs: Sequence[tuple[Wave, Wave]]) -> list[Score]:
+        """The value of each pair of waves, (samples,) at 16 kHz, all of them side by side."""
+        frames = iter(self.frames([wave for pair in pairs for wave in pair]))
+        return [self.of(next(frames), next(frames)) for _ in pairs]
+
     def compare(self, wave: Wave, reference: Wave) -> Score:
-        """The value of two waves, (samples,) at 16 kHz; the clip's frames are rows."""
-        cosines = self.frames(wave) @ self.frames(reference).T
+        """The value of two waves, (samples,) at 16 kHz."""
+        return self.compare_all([(wave, reference)])[0]
+
+    def of(self, own: torch.Tensor, others: torch.Tensor) -> Score:
+        """The value of two clips' frames, (frames, dimensions); the clip's are rows."""
+        cosines = own @ others.T
         best, best_back = cosines.amax(dim=1), cosines.amax(dim=0)
         precision, recall = float(best.mean()), float(best_back.mean())
         both = precision + recall
@@ -87,11 +102,19 @@ class SpeechBertScore(PairedMetric):
         }
         return Score(precision, details={"frames": list(cosines.shape)}, also=also)
 
-    def frames(self, wave: Wave) -> torch.Tensor:
-        """Unit vectors of a wave's frames of 20 ms, (frames, dimensions), float64."""
+    def frames(self, waves: Sequence[Wave]) -> list[torch.Tensor]:
+        """Unit vectors of each wave's frames of 20 ms, (frames, dimensions), float64."""
         import torch
 
-        values = self.loaded.values([wave], self.sample_rate_hz)
-        with exact():
-            layers = self.loaded.network(values, output_hidden_states=True).hidden_states
-        return torch.nn.functional.normalize(layers[self.parameters.layer][0].double(), dim=1)
+        found: dict[int, torch.Tensor] = {}
+        sizes = [len(wave) for wave in waves]
+        most = round(AT_ONCE_S * self.sample_rate_hz)
+        for places in buckets(sizes, most, self.loaded.similar):
+            own = [waves[place] for place in places]
+            with exact():
+                heard = self.loaded.heard(own, self.sample_rate_hz, output_hidden_states=True)
+            layer = heard.hidden_states[self.parameters.layer]
+            for place, row in zip(places, layer, strict=True):
+                frames = row[: self.loaded.masked.frames(sizes[place])]
+                found[place] = torch.nn.functional.normalize(frames.double(), dim=1)
+        return [found[place] for place in range(len(waves))]

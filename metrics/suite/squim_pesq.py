@@ -12,6 +12,7 @@ from metrics import weights
 from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, Score
 from metrics.predictors import chunks
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -59,6 +60,7 @@ class SquimPesq(Metric):
             title="SQUIM SI-SDR",
         ),
     )
+    sharing = Sharing(Input.EQUAL, why="no mask, and the network hears a chunk both ways")
     packages = ("torch", "torchaudio", "numpy")
     accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     parameters_type = SquimParameters
@@ -83,12 +85,12 @@ class SquimPesq(Metric):
         )
         return [each.undefined or self.of(each) for each in averages]
 
-    def predict(self, batch: torch.Tensor) -> torch.Tensor:
+    def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """PESQ, STOI and SI-SDR of waves, (waves, 3); the network gives STOI first."""
         import torch
 
         with lean_attention():
-            stoi, pesq, si_sdr = self.model(batch)
+            stoi, pesq, si_sdr = self.model(torch.stack(list(batch)))
         return torch.stack([pesq, stoi, si_sdr], dim=1)
 
     def of(self, average: chunks.Averaged) -> Score:

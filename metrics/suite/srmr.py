@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics import modulation, shared
+from metrics import long_modulation, modulation, shared
 from metrics.metric import Metric, ParameterError, Parameters, Score
 from metrics.modulation_filters import PRECISIONS
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -37,6 +38,7 @@ class Srmr(Metric):
     source = "Falk, Zheng and Chan (2010), IEEE TASLP 18(7); numbers of SRMRpy, fast=False"
     low = 0.0
     higher_is_better = True
+    sharing = Sharing(Input.EQUAL, 2e-6, "a clip's transforms are as long as the clip")
     packages = ("torch", "numpy", "scipy", "soundfile")
     parameters_type = SrmrParameters
     parameters: SrmrParameters
@@ -47,7 +49,8 @@ class Srmr(Metric):
 
         same_length = defaultdict(list)
         for place, wave in enumerate(waves):
-            same_length[len(wave)].append(place)
+            long = len(wave) > long_modulation.LONG  # by itself: stacking would copy hours
+            same_length[len(wave), place if long else None].append(place)
         scores = [Score(None)] * len(waves)
         for places in same_length.values():
             same = [waves[place] for place in places]

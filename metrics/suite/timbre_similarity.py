@@ -11,6 +11,7 @@ import numpy as np
 from metrics import audio, turns, voices
 from metrics.material import Material
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Score, Take, undefined
+from metrics.sharing import Input, Sharing
 from metrics.voices import VoiceParameters, Voices, VoiceWindows
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class TimbreSimilarity(Metric):
     low = -1.0
     high = 1.0
     higher_is_better = True
+    sharing = Sharing(Input.WINDOWS)
     needs = ("reference_path", "turns")
     accepts = Accepts(WIDE_BAND_HZ)
     parameters_type = TimbreSimilarityParameters

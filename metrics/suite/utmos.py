@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Score
 from metrics.predictors import chunks, predictor_type
+from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -39,6 +40,7 @@ class Utmos(Metric):
     source = "Saeki et al. (2022), UTMOS (strong learner); others by the parameter predictor"
     unit = "MOS"
     higher_is_better = True
+    sharing = Sharing(Input.EQUAL, why="a scripted or exported network has no mask")
     accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     parameters_type = UtmosParameters
     parameters: UtmosParameters
@@ -62,6 +64,8 @@ class Utmos(Metric):
         averages = chunks.averaged(waves, self.parameters, most_s, self.predict)
         return [chunks.first_value(each) for each in averages]
 
-    def predict(self, batch: torch.Tensor) -> torch.Tensor:
+    def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """The predictor's scores, (waves, 1)."""
-        return self.predictor.predict(batch)[:, None]
+        import torch
+
+        return self.predictor.predict(torch.stack(list(batch)))[:, None]

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 import soundfile
 
-from metrics import audio, long_modulation, long_waves, modulation, shared, speech, voices
+from metrics import (
+    audio,
+    long_envelopes,
+    long_modulation,
+    long_waves,
+    modulation,
+    shared,
+    speech,
+    voices,
+)
 from metrics.metric import unusable
 from tests.metrics import reference
 
@@ -16,17 +25,34 @@ def wave():
     return torch.from_numpy(audio.load_wave(reference.path("human-0880-clean"), 16_000))
 
 
-@pytest.mark.parametrize("variant", ["slow", "slow_norm30"])
-@pytest.mark.parametrize("cut", [0, 777])
-def test_srmr_in_stretches_is_srmr_at_once(wave, variant, cut, monkeypatch):
+@pytest.mark.parametrize(
+    ("variant", "precision", "cut", "within"),
+    [
+        ("slow", "float32", 0, 2e-6),  # at once it is 1.4e-6 off double precision itself
+        ("slow_norm30", "float32", 777, 2e-6),
+        pytest.param("slow", "float64", 777, 1e-6, marks=pytest.mark.slow),
+        ("fast", "float32", 0, 1e-7),
+        ("fast_norm30", "float64", 777, 1e-12),
+    ],
+)
+def test_srmr_in_stretches_is_srmr_at_once(wave, variant, precision, cut, within, monkeypatch):
     """Ends that are no multiple of 16, and a wave of several stretches."""
     given = torch.cat([wave, wave * 0.5, wave])[cut:][None]
-    (usual,) = modulation.srmr(given, variant)
+    (usual,) = modulation.srmr(given, variant, precision)
     monkeypatch.setattr(long_modulation, "LONG", 0)
-    monkeypatch.setattr(long_modulation, "STRETCH", 48 * 1024)
-    (found,) = modulation.srmr(given * 3, variant)
-    assert found.value == pytest.approx(usual.value, rel=3e-6)
+    monkeypatch.setattr(long_modulation, "FAST_FRAMES", 40)
+    for kind in (long_envelopes.QuickEnvelopes, long_envelopes.ExactEnvelopes):
+        monkeypatch.setattr(kind, "piece", 51 * 1024)
+    (found,) = modulation.srmr(given * 3, variant, precision)
+    assert found.value == pytest.approx(usual.value, rel=within)
     assert found.k_star == usual.k_star
+
+
+def test_a_silent_long_wave_has_no_value_in_any_variant(monkeypatch):
+    monkeypatch.setattr(long_modulation, "LONG", 0)
+    for variant in ("slow", "fast", "fast_norm30"):
+        (found,) = modulation.srmr(torch.zeros(1, 48_000), variant)
+        assert (found.value, found.reason) == (None, "silent")
 
 
 def test_a_long_wave_lies_in_a_file_with_the_same_samples(tmp_path, monkeypatch):

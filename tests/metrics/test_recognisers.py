@@ -52,6 +52,17 @@ def test_tiny_en_hears_what_the_reference_heard(whisper):
 
 
 @pytest.mark.slow
+def test_windows_of_clips_are_heard_side_by_side(whisper):
+    """A clip of two windows beside a short one; alone it goes through faster-whisper's own code."""
+    clip = "human-0880-clean"
+    long = reference.wave("long_same-human")[: 31 * 16_000]
+    heard = whisper.transcripts([take(long), take(reference.wave(clip))])
+    assert heard[1].text == ASR[clip]["hyp"]["whisper_tiny_en"]
+    assert heard[0].text == whisper.transcribe(long.numpy(), "en").strip()
+    assert len(heard[0].text.split()) > 40
+
+
+@pytest.mark.slow
 def test_an_english_model_hears_no_other_language(whisper):
     refused = whisper.transcript(take(noise(1), "zh"))
     assert refused.text is None
@@ -198,6 +209,8 @@ def test_a_folder_of_transformers_is_heard_alike_alone_and_long(kind, request):
     assert list(found.weights) == ["model.safetensors"]
     heard = found.transcribe(noise(1).numpy(), "en")
     assert heard == found.transcribe(noise(1).numpy(), "en")
-    assert isinstance(found.transcribe(noise(31).numpy(), "en"), str)
+    long, other = (found.transcribe(noise(seconds).numpy(), "en") for seconds in (31, 2))
+    several = [noise(seconds).numpy() for seconds in (31, 1, 2)]
+    assert found.transcribe_all(several, "en") == [long, heard, other]
     assert found.refusal("en-US") == ""
     assert bool(found.refusal("fr")) == (kind == "whisper")

@@ -70,7 +70,7 @@ def dimensions(place):
     return place
 
 
-def listener(place):
+def listener(place, **more):
     """A classifier with three labels, of emotions and of a detector."""
     labels = {0: "neu", 1: "Fake", 2: "ang"}
-    return wavlm(place, "WavLMForSequenceClassification", id2label=labels)
+    return wavlm(place, "WavLMForSequenceClassification", id2label=labels, **more)

@@ -41,6 +41,7 @@ def description(metric: Metric) -> Iterator[str]:
         yield f"  from: {origin}"
     yield f"  source: {metric.source}"
     yield f"  audio: {metric.accepts.words(metric.sample_rate_hz)}"
+    yield f"  shares a batch: {metric.sharing.words()}"
     yield f"  needs beside the audio: {needed(metric) or 'nothing'}"
     if metric.asked_only:
         yield f"  runs only when it is named{': ' + metric.costs if metric.costs else ''}"

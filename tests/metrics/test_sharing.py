@@ -1,0 +1,150 @@
+"""Clips of unequal length in one batch score what they score alone, or do not share it."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+from metrics.embeddings import embedding_type
+from metrics.metric import make_metric
+from metrics.predictors import lengths, masking
+from metrics.predictors.masking import Masked
+from metrics.sharing import buckets
+from tests.metrics import paired, reference, tiny_models
+
+torch = pytest.importorskip("torch")
+
+SIZES = (16_000, 19_100, 17_777)
+NEAR = 1e-5  # absolute, of numbers of the size of 1: float32 sums in another order
+
+
+@pytest.fixture(autouse=True)
+def as_on_a_gpu(monkeypatch):
+    """On a processor clips of unequal length share no network's batch: it would cost, not gain."""
+    monkeypatch.setitem(masking.SIMILAR, "cpu", masking.SIMILAR["cuda"])
+
+
+def clips():
+    wave = reference.wave("long_same-human")
+    return [wave[9_000 * place :][:size] for place, size in enumerate(SIZES)]
+
+
+def test_buckets_hold_what_is_similar_and_fits():
+    sizes = [100, 40, 124, 126, 100, 300]
+    assert list(buckets(sizes, 1_000)) == [[1], [0, 4], [2], [3], [5]]
+    assert list(buckets(sizes, 1_000, 1.25)) == [[1], [0, 4, 2], [3], [5]]
+    assert list(buckets(sizes, 240, 1.25)) == [[1], [0, 4], [2], [3], [5]]
+    assert list(buckets(sizes, 10_000, math.inf)) == [[1, 0, 4, 2, 3, 5]]
+    pieces = lengths.whole([torch.zeros(size) for size in sizes])
+    assert [[p.index for p in b] for b in lengths.batches(pieces, 1_000)] == [
+        [1], [0, 4], [2], [3], [5],
+    ]  # fmt: skip
+
+
+def network(kind, norm, **more):
+    """A network of two layers, random, with its first layer normalised by ``norm``."""
+    import transformers as hf
+
+    config = getattr(hf, f"{kind}Config")(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16,
+        conv_dim=(8,) * 7, num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=2,
+        feat_extract_norm=norm, **more,
+    )  # fmt: skip
+    torch.manual_seed(3)
+    return getattr(hf, f"{kind}Model")(config).eval()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("norm", ["group", "layer"])
+@pytest.mark.parametrize("kind", ["WavLM", "Wav2Vec2", "Hubert", "UniSpeech", "UniSpeechSat"])
+def test_a_masked_network_hears_each_clip_as_alone(kind, norm):
+    made = network(kind, norm)
+    assert masking.similar(made.config, "cuda:1") == 1.25
+    plain = [(wave - wave.mean()) / wave.std() for wave in clips()]
+    with torch.inference_mode():
+        alone = [made(wave[None]).last_hidden_state[0] for wave in plain]
+        masked = Masked(made)
+        together = masked(plain).last_hidden_state
+        mask = torch.nn.utils.rnn.pad_sequence([torch.ones(s) for s in SIZES], batch_first=True)
+        filled = torch.nn.utils.rnn.pad_sequence(plain, batch_first=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            unaware = made(filled, attention_mask=mask.long()).last_hidden_state
+    for place, wanted in enumerate(alone):
+        assert masked.frames(SIZES[place]) == len(wanted)
+        assert (together[place, : len(wanted)] - wanted).abs().max() < NEAR
+    worst = max(float((unaware[i, : len(w)] - w).abs().max()) for i, w in enumerate(alone))
+    assert (worst > 1e-3) == (norm == "group")  # what transformers does with the same mask
+
+
+def test_networks_that_would_leak_take_equal_lengths_only():
+    assert masking.similar(network("Hubert", "layer", conv_pos_batch_norm=True).config, "cuda") == 1
+    assert masking.similar(network("Wav2Vec2", "layer", add_adapter=True).config, "cuda") == 1
+
+    class Config:
+        model_type = "data2vec-audio"
+
+    assert masking.similar(Config, "cuda") == 1
+    Config.model_type = "audio-spectrogram-transformer"
+    assert masking.similar(Config, "cuda") == math.inf
+
+
+@pytest.fixture(scope="module", params=["group", "layer"])
+def norm(request):
+    return request.param
+
+
+@pytest.mark.slow
+def test_labels_of_a_clip_do_not_depend_on_its_company(tmp_path, norm):
+    folder = tiny_models.listener(tmp_path, feat_extract_norm=norm)
+    metric = paired.loaded("spoof", model=str(folder))
+    batches, heard = [], metric.loaded.masked.network.forward
+    metric.loaded.masked.network.forward = lambda *given, **more: (
+        batches.append(len(given[0])) or heard(*given, **more)
+    )
+    together = [score.value for score in metric.measure(clips())]
+    assert batches == [3]
+    alone = [metric.measure([wave])[0].value for wave in clips()]
+    assert together == pytest.approx(alone, rel=1e-5)
+    assert max(alone) - min(alone) > 1e-4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["wavlm", "resemblyzer"])
+def test_whole_clips_are_embedded_side_by_side(tmp_path, key):
+    model = str(tiny_models.wavlm(tmp_path, "WavLMForXVector")) if key == "wavlm" else ""
+    made = embedding_type(key)(model)
+    made.load()
+    together = made.embed(clips())
+    alone = torch.cat([made.embed([wave]) for wave in clips()])
+    assert (together - alone).abs().max() < NEAR
+    assert (alone[0] - alone[1]).abs().max() > 1e-4
+
+
+@pytest.mark.slow
+def test_pairs_are_compared_side_by_side(tmp_path, norm):
+    folder = tiny_models.wavlm(tmp_path, feat_extract_norm=norm)
+    metric = paired.loaded("speech_bert_score", model=str(folder), layer=2)
+    first, second, third = (wave.numpy().astype(np.float64) for wave in clips())
+    pairs = [(first, second), (third, first)]
+    together = metric.compare_all(pairs)
+    for pair, score in zip(pairs, together, strict=True):
+        alone = metric.compare(*pair)
+        by_itself = metric.of(*(metric.frames([wave])[0] for wave in pair))
+        assert score.details == alone.details
+        assert score.value == pytest.approx(by_itself.value, abs=NEAR)
+        assert score.also == pytest.approx(by_itself.also, abs=NEAR)
+
+
+@pytest.mark.gpu
+@pytest.mark.slow
+def test_a_gpu_hears_masked_clips_as_a_processor_hears_each(tmp_path, norm):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    folder = str(tiny_models.listener(tmp_path, feat_extract_norm=norm))
+    here, there = paired.loaded("spoof", model=folder), make_metric("spoof", {"model": folder})
+    there.load("cuda")
+    alone = [here.measure([wave])[0].value for wave in clips()]
+    together = [score.value for score in there.measure([wave.cuda() for wave in clips()])]
+    assert together == pytest.approx(alone, rel=there.sharing.within)
