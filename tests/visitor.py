@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import httpx
@@ -14,6 +16,12 @@ from tests.config.helpers import PATIENCE_S
 State = dict[str, Any]
 VOLUME_SET = {"comfortable": True}
 REASON = {"text": "The pauses are where a reader would breathe.", "keystrokes": 44}
+
+
+@cache
+def authorities() -> ssl.SSLContext:
+    """Certificates that no test looks at; each browser would read them again."""
+    return httpx.create_ssl_context()
 
 
 @dataclass
@@ -50,7 +58,9 @@ class Visitor:
     patience_s: float = PATIENCE_S
 
     def __post_init__(self) -> None:
-        self.client = httpx.Client(base_url=self.base_url, timeout=self.patience_s)
+        self.client = httpx.Client(
+            base_url=self.base_url, timeout=self.patience_s, verify=authorities()
+        )
 
     def ask(self, method: str, url: str, **content: Any) -> httpx.Response:
         response = self.client.request(method, url, **content)

@@ -92,13 +92,11 @@ def labelled_families(table: pd.DataFrame) -> Iterator[Family]:
 
 
 def _families(use: pd.DataFrame) -> Iterator[Family]:
-    keys = ["study", "task", "method", "criterion", "estimand"]
-    several = use["study"].nunique() > 1
-    for key, rows in use.groupby(keys, sort=True):
-        study, task, _, criterion, estimand = map(str, key)
-        group = {"study": study} if several else {}
+    for key, rows in _groups(use, ["study", "task", "method", "criterion", "estimand"]):
+        study, task, _, criterion, estimand = key
+        group = {"study": study} if use["study"].nunique() > 1 else {}
         rater, raters = coded_column(rows["rater"])
-        item, items = coded_column(rows["item"].where(rows["item"] != "", rows["stimulus"]))
+        item, items = coded_column(_items(rows))
         yield Family(
             table=rows,
             group={**group, "task": task, "criterion": criterion},
@@ -108,6 +106,22 @@ def _families(use: pd.DataFrame) -> Iterator[Family]:
             n_raters=len(raters),
             n_items=len(items),
         )
+
+
+def _groups(table: pd.DataFrame, names: list[str]) -> Iterator[tuple[list[str], pd.DataFrame]]:
+    """The rows by their texts in these columns; all at once where they do not differ."""
+    values = [table[name].unique().tolist() for name in names]
+    if all(len(each) == 1 for each in values):  # a hundred times as often as not, and much quicker
+        yield [str(value) for (value,) in values], table
+        return
+    for key, rows in table.groupby(names, sort=True):
+        yield [str(value) for value in key], rows
+
+
+def _items(rows: pd.DataFrame) -> pd.Series:
+    """What each rating is about: the clip where no text is named."""
+    items = rows["item"]
+    return items.where(items != "", rows["stimulus"]) if "" in items.unique() else items
 
 
 def cells(family: Family, breakdown: Breakdown) -> Iterator[Cell]:

@@ -74,6 +74,8 @@ def anchors_of(names: Sequence[str], roles: Mapping[str, str] | None = None) -> 
 
 def roles_of(table: pd.DataFrame) -> dict[str, str]:
     """The role of each condition of a ratings table that has one: test, reference or anchor."""
+    if table["role"].unique().tolist() == [""]:
+        return {}
     rows = table.loc[(table["role"] != "") & (table["trap"] == ""), ["condition", "role"]]
     return {str(name): str(role) for name, role in rows.drop_duplicates().itertuples(index=False)}
 

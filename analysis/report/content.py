@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass, replace
 from itertools import groupby
 from typing import Any, TypeVar, dataclass_transform
 
@@ -190,7 +190,21 @@ class Content:
 
     def plain(self) -> dict[str, Any]:
         """As plain values that JSON can hold."""
-        return asdict(self)
+        plain: dict[str, Any] = _unpacked(self)
+        return plain
+
+
+def _unpacked(value: Any) -> Any:
+    """As `dataclasses.asdict`, which copies each number and takes a sixth of a large report."""
+    if isinstance(value, (str, float, int)) or value is None:
+        return value
+    if isinstance(value, (list, tuple)):
+        return type(value)([_unpacked(each) for each in value])
+    if isinstance(value, dict):
+        return {name: _unpacked(each) for name, each in value.items()}
+    if is_dataclass(value):
+        return {each.name: _unpacked(getattr(value, each.name)) for each in fields(value)}
+    return value
 
 
 def together(parts: Iterable[Content]) -> Content:

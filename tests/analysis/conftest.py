@@ -44,3 +44,26 @@ def with_models(without_models: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def study(shared_study: Any, db: None) -> Any:
     shared_study.refresh_from_db()
     return shared_study
+
+
+@pytest.fixture(scope="module")
+def answer_alone() -> Iterator[Any]:
+    """Reports of this module hold the answer and no other part, unless one is asked for by name."""
+    from analysis.report import build
+    from analysis.report.part import Part, PartInput
+
+    every = build.parts_to_make
+
+    def few(inputs: PartInput) -> list[type[Part]]:
+        wanted = {"answer", *inputs.options.parts}
+        return [part for part in every(inputs) if part.key in wanted]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "parts_to_make", few)
+        yield every
+
+
+@pytest.fixture
+def every_part(answer_alone: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One test of such a module has them all the same."""
+    monkeypatch.setattr("analysis.report.build.parts_to_make", answer_alone)

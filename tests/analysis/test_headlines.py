@@ -12,7 +12,7 @@ from analysis.report.parts.answer.headlines import MOST_WORDS, word_count
 from analysis.statistics.options import Options
 from tests.analysis.reference import rows_of
 
-pytestmark = pytest.mark.usefixtures("without_models")
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 QUICK = Options(replicates=100, rules=())
 
 

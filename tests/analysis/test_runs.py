@@ -31,7 +31,7 @@ from listening.studies import close_study
 from tests.analysis.rated_study import rated_study, score_stimuli
 from tests.factories import make_study
 
-pytestmark = pytest.mark.usefixtures("without_models")
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 QUICK = Options(replicates=200)
 
 
@@ -149,6 +149,7 @@ def test_the_database_refuses_a_run_that_contradicts_itself(study, fields):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("every_part")
 def test_a_run_tells_how_far_it_is_about_once_a_second(study, monkeypatch):
     told, real = [], Teller.__call__
 
@@ -309,6 +310,7 @@ def test_a_file_that_cannot_be_made_says_why_and_may_be_asked_for_again(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("every_part")
 def test_the_draws_of_a_model_are_those_of_the_analysis(
     db, with_models, monkeypatch, django_capture_on_commit_callbacks
 ):
@@ -334,6 +336,7 @@ def test_the_draws_of_a_model_are_those_of_the_analysis(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("every_part")
 def test_the_bundle_holds_the_report_and_the_ratings(
     study, monkeypatch, django_capture_on_commit_callbacks
 ):
@@ -368,6 +371,7 @@ def test_the_mark_of_ratings_changes_with_whatever_their_rows_show(study):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("every_part")
 def test_the_answer_is_stored_first_and_stays_as_it_was(study, monkeypatch):
     """The verdict on the first screen must not change when the rest has come."""
     stored, real = [], Growing.__call__

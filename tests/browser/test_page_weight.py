@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from django.conf import settings
 from django.test import Client
 from playwright.sync_api import Browser, Page, Response
 
 from listening.methods import Method
 from tests.factories import make_user
 from tests.listening.web import WebProcess
+from tests.migrated_house import collect
 
 LIMIT_BYTES = 60_000  # scripts and styles of a trial, as they are sent
 A_YEAR_S = 365 * 24 * 3600
-COLLECT = "import django; django.setup(); import config.prepare as p; p.collect_static()"
 HASHED = re.compile(r"/static/[\w/-]+\.[0-9a-f]{12}\.\w+$")
 
 
 @pytest.fixture(scope="module")
 def web(django_db_setup: None) -> Iterator[WebProcess]:
     """Serves what raters get: collected, compressed, under hashed names."""
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "EARNEST_VAR": str(settings.EARNEST_VAR),
-    }
-    subprocess.run(
-        [sys.executable, "-c", COLLECT], env=environment, cwd=settings.BASE_DIR, check=True
-    )
+    collect()
     with WebProcess(EARNEST_DEBUG="0") as running:
         yield running
 

@@ -51,10 +51,15 @@ def written(preset: Preset, folder: Path) -> Path:
     return folder
 
 
+READ: dict[tuple[str, str], StudyFile] = {}  # a preset in a folder of this name, read once
+
+
 def the_study(preset: Preset, folder: Path) -> StudyFile:
-    reading = read_folder(written(preset, folder))
-    assert reading.study is not None, "\n".join(map(str, reading.problems))
-    return reading.study
+    if (preset.name, folder.name) not in READ:
+        reading = read_folder(written(preset, folder))
+        assert reading.study is not None, "\n".join(map(str, reading.problems))
+        READ[preset.name, folder.name] = reading.study
+    return READ[preset.name, folder.name]
 
 
 # --- The presets ----------------------------------------------------------------------------------

@@ -3,9 +3,11 @@
 import shutil
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import soundfile
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.files.storage import FileSystemStorage
 from django.db import IntegrityError
@@ -28,13 +30,18 @@ CODES = '[study.completion_codes]\ncomplete = "C1"\nscreened_out = "S1"\npartial
 
 
 @pytest.fixture(autouse=True)
-def media(settings, tmp_path: Path) -> Path:
+def media(settings: Any, tmp_path: Path) -> Path:
     """A media store of this test's own."""
     folder = tmp_path / "media"
+    settings.STORAGES = kept_in(folder)
+    return folder
+
+
+def kept_in(folder: Path) -> dict[str, Any]:
+    """Django's STORAGES with the media store in this folder."""
     backend = {"BACKEND": "django.core.files.storage.FileSystemStorage"}
     options = {"OPTIONS": {"location": str(folder)}}
-    settings.STORAGES = {**settings.STORAGES, "default": backend | options}
-    return folder
+    return {**settings.STORAGES, "default": backend | options}
 
 
 @pytest.fixture

@@ -48,13 +48,14 @@ class WebProcess:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        wait_for(self._answers)
+        with httpx.Client(base_url=self.url) as client:
+            wait_for(lambda: self._answers(client))
 
-    def _answers(self) -> bool:
+    def _answers(self, client: httpx.Client) -> bool:
         assert self.process is not None
         assert self.process.poll() is None, "the web process ended"
         with contextlib.suppress(httpx.HTTPError):
-            return httpx.get(f"{self.url}/readyz").status_code == 200
+            return client.get("/readyz").status_code == 200
         return False
 
     def stop(self) -> None:

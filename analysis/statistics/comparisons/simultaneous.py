@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -255,13 +255,16 @@ class Family:
         return np.concatenate(parts).astype(np.float64), rows.shape[1]
 
 
+@lru_cache(maxsize=2)
 def _directions(rank: int, seed: int) -> NDArray[np.float32]:
     """Points spread evenly over the sphere (n, rank)."""
     sobol = stats.qmc.Sobol(rank, rng=np.random.default_rng(seed))
     points = sobol.random_base2(_LOG_POINTS + (rank > _FEW_RANKS))
     normal = special.ndtri(np.clip(points, 1e-12, 1 - 1e-12))
     length = np.linalg.norm(normal, axis=1, keepdims=True)
-    return np.asarray(normal / length, dtype=np.float32)
+    made = np.asarray(normal / length, dtype=np.float32)
+    made.flags.writeable = False
+    return made
 
 
 def _untested(row: Floats, means: Clustered) -> str:
