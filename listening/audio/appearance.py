@@ -11,11 +11,13 @@ import contextlib
 import hmac
 import os
 import secrets
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import cache
-from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO
 
 import numpy as np
 from django.conf import settings
@@ -127,13 +129,24 @@ def _encoded(sound: Decoded, seed: bytes, pads_s: tuple[float, float]) -> bytes:
     """FLAC of 16 bit, dithered and filled up by what the seed says; the rate stays."""
     rng = np.random.Generator(np.random.SFC64(int.from_bytes(seed, "big")))
     noise = _noise_from(int(rng.integers(NOISE_SAMPLES)))
-    file, frames = BytesIO(), 0
-    with SoundFile(file, "w", sound.rate_hz, sound.channels, "PCM_16", format="FLAC") as flac:
-        for block in _padded(sound, *pads_s):
-            frames += len(block)
-            flac.write(_dithered(block, noise))
-    pcm_bytes = 2 * frames * sound.channels
-    return _filled(bytearray(file.getbuffer()), pcm_bytes, float(rng.random()))
+    frames = 0
+    with _file_in_memory() as file:
+        shape = sound.rate_hz, sound.channels, "PCM_16"
+        with SoundFile(file.fileno(), "w", *shape, format="FLAC", closefd=False) as flac:
+            for block in _padded(sound, *pads_s):
+                frames += len(block)
+                flac.write(_dithered(block, noise))
+        file.seek(0)
+        data = bytearray(file.read())
+    return _filled(data, 2 * frames * sound.channels, float(rng.random()))
+
+
+def _file_in_memory() -> BinaryIO:
+    """A real file, which libsndfile writes by itself: into a BytesIO each frame of FLAC is handed
+    over in Python, so that all threads of a busy process wait for each other."""
+    if sys.platform == "linux":
+        return os.fdopen(os.memfd_create("clip"), "w+b", buffering=0)
+    return TemporaryFile(buffering=0)
 
 
 def _padded(sound: Decoded, before_s: float, after_s: float) -> Iterator[np.ndarray]:

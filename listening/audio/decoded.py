@@ -39,7 +39,7 @@ def decoded(copy: Path) -> Iterator[Decoded]:
         rate_hz, samples = found
         yield Decoded(rate_hz, samples.shape[1], iter([samples]))
         return
-    with copy.open("rb") as file, SoundFile(file) as sound:
+    with copy.open("rb") as file, SoundFile(file.fileno(), closefd=False) as sound:
         if sound.frames * sound.channels > LONGEST_KEPT:
             yield Decoded(sound.samplerate, sound.channels, _blocks(sound), is_long=True)
             return
