@@ -13,6 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,9 @@ def _files(folder: str) -> list[str]:
             if entry.name != "__pycache__":
                 found += _files(entry.path)
         elif not entry.name.endswith(".pyc"):
-            status = entry.stat()
-            found.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
+            with suppress(FileNotFoundError):  # an editor's lock leads nowhere
+                status = entry.stat()
+                found.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
     return sorted(found)
 
 

@@ -132,3 +132,9 @@ def test_other_packages_are_seen(code: Path, monkeypatch: pytest.MonkeyPatch):
 def test_a_cleared_folder_of_static_files_is_seen(code: Path):
     (code / "made" / prepared.MADE[0]).unlink()
     assert not as_left()
+
+
+def test_an_editors_lock_in_the_code_stops_no_start(tmp_path):
+    (tmp_path / ".#page.css").symlink_to("somebody@somewhere.1234")
+    (tmp_path / "page.css").write_text("body {}")
+    assert [Path(found.split()[0]).name for found in prepared._files(str(tmp_path))] == ["page.css"]
