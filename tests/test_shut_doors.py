@@ -37,7 +37,7 @@ def test_a_clip_opens_for_its_own_browser_only(demo_house: DemoHouse):
 def test_other_accounts_of_the_machine_read_nothing(demo_house: DemoHouse):
     visitor = demo_house.visitor()
     visitor.get(visitor.pass_checks(visitor.arrive())["trials"][0]["clips"][0])
-    assert list((demo_house.var / "media" / "appearances").iterdir())
+    assert list((demo_house.var / "media" / "served").iterdir())
     assert open_places(demo_house.var) == []
 
 

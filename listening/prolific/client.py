@@ -35,6 +35,8 @@ REASON_CHARS = 100  # Prolific's shortest message to somebody who is rejected
 @cache
 def authorities() -> ssl.SSLContext:
     """Whose certificates are trusted: read once per process, which takes 27 ms each time."""
+    import httpx
+
     return httpx.create_ssl_context()
 
 

@@ -127,13 +127,18 @@ def test_a_copy_that_is_gone_is_an_error_that_says_so(tmp_path: Path):
     assert list(folder().glob("*/*")) == []
 
 
-def test_a_long_clip_is_a_file_with_the_bytes_that_memory_would_hold(tmp_path: Path, monkeypatch):
+def test_a_long_clip_is_a_file_with_the_bytes_that_memory_would_hold(
+    tmp_path: Path, monkeypatch, settings
+):
     one = clip(tmp_path / "a.flac", speech(1, seconds=9.0))
     data = appearance_of(one)
     monkeypatch.setattr(decoded, "LONGEST_KEPT", 1000)
     monkeypatch.setattr(decoded, "recent", Recent(0))
-    assert appearance_of(one).read_bytes() == data
+    path = appearance_of(one)
+    assert path.read_bytes() == data
     assert not decoded.recent.kept
+    shut = settings.MEDIA_FILE_MODE, settings.MEDIA_FOLDER_MODE, settings.MEDIA_FOLDER_MODE
+    assert tuple(p.stat().st_mode & 0o777 for p in (path, path.parent, folder())) == shut
 
 
 def test_what_was_kept_is_not_served_once_the_copy_is_gone_or_another(tmp_path: Path):
