@@ -12,7 +12,6 @@ from psycopg.types.numeric import Int8BinaryDumper
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 CONNECTIONS = 8
-WAITING = 2048  # more are turned away at once; the caller hears it as psycopg.Error
 FAILURES = (psycopg.Error, PoolTimeout, TimeoutError)  # of the database, or of who waits for it
 Connection = psycopg.AsyncConnection[Any]
 
@@ -47,7 +46,6 @@ def _pool() -> AsyncConnectionPool:
         kwargs={**given, **own},
         min_size=1,
         max_size=CONNECTIONS,
-        max_waiting=WAITING,
         configure=_prepared_once,
         open=False,
         name="loop",
