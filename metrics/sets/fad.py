@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metrics.sets.set_metric import Array, SetMetric
+from metrics.sets.set_metric import Array, SetMetric, too_few_for_covariance
 
 
 class Fad(SetMetric):
@@ -29,10 +29,7 @@ class Fad(SetMetric):
 
     def too_few(self, ours: Array, theirs: Array) -> str:
         """A covariance of fewer vectors than twice its dimensions says little."""
-        least, wanted = min(len(ours), len(theirs)), 2 * ours.shape[1]
-        if least >= wanted:
-            return ""
-        return f"{least} vectors for {ours.shape[1]} dimensions: {wanted} or more are needed"
+        return too_few_for_covariance(ours, theirs)
 
 
 def root(matrix: Array) -> Array:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from metrics.sets.set_metric import Array, SetMetric
+from metrics.sets.set_metric import Array, SetMetric, too_few_for_covariance
 
 LEAST = 3  # vectors: of two the shrinkage cannot be told
 
@@ -38,10 +38,7 @@ class Kl(SetMetric):
 
     def too_few(self, ours: Array, theirs: Array) -> str:
         """A covariance of fewer vectors than twice its dimensions is mostly the shrinkage."""
-        least, wanted = min(len(ours), len(theirs)), 2 * ours.shape[1]
-        if least >= wanted:
-            return ""
-        return f"{least} vectors for {ours.shape[1]} dimensions: {wanted} or more are needed"
+        return too_few_for_covariance(ours, theirs)
 
 
 def shrunk(vectors: Array) -> Array:

@@ -88,3 +88,11 @@ def jackknife(vectors: Vectors, distance: Callable[[Array], float]) -> float:
         for out in range(n)
     ]
     return float((n - 1) * np.var(left))
+
+
+def too_few_for_covariance(ours: Array, theirs: Array) -> str:
+    """Why the smaller of two sets, (n, dimensions) each, has too few vectors; empty if enough."""
+    least, wanted = min(len(ours), len(theirs)), 2 * ours.shape[1]
+    if least >= wanted:
+        return ""
+    return f"{least} vectors for {ours.shape[1]} dimensions: {wanted} or more are needed"
