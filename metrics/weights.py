@@ -6,7 +6,8 @@ import contextlib
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +158,10 @@ def silent_transformers() -> Iterator[None]:
     finally:
         if shown:
             logging.enable_progress_bar()
+
+
+def renamed(name: str, names: Iterable[tuple[str, str]]) -> str:
+    """What we call a weight: each pattern, in turn, becomes what stands beside it."""
+    for pattern, ours in names:
+        name = re.sub(pattern, ours, name)
+    return name

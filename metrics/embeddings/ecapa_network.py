@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics.weights import Unavailable
+from metrics.weights import Unavailable, renamed
 
 if TYPE_CHECKING:
     import torch
@@ -82,7 +82,7 @@ class Ecapa:
 
     def __init__(self, state: State, dialect: Dialect) -> None:
         self.dialect = dialect
-        self.state = {renamed(name, dialect): value for name, value in state.items()}
+        self.state = {renamed(name, dialect.names): value for name, value in state.items()}
         needed = ("first.conv.weight", "block.3.excite.weight", "weighed.weight", "final.weight")
         if missing := [name for name in needed if name not in self.state]:
             raise Unavailable(f"these are no weights of ECAPA-TDNN: {', '.join(missing)} not found")
@@ -178,10 +178,3 @@ class Ecapa:
             self.state[f"{name}.bias"],
             eps=EPS,
         )
-
-
-def renamed(name: str, dialect: Dialect) -> str:
-    """What we call a weight."""
-    for pattern, ours in dialect.names:
-        name = re.sub(pattern, ours, name)
-    return name

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from metrics.weights import Unavailable
+from metrics.weights import Unavailable, renamed
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +45,7 @@ def wavlm_of(state: State, device: str) -> Any:
     """
     import transformers
 
-    named = {renamed(name): value for name, value in state.items()}
+    named = {renamed(name, RENAMED): value for name, value in state.items()}
     try:
         network = transformers.WavLMModel(transformers.WavLMConfig(**sizes(named)))
         missing = network.load_state_dict(named, strict=False).missing_keys
@@ -78,13 +77,6 @@ def receptive(kernels: tuple[int, ...]) -> int:
     """How many samples a frame sees."""
     steps = [math.prod(STRIDES[:i]) for i in range(len(STRIDES))]
     return 1 + sum((kernel - 1) * step for kernel, step in zip(kernels, steps, strict=True))
-
-
-def renamed(name: str) -> str:
-    """What transformers calls a weight."""
-    for pattern, ours in RENAMED:
-        name = re.sub(pattern, ours, name)
-    return name
 
 
 def sizes(state: State) -> dict[str, Any]:
