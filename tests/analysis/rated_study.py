@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 from django.utils import timezone
 
 from listening import sessions
-from listening.models import Item, Stimulus, Study
+from listening.models import Item, Stimulus, Study, Trial
 from metrics.metric import make_metric
 from metrics.models import MetricScore
 from tests import factories
 
 METRIC = "srmr"
+LABELS = ("Human", "Unclear", "Machine")
 
 
 def rated_study(key: str = "rated", raters: int = 3, seed: int = 1, **fields: Any) -> Study:
@@ -38,7 +40,7 @@ def rated_study(key: str = "rated", raters: int = 3, seed: int = 1, **fields: An
         item.save()
     rng = random.Random(seed)
     for number in range(raters):
-        _rate(study, rng, careless=number % 3 == 2)
+        rate(study, lambda _: rng.choice(LABELS), careless=number % 3 == 2)
     return study
 
 
@@ -57,10 +59,11 @@ def score_stimuli(study: Study, seed: int = 1) -> None:
         )
 
 
-def _rate(study: Study, rng: random.Random, careless: bool) -> None:
+def rate(study: Study, label_of: Callable[[Trial], str], careless: bool = False) -> None:
+    """One rater's session to its end; a careless one fails every trap."""
     session = factories.arrive(study)
     while (trial := factories.current(session)) is not None:
-        label = rng.choice(["Human", "Unclear", "Machine"])
+        label = label_of(trial)
         if trial.trap:
             label = trial.expected[0]
             if careless:

@@ -135,7 +135,8 @@ def workers_are_fine(house: House) -> bool:
 def test_the_gpu_s_worker_rests_until_a_job_comes_and_is_not_missed(house: House):
     assert house.part("gpu") is None
     wait_for(lambda: workers_are_fine(house))  # the clock ticks, too
-    app = Celery(broker=f"redis+socket://{socket_folder(house.var) / 'valkey.sock'}")
+    broker = f"redis+socket://{socket_folder(house.var) / 'valkey.sock'}"
+    app = Celery(broker=broker, set_as_current=False)
     app.conf.broker_transport_options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
     log = house.var / "logs" / "gpu.log"
 
