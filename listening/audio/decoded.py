@@ -14,7 +14,7 @@ from listening.audio.recent import Recent
 
 BLOCK_FRAMES = 65_536
 LONGEST_KEPT = 2**20  # samples; longer clips are decoded block by block, and for each rater anew
-MOST_KEPT_BYTES = 64 * 2**20  # in each process
+MOST_KEPT_BYTES = 32 * 2**20  # in each process
 
 
 @dataclass(frozen=True)
@@ -27,14 +27,20 @@ class Decoded:
     is_long: bool = False
 
 
-recent: Recent[tuple[Path, int, int], tuple[int, np.ndarray]] = Recent(MOST_KEPT_BYTES)
+Version = tuple[Path, int, int]  # of a file: place, time, number
+recent: Recent[Version, tuple[int, np.ndarray]] = Recent(MOST_KEPT_BYTES)
+
+
+def version_of(copy: Path) -> Version:
+    """FileNotFoundError where there is no such copy (any more)."""
+    stat = copy.stat()
+    return copy, stat.st_mtime_ns, stat.st_ino
 
 
 @contextmanager
 def decoded(copy: Path) -> Iterator[Decoded]:
     """A served copy's sound; FileNotFoundError where there is no such copy (any more)."""
-    stat = copy.stat()
-    version = copy, stat.st_mtime_ns, stat.st_ino
+    version = version_of(copy)
     if found := recent.get(version):
         rate_hz, samples = found
         yield Decoded(rate_hz, samples.shape[1], iter([samples]))

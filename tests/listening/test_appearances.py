@@ -6,6 +6,7 @@ from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 import soundfile
@@ -31,6 +32,7 @@ RATE = 16_000
 def media(settings, tmp_path: Path, monkeypatch) -> None:
     settings.MEDIA_ROOT = tmp_path / "media"
     monkeypatch.setattr(appearance, "recent", Recent(appearance.KEPT_BYTES))
+    monkeypatch.setattr(appearance, "beginnings", Recent(appearance.KEPT_BEGINNINGS_BYTES))
 
 
 def speech(seed: int, *, lead_s: float = 0.0, room: float = 0.0, seconds: float = 1.0):
@@ -52,6 +54,13 @@ def sound_of(clip: ClipRequest) -> np.ndarray:
     return soundfile.read(BytesIO(appearance_of(clip)), dtype="int16")[0]
 
 
+def decoded_strictly(data: bytes) -> np.ndarray:
+    """By FFmpeg, told to stop at the first checksum that is wrong."""
+    with av.open(BytesIO(data)) as file:
+        file.streams.audio[0].codec_context.options = {"err_detect": "crccheck+explode"}
+        return np.concatenate([f.to_ndarray() for f in file.decode(audio=0)], axis=1)
+
+
 @pytest.fixture
 def all_long(monkeypatch) -> None:
     """Each clip is one of those that are decoded in parts and kept as a file."""
@@ -65,6 +74,9 @@ def test_the_same_token_gets_the_same_bytes_and_another_one_others(tmp_path: Pat
     one = clip(tmp_path / "a.flac", speech(1))
     data = appearance_of(one)
     appearance.recent.kept.clear()  # it is made again
+    assert appearance_of(one) == data
+    appearance.recent.kept.clear()
+    appearance.beginnings.kept.clear()
     assert appearance_of(one) == data
     others = [appearance_of(replace(one, token=f"t{n}")) for n in range(5)]
     assert len({len(each) for each in (data, *others)}) > 3
@@ -85,18 +97,50 @@ def test_the_noise_of_the_dither_is_that_of_the_textbook(tmp_path: Path):
     assert sound_of(one).var() == pytest.approx(0.25, rel=0.05)
 
 
-def test_both_ends_begin_in_dither_of_a_length_drawn_anew(tmp_path: Path):
-    loud = np.full(RATE, 0.5)
-    one = clip(tmp_path / "a.flac", loud)
-    lengths = set()
-    for n in range(8):
-        request = replace(one, token=f"t{n}")
-        heard = sound_of(request)
+def test_both_ends_are_dither_of_a_length_drawn_at_random(tmp_path: Path):
+    one = clip(tmp_path / "a.flac", np.full(RATE, 0.5))
+    starts, lengths = set(), set()
+    for n in range(12):
+        heard = sound_of(replace(one, token=f"t{n}", trial=n))
         first, last = np.flatnonzero(np.abs(heard) > 100)[[0, -1]]
-        lengths.add(int(first))
+        starts.add(int(first))
+        lengths.add(len(heard))
         for pad in (first, len(heard) - 1 - last):
             assert SHORTEST_PAD_S * RATE - 1 <= pad <= LONGEST_PAD_S * RATE + 1
-    assert len(lengths) == 8
+    assert 1 < len(starts) <= appearance.VARIANTS
+    assert len(lengths) == 12
+
+
+def test_a_sound_that_comes_twice_in_a_trial_has_no_bytes_in_common(tmp_path: Path):
+    one = clip(tmp_path / "a.flac", speech(1, seconds=3.0))
+    parts: list[set[bytes]] = []
+    for place in range(4):
+        data = appearance_of(replace(one, token=f"t{place}", place=place))
+        frames = data[data.rindex(bytes(64)) + 64 :]
+        windows = (frames[at : at + 16] for at in range(len(frames) - 16))
+        parts.append({each for each in windows if len(set(each)) > 4})  # others are short codes
+    assert min(map(len, parts)) > 10_000
+    assert len(set().union(*parts)) == sum(map(len, parts))
+
+
+@pytest.mark.parametrize(
+    ("rate_hz", "channels", "seconds"),
+    [(8_000, 1, 0.1), (16_000, 1, 6.3), (22_050, 2, 3.0), (44_100, 1, 13.0), (96_000, 2, 0.5)],
+)
+def test_decoders_take_it_whole_with_all_its_checksums(
+    tmp_path: Path, rate_hz: int, channels: int, seconds: float
+):
+    """At 44.1 kHz numbers of frames take two bytes."""
+    samples = np.stack([speech(2, seconds=seconds * rate_hz / RATE)] * channels, axis=1)
+    path = tmp_path / "a.flac"
+    soundfile.write(path, samples, rate_hz, subtype="PCM_24")
+    data = appearance_of(ClipRequest("t", path, trial=1, place=0, in_step=False))
+    heard = decoded_strictly(data).reshape(-1, channels)
+    assert len(heard) == soundfile.info(BytesIO(data)).frames
+    assert (heard == soundfile.read(BytesIO(data), dtype="int16", always_2d=True)[0]).all()
+    wrong = data[:-200] + bytes([data[-200] ^ 1]) + data[-199:]
+    with pytest.raises(av.error.InvalidDataError):  # it does look
+        decoded_strictly(wrong)
 
 
 def test_clips_that_play_together_keep_in_step(tmp_path: Path):
@@ -127,15 +171,17 @@ def test_a_copy_that_is_gone_is_an_error_that_says_so(tmp_path: Path):
     assert list(folder().glob("*/*")) == []
 
 
-def test_a_long_clip_is_a_file_with_the_bytes_that_memory_would_hold(
-    tmp_path: Path, monkeypatch, settings
-):
+def test_a_long_clip_is_a_file_of_the_same_sound(tmp_path: Path, monkeypatch, settings):
     one = clip(tmp_path / "a.flac", speech(1, seconds=9.0))
-    data = appearance_of(one)
+    sound = sound_of(one)
     monkeypatch.setattr(decoded, "LONGEST_KEPT", 1000)
     monkeypatch.setattr(decoded, "recent", Recent(0))
+    appearance.recent.kept.clear()
+    appearance.beginnings.kept.clear()
     path = appearance_of(one)
-    assert path.read_bytes() == data
+    again = soundfile.read(path, dtype="int16")[0]
+    assert len(again) == len(sound)
+    assert np.abs(again.astype(int) - sound).max() <= 3  # the noise is another one
     assert not decoded.recent.kept
     shut = settings.MEDIA_FILE_MODE, settings.MEDIA_FOLDER_MODE, settings.MEDIA_FOLDER_MODE
     assert tuple(p.stat().st_mode & 0o777 for p in (path, path.parent, folder())) == shut

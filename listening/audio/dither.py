@@ -1,0 +1,44 @@
+"""Sound in whole numbers of 16 bit, the word length of its source hidden by noise."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+from django.conf import settings
+
+from listening.audio.decoded import LONGEST_KEPT
+
+FULL_SCALE = 32_768
+NOISE_SAMPLES = LONGEST_KEPT  # drawn once; who asks begins at a place of its own
+
+
+def dithered(block: np.ndarray, noise: Callable[[int], np.ndarray]) -> np.ndarray:
+    """Whole numbers, after triangular noise of one step to each side."""
+    steps = block * np.float32(FULL_SCALE)
+    steps += noise(steps.size).reshape(steps.shape)
+    np.rint(steps, out=steps)
+    return np.clip(steps, -FULL_SCALE, FULL_SCALE - 1, out=steps).astype(np.int16)
+
+
+def noise_from(place: int) -> Callable[[int], np.ndarray]:
+    """Gives the next so many values of the noise, which has no end."""
+    whole = _noise(settings.SECRET_KEY)
+
+    def following(values: int) -> np.ndarray:
+        nonlocal place
+        begin, place = place, (place + values) % NOISE_SAMPLES
+        return whole[begin : begin + values]
+
+    return following
+
+
+@cache
+def _noise(secret: str) -> np.ndarray:
+    """Triangular noise of ±1, twice in a row, so that any part of NOISE_SAMPLES is a slice."""
+    seed = hmac.digest(secret.encode(), b"dither", "sha256")
+    rng = np.random.Generator(np.random.SFC64(int.from_bytes(seed, "big")))
+    once = rng.random(NOISE_SAMPLES, np.float32) - rng.random(NOISE_SAMPLES, np.float32)
+    return np.concatenate([once, once])
