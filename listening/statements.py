@@ -30,6 +30,7 @@ def rows_of(statement: str, **values: Any) -> list[Any]:
         return cursor.execute(statement, values, prepare=True).fetchall()
 
 
+# Parts of the statements below: `{trials}` are all trials, or those of one session, read before.
 # The time there was to hear the current trial, in the worst case over how far one looks back:
 # since the page could first have played some earlier trial, which it has `ahead` trials before its
 # turn, less what that trial and all later ones took to hear. So answers that a page kept while it
@@ -40,9 +41,9 @@ SELECT min(extract(epoch FROM statement_timestamp() - coalesce(d.since, plan.fir
 FROM (SELECT lag(p.answered_at, %(ahead)s::int) OVER (ORDER BY p.answered_at, p.position) AS since,
              sum(coalesce(p.needed_s, 0)) OVER (ORDER BY p.answered_at DESC, p.position DESC)
                  AS later_s
-      FROM listening_trial p WHERE p.session_id = t.session_id AND p.answered_at IS NOT NULL
+      FROM {trials} p WHERE p.session_id = t.session_id AND p.answered_at IS NOT NULL
       UNION ALL
-      SELECT (SELECT p.answered_at FROM listening_trial p
+      SELECT (SELECT p.answered_at FROM {trials} p
               WHERE p.session_id = t.session_id AND p.answered_at IS NOT NULL
               ORDER BY p.answered_at DESC, p.position DESC OFFSET %(ahead)s - 1 LIMIT 1), 0) d
 """
@@ -60,14 +61,14 @@ FROM listening_session s JOIN listening_study t ON t.id = s.study_id
 JOIN listening_rater r ON r.id = s.rater_id WHERE s.code = %(session)s
 """
 LOCK = f"{SITTING} FOR NO KEY UPDATE OF s"
-LOAD = f"""  -- what stands around the trial, read after the session's row is locked
+LOAD_OF = f"""  -- what stands around the trial, read after the session's row is locked
 SELECT t.id, t.code, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.item_id,
        t.stimulus_id, t.versus_id, t.others, t.context,
        t.versus_first, t.trap, t.expected::text, r.simulated,
        plan.current, plan.left_in_block, plan.left, t.fetched,
        clips.sum_s, clips.start_s, least(
            listened.spare_s, extract(epoch FROM statement_timestamp() - t.fetched_at)) AS spare_s
-FROM listening_trial t JOIN listening_session s ON s.id = t.session_id
+FROM {{trials}} t JOIN listening_session s ON s.id = t.session_id
 JOIN listening_rater r ON r.id = t.rater_id,
 LATERAL (SELECT sum(duration_s) AS sum_s, sum(least(duration_s, %(start)s)) AS start_s
     FROM listening_stimulus
@@ -76,38 +77,46 @@ LATERAL (SELECT min(p.position) FILTER (WHERE p.{PLANNED}) AS current,
         count(*) FILTER (WHERE p.{PLANNED}) AS left,
         count(*) FILTER (WHERE p.{PLANNED} AND p.block_id = t.block_id) AS left_in_block,
         coalesce(min(p.fetched_at), s.started_at) AS first_fetch
-    FROM listening_trial p WHERE p.session_id = t.session_id) plan,
+    FROM {{trials}} p WHERE p.session_id = t.session_id) plan,
 LATERAL ({SPARE}) listened
 WHERE t.code = %(code)s AND s.code = %(session)s
 """
+LOAD = LOAD_OF.format(trials="listening_trial")
 
 
 # The trials that come next, without the one that is answered just now, and their clips: as JSON.
-UPCOMING = f"""
+UPCOMING_OF = f"""
 SELECT coalesce(json_agg(u), '[]')::text AS upcoming FROM (
     SELECT t.id AS pk, t.code, t.task_id, t.block_id, t.item_id, t.stimulus_id, t.versus_id,
            t.versus_first, t.others, t.context, t.trap,
            (SELECT json_agg(c) FROM (
-                SELECT c.id, c.served, c.lines, c.trimmed_s, i.text,
+                SELECT c.id, c.served, c.lines, c.trimmed_s,
+                       (SELECT i.text FROM listening_item i WHERE i.id = c.item_id),
                        c.attributes->>'caption' AS caption
-                FROM listening_stimulus c JOIN listening_item i ON i.id = c.item_id
+                FROM listening_stimulus c
                 WHERE c.id IN (t.stimulus_id, t.versus_id) OR c.id = ANY(t.others)
                     OR c.id = ANY(t.context)) c) AS clips
-    FROM listening_trial t JOIN listening_session s ON s.id = t.session_id
+    FROM {{trials}} t JOIN listening_session s ON s.id = t.session_id
     WHERE s.code = %(session)s AND t.{PLANNED} AND t.code <> %(code)s
     ORDER BY t.position LIMIT %(ahead)s) u
 """
+UPCOMING = UPCOMING_OF.format(trials="listening_trial")
 # All that is read for one answer, or for a state, in one go; without a lock, so WRITE looks again.
 READ = f"""
+WITH mine AS MATERIALIZED (
+    SELECT p.id, p.session_id, p.rater_id, p.code, p.state, p.position, p.task_id, p.block_id,
+           p.slot_id, p.item_id, p.stimulus_id, p.versus_id, p.others, p.context, p.versus_first,
+           p.trap, p.expected, p.fetched, p.fetched_at, p.answered_at, p.needed_s
+    FROM listening_trial p JOIN listening_session s ON s.id = p.session_id
+    WHERE s.code = %(session)s ORDER BY p.position)
 SELECT json_build_object(
     'sitting', (SELECT row_to_json(sitting) FROM ({SITTING}) sitting),
-    'trial', (SELECT row_to_json(trial) FROM ({LOAD}) trial),
-    'upcoming', ({UPCOMING})::json,
+    'trial', (SELECT row_to_json(trial) FROM ({LOAD_OF.format(trials="mine")}) trial),
+    'upcoming', ({UPCOMING_OF.format(trials="mine")})::json,
     'answered', count(*) FILTER (WHERE p.{ANSWERED} OR p.{SKIPPED}),
     'left', count(*) FILTER (WHERE p.{PLANNED}), 'lost', count(*) FILTER (WHERE p.{VOID}),
-    'tasks', coalesce(json_agg(p.task_id ORDER BY p.position), '[]'))::text AS read
-FROM listening_trial p JOIN listening_session s ON s.id = p.session_id
-WHERE s.code = %(session)s
+    'tasks', coalesce(json_agg(p.task_id), '[]'))::text AS read
+FROM mine p
 """
 
 

@@ -9,7 +9,8 @@ from msgspec.json import encode
 from listening.models import Trial
 from listening.statements import rows_of
 
-ATTRIBUTES = [(f.column, f.attname) for f in Trial._meta.concrete_fields if not f.primary_key]
+STORED = [f for f in Trial._meta.concrete_fields if not f.primary_key and not f.generated]
+ATTRIBUTES = [(f.column, f.attname) for f in STORED]
 COLUMNS = ", ".join(f'"{column}"' for column, _ in ATTRIBUTES)
 INSERT = f"""
 INSERT INTO listening_trial ({COLUMNS})

@@ -170,7 +170,7 @@ class Trial(models.Model):
     task = models.ForeignKey(Task, models.CASCADE, related_name="trials", db_index=False)
     block = models.ForeignKey(Block, models.CASCADE, related_name="trials")
     slot = models.ForeignKey(Slot, models.CASCADE, null=True, related_name="trials")
-    code = models.CharField(max_length=20, unique=True, default=trial_code, editable=False)
+    code = models.CharField(max_length=20, default=trial_code, editable=False)
     position = models.PositiveSmallIntegerField()
     stimulus = models.ForeignKey(Stimulus, models.RESTRICT, related_name="trials")
     versus = models.ForeignKey(
@@ -185,6 +185,17 @@ class Trial(models.Model):
     expected = models.JSONField(default=list)  # labels that pass the trap
     trap_passed = models.BooleanField(null=True)
     state = models.CharField(max_length=8, choices=State, default=State.PLANNED)
+    # What indexes know of the state, which an answer does not change: so it writes to none of them.
+    is_met = models.GeneratedField(
+        expression=Q(state__in=[State.PLANNED, State.ANSWERED]),  # type: ignore[arg-type]
+        output_field=models.BooleanField(),
+        db_persist=True,
+    )
+    is_skipped = models.GeneratedField(
+        expression=Q(state=State.SKIPPED),  # type: ignore[arg-type]  # a condition is one
+        output_field=models.BooleanField(),
+        db_persist=True,
+    )
     answered_at = models.DateTimeField(null=True)
     latency_ms = models.PositiveIntegerField(null=True)
     plays = models.PositiveIntegerField(null=True)
@@ -197,16 +208,18 @@ class Trial(models.Model):
     class Meta:
         ordering = ["session", "position"]
         constraints = [
+            # not `unique=True`, which would bring a second index, for LIKE
+            models.UniqueConstraint(fields=["code"], name="trial_code_once"),
             models.UniqueConstraint(fields=["session", "position"], name="trial_position_once"),
             models.UniqueConstraint(
                 fields=["rater", "task", "meets"],
-                condition=Q(meets__isnull=False) & Q(state__in=["planned", "answered"]),
+                condition=Q(meets__isnull=False, is_met=True),
                 name="rater_meets_it_once_per_task",
             ),
         ]
         indexes = [
             models.Index(
-                fields=["stimulus"], condition=Q(state="skipped"), name="trial_skipped_stimulus"
+                fields=["stimulus"], condition=Q(is_skipped=True), name="trial_skipped_stimulus"
             ),
             models.Index(fields=["task", "trap"], condition=~Q(trap=""), name="trial_trap"),
             # who deletes a clip is asked for its trials: without an index, all of them are read

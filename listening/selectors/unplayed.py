@@ -25,13 +25,13 @@ def unplayed_clips(study: str) -> list[UnplayedClip]:
     """Those passed over in more than two sessions, most often first; at most 20."""
     row = Study.objects.get(key=study)
     dealt_with = (Trial.State.ANSWERED, Trial.State.SKIPPED)
-    skipped = Trial.objects.filter(task__study=row, state=Trial.State.SKIPPED)
+    skipped = Trial.objects.filter(task__study=row, is_skipped=True)
     counts = (
         Trial.objects.filter(stimulus__in=skipped.values("stimulus"), state__in=dealt_with)
         .order_by()
         .values("stimulus__key", "stimulus__condition__key")
         .annotate(
-            skipped=Count("session", distinct=True, filter=Q(state=Trial.State.SKIPPED)),
+            skipped=Count("session", distinct=True, filter=Q(is_skipped=True)),
             met=Count("session", distinct=True),
         )
         .filter(skipped__gt=SKIPPED_BY_OTHERS)
