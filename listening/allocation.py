@@ -142,21 +142,27 @@ FROM picked WHERE b.id = picked.id RETURNING b.id, b.keys
 """
 
 
-OF_RATER = """FROM listening_trial
-    WHERE session_id = ANY(ARRAY(SELECT id FROM listening_session WHERE rater_id = %(rater)s))
-      AND task_id = %(task)s"""
-MET = f"SELECT meets {OF_RATER} AND meets IS NOT NULL"
-TAKEN = f"""
-SELECT count(*) FROM (SELECT {OF_RATER} GROUP BY block_id
-    HAVING bool_or({PLANNED} OR {ANSWERED}) AND NOT bool_or(state = '{Trial.State.GONE}')) b
+# What a rater has met in a task, by block, and whether it counts as taken: held or answered, not
+# lost half-way. Found by the index of sessions.
+BEFORE = f"""
+SELECT bool_or({PLANNED} OR {ANSWERED}) AND NOT bool_or(state = '{Trial.State.GONE}') AS taken,
+       coalesce(array_agg(meets) FILTER (WHERE meets IS NOT NULL), '{{}}') AS keys
+FROM listening_trial
+WHERE session_id = ANY(ARRAY(SELECT id FROM listening_session WHERE rater_id = %(rater)s))
+  AND task_id = %(task)s GROUP BY block_id
 """
 
 
 def claim_blocks(
     task: Task, *, session: int, rater: int, lease_s: int, wanted: int, rng: Random
 ) -> list[int]:
-    """Lease up to `wanted` open blocks that hold nothing this rater has met in the task."""
-    met = met_keys(rater, task.pk)
+    """Lease up to `wanted` open blocks that hold nothing this rater has met in the task.
+
+    Fewer, where the rater has taken some before: no more than the task's `blocks_per_rater`.
+    """
+    before = rows_of(BEFORE, rater=rater, task=task.pk)
+    met = {key for block in before for key in block.keys}
+    wanted = min(wanted, task.blocks_per_rater - sum(block.taken for block in before))
     claimed: list[int] = []
     while len(claimed) < wanted:
         block = _claim_one(task.pk, session, lease_s, met, rng)
@@ -182,17 +188,6 @@ def _claim_one(
         for block, keys in rows_of(CLAIM, **own, low=low, high=high):
             return block, keys
     return None
-
-
-def met_keys(rater: int, task: int) -> set[int]:
-    """What the rater has met in this task, answered or not (found by the index of sessions)."""
-    return {row.meets for row in rows_of(MET, rater=rater, task=task)}
-
-
-def blocks_taken(rater: int, task: int) -> int:
-    """Blocks that the rater holds or has answered, but for those that were lost half-way."""
-    ((count,),) = rows_of(TAKEN, rater=rater, task=task)
-    return int(count)
 
 
 def has_room(study: int) -> bool:

@@ -226,13 +226,12 @@ def _take_blocks(
     session: Session, task: Task, rng: Random, *, first_position: int, wanted: int | None = None
 ) -> list[Trial]:
     """Claim blocks of one task and lay out their trials, traps woven in; maybe none."""
-    room = task.blocks_per_rater - allocation.blocks_taken(session.rater_id, task.pk)
     blocks = allocation.claim_blocks(
         task,
         session=session.pk,
         rater=session.rater_id,
         lease_s=session.study.lease_s,
-        wanted=min(task.blocks_per_session if wanted is None else wanted, room),
+        wanted=task.blocks_per_session if wanted is None else wanted,
         rng=rng,
     )
     trials = lay_out(session, task, blocks, rng)
