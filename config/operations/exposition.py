@@ -18,10 +18,11 @@ from prometheus_client.core import (
 )
 from redis.exceptions import RedisError
 
-from config.operations import failures, heartbeats, queues, requests
+from config.operations import failures, heartbeats, requests
 from config.operations.figures import figures
 from config.operations.health import GRADES, readiness
 from config.operations.version import version
+from listening import queues
 
 
 def gauge(
