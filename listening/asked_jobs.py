@@ -51,6 +51,7 @@ def asked_job(
         def job(*given: P.args, **named: P.kwargs) -> R | None:
             return _work_on(mark_of(name, given), partial(work, *given, **named))
 
+        job.is_written_down = True  # type: ignore[attr-defined]
         made: Callable[P, R | None] = shared_task(name=name)(job)
         return made
 

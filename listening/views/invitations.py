@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from listening import invitations
 from listening.access import EDIT, study_for
-from listening.asked_jobs import ask
+from listening.asked_jobs import ask, asked
 from listening.design.sources import Source, source_named
 from listening.events import note
 from listening.invitations import NotInvited
