@@ -13,7 +13,7 @@ from django.conf import settings
 QUEUES = ("default", "analysis", "gpu")
 SENT_AT = "earnest_sent_at"  # a header of every job
 PATIENCE_S = 2.0
-NOT_FOUND = 404
+NOT_FOUND = "404"
 ON_ITS_WAY = timedelta(seconds=60)  # from "sent" in a table to its message, and from that to work
 UNSEEN = timedelta(minutes=40)  # how long a job may wait in a queue that cannot be looked into
 
@@ -84,7 +84,7 @@ def _is_empty(queue: str) -> bool:
         try:
             told = channel.queue_declare(queue, passive=True)
         except connection.channel_errors as error:
-            if getattr(error, "reply_code", NOT_FOUND) != NOT_FOUND:
+            if str(getattr(error, "reply_code", "")) != NOT_FOUND:
                 raise
             return True  # nobody has sent anything since the broker began
     return bool(told.message_count == 0)
