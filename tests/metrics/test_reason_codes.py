@@ -99,7 +99,11 @@ def test_reviewers_see_it_after_their_own_and_it_is_held_against_them(job, serve
 
 
 def test_the_page_asks_only_after_a_tick(
-    job, server, client, monkeypatch, django_capture_on_commit_callbacks
+    job,  # noqa: F811
+    server,
+    client,
+    monkeypatch,
+    django_capture_on_commit_callbacks,
 ):
     sent = []
     monkeypatch.setattr("metrics.code_views.suggest_codes.delay", lambda *told: sent.append(told))
