@@ -2,10 +2,12 @@
 
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 
 import psycopg
 import pytest
 from celery import current_app
+from django.apps import apps
 from django.conf import settings
 from django.db import OperationalError as DatabaseAway
 from django.db import connection
@@ -15,6 +17,7 @@ from kombu.exceptions import OperationalError
 
 from analysis.models import AnalysisRun, Leaderboard, RunFile
 from analysis.web import board_jobs, jobs, planning_jobs, validity_jobs
+from config.backups.restoring import queue_again
 from config.operations import failures
 from listening import asked_jobs, queues
 from listening.asked_jobs import GIVEN_UP, MOST_TRIES, alone, ask, asked, send_lost
@@ -248,3 +251,31 @@ def test_a_lock_is_let_go_of_at_the_end(db):
     with alone(asked_jobs.lock_number(row.mark)) as mine:
         assert mine
     held(row).close()
+
+
+def test_what_waited_before_jobs_were_written_down_is_written_down_once(sent, until):
+    run = AnalysisRun.objects.create(study=make_study(), estimator="mean_score", state="running")
+    migration = import_module("analysis.migrations.0007_jobs_written_down")
+    for _ in range(2):
+        migration.write_down(apps, None)
+    row = AskedJob.objects.get()
+    assert row.mark == asked_jobs.mark_of(JOB.name, (run.pk,))
+    assert send_lost() == 1
+    assert sent == [(JOB.name, run.pk)]
+
+
+def test_a_restored_house_sends_no_mail_that_the_other_one_may_have_sent(
+    sent, django_capture_on_commit_callbacks
+):
+    run = AnalysisRun.objects.create(study=make_study(), estimator="mean_score", state="running")
+    ask(JOB, run.pk)
+    ask(send_invitations, [1, 2], "Hello", "{link}", False)
+    said = []
+    with django_capture_on_commit_callbacks(execute=True):
+        queue_again(said.append)
+    assert sent == [(JOB.name, run.pk)]
+    assert [row.job for row in AskedJob.objects.all()] == [JOB.name]
+    assert said == [
+        "Not done again, ask for it where it is still wanted: send_invitations",
+        "1 analyses that waited are queued again",
+    ]
