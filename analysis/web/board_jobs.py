@@ -20,7 +20,6 @@ from listening.asked_jobs import ask, asked_job
 log = logging.getLogger(__name__)
 State = Leaderboard.State
 WAITED = timedelta(minutes=15)  # a job that has not come back by then is asked for again
-GAVE_UP = "it was begun several times and never ended"
 UNREACHABLE = "the queue of jobs cannot be reached ({}); start it, then load this page again"
 
 
@@ -50,7 +49,7 @@ def content_of(board: Leaderboard) -> Content | None:
 
 
 # The settings route it to queue analysis.
-@asked_job("analysis.jobs.make_leaderboard", lambda why, pk: _give_up(pk, f"{GAVE_UP}: {why}"))
+@asked_job("analysis.jobs.make_leaderboard", lambda why, pk: _give_up(pk, why))
 def make_leaderboard(pk: int) -> None:
     """The leaderboard of the ratings and scores as they stand now."""
     boards = Leaderboard.objects.filter(pk=pk)

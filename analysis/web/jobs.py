@@ -35,7 +35,6 @@ READ, MADE = (
     0.97,
 )  # shares of the work that are done when the ratings are read, and at the end
 TELL_EVERY_S = 1.0
-GAVE_UP = "it was begun several times and never ended"
 UNREACHABLE = "the queue of jobs cannot be reached ({}); start it, then run again"
 
 
@@ -66,7 +65,7 @@ def cancel_run(run_id: int) -> bool:
 
 
 # The settings route it to queue analysis.
-@asked_job("analysis.jobs.run_analysis", lambda why, pk: _fail(pk, f"{GAVE_UP}: {why}"))
+@asked_job("analysis.jobs.run_analysis", lambda why, pk: _fail(pk, why))
 def run_analysis(run_id: int) -> None:
     """Analyse what the run asks for; a run that already came to an end is left as it is."""
     runs = AnalysisRun.objects.filter(pk=run_id)
@@ -127,7 +126,7 @@ def asked_file(run: AnalysisRun, name: str) -> RunFile | None:
     return file
 
 
-@asked_job("analysis.jobs.make_run_file", lambda why, pk: _fail_file(pk, f"{GAVE_UP}: {why}"))
+@asked_job("analysis.jobs.make_run_file", lambda why, pk: _fail_file(pk, why))
 def make_run_file(file_id: int) -> None:
     """Make a file from its run; one that is made already is left as it is."""
     files = RunFile.objects.filter(pk=file_id)

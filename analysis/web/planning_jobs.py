@@ -59,7 +59,7 @@ def check_state(question: Mapping[str, Any]) -> State | None:
 
 
 def _give_up(why: str, name: str, _given: Any) -> None:
-    _keep(name, _ended(FAILED, problem=f"it was begun several times and never ended: {why}"), 60)
+    _keep(name, _ended(FAILED, problem=why), 60)
 
 
 # The settings route it to queue analysis.

@@ -44,8 +44,7 @@ def forget_effects(study: str) -> None:
 
 
 def _give_up(why: str, study: str, kind: str, _asked: dict[str, str], mark: str) -> None:
-    problem = f"it was begun several times and never ended: {why}"
-    _keep(_name(study, kind), _ended(FAILED, mark, problem=problem))
+    _keep(_name(study, kind), _ended(FAILED, mark, problem=why))
 
 
 # The settings route it to queue analysis.
