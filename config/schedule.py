@@ -11,6 +11,7 @@ def every(seconds: float, task: str, **options: Any) -> dict[str, Any]:
 
 
 CELERY_BEAT_SCHEDULE = {
+    "send-lost-jobs": every(20.0, "listening.jobs.send_lost_jobs"),
     "return-expired-leases": every(30.0, "listening.jobs.return_expired_leases"),
     "count-sessions": every(60.0, "listening.jobs.count_sessions"),
     "clear-unused-appearances": every(600.0, "listening.jobs.clear_unused_appearances"),

@@ -153,7 +153,9 @@ def check_text(subject: str, text: str) -> None:
 
 def send(pk: int, subject: str, text: str, *, reminder: bool) -> bool:
     """One mail, at most once: it is noted before it is sent, and taken back if it was refused."""
-    invitation = Invitation.objects.select_related("study").get(pk=pk)
+    invitation = Invitation.objects.select_related("study").filter(pk=pk).first()
+    if invitation is None:
+        return False  # taken off the list, or erased
     waiting = may_be_mailed(invitation.study, invitation.source, reminder=reminder)
     before = invitation.begun_sending_at
     claimed = waiting.filter(pk=pk, begun_sending_at=before)

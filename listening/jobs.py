@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from listening import erasure, invitations, kept, leases, monitor, summaries
 from listening.accounts import log_ins
+from listening.asked_jobs import asked_job, send_lost
 from listening.audio.appearance import clear_appearances
 from listening.models import HookEvent, Recruitment
 from listening.notifications import dispatching, rates, sending, watching
@@ -17,6 +18,12 @@ from listening.review import items as _review_items  # noqa: F401  (it registers
 
 EVENTS_KEPT = timedelta(days=7)  # Prolific repeats one for a day
 log = logging.getLogger(__name__)
+
+
+@shared_task
+def send_lost_jobs() -> int:
+    """Run by the beat: what was asked for, has not ended, and is in no queue and no worker."""
+    return send_lost()
 
 
 @shared_task
@@ -68,7 +75,7 @@ def sync_recruitment(pk: int) -> None:
         log.warning("Recruitment %s: %s", pk, error)
 
 
-@shared_task
+@asked_job("listening.jobs.send_invitations")
 def send_invitations(people: list[int], subject: str, text: str, reminder: bool) -> int:
     """Asked for by the page of a panel; gives how many mails the mail server took."""
     return sum(invitations.send(pk, subject, text, reminder=reminder) for pk in people)

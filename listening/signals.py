@@ -12,3 +12,4 @@ analysed = Signal()  # study_id, run, state ("done" or "failed"), ratings: an an
 code_hints = Signal()  # items, version: receivers return {item: codes}, for reviewers of codes
 metrics_beside_raters = Signal()  # study_key: receivers return what an analysis says, or None
 clip_hints = Signal()  # study_key, sha256: receivers return sentences about a clip, for reviewers
+job_lost = Signal()  # job, why: its message is gone or its worker died; see listening.asked_jobs

@@ -10,14 +10,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
-from kombu.exceptions import OperationalError
 
+from listening.asked_jobs import ask as ask_for
+from listening.asked_jobs import asked as asked_for
 from listening.selectors import codes_to_suggest, study_head_or_404
 from listening.signals import acted
 from metrics.code_suggestions import plan
 from metrics.jobs import suggest_codes
 from metrics.models import CodeSuggestion
-from metrics.views import NO_QUEUE
 from metrics.weights import Unavailable
 
 
@@ -26,7 +26,9 @@ from metrics.weights import Unavailable
 @require_GET
 def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_head_or_404(key, request.user, "edit")
+    under_way = asked_for(suggest_codes).filter(given__0=key, given__1=pk).first()
     context: dict[str, Any] = {"study": study, "review": codes_to_suggest(key, pk)}
+    context["under_way"] = under_way
     try:
         asked = plan(key, pk)
         context |= {"asked": asked, "failed": sorted(asked.failed.items())}
@@ -46,11 +48,9 @@ def ask(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         if request.POST.get("send") != "on":
             messages.error(request, "Nothing was sent: tick first that the reasons may be sent.")
             return redirect("review-suggestions", key, pk)
-        suggest_codes.delay(key, pk, asked.model, by)
+        ask_for(suggest_codes, key, pk, asked.model, by)
     except Unavailable as error:
         messages.error(request, str(error))
-    except OperationalError:
-        messages.error(request, NO_QUEUE)
     else:
         details = asked.details(len(asked.missing))
         acted.send(

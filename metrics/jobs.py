@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from celery import shared_task
 
+from listening.asked_jobs import asked_job
+
 
 @shared_task(name="metrics.jobs.score_shard")
 def score_shard(shard_id: int) -> None:
@@ -21,7 +23,7 @@ def continue_dead_shards() -> None:
     runs.heal(score_shard.delay)
 
 
-@shared_task(name="metrics.jobs.suggest_codes")
+@asked_job("metrics.jobs.suggest_codes")
 def suggest_codes(study: str, pk: int, model: str, by: str) -> None:
     """Ask a judge model for what it has not answered yet; it may come twice."""
     from metrics.code_suggestions import suggest

@@ -18,6 +18,10 @@ from django.db import connection, models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from listening import asked_jobs
+from listening.asked_jobs import MESSAGE, WORKER
+from listening.queues import taken_until
+from listening.signals import job_lost
 from metrics import runner, scoring
 from metrics.models import MetricScore, ScoringRun, ScoringShard
 from metrics.presets import Choice, metrics_of
@@ -30,10 +34,10 @@ log = logging.getLogger(__name__)
 CLIPS_PER_SHARD = 20  # a smaller study has fewer shards than the setting allows
 BEAT_S = 15.0
 STALE_S = 60.0  # without a heartbeat for this long, the page says so
-LOST_S = 40 * 60.0  # a job that waits for longer is queued again, in case that it got lost
 SLICE_S = 15 * 60.0  # then a job makes way: brokers take longer ones for lost and repeat them
 TELL_EVERY_S = 1.0
 PACE_S = 10 * 60.0  # of which the pace is taken: models are loaded, and machines come and go
+SHARD_JOB = "metrics.jobs.score_shard"
 WAITING = (ScoringShard.State.QUEUED, ScoringShard.State.RUNNING)
 
 Queue = Callable[[int], object]  # puts a shard's job into the queue
@@ -120,16 +124,26 @@ def continue_run(run: ScoringRun, queue: Queue) -> int:
 
 
 def heal(queue: Queue) -> int:
-    """Queue again every shard that no worker holds though one took it, or whose job got lost."""
+    """Queue again every shard that no worker holds though one took it, or whose job got lost.
+
+    Raises what the broker's library does while it does not say what waits.
+    """
     waiting = ScoringShard.objects.filter(run__state=ScoringRun.State.WORKING)
-    lost = timezone.now() - timedelta(seconds=LOST_S)
     dead = [
         pk
         for pk in waiting.filter(state=ScoringShard.State.RUNNING).values_list("pk", flat=True)
         if is_free(pk)
     ]
-    queued = waiting.filter(state=ScoringShard.State.QUEUED, heartbeat_at__lt=lost)
-    shard_ids = [*dead, *queued.values_list("pk", flat=True)]
+    queued = waiting.filter(state=ScoringShard.State.QUEUED)
+    lost: list[int] = []
+    if queued.exists():
+        gone = queued.filter(heartbeat_at__lt=taken_until("gpu"))
+        lost = [pk for pk in gone.values_list("pk", flat=True) if is_free(pk)]
+    for why, pks in ((WORKER, dead), (MESSAGE, lost)):
+        for pk in pks:
+            log.warning("Shard %d is sent again: %s", pk, why)
+            job_lost.send(sender=ScoringShard, job=SHARD_JOB, why=f"sent again, {why}")
+    shard_ids = [*dead, *lost]
     ScoringShard.objects.filter(pk__in=shard_ids).update(
         state=ScoringShard.State.QUEUED, heartbeat_at=timezone.now(), error=""
     )
@@ -273,16 +287,8 @@ def finish(run_id: int) -> None:
 @contextlib.contextmanager
 def alone(shard_id: int) -> Iterator[bool]:
     """Whether no other worker is at this shard: PostgreSQL lets go of the lock when one dies."""
-    number = lock_number(shard_id)
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [number])
-        (mine,) = cursor.fetchone()
-    try:
-        yield bool(mine)
-    finally:
-        if mine:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [number])
+    with asked_jobs.alone(lock_number(shard_id)) as mine:
+        yield mine
 
 
 def lock_number(shard_id: int) -> int:

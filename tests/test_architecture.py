@@ -16,6 +16,8 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
     "listening": (
         *(
             "access",
+            "asked_jobs",
+            "queues",
             "judging",
             "pay_marks",
             "summaries",
@@ -113,10 +115,12 @@ ALLOWED = {  # room -> what it may import of other rooms, and of the hall: one s
     "metrics": (
         *("listening.selectors", "listening.methods", "listening.registry"),
         *("listening.signals", "listening.program", "config.missing"),
+        *("listening.asked_jobs", "listening.queues"),
     ),
     "analysis": (
         *("listening.selectors", "listening.methods", "listening.registry", "metrics.selectors"),
         *("listening.signals", "listening.spreadsheets", "listening.program", "config.missing"),
+        "listening.asked_jobs",
     ),
     "rest": ("listening", "metrics", "analysis"),  # doors for scripts: nobody imports it but config
 }

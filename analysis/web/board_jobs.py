@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from analysis.models import Leaderboard, LeaderboardEntry
 from analysis.report.content import Content, content_from
 from analysis.web.board_inputs import forget_input, study_input, study_mark
+from listening.asked_jobs import ask, asked_job
 
 log = logging.getLogger(__name__)
 State = Leaderboard.State
@@ -39,8 +38,9 @@ def made_when_due(board: Leaderboard) -> None:
     if asked is not None and timezone.now() - asked < WAITED:
         return
     board.state, board.asked_at = State.WAITING, timezone.now()
-    board.save(update_fields=["state", "asked_at"])
-    transaction.on_commit(lambda: _queue(board.pk))
+    with transaction.atomic():
+        board.save(update_fields=["state", "asked_at"])
+        _queue(board.pk)
 
 
 def content_of(board: Leaderboard) -> Content | None:
@@ -48,7 +48,8 @@ def content_of(board: Leaderboard) -> Content | None:
     return content_from(json.loads(board.result)) if board.result else None
 
 
-@shared_task(name="analysis.jobs.make_leaderboard")  # the settings route it to queue analysis
+# The settings route it to queue analysis.
+@asked_job("analysis.jobs.make_leaderboard", lambda why, pk: _give_up(pk, why))
 def make_leaderboard(pk: int) -> None:
     """The leaderboard of the ratings and scores as they stand now."""
     boards = Leaderboard.objects.filter(pk=pk)
@@ -111,8 +112,8 @@ def queue_again() -> int:
 
 
 def _queue(pk: int) -> None:
-    try:
-        make_leaderboard.delay(pk)
-    except OperationalError as error:
-        problem = UNREACHABLE.format(error)
-        Leaderboard.objects.filter(pk=pk).update(state=State.FAILED, error=problem, mark="")
+    ask(make_leaderboard, pk, unreachable=lambda error: _give_up(pk, UNREACHABLE.format(error)))
+
+
+def _give_up(pk: int, problem: str) -> None:
+    Leaderboard.objects.filter(pk=pk).update(state=State.FAILED, error=problem, mark="")

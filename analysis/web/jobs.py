@@ -7,10 +7,8 @@ import time
 from functools import partial
 from typing import Any
 
-from celery import shared_task
 from django.db import transaction
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from analysis.models import AnalysisRun, RunFile
 from analysis.report.part import Cancelled
@@ -27,6 +25,7 @@ from analysis.web.study_tables import (
     with_version_notes,
 )
 from config.missing import remedy
+from listening.asked_jobs import ask, asked_job
 from listening.signals import analysed
 
 log = logging.getLogger(__name__)
@@ -48,13 +47,14 @@ def asked_run(study_id: int, study_key: str, options: Options) -> AnalysisRun:
 
 def start_run(study_id: int, options: Options) -> AnalysisRun:
     """A new run, queued; the job starts when the transaction commits."""
-    run = AnalysisRun.objects.create(
-        study_id=study_id,
-        estimator=options.estimator,
-        version="",
-        parameters=options.parameters(),
-    )
-    transaction.on_commit(lambda: _queue(run.pk))
+    with transaction.atomic():  # neither the run nor its job is without the other
+        run = AnalysisRun.objects.create(
+            study_id=study_id,
+            estimator=options.estimator,
+            version="",
+            parameters=options.parameters(),
+        )
+        _queue(run.pk)
     return run
 
 
@@ -64,7 +64,8 @@ def cancel_run(run_id: int) -> bool:
     return bool(waiting.update(state=State.CANCELLED, brief="", finished_at=timezone.now()))
 
 
-@shared_task(name="analysis.jobs.run_analysis")  # the settings route it to queue analysis
+# The settings route it to queue analysis.
+@asked_job("analysis.jobs.run_analysis", lambda why, pk: _fail(pk, why))
 def run_analysis(run_id: int) -> None:
     """Analyse what the run asks for; a run that already came to an end is left as it is."""
     runs = AnalysisRun.objects.filter(pk=run_id)
@@ -117,14 +118,15 @@ def asked_file(run: AnalysisRun, name: str) -> RunFile | None:
     """The file of a finished run: stored, being made, or queued now; None where it cannot be."""
     if name not in kinds(run.page_report()):
         return None
-    file, new = RunFile.objects.get_or_create(run=run, name=name)
-    if new or file.state == RunFile.State.FAILED:
-        RunFile.objects.filter(pk=file.pk).update(state=RunFile.State.QUEUED, error="")
-        transaction.on_commit(lambda: _queue_file(file.pk))
+    with transaction.atomic():
+        file, new = RunFile.objects.get_or_create(run=run, name=name)
+        if new or file.state == RunFile.State.FAILED:
+            RunFile.objects.filter(pk=file.pk).update(state=RunFile.State.QUEUED, error="")
+            _queue_file(file.pk)
     return file
 
 
-@shared_task(name="analysis.jobs.make_run_file")
+@asked_job("analysis.jobs.make_run_file", lambda why, pk: _fail_file(pk, why))
 def make_run_file(file_id: int) -> None:
     """Make a file from its run; one that is made already is left as it is."""
     files = RunFile.objects.filter(pk=file_id)
@@ -254,14 +256,8 @@ def queue_again() -> int:
 
 
 def _queue_file(file_id: int) -> None:
-    try:
-        make_run_file.delay(file_id)
-    except OperationalError as error:
-        _fail_file(file_id, UNREACHABLE.format(error))
+    ask(make_run_file, file_id, unreachable=lambda e: _fail_file(file_id, UNREACHABLE.format(e)))
 
 
 def _queue(run_id: int) -> None:
-    try:
-        run_analysis.delay(run_id)
-    except OperationalError as error:
-        _fail(run_id, UNREACHABLE.format(error))
+    ask(run_analysis, run_id, unreachable=lambda error: _fail(run_id, UNREACHABLE.format(error)))

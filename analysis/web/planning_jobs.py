@@ -13,12 +13,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from celery import shared_task
 from django.core.cache import cache
-from django.db import transaction
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
+
+from listening.asked_jobs import ask, asked_job
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +37,7 @@ def start_pilot(study: str) -> None:
     """Estimate the components of a study's ratings so far, in a job; twice does no harm."""
     name = _pilot_name(study)
     _keep(name, {"state": RUNNING, "before": _last_done(name)}, WAITED_S)
-    transaction.on_commit(lambda: _queue(estimate_pilot, name, study))
+    _queue(estimate_pilot, name, study)
 
 
 def forget_estimates(study: str) -> None:
@@ -53,13 +52,18 @@ def check_state(question: Mapping[str, Any]) -> State | None:
     try:
         state: State | None = cache.get(name)
         if state is None and cache.add(name, {"state": RUNNING}, timeout=WAITED_S):
-            transaction.on_commit(lambda: _queue(check_plan, name, dict(question)))
+            _queue(check_plan, name, dict(question))
     except RedisError:
         return None
     return state or {"state": RUNNING}
 
 
-@shared_task(name="analysis.jobs.estimate_pilot")  # the settings route it to queue analysis
+def _give_up(why: str, name: str, _given: Any) -> None:
+    _keep(name, _ended(FAILED, problem=why), 60)
+
+
+# The settings route it to queue analysis.
+@asked_job("analysis.jobs.estimate_pilot", _give_up)
 def estimate_pilot(name: str, study: str) -> None:
     """The components of each task and criterion of the study, without what its rules leave out."""
     from analysis.ratings.table import from_study
@@ -83,7 +87,7 @@ def estimate_pilot(name: str, study: str) -> None:
         _keep(name, _ended(DONE, pilots=rows))
 
 
-@shared_task(name="analysis.jobs.check_plan")  # the settings route it to queue analysis
+@asked_job("analysis.jobs.check_plan", _give_up)
 def check_plan(name: str, question: dict[str, Any]) -> None:
     """Simulate the plan of a question (values of the form, and the components' SDs)."""
     from analysis.report.planning.form_fields import requirements_from
@@ -141,8 +145,8 @@ def _keep(name: str, state: State, timeout: int = KEPT_S) -> None:
 
 
 def _queue(job: Any, name: str, *given: Any) -> None:
-    try:
-        job.delay(name, *given)
-    except OperationalError as error:
+    def unreachable(error: Exception) -> None:
         problem = f"the queue of jobs cannot be reached ({error}); start it, then try again"
         _keep(name, _ended(FAILED, problem=problem), 60)
+
+    ask(job, name, *given, unreachable=unreachable)

@@ -11,15 +11,13 @@ import logging
 from contextlib import suppress
 from typing import Any
 
-from celery import shared_task
 from django.core.cache import cache
-from django.db import transaction
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
 from analysis.statistics.screening import rule_text
 from analysis.web.first_runs import default_options
+from listening.asked_jobs import ask, asked_job
 
 log = logging.getLogger(__name__)
 KEPT_S = 86_400
@@ -45,7 +43,12 @@ def forget_effects(study: str) -> None:
         cache.delete_many([_name(study, kind) for kind in (NOW, TRIED)])
 
 
-@shared_task(name="analysis.jobs.count_rules")  # the settings route it to queue analysis
+def _give_up(why: str, study: str, kind: str, _asked: dict[str, str], mark: str) -> None:
+    _keep(_name(study, kind), _ended(FAILED, mark, problem=why))
+
+
+# The settings route it to queue analysis.
+@asked_job("analysis.jobs.count_rules", _give_up)
 def count_rules(study: str, kind: str, asked: dict[str, str], mark: str) -> None:
     """Try the rules on the study's ratings, and keep what came of it under the mark."""
     name = _name(study, kind)
@@ -85,7 +88,7 @@ def _state(study: str, kind: str, asked: dict[str, str]) -> State:
         cache.set(name, fresh, timeout=WAITED_S)
     except RedisError:
         return {"state": AWAY, "mark": mark}
-    transaction.on_commit(lambda: _queue(study, kind, asked, mark))
+    _queue(study, kind, asked, mark)
     return fresh
 
 
@@ -120,8 +123,8 @@ def _keep(name: str, state: State) -> None:
 
 
 def _queue(study: str, kind: str, asked: dict[str, str], mark: str) -> None:
-    try:
-        count_rules.delay(study, kind, asked, mark)
-    except OperationalError as error:
+    def unreachable(error: Exception) -> None:
         problem = f"the queue of jobs cannot be reached ({error}); start it, then try again"
         _keep(_name(study, kind), _ended(FAILED, mark, problem=problem))
+
+    ask(count_rules, study, kind, asked, mark, unreachable=unreachable)

@@ -59,9 +59,17 @@ def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
 
 
 def queue_again(say: Say) -> None:
-    """The queue itself is not in a backup; shards of metrics are queued again by the beat."""
-    from analysis.web import board_jobs, jobs
+    """The queue itself is not in a backup; shards of metrics are queued again by the beat.
 
+    What reached others meanwhile may not reach them twice: mails and judges are asked for anew.
+    """
+    from analysis.web import board_jobs, jobs
+    from listening.models import AskedJob
+
+    asked = AskedJob.objects.exclude(job__startswith="analysis.").values_list("job", flat=True)
+    for job in asked:
+        say(f"Not done again, ask for it where it is still wanted: {job.rpartition('.')[2]}")
+    AskedJob.objects.all().delete()
     count = jobs.queue_again() + board_jobs.queue_again()
     if count:
         say(f"{count:,} analyses that waited are queued again")

@@ -18,10 +18,11 @@ from prometheus_client.core import (
 )
 from redis.exceptions import RedisError
 
-from config.operations import failures, heartbeats, queues, requests
+from config.operations import failures, heartbeats, requests
 from config.operations.figures import figures
 from config.operations.health import GRADES, readiness
 from config.operations.version import version
+from listening import queues
 
 
 def gauge(
@@ -91,6 +92,7 @@ def of_database() -> Iterator[Metric]:
     yield gauge("free_blocks", "What raters may still claim", "study", listening["free_blocks"])
     yield gauge("scoring_shards", "Parts of metric runs", "state", now.scoring)
     yield gauge("analyses", "Of the last day", "state", now.analyses)
+    yield gauge("asked_jobs", "Asked for and not ended", "job", now.asked)
     yield single("database_bytes", "Size of the database", now.database_bytes)
     yield single("database_connections", "Open ones", now.connections)
     ages = {beat.name: beat.age_s for beat in heartbeats.read()}

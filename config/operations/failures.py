@@ -12,6 +12,7 @@ from django.core.cache import cache
 from redis.exceptions import RedisError
 
 from config.operations.shared import shared
+from listening.signals import job_lost
 
 HOURS = 24
 log = logging.getLogger(__name__)
@@ -48,5 +49,10 @@ def _on_failure(sender: Any = None, exception: BaseException | None = None, **_:
     note(f"job {getattr(sender, 'name', 'unknown')}", type(exception).__name__)
 
 
+def _on_loss(job: str, why: str, **_: Any) -> None:
+    note(f"job {job}", why)
+
+
 def connect() -> None:
     task_failure.connect(_on_failure, weak=False, dispatch_uid="count-failures")
+    job_lost.connect(_on_loss, weak=False, dispatch_uid="count-losses")

@@ -13,6 +13,7 @@ from django.db import connection
 from django.db.models import Count
 from django.utils import timezone
 
+from listening.models import AskedJob
 from listening.selectors.operations import ListeningFigures, listening_figures
 
 KEPT_S = 10.0
@@ -23,6 +24,7 @@ class Figures:
     listening: ListeningFigures
     scoring: dict[str, int]  # shards by state, of runs that still work or ended in the last day
     analyses: dict[str, int]  # by state, asked for in the last day
+    asked: dict[str, int]  # jobs that somebody waits for, by the name of the job
     database_bytes: int
     connections: int
     most_connections: int
@@ -44,6 +46,7 @@ def count() -> Figures:
         listening=listening_figures(),
         scoring=_by_state(recent),
         analyses=_by_state(analysis.filter(created_at__gt=day_ago)),
+        asked=_by("job", AskedJob.objects.all()),
         database_bytes=size,
         connections=connections,
         most_connections=most,
@@ -51,8 +54,11 @@ def count() -> Figures:
 
 
 def _by_state(rows: Any) -> dict[str, int]:
-    counted = rows.order_by().values_list("state").annotate(n=Count("pk"))
-    return dict(counted)
+    return _by("state", rows)
+
+
+def _by(field: str, rows: Any) -> dict[str, int]:
+    return dict(rows.order_by().values_list(field).annotate(n=Count("pk")))
 
 
 _lock = threading.Lock()

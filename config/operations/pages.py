@@ -22,8 +22,8 @@ from config.operations import failures, heartbeats
 from config.operations.exposition import exposition
 from config.operations.figures import figures
 from config.operations.health import REMEDIES, readiness
-from config.operations.queues import queue_states
 from config.operations.version import version
+from listening.queues import queue_states
 
 SHOWN_FAILURES = 20
 

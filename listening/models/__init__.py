@@ -1,5 +1,6 @@
 """The nouns of listening and the constraints that keep them true."""
 
+from listening.models.asked_job import AskedJob
 from listening.models.definition import StudyDefinition
 from listening.models.draft import Draft
 from listening.models.event import StudyEvent
@@ -39,6 +40,7 @@ from listening.models.summary import SessionSummary
 
 __all__ = [
     "AnalysisRule",
+    "AskedJob",
     "Block",
     "Bonus",
     "BonusBatch",

@@ -14,11 +14,12 @@ from django.views.decorators.http import require_GET, require_POST
 
 from listening import invitations
 from listening.access import EDIT, study_for
+from listening.asked_jobs import ask, asked
 from listening.design.sources import Source, source_named
 from listening.events import note
 from listening.invitations import NotInvited
 from listening.jobs import send_invitations
-from listening.models import Invitation, Study
+from listening.models import AskedJob, Invitation, Study
 from listening.studies.length import session_length
 from listening.views.researcher import who
 
@@ -53,6 +54,7 @@ def _page(
         "source": source,
         "rows": rows,
         "counts": invitations.counts_of(study, source.key),
+        "under_way": _under_way(study, source),
         "typed": typed,
         "can_mail": bool(settings.EARNEST_MAIL),
         "sender": settings.DEFAULT_FROM_EMAIL,
@@ -96,8 +98,15 @@ def _send(request: HttpRequest, study: Study, source: Source, *, reminder: bool)
     due = invitations.may_be_mailed(study, source.key, reminder=reminder)
     people = list(due.values_list("pk", flat=True))
     if people:
-        send_invitations.delay(people, subject.strip(), text, reminder)
+        ask(send_invitations, people, subject.strip(), text, reminder)
     return f"{len(people)} mails are being sent. The table shows when the mail server has each."
+
+
+def _under_way(study: Study, source: Source) -> list[AskedJob]:
+    """Mails of this panel that were asked for and are not all sent; it stays until they are."""
+    mine = Invitation.objects.filter(study=study, source=source.key)
+    jobs = [each for each in asked(send_invitations) if each.given[0]]
+    return [each for each in jobs if mine.filter(pk=each.given[0][0]).exists()]
 
 
 def _remove(request: HttpRequest, study: Study, source: Source) -> str:

@@ -76,7 +76,6 @@ def test_a_plan_is_made_at_once_and_its_check_awaited(owner, study):
 def test_the_check_stands_beside_the_formula_when_the_job_is_done(owner, study, monkeypatch):
     queued = []
     monkeypatch.setattr(planning_jobs, "_queue", lambda job, *given: queued.append((job, given)))
-    monkeypatch.setattr(planning_jobs.transaction, "on_commit", lambda call: call())
     page(owner, study, WANTED)
     page(owner, study, WANTED)
     ((job, (name, question)),) = queued
@@ -89,7 +88,6 @@ def test_the_check_stands_beside_the_formula_when_the_job_is_done(owner, study, 
 
 def test_a_check_that_fails_says_why(owner, study, monkeypatch):
     monkeypatch.setattr(planning_jobs, "_queue", lambda *given: check_plan(given[1], {"form": {}}))
-    monkeypatch.setattr(planning_jobs.transaction, "on_commit", lambda call: call())
     page(owner, study, WANTED)
     assert "The check failed" in text_of(owner, study, WANTED)
 

@@ -16,9 +16,10 @@ from django.db import DataError, InternalError, OperationalError, connection
 from django.test import Client
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from config.operations import health, heartbeats, pages, queues, unavailable
+from config.operations import health, heartbeats, pages, unavailable
 from config.operations.health import Check, Health, Readiness
 from config.operations.models import Heartbeat
+from listening import queues
 from tests.listening.web import WebProcess
 
 

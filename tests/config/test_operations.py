@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.db import OperationalError
 from django.test import Client
+from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from redis.exceptions import ConnectionError as RedisConnectionError
 
@@ -23,6 +24,7 @@ from config.operations import (
 from config.operations.health import Readiness
 from config.operations.requests import Tally
 from config.operations.shared import shared
+from listening.models import AskedJob
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +59,9 @@ def test_metrics_count_requests_by_route_and_never_by_path(client: Client, setti
     client.get("/s/abc123/")
     client.get("/s/other/")
     heartbeats.write("jobs@here", "default")
+    AskedJob.objects.create(job="x.y", given=[], mark="1", asked_at=timezone.now())
     found = families(client)
+    assert found["earnest_asked_jobs"] == {("earnest_asked_jobs", "x.y"): 1}
     assert found["earnest_requests"]["earnest_requests_total", "GET", "session", "404"] == 2
     times = found["earnest_request_seconds"]
     assert times["earnest_request_seconds_count", "session"] == 2
@@ -120,8 +124,15 @@ def operator(client: Client, db: None) -> Client:
 def test_the_operator_s_page_shows_what_runs_and_what_failed(operator: Client):
     heartbeats.write("gpu@here", "gpu")
     failures.note("job x.y", "ValueError")
+    AskedJob.objects.create(job="x.z", given=[], mark="1", asked_at=timezone.now())
     page = operator.get("/operations/").content.decode()
-    for word in ("gpu@here", "no heartbeat: default, analysis, beat", "job x.y", "Answers stored"):
+    for word in (
+        "gpu@here",
+        "1 <code>x.z</code>",
+        "no heartbeat: default, analysis, beat",
+        "job x.y",
+        "Answers stored",
+    ):
         assert word in page
     assert "No study is open" in page
     assert "restart those that hang" in page  # what to do about what is not ok

@@ -14,7 +14,8 @@ from django.utils import timezone
 
 from config.environment import Environment
 from config.mail import mail_server
-from listening import invitations, jobs
+from listening import invitations, jobs, queues
+from listening.asked_jobs import send_lost
 from listening.erasure import erase
 from listening.models import Block, Invitation, Session, Study
 from tests.factories import make_study
@@ -74,13 +75,14 @@ def study(db) -> Study:
 
 
 @pytest.fixture
-def panel(study, client):
+def panel(study, client, django_capture_on_commit_callbacks):
     """Posts to the page of the panel as the study's owner; gives what the page says."""
     client.force_login(study.owner)
     path = f"/studies/{study.key}/invitations/lab/"
 
     def post(action: str, **fields: object) -> str:
-        answer = client.post(f"{path}do/", {"action": action, **fields}, follow=True)
+        with django_capture_on_commit_callbacks(execute=True):
+            answer = client.post(f"{path}do/", {"action": action, **fields}, follow=True)
         return answer.content.decode()
 
     return post
@@ -150,6 +152,22 @@ def test_mails_go_out_once_and_reminders_to_who_has_not_come(study, panel, serve
     bob = study.invitations.get(own_id="p2")
     assert (bob.mails, invitations.state_of(bob)) == (2, "reminded")
     assert not invitations.send(bob.pk, "Come", "{link}", reminder=True)  # a job that comes twice
+
+
+def test_mails_whose_job_was_lost_are_sent_and_the_page_says_that_they_are_under_way(
+    study, panel, server, client, monkeypatch
+):
+    panel("invite", people="p1,ada@example.org\np2,bob@example.org")
+    with monkeypatch.context() as lost:
+        lost.setattr(jobs.send_invitations, "delay", lambda *given: None)
+        panel("send", **WORDS)
+    path = f"/studies/{study.key}/invitations/lab/"
+    assert "2 mails, asked for at" in client.get(path).content.decode()
+    study.invitations.get(own_id="p2").delete()
+    monkeypatch.setattr(queues, "taken_until", lambda queue: timezone.now())
+    assert send_lost() == 1
+    assert [("ada@" in mail, "bob@" in mail) for mail in server.taken] == [(True, False)]
+    assert "asked for at" not in client.get(path).content.decode()
 
 
 def test_without_a_mail_server_links_are_downloaded(study, panel, client):

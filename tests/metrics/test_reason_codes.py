@@ -10,6 +10,7 @@ import pytest
 from django.core.management import call_command
 
 from listening.models import Justification, StudyEvent
+from metrics.jobs import suggest_codes
 from metrics.judges import endpoint
 from metrics.models import CodeSuggestion
 from tests.listening.test_review_codes import coded, job  # noqa: F401
@@ -97,7 +98,13 @@ def test_reviewers_see_it_after_their_own_and_it_is_held_against_them(job, serve
     assert re.search(row, page, re.DOTALL), page
 
 
-def test_the_page_asks_only_after_a_tick(job, server, client, monkeypatch):  # noqa: F811
+def test_the_page_asks_only_after_a_tick(
+    job,  # noqa: F811
+    server,
+    client,
+    monkeypatch,
+    django_capture_on_commit_callbacks,
+):
     sent = []
     monkeypatch.setattr("metrics.code_views.suggest_codes.delay", lambda *told: sent.append(told))
     client.force_login(job.study.owner)
@@ -105,5 +112,10 @@ def test_the_page_asks_only_after_a_tick(job, server, client, monkeypatch):  # n
     assert "These 5 reasons may be sent there" in client.get(url).content.decode()
     client.post(f"{url}ask/")
     assert sent == []
-    client.post(f"{url}ask/", {"send": "on"})
+    assert "Under way" not in client.get(url).content.decode()
+    with django_capture_on_commit_callbacks(execute=True):
+        client.post(f"{url}ask/", {"send": "on"})
     assert sent == [("voices", job.pk, "coder", job.study.owner.username)]
+    assert "Under way" in client.get(url).content.decode()  # until the job has ended
+    suggest_codes(*sent[0])
+    assert "Under way" not in client.get(url).content.decode()

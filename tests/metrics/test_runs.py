@@ -184,6 +184,21 @@ def test_a_dead_worker_shows_and_its_shard_is_queued_again_once(study, queue):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_shard_whose_message_was_lost_is_queued_again_but_not_one_that_waits(
+    study, queue, monkeypatch
+):
+    run = ask(study, queue, shards=1)
+    shard = run.shards.get()
+    queue.clear()
+    oldest = {"gpu": shard.heartbeat_at - timedelta(seconds=1)}
+    monkeypatch.setattr(runs, "taken_until", oldest.__getitem__)
+    assert runs.heal(queue.append) == 0  # it waits behind others, however long
+    oldest["gpu"] = shard.heartbeat_at + timedelta(seconds=1)
+    assert runs.heal(queue.append) == 1
+    assert queue == [shard.pk]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_job_makes_way_after_its_time_and_the_rest_is_done_by_another(
     study, queue, counted, monkeypatch
 ):

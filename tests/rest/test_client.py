@@ -19,6 +19,7 @@ from analysis.web import jobs
 from earnest import Client, EarnestError, folders
 from earnest.cli import main
 from earnest.sending import Sender
+from listening import asked_jobs
 from listening.models import Draft, Rating, Study, StudyEvent
 from rest.models import ApiToken
 from tests.factories import answer_all, arrive, make_study
@@ -134,7 +135,7 @@ def test_the_notebook_goes_from_a_folder_to_results(client, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(earnest, "Client", lambda: client)
     at_once = SimpleNamespace(on_commit=lambda do: do(), atomic=transaction.atomic)
-    monkeypatch.setattr(jobs, "transaction", at_once)
+    monkeypatch.setattr(asked_jobs, "transaction", at_once)
     monkeypatch.setattr(jobs.run_analysis, "delay", jobs.run_analysis)
     names: dict[str, object] = {}
     for cell in code:
