@@ -103,7 +103,7 @@ def test_odd_cases_have_a_reason_and_never_a_nan():
     known = [said("a", 0.4), said("b", None, reason="silent"), said("c", 0.1, heard_clip=True)]
     result = evaluate.evaluate(Dataset(clips, {}), known)
     assert result.rankings[0].distance is None
-    assert result.rankings[0].reason == "1 voices: two are needed for an order"
+    assert result.rankings[0].reason == "1 voice: two are needed for an order"
     assert result.left_out == {"silent": 1, "the same audio was trained on": 1}
     assert result.clips.spearman is None
     nothing = evaluate.evaluate(Dataset(clips, {}), [])

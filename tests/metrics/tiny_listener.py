@@ -1,9 +1,14 @@
 """A tiny audio language model with random weights, of the class and files of Qwen2-Audio."""
 
+import json
+
 import numpy as np
 import soundfile
 
+from metrics.auto_att import checkpoints
+from metrics.auto_att.dataset import Rule, build
 from metrics.auto_att.model import PROMPT
+from metrics.auto_att.sources import Rating, Source
 
 SECONDS = 2  # of audio that it hears: 200 mel frames, 50 audio tokens
 
@@ -69,9 +74,35 @@ def save_voice(path, voice, item, seconds=0.6):
     return path
 
 
+def voices(place):
+    """A dataset of four voices, each with its own label, in two dimensions; two traps."""
+    rows, clips = [], []
+    for voice, label in enumerate(["Machine", "Human", "Unclear", "Human"]):
+        for item in range(4):
+            name = f"v{voice}i{item}"
+            path = save_voice(place / f"{name}.flac", voice, item)
+            rows += [Rating(name, f"r{k}", label) for k in range(3)]
+            clips.append(Source(name, str(path), f"sha-{name}", f"s{voice % 2}", f"v{voice}",
+                                f"i{item}", "pq"[item % 2]))  # fmt: skip
+    for trap, voice in (("flawed", 5), ("human", 6)):
+        path = save_voice(place / f"{trap}.flac", voice, 0)
+        clips.append(Source(trap, str(path), f"sha-{trap}", trap, trap, "i0", "", trap))
+    return build(rows, clips, Rule(held_out=(("s0", "v2"),)))
+
+
+def adapter_of(folder):
+    from safetensors.torch import load_file
+
+    return load_file(folder / checkpoints.ADAPTER)
+
+
+def log_of(folder):
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
 def save_adapter(folder):
     """A run that ended before its first step: the tiny model with an adapter that does nothing."""
-    from metrics.auto_att import checkpoints, model
+    from metrics.auto_att import model
 
     plan = model.ModelPlan(name=str(save_tiny(folder / "model")), rank=2, alpha=2)
     listener = model.load_base(plan, "cpu")

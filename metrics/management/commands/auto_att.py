@@ -18,6 +18,7 @@ from metrics.auto_att import (
     evaluate,
     paper_table,
     predict,
+    ranks,
     report,
     run,
     sources,
@@ -86,9 +87,11 @@ class Command(BaseCommand):
             options["out"],
             runner.resolve_device(options["device"]),
             resume=options["resume"],
+            shard=options["shard"],
             report=lambda line: self.stdout.write(report.step_line(line)),
         )
-        self.stdout.write(f"written: {final}")
+        if ranks.speaks():
+            self.stdout.write(f"written: {final}")
 
     def do_predict(self, options: dict[str, Any]) -> None:
         """Scores of every clip of the dataset by an adapter, a baseline, or the plain model."""
@@ -161,6 +164,9 @@ def add_train(parser: CommandParser) -> None:
     parser.add_argument("--label-texts", default="", metavar="HUMAN,UNCLEAR,MACHINE")
     parser.add_argument("--label-tokens", default="first", choices=["first", "whole"])
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument(
+        "--shard", action="store_true", help="under torchrun: a part of the model on each GPU"
+    )
     plans = [f for f in dataclasses.fields(ModelPlan) if f.name in ("rank", "alpha", "dropout")]
     for field in (*plans, *dataclasses.fields(TrainingPlan)):
         name = f"--{field.name.replace('_', '-')}"
