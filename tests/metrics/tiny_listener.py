@@ -13,23 +13,47 @@ from metrics.auto_att.sources import Rating, Source
 SECONDS = 2  # of audio that it hears: 200 mel frames, 50 audio tokens
 
 
-def save_tiny(folder, seed=0):
+SPECIALS = ["<pad>", "<unk>", "<|AUDIO|>", "<|audio_bos|>", "<|audio_eos|>"]
+
+
+def words_of_the_prompt():
+    """A tokenizer that knows the words of Auto-ATT's prompt."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    split = pre_tokenizers.Whitespace()
+    words = sorted({word for word, _ in split.pre_tokenize_str(PROMPT)} | {"Human", "Unclear"})
+    vocabulary = {word: i for i, word in enumerate([*SPECIALS, *words])}
+    inner = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    inner.pre_tokenizer = split
+    return inner
+
+
+def bytes_alone():
+    """A tokenizer of single bytes, by which everything can be written."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    named = [*SPECIALS, "<|im_start|>", "<|im_end|>"]
+    vocabulary = {word: i for i, word in enumerate([*named, *alphabet])}
+    inner = Tokenizer(models.BPE(vocabulary, [], unk_token="<unk>"))
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = decoders.ByteLevel()
+    return inner
+
+
+def save_tiny(folder, seed=0, inner=None, **special):
     """Write model, tokenizer and feature extractor as a hub's snapshot has them."""
     import torch
     import transformers
-    from tokenizers import Tokenizer, models, pre_tokenizers
 
-    specials = ["<pad>", "<unk>", "<|AUDIO|>", "<|audio_bos|>", "<|audio_eos|>"]
-    split = pre_tokenizers.Whitespace()
-    words = sorted({word for word, _ in split.pre_tokenize_str(PROMPT)} | {"Human", "Unclear"})
-    vocabulary = {word: i for i, word in enumerate([*specials, *words])}
-    inner = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    inner.pre_tokenizer = split
+    inner = inner or words_of_the_prompt()
+    vocabulary = inner.get_vocab()
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner,
         pad_token="<pad>",
         unk_token="<unk>",
         extra_special_tokens=["<|AUDIO|>", "<|audio_bos|>", "<|audio_eos|>"],
+        **special,
     )
     extractor = transformers.WhisperFeatureExtractor(feature_size=16, chunk_length=SECONDS)
     transformers.Qwen2AudioProcessor(extractor, tokenizer).save_pretrained(folder)
