@@ -1,7 +1,7 @@
-"""A server of chat completions with audio over one model of this machine, as judges ask it.
+"""A server of chat completions with audio over models of this machine, as judges ask it.
 
 What the protocol has beyond that (streams, tools, several answers) is refused by name. Questions
-wait for each other: there is one model.
+to a model wait for each other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import threading
 import time
 import uuid
 import wave as wave_file
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -41,13 +41,15 @@ class RequestError(ValueError):
 
 
 class ChatServer(ThreadingHTTPServer):
-    """Serves one model until `shutdown`; ``port`` 0 takes a free one."""
+    """Serves models by their names until `shutdown`; ``port`` 0 takes a free one."""
 
     daemon_threads = True
 
-    def __init__(self, model: LocalModel, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, models: Sequence[LocalModel], host: str = "127.0.0.1", port: int = 0
+    ) -> None:
         super().__init__((host, port), Handler)
-        self.model, self.turn = model, threading.Lock()
+        self.models = {model.name: (model, threading.Lock()) for model in models}
 
     @property
     def url(self) -> str:
@@ -63,11 +65,11 @@ class Handler(BaseHTTPRequestHandler):
     server: ChatServer
 
     def do_GET(self) -> None:
-        """The list of models: one."""
-        name = self.server.model.name
+        """The list of models."""
         if self.path != MODELS:
             return self._fail(404, f"there is no {self.path}")
-        return self._send(200, {"object": "list", "data": [{"id": name, "object": "model"}]})
+        named = [{"id": name, "object": "model"} for name in self.server.models]
+        return self._send(200, {"object": "list", "data": named})
 
     def do_POST(self) -> None:
         """An answer to a chat."""
@@ -78,19 +80,20 @@ class Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(size)
         try:
             asked = json.loads(raw)
-            if asked["model"] != self.server.model.name:
-                return self._fail(404, f"this server has {self.server.model.name}", "model")
-            with self.server.turn:
+            if asked["model"] not in self.server.models:
+                return self._fail(404, f"here are {', '.join(self.server.models)}", "model")
+            model, turn = self.server.models[asked["model"]]
+            with turn:
                 if self._has_gone():
                     return None
-                written = answered(self.server.model, asked)
+                written = answered(model, asked)
         except RequestError as error:
             return self._fail(400, str(error), error.param)
         except (ChatError, SchemaError) as error:
             return self._fail(400, str(error), "messages")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             return self._fail(400, f"no chat: {type(error).__name__}, {error}")
-        return self._send(200, completion(self.server.model.name, written))
+        return self._send(200, completion(model.name, written))
 
     def _has_gone(self) -> bool:
         """Whether the client gave up while others had their turn."""

@@ -66,6 +66,8 @@ def _object(schema: Mapping[str, Any], writer: Writer, is_begun: bool = False) -
 def _array(items: Mapping[str, Any], writer: Writer, after: str) -> list[Any]:
     found: list[Any] = []
     writer.give("[")
+    if key := _row_key(items):
+        return _table(items, key, writer)
     while len(found) < MOST_ITEMS:
         comma = ", " if found else ""
         left = [value for value in items.get("enum", ()) if value not in found]
@@ -82,6 +84,25 @@ def _array(items: Mapping[str, Any], writer: Writer, after: str) -> list[Any]:
         if writer.choose(["]", f"{comma}{begun}"], after) == 0:
             return found
         found.append(_text(writer) if begun == '"' else _object(items, writer, is_begun=True))
+    writer.give("]")
+    return found
+
+
+def _row_key(items: Mapping[str, Any]) -> str:
+    """The first property of rows that each are about one thing of a list, such as a letter."""
+    name, part = next(iter(items.get("properties", {"": {}}).items()))
+    return str(name) if part.get("type") == "string" and "enum" in part else ""
+
+
+def _table(items: Mapping[str, Any], key: str, writer: Writer) -> list[Any]:
+    """A row for each thing of the list, in the writer's order."""
+    found: list[Any] = []
+    left = list(items["properties"][key]["enum"])
+    while left:
+        writer.give(", " if found else "")
+        one = {**items["properties"][key], "enum": left}
+        found.append(_object({**items, "properties": {**items["properties"], key: one}}, writer))
+        left = [each for each in left if each != found[-1][key]]
     writer.give("]")
     return found
 

@@ -35,6 +35,12 @@ pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 QUICK = Options(replicates=200)
 
 
+def only_the_answer(inputs):
+    from analysis.report.parts.answer import Answer
+
+    return [Answer]
+
+
 def made_run(study, **fields):
     return AnalysisRun.objects.create(
         study=study, estimator="mean_score", parameters=QUICK.parameters() | fields
@@ -167,6 +173,17 @@ def test_a_run_tells_how_far_it_is_about_once_a_second(study, monkeypatch):
     assert told[0][1] == "Reading the ratings"
     assert all(cache == words[:200] for _, words, cache in told)
     assert any(words.startswith("Agreement between raters") for _, words, _ in told)
+    run.refresh_from_db()
+    parts = {part["key"] for part in run.report()["parts"]}
+    assert (run.state, run.error) == ("done", "")
+    assert {"answer", "agreement", "screening"} < parts  # none was lost on the way
+    answered = made_run(study)
+    monkeypatch.setattr(Teller, "__call__", real)
+    monkeypatch.setattr("analysis.report.build.parts_to_make", only_the_answer)
+    run_analysis(answered.pk)
+    answered.refresh_from_db()
+    (alone,) = answered.report()["parts"]
+    assert alone["headlines"] == run.report()["parts"][0]["headlines"]
 
 
 def test_what_is_told_too_soon_is_not_stored(study, monkeypatch):

@@ -14,9 +14,10 @@ from metrics.judges import asking, chat_server, endpoint, local_model
 from metrics.judges.client import Client
 from metrics.judges.endpoint import Endpoint
 from metrics.judges.form_filling import SchemaError, fill
+from metrics.judges.panel import Candidate, Plan, ask_panel, sheets
 from metrics.judges.question import Question, sound_of
 from metrics.judges.rubric import names, rubric
-from metrics.judges.schema import check_object, object_schema, table_schema
+from metrics.judges.schema import check_object, check_table, object_schema, table_schema
 from metrics.metric import Take, make_metric
 from tests.metrics.tiny_listener import SECONDS, bytes_alone, save_tiny
 
@@ -38,9 +39,14 @@ def model(tmp_path_factory):
     return local_model.load(str(folder), "cpu")
 
 
+def twin(model):
+    """The same model under another name."""
+    return local_model.LocalModel("twin", model.model, model.processor, model.device)
+
+
 @pytest.fixture(scope="module")
 def server(model):
-    served = chat_server.ChatServer(model)
+    served = chat_server.ChatServer([model, twin(model)])
     thread = threading.Thread(target=served.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield served
@@ -49,9 +55,9 @@ def server(model):
 
 
 @pytest.fixture
-def judge(server, tmp_path, monkeypatch):
+def judge(server, model, tmp_path, monkeypatch):
     monkeypatch.setattr(local_model, "TEXT_TOKENS", 12)
-    named = Endpoint(server.url, server.model.name, "", tmp_path, retries=0)
+    named = Endpoint(server.url, model.name, "", tmp_path, retries=0)
     monkeypatch.setattr(endpoint._Current, "endpoint", named)
     return Client(named)
 
@@ -139,7 +145,20 @@ def test_what_is_not_heard_whole_or_not_served_is_said(server, model, judge):
     assert error({"model": model.name})[0] == 400
     assert error(chat, "/completions")[0] == 404
     with urllib.request.urlopen(f"{server.url}/models", timeout=60) as listed:
-        assert json.load(listed)["data"][0]["id"] == model.name
+        assert [each["id"] for each in json.load(listed)["data"]] == [model.name, "twin"]
+
+
+@pytest.mark.slow
+def test_a_panel_of_two_models_rates_the_clips_of_an_item_side_by_side(model, judge):
+    plan = Plan(raters=2, folds=1, models=(model.name, "twin"), temperature=1.0)
+    known = {"language": "en", "line": "Well [laugh] now", "target": "laugh"}
+    clips = [Candidate(name, "line", name, name, known) for name in ("one", "two")]
+    table = rubric("nvv_tags.v1")
+    found = list(ask_panel(sheets(clips, plan), table, plan, judge, lambda _: sound_of(TONE)))
+    assert sorted(reply.model for _, reply, _ in found) == sorted([model.name, "twin"])
+    for _, reply, rated in found:
+        assert reply.reason == ""
+        assert {each.stimulus for each in rated} == {"one", "two"}
 
 
 class Scripted:
@@ -152,7 +171,7 @@ class Scripted:
         self.answer.write(text)
 
     def choose(self, options, after):
-        place = self.said.pop(0)
+        place = self.said.pop(0) if len(options) > 1 else 0
         self.answer.write(options[place])
         return place
 
@@ -171,12 +190,12 @@ def test_what_has_no_form_is_refused():
 def test_the_model_reads_its_answer_as_it_is_returned():
     fields = rubric("nvv_tags.v1").fields
     schema = table_schema(["A", "B"], fields)
-    row = [0, 2, 0, 4, 3, 2, 1, 0]  # letter, an artefact, no more, five scores
-    writer = Scripted(1, *row, 1, *row, 0)
+    scores = [2, 0, 4, 3, 2, 1, 0]  # an artefact, no more, and five scores
+    writer = Scripted(1, *scores, *scores)  # B first; then A is left, and no letter is chosen
     found = fill(schema, writer)
     assert json.loads(writer.answer.getvalue()) == found
-    assert found["ratings"][0]["artefacts"] == ["clipping"]
-    assert [each["letter"] for each in found["ratings"]] == ["A", "A"]
+    assert check_table(found, ["A", "B"], fields)["A"]["artefacts"] == ["clipping"]
+    assert [each["letter"] for each in found["ratings"]] == ["B", "A"]
     verification = Scripted('a \\"sigh\\"', 1, "so", 1, "tsk", 1, "sss", 0)
     found = fill(object_schema(rubric("nvv_verification.v1").fields), verification)
     assert json.loads(verification.answer.getvalue()) == found
