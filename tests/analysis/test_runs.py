@@ -35,12 +35,6 @@ pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 QUICK = Options(replicates=200)
 
 
-def only_the_answer(inputs):
-    from analysis.report.parts.answer import Answer
-
-    return [Answer]
-
-
 def made_run(study, **fields):
     return AnalysisRun.objects.create(
         study=study, estimator="mean_score", parameters=QUICK.parameters() | fields
@@ -177,13 +171,6 @@ def test_a_run_tells_how_far_it_is_about_once_a_second(study, monkeypatch):
     parts = {part["key"] for part in run.report()["parts"]}
     assert (run.state, run.error) == ("done", "")
     assert {"answer", "agreement", "screening"} < parts  # none was lost on the way
-    answered = made_run(study)
-    monkeypatch.setattr(Teller, "__call__", real)
-    monkeypatch.setattr("analysis.report.build.parts_to_make", only_the_answer)
-    run_analysis(answered.pk)
-    answered.refresh_from_db()
-    (alone,) = answered.report()["parts"]
-    assert alone["headlines"] == run.report()["parts"][0]["headlines"]
 
 
 def test_what_is_told_too_soon_is_not_stored(study, monkeypatch):

@@ -16,6 +16,7 @@ from metrics.auto_att import (
     baseline,
     dataset,
     evaluate,
+    evaluation_page,
     paper_table,
     predict,
     ranks,
@@ -128,6 +129,9 @@ class Command(BaseCommand):
             self.stdout.write(f"\nKendall distance (p) of {voices} voices; lower is better")
             self.stdout.write(table(paper_table.table4(found, voices)))
         self.stdout.write(f"The paper's: {paper_table.SOURCE}. Other voices, raters and texts.")
+        if options["report"]:
+            Path(options["report"]).write_text(evaluation_page.markdown(found), encoding="utf-8")
+            self.stdout.write(f"written: {options['report']}")
         if options["out"]:
             text = json.dumps(results, indent=1, ensure_ascii=False)
             Path(options["out"]).write_text(text, encoding="utf-8")
@@ -209,6 +213,9 @@ def add_evaluate(parser: CommandParser) -> None:
     parser.add_argument("dataset", metavar="DIR")
     parser.add_argument("predictions", nargs="+", metavar="FILE.jsonl")
     parser.add_argument("--threshold", type=float, default=0.5)
+    parser.add_argument(
+        "--report", default="", metavar="FILE.md", help="tables beside the paper's, as a page"
+    )
     parser.add_argument("--out", default="", metavar="FILE.json")
 
 
