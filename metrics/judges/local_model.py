@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from metrics import weights
 from metrics.auto_att.model import FILES
 from metrics.judges.form_filling import fill
+from metrics.judges.hearing import AudioOnly
 
 TEXT_TOKENS = 400  # after which a text of a form is closed
 
@@ -113,7 +114,6 @@ class Pen:
         self.tokenizer = local.processor.tokenizer
         self.generator = torch.Generator().manual_seed(seed)
         self.tokens: list[int] = []  # of the answer
-        self.length = inputs["input_ids"].shape[1]
         self.ends = ends_of(local.model, self.tokenizer)
         out = local.model(**inputs, use_cache=True)
         self.cache, self.logits = out.past_key_values, out.logits[0, -1].float().cpu()
@@ -191,11 +191,8 @@ class Pen:
             return
         if len(self.tokens) + len(tokens) > self.most:
             raise Full
-        device = self.local.device
-        self.length += len(tokens)
-        out = self.local.model(
-            input_ids=torch.tensor([list(tokens)], device=device),
-            attention_mask=torch.ones(1, self.length, dtype=torch.long, device=device),
+        out = self.local.model(  # all that was read is seen, so there is no mask
+            input_ids=torch.tensor([list(tokens)], device=self.local.device),
             past_key_values=self.cache,
             use_cache=True,
         )
@@ -226,15 +223,18 @@ def load(name: str, device: str) -> LocalModel:
     bfloat16 on a GPU, float32 on the CPU. Of a model that can speak, only what listens and writes.
     """
     import torch
-    from transformers import AutoConfig, AutoModelForMultimodalLM, AutoProcessor
+    import transformers
 
     folder = weights.model_files(name, FILES)
     dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
     with weights.silent_transformers():
-        config = AutoConfig.from_pretrained(folder)
-        if hasattr(config, "enable_audio_output"):
-            config.enable_audio_output = False
-        processor = AutoProcessor.from_pretrained(folder)
-        model = AutoModelForMultimodalLM.from_pretrained(folder, config=config, dtype=dtype)
-    model = getattr(model, "thinker", model).to(device).eval()
-    return LocalModel(name, model, processor, device)
+        kind = transformers.AutoConfig.from_pretrained(folder).model_type
+        if kind == "qwen2_5_omni":
+            thinker = transformers.Qwen2_5OmniThinkerForConditionalGeneration
+            processor: Any = AudioOnly.from_folder(folder)
+            model = thinker.from_pretrained(folder, dtype=dtype)
+        else:
+            processor = transformers.AutoProcessor.from_pretrained(folder)
+            listening = transformers.AutoModelForMultimodalLM
+            model = listening.from_pretrained(folder, dtype=dtype)
+    return LocalModel(name, model.to(device).eval(), processor, device)

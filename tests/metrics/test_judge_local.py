@@ -19,7 +19,7 @@ from metrics.judges.question import Question, sound_of
 from metrics.judges.rubric import names, rubric
 from metrics.judges.schema import check_object, check_table, object_schema, table_schema
 from metrics.metric import Take, make_metric
-from tests.metrics.tiny_listener import SECONDS, bytes_alone, save_tiny
+from tests.metrics.tiny_listener import SECONDS, bytes_alone, save_tiny, save_tiny_omni
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("openai")
@@ -85,6 +85,22 @@ def test_what_it_writes_is_what_transformers_writes(model):
     assert (written.finish, written.tokens_out) == ("length", 12)
     assert written.tokens_in == inputs["input_ids"].shape[1]
     assert written.audio == 25  # of a second
+
+
+@pytest.mark.slow
+def test_the_suggested_model_listens_without_the_packages_of_pictures(tmp_path):
+    omni = local_model.load(str(save_tiny_omni(tmp_path)), "cpu")
+    assert type(omni.model).__name__ == "Qwen2_5OmniThinkerForConditionalGeneration"
+    two = [CHAT[0], {"role": "user", "content": [*CHAT[1]["content"], {"type": "audio"}]}]
+    sounds = [TONE, TONE[:9_000]]
+    inputs = omni._inputs(two, sounds)
+    wanted = omni.model.generate(**inputs, max_new_tokens=12, do_sample=False)
+    written = omni.answer(two, sounds, max_tokens=12)
+    new = wanted[0, inputs["input_ids"].shape[1] :]
+    assert written.content == omni.processor.tokenizer.decode(new, skip_special_tokens=True)
+    assert written.audio == 25 + 14  # of a second, and of 0.56 s
+    with pytest.raises(local_model.ChatError, match="1 places for 2 sounds"):
+        omni.answer(CHAT, sounds)
 
 
 @pytest.mark.slow
