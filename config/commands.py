@@ -7,6 +7,9 @@ import sys
 SERVERLESS = {"", "--help", "--version", "check", "collectstatic", "compilemessages"}
 SERVERLESS |= {"analyse", "diffsettings", "findstatic", "help", "makemessages", "plan", "version"}
 SERVERLESS |= {"describe_metric", "list_metrics", "list_presets", "scan_audio", "score_files"}
+SERVERLESS |= {"serve_judge"}
+OF_FILES = {"judge_batch", "judge_stability", "judge_study"}  # as well, unless a study is named
+OF_DATASETS = {"baseline", "evaluate", "predict", "train"}  # parts of auto_att, one per GPU even
 # These write files for whoever asked, who says with a umask of their own who else may read them.
 FOR_PEOPLE = {"analyse", "auto_att", "export_scores", "export_study", "export_study_folder"}
 FOR_PEOPLE |= {"judge_stability", "judge_study", "new_study", "plan", "simulate_raters"}
@@ -40,8 +43,7 @@ def main() -> int:
 
         var = settings.EARNEST_VAR
         command = sys.argv[1] if len(sys.argv) > 1 else ""
-        serverless = command in SERVERLESS and "--store" not in sys.argv
-        if not serverless and "--help" not in sys.argv:
+        if needs_servers(sys.argv[1:]):
             try_database()
             join(var, settings.EMBEDDED)
         if command in FOR_PEOPLE:
@@ -50,6 +52,16 @@ def main() -> int:
         sys.exit(f"Earnest cannot start. {error}")
     execute()
     return 0
+
+
+def needs_servers(words: list[str]) -> bool:
+    """Whether a command, as it was typed, reads or writes the database."""
+    command, part = [*words, "", ""][:2]
+    if "--help" in words or (command == "auto_att" and part in OF_DATASETS):
+        return False
+    if command in OF_FILES:
+        return any(word.startswith("--st") for word in words)  # options may be cut short
+    return command not in SERVERLESS or "--store" in words
 
 
 def earnest() -> int:

@@ -204,7 +204,7 @@ def score_batch(
         if len(clips) == 1:
             return [failure(error)]
         memory = is_out_of_memory(error)
-        if not memory:
+        if not memory and not isinstance(error, Unavailable):  # that is a sentence, not a fault
             log.exception("%s: a batch of %d clips failed, trying each", metric.key, len(clips))
     if not memory:
         return [score for clip in clips for score in score_batch(metric, [clip], device)]

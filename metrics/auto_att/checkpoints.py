@@ -25,14 +25,23 @@ class CheckpointError(ValueError):
     """A checkpoint that is missing or belongs to another run; the message says which."""
 
 
-def save(folder: Path, model: Any, plan: dict[str, Any], state: dict[str, Any] | None) -> Path:
-    """Write an adapter with its plan, and the state to go on if there is one, all or nothing."""
+def save(
+    folder: Path,
+    model: Any,
+    plan: dict[str, Any],
+    state: dict[str, Any] | None,
+    adapter: dict[str, Any] | None = None,
+) -> Path:
+    """Write an adapter with its plan, and the state to go on if there is one, all or nothing.
+
+    ``adapter``: its tensors by their names in the model, where the model holds only parts of them.
+    """
     import torch
 
     half = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(half, ignore_errors=True)
     half.mkdir(parents=True)
-    model.save_pretrained(half, save_embedding_layers=False)
+    model.save_pretrained(half, state_dict=adapter, save_embedding_layers=False)
     (half / PLAN).write_text(json.dumps(plan, indent=1, ensure_ascii=False), encoding="utf-8")
     if state is not None:
         torch.save(state, half / STATE)

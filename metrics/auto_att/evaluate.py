@@ -146,7 +146,7 @@ def ranking(pairs: Sequence[Pair], voices_are: str, dimension: str, seen: bool |
     predicted = [_mean([each.score or 0.0 for _, each in own]) for own in by_voice.values()]
     distance, p, reason = None, None, ""
     if len(human) < 2:
-        reason = f"{len(human)} voices: two are needed for an order"
+        reason = f"{len(human)} voice{'s' * (len(human) != 1)}: two are needed for an order"
     else:
         distance = kendall_distance(human, predicted)
         p = kendall_p(human, predicted)

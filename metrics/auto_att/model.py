@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from listening.methods.att import SCORES
 from metrics import weights
+from metrics.auto_att.label_logits import core_of, label_logits
 from metrics.auto_att.labels import LABELS
 
 if TYPE_CHECKING:
@@ -65,12 +66,13 @@ class Listener:
         self.label_ids = label_ids(processor.tokenizer, plan)
         self.prompt = prompt_text(processor, plan)
         self.prior: torch.Tensor | None = None  # see `zero_shot.calibrate`
+        self.network: Any = None  # the model as it is called, where it is sharded
         check_prompt_end(processor.tokenizer, self.prompt)
 
     @property
     def core(self) -> Any:
         """The model itself, whether an adapter is on it or not; adapted layers are inside it."""
-        return self.model.get_base_model() if hasattr(self.model, "peft_config") else self.model
+        return core_of(self.model)
 
     @property
     def longest(self) -> int:
@@ -89,19 +91,12 @@ class Listener:
         return found if self.prior is None else without_leaning(found, self.prior)
 
     def logits(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
-        """The three labels' logits at the last position: (clips, 3) float32.
-
-        Only these three rows of the output layer are computed: over a real vocabulary and all
-        positions they would take gigabytes.
-        """
-        from torch.nn.functional import linear
-
-        core = self.core
-        backbone = getattr(core, core.base_model_prefix)
-        hidden = backbone(**self.inputs(waves), use_cache=False).last_hidden_state[:, -1]
-        head = core.get_output_embeddings()
-        bias = None if head.bias is None else head.bias[self.label_ids]
-        return linear(hidden, head.weight[self.label_ids], bias).float()
+        """The three labels' logits at the last position: (clips, 3) float32."""
+        network = self.network
+        if network is None:
+            network = label_logits(self.model, self.label_ids)
+        logits: torch.Tensor = network(**self.inputs(waves))
+        return logits
 
     def scores(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
         """Predicted human-likeness, P(Human) + 0.5 P(Unclear): (clips,) float32 in [0, 1]."""
@@ -181,8 +176,11 @@ def load(plan: ModelPlan, device: str = "cpu", adapter: Path | None = None) -> L
     return listener
 
 
-def load_base(plan: ModelPlan, device: str) -> Listener:
-    """The model of a plan as it was published."""
+def load_base(plan: ModelPlan, device: str, on_cpu: bool = False) -> Listener:
+    """The model of a plan as it was published.
+
+    ``on_cpu``: the weights stay in the CPU's memory, from where they are dealt out to GPUs.
+    """
     import torch
     from transformers import AutoModelForMultimodalLM, AutoProcessor
 
@@ -192,7 +190,9 @@ def load_base(plan: ModelPlan, device: str) -> Listener:
     dtype = torch.bfloat16 if device.startswith("cuda") else torch.float32
     with weights.silent_transformers():
         processor = AutoProcessor.from_pretrained(folder)
-        model = AutoModelForMultimodalLM.from_pretrained(folder, dtype=dtype).to(device)
+        model = AutoModelForMultimodalLM.from_pretrained(folder, dtype=dtype)
+        if not on_cpu:
+            model = model.to(device)
     return Listener(model, processor, plan, device)
 
 

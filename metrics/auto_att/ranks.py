@@ -1,7 +1,8 @@
 """One run on several GPUs: each process takes some batches of a step, and all learn their sum.
 
 Started by torchrun, one process per GPU; without it there is one process, and nothing of this
-happens. A step's gradient is that of one process which accumulates the same batches.
+happens. A step's gradient is that of one process which accumulates the same batches. Each holds
+the whole model, unless it is sharded (see `sharding`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Ranks:
     rank: int = 0
     count: int = 1
     local: int = 0  # its GPU on this machine
+    met_here: bool = False  # they met for this run, and part after it
 
     @property
     def is_first(self) -> bool:
@@ -39,6 +41,10 @@ class Ranks:
     def share(self, batches: Sequence[T]) -> list[T]:
         """The batches of a step that are this process's own."""
         return list(batches[self.rank :: self.count])
+
+    def most(self, batches: Sequence[T]) -> int:
+        """How many batches of a step the first process has: no other has more."""
+        return len(batches[:: self.count])
 
     def add_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
         """Have every process hold the sum of all gradients."""
@@ -63,12 +69,19 @@ class Ranks:
         distributed.all_reduce(values)
         return dict(zip(sums, values.tolist(), strict=True))
 
-    def wait(self) -> None:
-        """Until all are here."""
+    def part(self) -> None:
+        """Wait until all are here, and end what was begun for this run."""
         if self.count > 1:
             from torch import distributed
 
             distributed.barrier()
+            if self.met_here:
+                distributed.destroy_process_group()
+
+
+def speaks() -> bool:
+    """Whether this process says how far a run is: the first of those that torchrun started."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def joined(device: str, accumulate: int) -> Ranks:
@@ -87,8 +100,9 @@ def joined(device: str, accumulate: int) -> Ranks:
     import torch
     from torch import distributed
 
-    ranks = Ranks(int(os.environ["RANK"]), count, int(os.environ.get("LOCAL_RANK", "0")))
-    if not distributed.is_initialized():
+    meet = not distributed.is_initialized()
+    ranks = Ranks(int(os.environ["RANK"]), count, int(os.environ.get("LOCAL_RANK", "0")), meet)
+    if meet:
         if device == "cuda":
             torch.cuda.set_device(ranks.local)
         distributed.init_process_group("nccl" if device == "cuda" else "gloo", timeout=PATIENCE)

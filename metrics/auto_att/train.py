@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from metrics.auto_att import checkpoints, losses
+from metrics.auto_att import checkpoints, losses, sharding
 from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip
 from metrics.auto_att.evaluate import evaluate
 from metrics.auto_att.model import Listener, ModelPlan, load_base, with_adapter
@@ -19,6 +19,10 @@ from metrics.auto_att.ranks import Ranks, joined
 from metrics.auto_att.sampler import batches
 from metrics.auto_att.schedule import rate_share
 from metrics.auto_att.waves_ahead import WavesAhead
+
+if TYPE_CHECKING:
+    import torch
+    from accelerate import Accelerator
 
 PACKAGES = ("torch", "transformers", "peft")
 Report = Callable[[dict[str, Any]], None]
@@ -67,16 +71,19 @@ class Run:
         clips: Sequence[LabelledClip],
         plan: TrainingPlan,
         ranks: Ranks | None = None,
+        among: Accelerator | None = None,
     ) -> None:
         import torch
 
         self.listener, self.clips, self.plan = listener, list(clips), plan
-        self.ranks = ranks or Ranks()
+        self.ranks, self.is_sharded = ranks or Ranks(), among is not None
         self.step, self.epoch, self.taken = 0, 0, 0  # taken: batches of this epoch
-        self.trained = [p for p in listener.model.parameters() if p.requires_grad]
         self.optimiser = torch.optim.AdamW(
-            self.trained, lr=plan.learning_rate, weight_decay=plan.weight_decay
+            self.adapter().values(), lr=plan.learning_rate, weight_decay=plan.weight_decay
         )
+        if among is not None:
+            sharding.shard(listener, self.optimiser, among)
+        self.trained = list(self.adapter().values())
         per_epoch = math.ceil(len(self.batches(0)) / plan.accumulate)
         self.steps = per_epoch * plan.epochs
         warmup = math.ceil(plan.warmup_share * self.steps)
@@ -84,6 +91,10 @@ class Run:
             self.optimiser, lambda step: rate_share(step, warmup, self.steps)
         )
         self.waves = WavesAhead(listener.rate_hz)
+
+    def adapter(self) -> dict[str, torch.nn.Parameter]:
+        """What is trained, by its name in the model; in parts where the model is sharded."""
+        return {n: p for n, p in self.listener.model.named_parameters() if p.requires_grad}
 
     def batches(self, epoch: int) -> list[list[LabelledClip]]:
         """The batches of an epoch, the same each time they are asked for."""
@@ -106,26 +117,34 @@ class Run:
         self.waves.announce([*own, *self.ranks.share(self.next_batches(len(left)))])
         rate = self.optimiser.param_groups[0]["lr"]
         sums = {"loss": 0.0, "bradley_terry": 0.0, "squared": 0.0}
+        share = 1 / len(left) if self.plan.reduction == "mean" else 1.0
         for batch in own:
             loss = self.loss(batch)
-            share = 1 / len(left) if self.plan.reduction == "mean" else 1.0
-            (loss.total * share).backward()  # type: ignore[no-untyped-call]
+            self.backward(loss.total * share)
             sums["loss"] += float(loss.total.detach()) * share
             sums["bradley_terry"] += float(loss.bradley_terry.detach()) * share
             sums["squared"] += float(loss.squared.detach()) * share
-        self.ranks.add_gradients(self.trained)
+        if self.is_sharded and len(own) < self.ranks.most(left):
+            self.backward(self.loss(left[-1]).total * 0)  # layers are gathered by all together
+        if not self.is_sharded:
+            self.ranks.add_gradients(self.trained)
         sums = self.ranks.add(sums, self.listener.device)
         norm = torch.nn.utils.clip_grad_norm_(self.trained, self.plan.max_gradient_norm)
         self.optimiser.step()
         self.schedule.step()
         self.optimiser.zero_grad()
         record: dict[str, Any] = {"step": self.step + 1, "epoch": self.epoch, **sums}
-        record |= {"gradient_norm": float(norm), "learning_rate": rate}
+        record |= {"gradient_norm": float(sharding.whole(norm)), "learning_rate": rate}
         record["dimensions"] = [batch[0].dimension for batch in left]
         self.step, self.taken = self.step + 1, self.taken + len(left)
         if self.taken >= len(self.batches(self.epoch)):
             self.epoch, self.taken = self.epoch + 1, 0
         return record
+
+    def backward(self, loss: torch.Tensor) -> None:
+        """Add a loss to the gradients; FSDP takes their mean over processes, here is the sum."""
+        factor = self.ranks.count if self.is_sharded else 1
+        (loss * factor).backward()  # type: ignore[no-untyped-call]
 
     def loss(self, batch: Sequence[LabelledClip]) -> losses.Loss:
         """The loss of one batch, ready for its gradient."""
@@ -136,25 +155,22 @@ class Run:
         return losses.loss(predicted, true.to(predicted.device), self.plan.reduction)
 
     def state(self) -> dict[str, Any]:
-        """All that a run needs to go on beside the adapter."""
+        """All that a run needs to go on beside the adapter; all processes ask together."""
         import torch
 
         return {
             "place": {"step": self.step, "epoch": self.epoch, "taken": self.taken},
-            "optimiser": self.optimiser.state_dict(),
+            "optimiser": sharding.whole(self.optimiser.state_dict()),
             "schedule": self.schedule.state_dict(),
             "rng": torch.get_rng_state(),
             "cuda_rng": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
         }
 
-    def restore(self, folder: Path, state: dict[str, Any]) -> None:
-        """Stand where the checkpoint was made."""
+    def restore(self, state: dict[str, Any]) -> None:
+        """Stand where the checkpoint was made, whose adapter is on the model already."""
         import torch
-        from peft import set_peft_model_state_dict
-        from safetensors.torch import load_file
 
-        set_peft_model_state_dict(self.listener.model, load_file(folder / checkpoints.ADAPTER))
-        self.optimiser.load_state_dict(state["optimiser"])
+        self.optimiser.load_state_dict(sharding.dealt(state["optimiser"], self.trained))
         self.schedule.load_state_dict(state["schedule"])
         place = state["place"]
         self.step, self.epoch, self.taken = place["step"], place["epoch"], place["taken"]
@@ -172,13 +188,16 @@ def train(
     resume: bool = False,
     report: Report | None = None,
     stop_at: int | None = None,
+    shard: bool = False,
 ) -> Path:
     """Train an adapter; returns the folder of the last checkpoint or, at the end, of the final one.
 
     ``resume`` goes on from the newest checkpoint in ``out`` with the same result as a run that was
     never stopped (on the same machine and device, in one process). Under torchrun each process
-    takes its share of a step's batches. ``stop_at`` ends after that step. Raises
-    CheckpointError when ``out`` holds another run, weights.Unavailable when the model is missing.
+    takes its share of a step's batches; with ``shard`` it also holds its share of the model alone
+    (see `sharding`). ``stop_at`` ends after that step. Raises CheckpointError when ``out`` holds
+    another run, weights.Unavailable when the model is missing, ValueError where processes do not
+    fit the plan.
     """
     place = Path(out)
     full_plan = description(dataset, model, plan)
@@ -186,9 +205,11 @@ def train(
     before = checkpoints.last_state(place, full_plan) if resume else None
     if not resume and (checkpoints.all_of(place) or (place / checkpoints.FINAL).exists()):
         raise checkpoints.CheckpointError(f"{place} holds a run; go on with it, or choose another")
-    run = Run(trainable(model, plan, ranks.device(device)), dataset.split(TRAIN), plan, ranks)
+    among = sharding.accelerator(device, ranks) if shard else None
+    listener = trainable(model, plan, ranks.device(device), before and before[0], shard)
+    run = Run(listener, dataset.split(TRAIN), plan, ranks, among)
     if before is not None:
-        run.restore(*before)
+        run.restore(before[1])
     differ(ranks, plan.seed, run.step)
     if ranks.is_first:
         place.mkdir(parents=True, exist_ok=True)
@@ -196,22 +217,29 @@ def train(
     folder = before[0] if before else place
     while run.step < min(run.steps, stop_at or run.steps):
         line = run.advance()
-        if not ranks.is_first:  # the first writes for all; the next step waits for it
-            continue
-        if plan.evaluate_every and run.step % plan.evaluate_every == 0:
+        due = plan.evaluate_every and run.step % plan.evaluate_every == 0
+        if due and (shard or ranks.is_first):  # layers of a sharded model are gathered by all
             line |= {"evaluation": evaluated(run, dataset, full_plan["trained_on"])}
-        write_line(place / checkpoints.LOG, line)
-        if report:
-            report({**line, "steps": run.steps})
+        if ranks.is_first:  # it writes for all; the next step waits for it
+            tell(place, {**line, "steps": run.steps}, report)
         if run.step % plan.save_every == 0 or run.step in (run.steps, stop_at):
             folder = checkpoints.place_of(place, run.step)
-            checkpoints.save(folder, run.listener.model, full_plan, run.state())
-            checkpoints.drop_old(place)
+            save(folder, run, full_plan, run.state())
+            if ranks.is_first:
+                checkpoints.drop_old(place)
     run.waves.close()
-    ranks.wait()
-    if run.step < run.steps or not ranks.is_first:
-        return folder
-    return checkpoints.save(place / checkpoints.FINAL, run.listener.model, full_plan, None)
+    if run.step == run.steps:
+        folder = save(place / checkpoints.FINAL, run, full_plan, None)
+    ranks.part()
+    return folder
+
+
+def save(folder: Path, run: Run, full_plan: dict[str, Any], state: dict[str, Any] | None) -> Path:
+    """Write a checkpoint of a run: all processes gather what the first one writes."""
+    adapter = sharding.whole(run.adapter())
+    if run.ranks.is_first:
+        checkpoints.save(folder, run.listener.model, full_plan, state, adapter)
+    return folder
 
 
 def differ(ranks: Ranks, seed: int, step: int) -> None:
@@ -222,10 +250,21 @@ def differ(ranks: Ranks, seed: int, step: int) -> None:
         torch.manual_seed(seed + 1_000_003 * ranks.rank + step)
 
 
-def trainable(model: ModelPlan, plan: TrainingPlan, device: str) -> Listener:
-    """The model with a fresh adapter: only the language model is in training mode."""
-    listener = load_base(model, device)
+def trainable(
+    model: ModelPlan,
+    plan: TrainingPlan,
+    device: str,
+    adapter: Path | None = None,
+    on_cpu: bool = False,
+) -> Listener:
+    """The model with a fresh adapter, or a checkpoint's; the language model is in training mode."""
+    listener = load_base(model, device, on_cpu)
     with_adapter(listener, plan.seed)
+    if adapter is not None:
+        from peft import set_peft_model_state_dict
+        from safetensors.torch import load_file
+
+        set_peft_model_state_dict(listener.model, load_file(adapter / checkpoints.ADAPTER))
     in_training(listener)
     if plan.gradient_checkpointing:
         listener.core.activation_checkpointing_enable()
@@ -279,6 +318,13 @@ def description(dataset: Dataset, model: ModelPlan, plan: TrainingPlan) -> dict[
         },
         "packages": {name: version(name) for name in PACKAGES},
     }
+
+
+def tell(place: Path, line: dict[str, Any], report: Report | None) -> None:
+    """Log a step, and report it with the number of all."""
+    write_line(place / checkpoints.LOG, {k: v for k, v in line.items() if k != "steps"})
+    if report:
+        report(line)
 
 
 def keep_log(path: Path, step: int) -> None:

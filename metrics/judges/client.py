@@ -15,6 +15,7 @@ from metrics.judges.question import Question
 from metrics.judges.schema import Malformed, parse, printable
 
 OPTIONAL = ("response_format", "seed", "max_tokens")  # left out when a server refuses them
+BAD_REQUEST = (400, 413, 422)  # the server's words say what it cannot take
 LOST_IN_A_ROW = 3  # questions that met no server at all: it is down
 REST_S = 30.0  # before a server that was down is asked again
 
@@ -78,14 +79,15 @@ class Client:
             return Reply(None, "connection lost", tries=self.endpoint.retries + 1)
         except openai.APIStatusError as error:
             self._lost = 0
+            said = self.endpoint.hidden(message_of(error))
             if hopeless(error):
-                said = self.endpoint.hidden(message_of(error))
                 raise weights.Unavailable(
                     f"the judge {question.model} at {self.endpoint.shown} cannot be used: "
                     f"http {error.status_code}, {said}; check EARNEST_JUDGE_URL, "
                     "EARNEST_JUDGE_MODEL and EARNEST_JUDGE_KEY"
                 ) from error
-            return Reply(None, f"http {error.status_code}")
+            why = f" ({printable(said, 120)})" if error.status_code in BAD_REQUEST else ""
+            return Reply(None, f"http {error.status_code}{why}")
         except (openai.OpenAIError, ValueError):
             return Reply(None, "no chat completion")
         self._lost = 0

@@ -68,6 +68,19 @@ def test_two_systems_and_one():
 
 
 @pytest.mark.slow
+def test_a_headline_is_the_same_beside_every_other_part(answer_alone, monkeypatch):
+    means = {"H": 4.8, "A": 3.9, "B": 3.0}
+    alone = of(means, {"H": "reference"}, raters=6, items=5)
+    monkeypatch.setattr("analysis.report.build.parts_to_make", answer_alone)
+    whole = of(means, {"H": "reference"}, raters=6, items=5)
+    assert [part["key"] for part in alone["parts"]] == ["answer"]
+    keys = {part["key"] for part in whole["parts"]}
+    assert {"answer", "agreement", "screening"} < keys
+    assert headlines(whole) == headlines(alone)
+    assert whole["contrasts"] == alone["contrasts"]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_no_headline_is_long_or_says_more_than_the_claimed_differences(seed):
     rng = np.random.default_rng(seed)

@@ -167,6 +167,10 @@ def test_a_run_tells_how_far_it_is_about_once_a_second(study, monkeypatch):
     assert told[0][1] == "Reading the ratings"
     assert all(cache == words[:200] for _, words, cache in told)
     assert any(words.startswith("Agreement between raters") for _, words, _ in told)
+    run.refresh_from_db()
+    parts = {part["key"] for part in run.report()["parts"]}
+    assert (run.state, run.error) == ("done", "")
+    assert {"answer", "agreement", "screening"} < parts  # none was lost on the way
 
 
 def test_what_is_told_too_soon_is_not_stored(study, monkeypatch):

@@ -13,6 +13,7 @@ import pytest
 from botocore.exceptions import ClientError
 from django.db import connection
 
+from config.commands import needs_servers
 from config.reachable import (
     BUCKET_REASONS,
     UnreachableError,
@@ -110,6 +111,26 @@ def test_a_command_that_needs_the_database_says_the_same_sentence(var: Path):
     assert done.returncode == 1
     assert f"{what} at 127.0.0.1:{port} (DATABASE_URL) does not answer: Connection" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "needed"),
+    [
+        ("auto_att train DIR --out RUN", False),
+        ("auto_att dataset demo --out DIR", True),
+        ("auto_att", True),
+        ("judge_study clips.csv --task tags --out panel", False),
+        ("judge_batch --study=demo --send", True),
+        ("judge_stability --help", False),
+        ("serve_judge", False),
+        ("score_files clips", False),
+        ("score_files clips --store", True),
+        ("score_study demo", True),
+        ("", False),
+    ],
+)
+def test_servers_are_started_for_what_reads_or_writes_the_database(line: str, needed: bool):
+    assert needs_servers(line.split()) is needed
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import pytest
 from metrics.auto_att import evaluate, predict
 from metrics.auto_att.dataset import Dataset, LabelledClip
 from metrics.auto_att.evaluate import ClipResult, Evaluation, Ranking, TrapResult
+from metrics.auto_att.evaluation_page import markdown
 from metrics.auto_att.paper_table import table4
 from metrics.auto_att.predict import Prediction
 from metrics.auto_att.schedule import rate_share
@@ -103,7 +104,7 @@ def test_odd_cases_have_a_reason_and_never_a_nan():
     known = [said("a", 0.4), said("b", None, reason="silent"), said("c", 0.1, heard_clip=True)]
     result = evaluate.evaluate(Dataset(clips, {}), known)
     assert result.rankings[0].distance is None
-    assert result.rankings[0].reason == "1 voices: two are needed for an order"
+    assert result.rankings[0].reason == "1 voice: two are needed for an order"
     assert result.left_out == {"silent": 1, "the same audio was trained on": 1}
     assert result.clips.spearman is None
     nothing = evaluate.evaluate(Dataset(clips, {}), [])
@@ -141,3 +142,22 @@ def test_our_distances_stand_in_the_rows_of_the_papers_table():
     assert all_ == ["All", "0.2500 (0.0400)", "0.3316 (0.0398)", "0.3474 (0.0638)"]
     assert poly[1:3] == ["0.5000 (0.0400)", "0.3316 (0.0398)"]
     assert mood[1:] == ["– (too few)", "–", "–"]
+
+
+def test_the_page_has_our_numbers_beside_the_papers_and_every_reason():
+    clips = [
+        clip(f"{k}{d}", voice=f"v{k}", score=k / 4, dimension=d) for k in range(4) for d in "pq"
+    ]
+    clips += [clip("h", "trap", trap="human"), clip("f", "trap", trap="flawed")]
+    known = [said(each.clip, 0.9 - each.score / 2) for each in clips[:7]]
+    known += [said("1|q", 0.5), said("h", 0.8), said("f", 0.6)]
+    good = evaluate.evaluate(Dataset(tuple(clips), {}), known)
+    page = markdown({"ours": good, "a|b": evaluate.evaluate(Dataset(tuple(clips), {}), [])})
+    assert "| ours | 0.667 | 0.500 | 1.000 | 1 / 1 | 0.667 |" in page
+    assert "| a\\|b | – (no human trap clip that can be used) | - | - | 0 / 0 | - |" in page
+    assert "| paper: Auto-ATT | 0.92 |" in page
+    assert page.count("| All | 1.0000 (0.0833) |") == 2  # new voices, and all
+    assert "| 0.3316 (0.0398) | 0.3474 (0.0638) |" in page
+    assert "- ours, clips: 1 (no prediction)" in page
+    lines = [line for line in page.splitlines() if line.startswith("|")]
+    assert all(line.endswith(" |") for line in lines)

@@ -1,21 +1,16 @@
 """A tiny random Qwen2-Audio: labels' logits, the adapter's place, training that goes on exactly."""
 
 import dataclasses
-import json
-import os
-import socket
 
 import pytest
 
 from metrics import weights
-from metrics.auto_att import checkpoints, dataset, model, predict, run, train, zero_shot
-from metrics.auto_att.dataset import Rule, build
+from metrics.auto_att import checkpoints, model, predict, run, sharding, train, zero_shot
 from metrics.auto_att.model import ModelError, ModelPlan
 from metrics.auto_att.ranks import Ranks, joined
-from metrics.auto_att.sources import Rating, Source
 from metrics.auto_att.train import TrainingPlan
 from metrics.metric import ParameterError, make_metric
-from tests.metrics.tiny_listener import SECONDS, save_tiny, save_voice
+from tests.metrics.tiny_listener import SECONDS, adapter_of, log_of, save_tiny, voices
 
 torch = pytest.importorskip("torch")
 RATE = 16_000
@@ -35,34 +30,11 @@ def listener(folder):
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Four voices, each with its own label, in two dimensions; two traps."""
-    place = tmp_path_factory.mktemp("voices")
-    rows, clips = [], []
-    for voice, label in enumerate(["Machine", "Human", "Unclear", "Human"]):
-        for item in range(4):
-            name = f"v{voice}i{item}"
-            path = save_voice(place / f"{name}.flac", voice, item)
-            rows += [Rating(name, f"r{k}", label) for k in range(3)]
-            clips.append(Source(name, str(path), f"sha-{name}", f"s{voice % 2}", f"v{voice}",
-                                f"i{item}", "pq"[item % 2]))  # fmt: skip
-    for trap, voice in (("flawed", 5), ("human", 6)):
-        path = save_voice(place / f"{trap}.flac", voice, 0)
-        clips.append(Source(trap, str(path), f"sha-{trap}", trap, trap, "i0", "", trap))
-    return build(rows, clips, Rule(held_out=(("s0", "v2"),)))
+    return voices(tmp_path_factory.mktemp("voices"))
 
 
 def noise(seconds, seed=0):
     return 0.1 * torch.randn(int(RATE * seconds), generator=torch.Generator().manual_seed(seed))
-
-
-def adapter_of(folder):
-    from safetensors.torch import load_file
-
-    return load_file(folder / checkpoints.ADAPTER)
-
-
-def log_of(folder):
-    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.slow
@@ -243,13 +215,6 @@ def test_accumulated_batches_of_the_mean_loss_are_averaged(folder, made, tmp_pat
     assert line["loss"] == pytest.approx(expected, rel=ROUNDING)
 
 
-def one_of_two(rank, port, dataset_folder, asked, plan, out):
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2"}
-    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank)}
-    torch.set_num_threads(1)
-    train.train(dataset.read(dataset_folder), asked, plan, out)
-
-
 def test_the_batches_of_a_step_are_shared_out_whole():
     shares = [Ranks(rank, 3).share("abcdef") for rank in range(3)]
     assert shares == [["a", "d"], ["b", "e"], ["c", "f"]]
@@ -257,27 +222,12 @@ def test_the_batches_of_a_step_are_shared_out_whole():
     assert (Ranks(1, 3, 1).device("cuda"), Ranks().device("cuda")) == ("cuda:1", "cuda")
 
 
-@pytest.mark.soak
-def test_two_processes_learn_what_one_learns_that_accumulates(folder, made, tmp_path):
-    asked = ModelPlan(name=str(folder), rank=4, alpha=4, dropout=0.0)
-    plan = TrainingPlan(epochs=1, batch_size=3, accumulate=2)
-    alone = train.train(made, asked, plan, tmp_path / "alone")
-    dataset.write(made, tmp_path / "data")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    given = (port, str(tmp_path / "data"), asked, plan, str(tmp_path / "both"))
-    torch.multiprocessing.spawn(one_of_two, given, nprocs=2)
-    for name, tensor in adapter_of(alone).items():
-        torch.testing.assert_close(tensor, adapter_of(tmp_path / "both" / "final")[name])
-    ours, theirs = log_of(tmp_path / "both"), log_of(tmp_path / "alone")
-    assert [line["loss"] for line in ours] == pytest.approx([line["loss"] for line in theirs])
-
-
 def test_processes_that_would_have_no_batch_are_refused(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "4")
     with pytest.raises(ValueError, match="give a multiple of 4"):
         joined("cpu", 6)
+    with pytest.raises(ValueError, match="start several with torchrun"):
+        sharding.accelerator("cpu", Ranks())
 
 
 @pytest.mark.slow

@@ -122,7 +122,7 @@ WROTE_NOTHING = ("refusal", "filtered", "empty", "no choices", "page", "400")
         ("a list", "wrong fields"),
         ("no choices", "no chat completion"),
         ("page", "no chat completion"),
-        ("400", "http 400"),
+        ("400", "http 400 (this model does not take audio)"),
     ],
 )
 def test_whatever_is_no_answer_is_a_counted_failure_and_never_kept(client, server, fault, reason):

@@ -1,6 +1,7 @@
 """Many metrics at once: read once, loaded once; memory that ends, weights that are not there."""
 
 import logging
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -234,3 +235,18 @@ def test_weights_and_code_are_in_the_provenance(kinds, clips):
     assert found["weights"] == {"peak.pt": "ab" * 32}
     assert len(found["code"]) == 16
     assert set(found["packages"]) >= {"numpy", "soxr", "soundfile", "torch"}
+
+
+def test_what_is_not_there_while_scoring_is_a_sentence_and_no_fault(caplog):
+    class Spent:
+        key = "spent"
+
+        def measure(self, waves, materials):
+            raise Unavailable("the budget of this month is spent")
+
+    clip = SimpleNamespace(material=None)
+    scores = runner.score_batch(Spent(), [(clip, None), (clip, None)], "cpu")
+    assert {(s.value, s.reason, s.failed) for s in scores} == {
+        (None, "the budget of this month is spent", True)
+    }
+    assert caplog.text == ""

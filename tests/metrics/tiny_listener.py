@@ -1,30 +1,59 @@
 """A tiny audio language model with random weights, of the class and files of Qwen2-Audio."""
 
+import json
+
 import numpy as np
 import soundfile
 
+from metrics.auto_att import checkpoints
+from metrics.auto_att.dataset import Rule, build
 from metrics.auto_att.model import PROMPT
+from metrics.auto_att.sources import Rating, Source
 
 SECONDS = 2  # of audio that it hears: 200 mel frames, 50 audio tokens
 
 
-def save_tiny(folder, seed=0):
+SPECIALS = ["<pad>", "<unk>", "<|AUDIO|>", "<|audio_bos|>", "<|audio_eos|>"]
+
+
+def words_of_the_prompt():
+    """A tokenizer that knows the words of Auto-ATT's prompt."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    split = pre_tokenizers.Whitespace()
+    words = sorted({word for word, _ in split.pre_tokenize_str(PROMPT)} | {"Human", "Unclear"})
+    vocabulary = {word: i for i, word in enumerate([*SPECIALS, *words])}
+    inner = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    inner.pre_tokenizer = split
+    return inner
+
+
+def bytes_alone():
+    """A tokenizer of single bytes, by which everything can be written."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    named = [*SPECIALS, "<|im_start|>", "<|im_end|>"]
+    vocabulary = {word: i for i, word in enumerate([*named, *alphabet])}
+    inner = Tokenizer(models.BPE(vocabulary, [], unk_token="<unk>"))
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = decoders.ByteLevel()
+    return inner
+
+
+def save_tiny(folder, seed=0, inner=None, **special):
     """Write model, tokenizer and feature extractor as a hub's snapshot has them."""
     import torch
     import transformers
-    from tokenizers import Tokenizer, models, pre_tokenizers
 
-    specials = ["<pad>", "<unk>", "<|AUDIO|>", "<|audio_bos|>", "<|audio_eos|>"]
-    split = pre_tokenizers.Whitespace()
-    words = sorted({word for word, _ in split.pre_tokenize_str(PROMPT)} | {"Human", "Unclear"})
-    vocabulary = {word: i for i, word in enumerate([*specials, *words])}
-    inner = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
-    inner.pre_tokenizer = split
+    inner = inner or words_of_the_prompt()
+    vocabulary = inner.get_vocab()
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner,
         pad_token="<pad>",
         unk_token="<unk>",
         extra_special_tokens=["<|AUDIO|>", "<|audio_bos|>", "<|audio_eos|>"],
+        **special,
     )
     extractor = transformers.WhisperFeatureExtractor(feature_size=16, chunk_length=SECONDS)
     transformers.Qwen2AudioProcessor(extractor, tokenizer).save_pretrained(folder)
@@ -59,6 +88,55 @@ def save_tiny(folder, seed=0):
     return folder
 
 
+def save_tiny_omni(folder):
+    """A Qwen2.5-Omni as its hub's snapshot has it, without the part that speaks."""
+    import torch
+    import transformers
+
+    named = {"image_token": "<|IMAGE|>", "audio_token": "<|AUDIO|>", "video_token": "<|VIDEO|>"}
+    for part in ("vision_bos", "vision_eos", "audio_bos", "audio_eos"):
+        named[f"{part}_token"] = f"<|{part}|>"
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=bytes_alone(),
+        pad_token="<pad>",
+        unk_token="<unk>",
+        eos_token="<|im_end|>",
+        extra_special_tokens=named,
+    )
+    ids = {name: tokenizer.convert_tokens_to_ids(token) for name, token in named.items()}
+    small = {"d_model": 16, "encoder_layers": 1, "encoder_attention_heads": 2}
+    small |= {"encoder_ffn_dim": 16, "num_mel_bins": 16, "max_source_positions": 50 * SECONDS}
+    text = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2}
+    text |= {"num_attention_heads": 2, "num_key_value_heads": 2, "vocab_size": len(tokenizer)}
+    turning = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 1, 1]}
+    seeing = {"depth": 1, "hidden_size": 16, "intermediate_size": 16, "num_heads": 2}
+    thinker = {
+        "audio_config": {**small, "n_window": 50, "output_dim": 16},
+        "vision_config": {**seeing, "out_hidden_size": 16, "fullatt_block_indexes": [0]},
+        "text_config": {**text, "rope_parameters": turning},
+        **{f"{kind}_token_index": ids[f"{kind}_token"] for kind in ("audio", "image", "video")},
+        "vision_start_token_id": ids["vision_bos_token"],
+        "vision_end_token_id": ids["vision_eos_token"],
+        "audio_start_token_id": ids["audio_bos_token"],
+        "audio_end_token_id": ids["audio_eos_token"],
+    }
+    config = transformers.Qwen2_5OmniConfig(thinker_config=thinker, enable_audio_output=False)
+    torch.manual_seed(0)
+    model = transformers.Qwen2_5OmniForConditionalGeneration(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.normal_(0, 0.3)
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    transformers.WhisperFeatureExtractor(feature_size=16, chunk_length=SECONDS).save_pretrained(
+        folder
+    )
+    template = transformers.Qwen2AudioProcessor.default_chat_template.fget(None)
+    (folder / "chat_template.json").write_text(json.dumps({"chat_template": template}))
+    return folder
+
+
 def save_voice(path, voice, item, seconds=0.6):
     """A buzz whose pitch is the voice's: something to tell voices apart by."""
     rng = np.random.default_rng([voice, item])
@@ -69,9 +147,35 @@ def save_voice(path, voice, item, seconds=0.6):
     return path
 
 
+def voices(place):
+    """A dataset of four voices, each with its own label, in two dimensions; two traps."""
+    rows, clips = [], []
+    for voice, label in enumerate(["Machine", "Human", "Unclear", "Human"]):
+        for item in range(4):
+            name = f"v{voice}i{item}"
+            path = save_voice(place / f"{name}.flac", voice, item)
+            rows += [Rating(name, f"r{k}", label) for k in range(3)]
+            clips.append(Source(name, str(path), f"sha-{name}", f"s{voice % 2}", f"v{voice}",
+                                f"i{item}", "pq"[item % 2]))  # fmt: skip
+    for trap, voice in (("flawed", 5), ("human", 6)):
+        path = save_voice(place / f"{trap}.flac", voice, 0)
+        clips.append(Source(trap, str(path), f"sha-{trap}", trap, trap, "i0", "", trap))
+    return build(rows, clips, Rule(held_out=(("s0", "v2"),)))
+
+
+def adapter_of(folder):
+    from safetensors.torch import load_file
+
+    return load_file(folder / checkpoints.ADAPTER)
+
+
+def log_of(folder):
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
 def save_adapter(folder):
     """A run that ended before its first step: the tiny model with an adapter that does nothing."""
-    from metrics.auto_att import checkpoints, model
+    from metrics.auto_att import model
 
     plan = model.ModelPlan(name=str(save_tiny(folder / "model")), rank=2, alpha=2)
     listener = model.load_base(plan, "cpu")

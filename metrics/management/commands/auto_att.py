@@ -16,8 +16,10 @@ from metrics.auto_att import (
     baseline,
     dataset,
     evaluate,
+    evaluation_page,
     paper_table,
     predict,
+    ranks,
     report,
     run,
     sources,
@@ -86,9 +88,11 @@ class Command(BaseCommand):
             options["out"],
             runner.resolve_device(options["device"]),
             resume=options["resume"],
+            shard=options["shard"],
             report=lambda line: self.stdout.write(report.step_line(line)),
         )
-        self.stdout.write(f"written: {final}")
+        if ranks.speaks():
+            self.stdout.write(f"written: {final}")
 
     def do_predict(self, options: dict[str, Any]) -> None:
         """Scores of every clip of the dataset by an adapter, a baseline, or the plain model."""
@@ -125,6 +129,9 @@ class Command(BaseCommand):
             self.stdout.write(f"\nKendall distance (p) of {voices} voices; lower is better")
             self.stdout.write(table(paper_table.table4(found, voices)))
         self.stdout.write(f"The paper's: {paper_table.SOURCE}. Other voices, raters and texts.")
+        if options["report"]:
+            Path(options["report"]).write_text(evaluation_page.markdown(found), encoding="utf-8")
+            self.stdout.write(f"written: {options['report']}")
         if options["out"]:
             text = json.dumps(results, indent=1, ensure_ascii=False)
             Path(options["out"]).write_text(text, encoding="utf-8")
@@ -161,6 +168,9 @@ def add_train(parser: CommandParser) -> None:
     parser.add_argument("--label-texts", default="", metavar="HUMAN,UNCLEAR,MACHINE")
     parser.add_argument("--label-tokens", default="first", choices=["first", "whole"])
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument(
+        "--shard", action="store_true", help="under torchrun: a part of the model on each GPU"
+    )
     plans = [f for f in dataclasses.fields(ModelPlan) if f.name in ("rank", "alpha", "dropout")]
     for field in (*plans, *dataclasses.fields(TrainingPlan)):
         name = f"--{field.name.replace('_', '-')}"
@@ -203,6 +213,9 @@ def add_evaluate(parser: CommandParser) -> None:
     parser.add_argument("dataset", metavar="DIR")
     parser.add_argument("predictions", nargs="+", metavar="FILE.jsonl")
     parser.add_argument("--threshold", type=float, default=0.5)
+    parser.add_argument(
+        "--report", default="", metavar="FILE.md", help="tables beside the paper's, as a page"
+    )
     parser.add_argument("--out", default="", metavar="FILE.json")
 
 

@@ -105,7 +105,7 @@ class Command(BaseCommand):
     ) -> None:
         """Means per condition, in each fold, and how far the raters agree."""
         if not ratings:
-            raise CommandError(f"no question was answered: {reasons(answers)}")
+            raise CommandError(f"no question was answered{reasons(answers)}")
         rows = summary(ratings)
         folds = sorted({fold for row in rows for fold in row["folds"]})
         head = ["condition", "criterion", "mean", "clips", *(f"fold {fold}" for fold in folds)]
@@ -123,7 +123,7 @@ class Command(BaseCommand):
         cost = "unknown" if tally["cost"] is None else f"{tally['cost']:.4f}"
         self.stdout.write(
             f"\n{tally['n_asked']} questions, {tally['n_cached']} from the cache, "
-            f"{tally['n_failed']} failed {reasons(answers)}; {capped} of {len(ratings)} scores "
+            f"{tally['n_failed']} failed{reasons(answers)}; {capped} of {len(ratings)} scores "
             f"were capped; {tally['tokens_in']} tokens in, {tally['tokens_out']} out, cost {cost}"
         )
 
@@ -268,4 +268,4 @@ def reasons(answers: Iterable[tuple[Sheet, Reply, list[PanelRating]]]) -> str:
     """The reasons of failed questions with their counts, in brackets."""
     counts = Counter(reply.reason for _, reply, _ in answers if reply.answer is None)
     text = ", ".join(f"{reason}: {n}" for reason, n in sorted(counts.items()))
-    return f"({text})" if text else ""
+    return f" ({text})" if text else ""
