@@ -175,7 +175,7 @@ def state_of(path: Path, device: str) -> State:
     except Exception as error:
         raise weights.Unavailable(f"{path} is no such checkpoint: {error}") from error
     for inside in STATES:
-        stored = stored[inside] if inside in stored else stored
+        stored = stored.get(inside, stored)
     named = {re.sub(OUTER, "", name): value for name, value in stored.items()}
     return {name: v.float() for name, v in named.items() if isinstance(v, torch.Tensor)}
 
