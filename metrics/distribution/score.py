@@ -70,9 +70,7 @@ def distribution_score(
     ``ours``: by feature, what is kept of the clips of each of up to ten groups. The interval
     leaves out each group in turn; references and noise count as given.
     """
-    whole = {
-        name: pooled([part for group in groups for part in group]) for name, groups in ours.items()
-    }
+    whole = {name: pooled(parts(groups)) for name, groups in ours.items()}
     features = scored(whole, references, noises)
     factors = factors_of(features, factor_of)
     warnings = warned(whole, features)
@@ -83,11 +81,8 @@ def distribution_score(
         return DistributionScore(None, None, None, factors, features, clips, warnings)
     value = float(np.mean(list(factors.values())))
     left = []
-    for out in range(max(len(groups) for groups in ours.values())):
-        others = {
-            name: pooled([part for n, group in enumerate(groups) if n != out for part in group])
-            for name, groups in ours.items()
-        }
+    for out in [n for n in range(GROUPS) if any(each[n] for each in ours.values())]:
+        others = {name: pooled(parts(groups, out)) for name, groups in ours.items()}
         without = factors_of(scored(others, references, noises), factor_of)
         if set(without) == set(factors):
             left.append(float(np.mean(list(without.values()))))
@@ -96,6 +91,11 @@ def distribution_score(
     margin = NORMAL * math.sqrt((len(left) - 1) * float(np.var(left)))
     low, high = max(value - margin, 0.0), min(value + margin, 100.0)
     return DistributionScore(value, low, high, factors, features, clips, warnings)
+
+
+def parts(groups: Groups, out: int = -1) -> list[Spread]:
+    """What is kept of all groups but one."""
+    return [part for n, group in enumerate(groups) if n != out for part in group]
 
 
 def scored(

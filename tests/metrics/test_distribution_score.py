@@ -21,6 +21,7 @@ torch = pytest.importorskip("torch")
 
 TTSDS2_FRECHET = 22.798963964202436
 TTSDS2_WASSERSTEIN = 2.0904844440684647
+TTSDS2_WADA_DB = {"human-0880-clean": 14.116, "flite_slt-0930-pink10": 3.772}  # of 3 s
 TTSDS2_PITCH = {"human-0880-clean": 87.11263, "flite_slt-0930-pink10": 176.66844}
 
 
@@ -57,8 +58,8 @@ def test_factors_are_means_of_features_and_what_is_missing_is_said():
 
     values = np.zeros(20)
     ours = {"pitch": groups(values), "speaking_rate": groups(values), "voice": groups(values)}
-    ours["snr"] = [[] for _ in range(10)]
-    far = {"pitch": 1.0, "speaking_rate": 3.0, "voice": 4.0, "snr": 1.0}
+    ours["wada_snr"] = [[] for _ in range(10)]
+    far = {"pitch": 1.0, "speaking_rate": 3.0, "voice": 4.0, "wada_snr": 1.0}
     references = {name: {"human": Numbers(np.array([apart]))} for name, apart in far.items()}
     noises = {name: {"white": Numbers(np.array([3.0]))} for name in far}
     factor_of = {name: feature_type(name).factor for name in far}
@@ -66,13 +67,14 @@ def test_factors_are_means_of_features_and_what_is_missing_is_said():
     assert found.factors == pytest.approx({"speaker": 300 / 7, "prosody": (75 + 50) / 2})
     assert found.value == pytest.approx((300 / 7 + 62.5) / 2)
     assert (found.low, found.high) == pytest.approx((found.value, found.value))
-    assert found.warnings == ["no score by snr"]
+    assert found.warnings == ["no score by wada_snr"]
     few = distribution_score(ours, references, noises, factor_of, 2)
     assert few.value is None
     assert "2 clips: 3 are needed" in few.warnings
 
 
-def test_the_interval_is_as_wide_as_scores_spread():
+@pytest.mark.parametrize("clips", [60, 7])
+def test_the_interval_is_as_wide_as_scores_spread(clips):
     rng = np.random.default_rng(5)
     beside = (
         {"pitch": {"human": Numbers(np.zeros(1))}},
@@ -80,9 +82,9 @@ def test_the_interval_is_as_wide_as_scores_spread():
     )
 
     def drawn():
-        values = rng.normal(3, 1, size=60)
-        ours = {"pitch": [[Numbers(values[n::10])] for n in range(10)]}
-        return distribution_score(ours, *beside, {"pitch": "prosody"}, 60)
+        values = rng.normal(3, 0.5, size=clips)
+        ours = {"pitch": [[Numbers(v)] if len(v := values[n::10]) else [] for n in range(10)]}
+        return distribution_score(ours, *beside, {"pitch": "prosody"}, clips)
 
     found = [drawn() for _ in range(80)]
     spread = np.std([one.value for one in found])
@@ -94,7 +96,7 @@ def test_every_feature_stands_for_a_factor_and_says_where_it_is_from():
     kinds = Feature.registry.values()
     assert {kind.factor for kind in kinds} == set(FACTORS)
     assert all(kind.source for kind in kinds)
-    assert [kind.key for kind in kinds if not kind.in_ttsds2] == ["snr", "voice"]
+    assert [kind.key for kind in kinds if not kind.in_ttsds2] == ["voice"]
 
 
 def test_pitch_is_that_of_ttsds2():
@@ -102,6 +104,16 @@ def test_pitch_is_that_of_ttsds2():
     for clip, wanted in TTSDS2_PITCH.items():
         assert pitch.of(reference.wave(clip, 22_050))[0, 0] == pytest.approx(wanted, abs=1e-4)
     assert pitch.of(torch.zeros(22_050))[0, 0] == pytest.approx(0, abs=1e-5)
+
+
+def test_the_noise_of_a_window_is_that_of_ttsds2_and_shorter_clips_are_one_window():
+    snr = feature_type("wada_snr")()
+    for clip, wanted in TTSDS2_WADA_DB.items():
+        wave = reference.wave(clip, 22_050)
+        assert snr.of(wave[: 3 * 22_050])[0, 0] == pytest.approx(wanted, abs=0.03)
+    assert snr.of(wave[:22_050]).shape == (1, 1)
+    assert len(snr.of(torch.cat([wave] * 4)[: 6 * 22_050])) == 3
+    assert (snr.of(torch.ones(9)), snr.of(torch.zeros(9))) == (-20, 0)
 
 
 @pytest.mark.slow
@@ -182,13 +194,13 @@ def sets(tmp_path):
 def test_speech_is_nearer_to_recordings_than_speech_in_noise_and_settings_are_told(sets):
     out, err = io.StringIO(), io.StringIO()
     (sets / "again" / "broken.wav").write_bytes(b"no audio")
-    given = {"reference": "human", "noise": "noise", "features": "voice,pitch"}
+    given = {"reference": "human", "noise": "noise", "features": "voice,pitch,wada_snr"}
     call_command("distribution_score", str(sets), jsonl=True, stdout=out, stderr=err, **given)
     again, buried = map(json.loads, out.getvalue().splitlines())
     assert (again["condition"], again["clips"]) == ("again", 6)
     assert again["value"] > 80 > buried["value"]
     assert again["low"] < again["value"] < again["high"]
-    assert list(again["factors"]) == ["speaker", "prosody"]
+    assert list(again["factors"]) == ["speaker", "prosody", "environment"]
     assert "broken.wav" in err.getvalue()
     told = again["parameters"]
     assert told["official"] is False

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from metrics.devices import torch_threads
 from metrics.distribution import FACTORS, Feature, feature_type
 from metrics.distribution.hearing import HeardSet, by_feature, learnt
 from metrics.distribution.score import DistributionScore, distribution_score
@@ -91,7 +92,8 @@ class Command(BaseCommand):
         self.stderr.write(line)
 
     def _heard(self, clips: list[InputClip], features: list[Feature]) -> HeardSet:
-        return HeardSet([clip.path for clip in clips], features, self._say)
+        with torch_threads(1):  # more gain little, and wait where a machine has other work
+            return HeardSet([clip.path for clip in clips], features, self._say)
 
 
 def made(names: str, models: str) -> list[Feature]:
