@@ -3,8 +3,9 @@
 Writes tests/data/metrics/networks.json: names and shapes of the weights of some networks, and
 their outputs. Run it in an environment of its own, in this repository's folder:
 
-    pip install torch torchmetrics librosa requests speechbrain audiobox_aesthetics nisqa
+    pip install torch torchmetrics librosa requests speechbrain audiobox_aesthetics nisqa funasr
     python -m benchmarks.reference_networks --unispeech ecapa_tdnn.py
+    python -m benchmarks.reference_networks --only emotion2vec   # the others stay as they are
 
 `ecapa_tdnn.py`: downstreams/speaker_verification/models/ecapa_tdnn.py of microsoft/UniSpeech.
 """
@@ -39,22 +40,33 @@ NISQA = (  # kinds of network that torchmetrics does not have: the first as for 
     {"cnn_model": "adapt", "td": "lstm", "pool": "max", "td_lstm_bidirectional": False},
     {"cnn_model": "standard", "td": "self_att", "pool": "att", "pool_att_h": None},
 )
+EMOTION2VEC = (  # as published with fewer channels; with norms before the layers, a scale for each
+    {},
+    {"layer_norm_first": True, "learned_alibi_scale_per_layer": True, "conv_pos_width": 8},
+)
 LENGTHS = (160_000, 48_001)  # a whole window of Audiobox, and a part of one
 
 
 def main() -> None:
     """Make the networks, ask them, write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--unispeech", required=True, type=Path)
+    parser.add_argument("--unispeech", type=Path)
+    parser.add_argument("--only", help="networks, with commas; the file keeps the others")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    found = {
-        "ecapa": ecapa(),
-        "audiobox": audiobox(),
-        "wavlm_large": wavlm_large(given.unispeech),
-        "nisqa": [nisqa(**told) for told in NISQA],
-        "nisqa_dim": nisqa_dim(),
+    made = {
+        "ecapa": ecapa,
+        "audiobox": audiobox,
+        "wavlm_large": lambda: wavlm_large(given.unispeech),
+        "nisqa": lambda: [nisqa(**told) for told in NISQA],
+        "nisqa_dim": nisqa_dim,
+        "emotion2vec": lambda: [emotion2vec(**told) for told in EMOTION2VEC],
     }
+    wanted = given.only.split(",") if given.only else list(made)
+    if "wavlm_large" in wanted and not given.unispeech:
+        parser.error("wavlm_large needs --unispeech")
+    found = json.loads(OUT.read_text(encoding="utf-8")) if given.only else {}
+    found |= {name: made[name]() for name in wanted}
     OUT.write_text(json.dumps(found, indent=None), encoding="utf-8")
     print(OUT)
 
@@ -149,6 +161,41 @@ def nisqa_dim() -> dict[str, object]:
             torch.from_numpy(filled.waves(96_000)), 48_000
         )
     return {"shapes": shapes, "outputs": values.tolist()}
+
+
+def emotion2vec(**told: object) -> dict[str, object]:
+    """FunASR's network on waves; configured as emotion2vec+ is, with fewer channels."""
+    from funasr.models.emotion2vec.model import Emotion2vec
+
+    audio = {
+        "prenet_depth": 2, "prenet_layerdrop": 0.0, "prenet_dropout": 0.1,
+        "start_drop_path_rate": 0.0, "end_drop_path_rate": 0.0, "num_extra_tokens": 3,
+        "init_extra_token_zero": True, "local_grad_mult": 1.0, "use_alibi_encoder": True,
+        "alibi_scale": 1.0, "learned_alibi": False, "learned_alibi_scale": True,
+        "learned_alibi_scale_per_head": True, "learned_alibi_scale_per_layer": False,
+        "num_alibi_heads": 3, "model_depth": 2, "decoder": None, "extractor_mode": "layer_norm",
+        "feature_encoder_spec": "[(8, 10, 5)] + [(8, 3, 2)] * 4 + [(8, 2, 2)] * 2",
+        "conv_pos_width": 15, "conv_pos_groups": 4, "conv_pos_depth": 2, "conv_pos_pre_ln": False,
+    }  # fmt: skip
+    conf = {
+        "depth": 2, "num_heads": 3, "embed_dim": 12, "mlp_ratio": 2.0, "norm_eps": 1e-5,
+        "norm_affine": True, "encoder_dropout": 0.1, "post_mlp_drop": 0.1,
+        "attention_dropout": 0.1, "activation_dropout": 0.0, "dropout_input": 0.0,
+        "layerdrop": 0.05, "layer_norm_first": False, "end_of_block_targets": False,
+        "start_drop_path_rate": 0.0, "end_drop_path_rate": 0.0, "average_top_k_layers": 2,
+        "loss_beta": 0.0, "loss_scale": None, "normalize": True, "modalities": {"audio": audio},
+    }  # fmt: skip
+    for name, value in told.items():
+        (conf if name in conf else audio)[name] = value
+    network = Emotion2vec(model_conf=conf, vocab_size=9)
+    shapes = filled_up(network)
+    waves = torch.from_numpy(filled.waves(24_000))
+    with torch.no_grad():
+        normal = torch.stack([functional.layer_norm(wave, wave.shape) for wave in waves])
+        means = network.extract_features(normal)["x"].mean(dim=1)
+        scores = network.proj(means).softmax(dim=-1)
+    told = {"shapes": shapes, "config": {"model_conf": conf}}
+    return {**told, "vectors": means.tolist(), "outputs": scores.tolist()}
 
 
 def wavlm_large(source: Path) -> dict[str, object]:

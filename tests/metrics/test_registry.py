@@ -24,7 +24,6 @@ NEEDS_A_FILE = (
     "speaker_similarity",
 )  # a reference voice: without one, a reason
 PACKAGES = {"pesq": "pesq", "visqol": "ai_edge_litert"}  # not installed by default: earnest[paired]
-MATERIAL = replace(testing.MATERIAL, attributes={**testing.MATERIAL.attributes, "emotion": "ang"})
 CLIP_S = {"mcd": 2, "f0_median_hz": 2}  # WORLD takes half as long as a clip; others hear 8 s
 
 
@@ -50,7 +49,9 @@ def recording(metric, tmp_path_factory):
 @pytest.fixture(scope="module")
 def case(metric, recording):
     """The metric with speech that it is to give a value."""
-    given = replace(MATERIAL, reference_audio_path=recording)
+    label = {"emotion": "angry" if metric.key == "emotion2vec" else "ang"}
+    attributes = {**testing.MATERIAL.attributes, **label}
+    given = replace(testing.MATERIAL, reference_audio_path=recording, attributes=attributes)
     return testing.Case(metric, metric_wave(metric), given)
 
 
@@ -67,6 +68,8 @@ SMALL = {  # what makes a metric's network in a folder, and parameters beside it
     "nisqa": ("model", tiny_predictors.nisqa, {}),
     "dnsmos_pro": ("model", tiny_predictors.opinions, {}),
     "audiobox_pq": ("model", tiny_predictors.audiobox, {}),
+    "emotion2vec": ("model", tiny_predictors.emotion2vec, {}),
+    "emotion_similarity": ("model", tiny_predictors.emotion2vec, {}),
     "speech_bert_score": ("model", tiny_models.wavlm, {"layer": 1}),
     "auto_att": ("checkpoint", tiny_listener.save_adapter, {}),
     "auto_att_baseline": ("checkpoint", tiny_listener.save_baseline, {}),

@@ -145,6 +145,22 @@ def audiobox(folder):
     return folder
 
 
+EMOTIONS = (  # tokens.txt of the published checkpoints, a line each
+    "生气/angry 厌恶/disgusted 恐惧/fearful 开心/happy 中立/neutral 其他/other 难过/sad "
+    "吃惊/surprised <unk>"
+)
+
+
+def emotion2vec(folder, number=0):
+    """A folder as the hub has emotion2vec+; its trainer put a name before each weight."""
+    told = reference.networks()["emotion2vec"][number]
+    state = {f"d2v_model.{k}": v for k, v in filled.tensors(told["shapes"]).items()}
+    torch.save({"model": state}, folder / "model.pt")
+    (folder / "config.yaml").write_text(json.dumps(told["config"]), encoding="utf-8")
+    (folder / "tokens.txt").write_text("\n".join(EMOTIONS.split()), encoding="utf-8")
+    return folder
+
+
 class TellsLanguages:
     """What faster-whisper says of the language of any wave."""
 
