@@ -160,7 +160,7 @@ class Metric:
         except PrecisionError as error:
             raise ParameterError(f"{self.key}: {error}") from error
         if asked and (said := self.precisions.refusal(asked)):
-            raise ParameterError(f"{self.key} does not run {said}")
+            raise ParameterError(f"{self.key} runs {said}")
         return rest, asked
 
     def _checked(self, given: dict[str, Any]) -> Parameters:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 PRECISIONS = ("float32", "tf32", "bf16")
 NAMES = ("precision", "compile")  # of parameters that any metric takes
+ANY_LENGTH = "clips of every length would be compiled anew"  # why a metric is not compiled
+RECURRENT = "recurrent networks are not compiled"
 COMPILERS = ("g++", "clang++", "c++")
 NO_TF32 = "TF32 is arithmetic of NVIDIA GPUs from Ampere on (A100, RTX 30) and has no effect here"
 
@@ -221,5 +224,5 @@ def settled(
             elif part != FLOAT32:
                 metric.arithmetic = replace(metric.arithmetic, **part.plain())
     notes += [f"{', '.join(keys)}: {said}" for said, keys in refused.items()]
-    once = {(metric.key, str(sorted(metric.parameters_dict().items()))): metric for metric in metrics}
+    once = {f"{m.key} {json.dumps(m.parameters_dict(), sort_keys=True)}": m for m in metrics}
     return list(once.values()), notes

@@ -108,7 +108,8 @@ class Ecapa:
         if edge:
             x = functional.pad(x, (edge, edge), self.dialect.edges)
         x = functional.conv1d(x, kernel, self.state[f"{name}.conv.bias"], dilation=dilation).relu()
-        return batch_normed(x, self.state, f"{name}.norm") if f"{name}.norm.weight" in self.state else x
+        normed = f"{name}.norm.weight" in self.state
+        return batch_normed(x, self.state, f"{name}.norm") if normed else x
 
     def _block(self, x: torch.Tensor, name: str, dilation: int) -> torch.Tensor:
         """Convolutions of parts that hear each other, weighed by what the whole is like."""
