@@ -18,7 +18,6 @@ from tests.metrics import paired, reference, tiny_predictors
 torch = pytest.importorskip("torch")
 
 ROOT = Path(__file__).parent.parent.parent
-}
 BF16 = Arithmetic("bf16")
 
 
