@@ -1,7 +1,7 @@
 """Clips of random lengths scored one by one, by batches of equal length, and as they share batches.
 
     python benchmarks/bench_batches.py [--clips 200] [--metrics spoof,wer] [--device cpu]
-    python benchmarks/bench_batches.py --metrics distillmos,spoof --ways shared --numbers bf16,compile
+    python benchmarks/bench_batches.py --metrics distillmos --ways shared --numbers bf16,compile
 
 Each metric gets the same clips (`--least` to `--most` seconds, to the sample) by the runner, on one
 thread, three times: every clip in a batch of its own; with batches of exactly one length, which is

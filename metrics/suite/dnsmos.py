@@ -70,7 +70,7 @@ class Dnsmos(Metric):
     )
     sharing = Sharing(Input.WINDOWS)
     precisions = Precisions(
-        0.002, 0.02, None, "real weights", "its own code shares layers between hops"
+        0.005, 0.02, None, "real weights", "its own code shares layers between hops"
     )
     packages = ("torch", "numpy", "librosa", "speechmos")
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
