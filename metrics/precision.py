@@ -9,17 +9,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
-import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from metrics.devices import kind
-
-if TYPE_CHECKING:
-    from metrics.metric import Metric
 
 PRECISIONS = ("float32", "tf32", "bf16")
 NAMES = ("precision", "compile")  # of parameters that any metric takes
@@ -196,33 +192,3 @@ def compiled(parts: Sequence[tuple[Any, str]], known: dict[tuple[int, str], Any]
         if getattr(owner, name) is not known.get(key):
             known[key] = torch.compile(getattr(owner, name), backend=by)
             setattr(owner, name, known[key])
-
-
-def settled(
-    metrics: Sequence[Metric], asked: Arithmetic, device: str = ""
-) -> tuple[list[Metric], list[str]]:
-    """The metrics as a run computes them, each once, and in a line each what was not to be had.
-
-    A metric whose own parameters say how it computes keeps that. What others do not allow, or the
-    device does not have (``device`` empty: it is not known yet), they do in float32.
-    """
-    if asked == FLOAT32:
-        return list(metrics), []
-    notes: list[str] = []
-    if device and (said := unfit(asked, device)):
-        notes.append(f"{said}: everything runs in float32")
-        asked = replace(asked, precision="float32")
-    if device and asked.compile and backend(device) == "aot_eager":
-        notes.append("nothing here compiles networks: they are traced (aot_eager), and not quicker")
-    refused: dict[str, list[str]] = {}
-    for metric in metrics:
-        if metric.arithmetic_said:
-            continue
-        for part in (Arithmetic(asked.precision), Arithmetic(compile=asked.compile)):
-            if said := metric.precisions.refusal(part):
-                refused.setdefault(said, []).append(metric.key)
-            elif part != FLOAT32:
-                metric.arithmetic = replace(metric.arithmetic, **part.plain())
-    notes += [f"{', '.join(keys)}: {said}" for said, keys in refused.items()]
-    once = {f"{m.key} {json.dumps(m.parameters_dict(), sort_keys=True)}": m for m in metrics}
-    return list(once.values()), notes

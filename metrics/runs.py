@@ -18,7 +18,7 @@ from django.db import connection, models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from metrics import precision, runner, scoring
+from metrics import runner, scoring, settling
 from metrics.models import MetricScore, ScoringRun, ScoringShard
 from metrics.precision import Arithmetic
 from metrics.presets import Choice, metrics_of
@@ -63,7 +63,7 @@ def ask(
     and the study has clips for). ``arithmetic``: what networks compute in (default: the settings
     EARNEST_METRIC_PRECISION and EARNEST_METRIC_COMPILE). Raises NoStimuli for a study without any.
     """
-    metrics, notes = precision.settled(metrics_of(choices), arithmetic or usual_arithmetic())
+    metrics, notes = settling.settled(metrics_of(choices), arithmetic or usual_arithmetic())
     for note in notes:
         log.info("%s: %s", study, note)
     plain = [{"metric": m.key, "parameters": m.parameters_dict()} for m in metrics]

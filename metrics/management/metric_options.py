@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from listening.program import command
-from metrics import precision, presets, runs
+from metrics import presets, runs, settling
 from metrics.metric import Metric, ParameterError, make_metric
 from metrics.precision import PRECISIONS, Arithmetic
 from metrics.presets import Choice, PresetError
@@ -77,7 +77,7 @@ def settled(
     metrics: Sequence[Metric], options: Mapping[str, Any], device: str, say: Callable[[str], object]
 ) -> list[Metric]:
     """The metrics in the numbers that are asked for; what is not to be had is said."""
-    asked, notes = precision.settled(metrics, arithmetic_of(options), device)
+    asked, notes = settling.settled(metrics, arithmetic_of(options), device)
     for note in notes:
         say(note)
     return asked

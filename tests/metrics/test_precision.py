@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from metrics import precision, records, runner, testing
+from metrics import precision, records, runner, settling, testing
 from metrics.material import Material
 from metrics.metric import Metric, ParameterError, make_metric
 from metrics.precision import Arithmetic, PrecisionError, Precisions
@@ -151,7 +151,7 @@ def test_a_run_settles_what_each_metric_computes_in_and_says_what_is_not_to_be_h
         own = make_metric("distillmos", {"precision": "float32"})
         return [make_metric("weigher"), own, make_metric("length_s"), make_metric("utmos")]
 
-    metrics, notes = precision.settled(those(), Arithmetic("bf16", compile=True), "cpu")
+    metrics, notes = settling.settled(those(), Arithmetic("bf16", compile=True), "cpu")
     told = {metric.key: metric.parameters_dict() for metric in metrics[:3]}
     assert told == {
         "weigher": {"precision": "bf16", "compile": True}, "distillmos": {}, "length_s": {},
@@ -159,18 +159,18 @@ def test_a_run_settles_what_each_metric_computes_in_and_says_what_is_not_to_be_h
     assert any("aot_eager" in note for note in notes)
     assert any(note.startswith("length_s: ") and "bf16" in note for note in notes)
     assert any(note.startswith("utmos: ") and "exported" in note for note in notes)
-    metrics, notes = precision.settled(those(), Arithmetic("tf32"), "cpu")
+    metrics, notes = settling.settled(those(), Arithmetic("tf32"), "cpu")
     assert metrics[0].parameters_dict() == {}
     assert len(notes) == 1
     assert notes[0].endswith("everything runs in float32")
-    assert precision.settled(those()[:1], Arithmetic("tf32"))[0][0].arithmetic.precision == "tf32"
-    assert precision.settled(those(), Arithmetic())[1] == []
+    assert settling.settled(those()[:1], Arithmetic("tf32"))[0][0].arithmetic.precision == "tf32"
+    assert settling.settled(those(), Arithmetic())[1] == []
 
 
 def test_a_list_of_ones_own_may_hold_a_metric_in_two_precisions():
     both = [Choice("distillmos"), Choice("distillmos", {"precision": "bf16"})]
     assert [m.arithmetic.precision for m in metrics_of(both)] == ["float32", "bf16"]
-    metrics, _ = precision.settled(metrics_of(both), BF16, "cpu")
+    metrics, _ = settling.settled(metrics_of(both), BF16, "cpu")
     assert [m.parameters_dict() for m in metrics] == [{"precision": "bf16"}]
 
 
