@@ -57,7 +57,8 @@ class Precisions:
             return ""
         allowed = [name for name in (*PRECISIONS[1:], "compile") if getattr(self, name) is not None]
         known = " and ".join(["float32", *allowed])
-        return f"not in {' or '.join(wanted)}: {self.why or f'it declares {known} only'}"
+        said = " and ".join("not compiled" if w == "compile" else f"not in {w}" for w in wanted)
+        return f"{said}: {self.why or f'it declares {known} only'}"
 
     def words(self) -> str:
         """As one line: "float32; bf16 within 0.05; …"."""

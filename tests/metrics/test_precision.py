@@ -129,7 +129,7 @@ def test_tf32_without_such_a_gpu_is_a_reason(tmp_path, monkeypatch):
     [
         ("length_s", {"precision": "bf16"}, "length_s runs not in bf16: it declares float32"),
         ("utmos", {"precision": "bf16"}, "a scripted or exported network stays as it was made"),
-        ("nisqa", {"compile": True}, "clips of every length would be compiled anew"),
+        ("nisqa", {"compile": True}, "nisqa runs not compiled: clips of every length would be"),
         ("distillmos", {"precision": "fp16"}, "choose one of float32, tf32, bf16"),
         ("distillmos", {"compile": "yes"}, "it must be true or false"),
     ],
