@@ -1,6 +1,7 @@
 """Clips of random lengths scored one by one, by batches of equal length, and as they share batches.
 
     python benchmarks/bench_batches.py [--clips 200] [--metrics spoof,wer] [--device cpu]
+    python benchmarks/bench_batches.py --metrics distillmos --ways shared --numbers bf16,compile
 
 Each metric gets the same clips (`--least` to `--most` seconds, to the sample) by the runner, on one
 thread, three times: every clip in a batch of its own; with batches of exactly one length, which is
@@ -8,7 +9,9 @@ all there was before; and as the metric declares it. Networks of transformers ha
 size (WavLM base, or as large with `--large`) and random weights, which changes no time; Whisper is
 `tiny.en`, which a development environment carries. Told are CPU milliseconds per clip (on a GPU:
 milliseconds of waiting), how many inputs a call of the network had on average and at most, and by
-how much a value moved against the clip alone.
+how much a value moved against the clip alone. `--numbers` adds a row for each of `tf32` (which
+wants a GPU), `bf16`, `compile` and `bf16+compile`, batches as declared and networks compiled before
+the clock starts; what the metric does not allow is said.
 """
 
 from __future__ import annotations
@@ -49,6 +52,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--similar", type=float, help="longest over shortest in a batch")
     parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--numbers", default="", help="tf32, bf16, compile, bf16+compile")
     parser.add_argument("--large", action="store_true", help="a WavLM of 24 layers")
     given = parser.parse_args()
     import torch
@@ -75,6 +79,28 @@ def main() -> None:
                 moved = largest_move(alone, values)
                 told = f"{ms:.1f} | {sum(sizes) / len(sizes):.1f} | {max(sizes)}"
                 print(f"| `{key}` | {way} | {told} | {moved:.1e} |", flush=True)
+            for number in filter(None, given.numbers.split(",")):
+                metric = made(key, Path(place), given.large)
+                if said := ask_for(metric, number, given.device):
+                    print(f"| `{key}` | {number} | {said} | | | |", flush=True)
+                    continue
+                ms, sizes, values = timed(metric, clips, "shared", given.device)
+                told = f"{ms:.1f} | {sum(sizes) / len(sizes):.1f} | {max(sizes)}"
+                moved = largest_move(alone, values)
+                print(f"| `{key}` | {number} | {told} | {moved:.1e} |", flush=True)
+
+
+def ask_for(metric: Metric, number: str, device: str) -> str:
+    """Have a metric compute in "bf16", "compile" or "bf16+compile"; why it does not, else empty."""
+    from metrics import precision
+
+    words = number.split("+")
+    numbers = [word for word in words if word != "compile"] or ["float32"]
+    asked = precision.Arithmetic(numbers[0], "compile" in words)
+    if said := metric.precisions.refusal(asked) or precision.unfit(asked, device):
+        return said
+    metric.arithmetic = asked
+    return ""
 
 
 def random_clips(folder: Path, number: int, least_s: float, most_s: float) -> list[Clip]:
@@ -180,7 +206,11 @@ def by_way(way: str) -> Iterator[None]:
 @contextmanager
 def counted(loaded: Any, metric: Metric, device: str, sizes: list[int]) -> Iterator[None]:
     """Notes how many inputs each call of a metric's network has."""
-    there = next(each for each in loaded.values() if type(each) is type(metric))
+    there = next(
+        each
+        for each in loaded.values()
+        if type(each) is type(metric) and each.arithmetic == metric.arithmetic
+    )
     with ExitStack() as stack:
         if hasattr(there, "loaded"):
             network = there.loaded.masked.network

@@ -302,6 +302,10 @@ if EARNEST_OFFLINE:
     os.environ["HF_HUB_OFFLINE"] = "1"  # of packages that would fetch on their own
 EARNEST_METRIC_MODULES = _env.text("EARNEST_METRIC_MODULES", "").split(",")  # bring metrics, too
 EARNEST_SCORING_SHARDS = _env.number("EARNEST_SCORING_SHARDS", 8, 1, 1024)  # parts of a run
+EARNEST_METRIC_PRECISION = _env.choice("EARNEST_METRIC_PRECISION", ("float32", "tf32", "bf16"))
+EARNEST_METRIC_COMPILE = _env.switch("EARNEST_METRIC_COMPILE", False)  # networks, once per worker
+EARNEST_METRIC_DEVICE = _env.text("EARNEST_METRIC_DEVICE", "auto")  # of this worker: cuda:1
+EARNEST_METRIC_BY_METRIC = _env.switch("EARNEST_METRIC_BY_METRIC", False)  # one model in memory
 EARNEST_JUDGE_URL = _env.text("EARNEST_JUDGE_URL", "")  # OpenAI-compatible, such as http://host/v1
 EARNEST_JUDGE_MODEL = _env.text("EARNEST_JUDGE_MODEL", "")
 EARNEST_JUDGE_KEY = _env.text("EARNEST_JUDGE_KEY", "")

@@ -100,7 +100,8 @@ def parameters_of(series: Series) -> list[tuple[str, Any, bool]]:
     usual = type(series.metric)().parameters_dict()
     values = series.metric.parameters_dict()
     names = [field.name for field in dataclasses.fields(series.metric.parameters)]
-    return [(name, values[name], values[name] == usual[name]) for name in names]
+    names += [name for name in values if name not in names]  # what its networks compute in
+    return [(name, values[name], values[name] == usual.get(name)) for name in names]
 
 
 def ways_of(series: Series, hashes: set[str]) -> list[tuple[Mapping[str, Any], int]]:

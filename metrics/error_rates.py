@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from metrics import texts, vocalisations
 from metrics.material import Material
 from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.precision import Precisions
 from metrics.recognisers import recogniser as recognisers
 from metrics.sharing import Input, Sharing
 
@@ -59,6 +60,7 @@ class ErrorRate(Metric):
         Input.WINDOWS,
         why="Whisper's 30 s (others: clip by clip); a tie between words may fall otherwise",
     )
+    precisions = Precisions(why="its parameter precision says float16, bfloat16 or int8")
     needs = ("text", "language", "attributes.hypothesis")
     parameters_type = ErrorRateParameters
     parameters: ErrorRateParameters

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.registry import Registry
-from metrics import long_waves
+from metrics import long_waves, precision
 from metrics.material import Material
+from metrics.precision import FLOAT32, Arithmetic, PrecisionError, Precisions
 from metrics.sharing import Sharing
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ class Metric:
     more_outputs: ClassVar[tuple[Output, ...]] = ()
     accepts: ClassVar[Accepts] = Accepts()
     sharing: ClassVar[Sharing] = Sharing()  # how its clips share a batch
+    precisions: ClassVar[Precisions] = Precisions()  # what its networks compute in beside float32
     needs: ClassVar[tuple[str, ...]] = ()  # fields of Material (attributes.NAME) it depends on
     packages: tuple[str, ...] = ("torch", "numpy")  # named in the provenance
     parameters_type: ClassVar[type[Parameters]] = Parameters
@@ -137,7 +139,10 @@ class Metric:
         Metric.registry.add(cls)
 
     def __init__(self, **parameters: Any) -> None:
-        self.parameters = self._checked(parameters)
+        own, asked = self._split(parameters)
+        self.arithmetic, self.arithmetic_said = asked or FLOAT32, asked is not None
+        self.parameters = self._checked(own)
+        self._compiled: dict[tuple[int, str], Any] = {}
         self.device = "cpu"
         self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
 
@@ -146,6 +151,17 @@ class Metric:
         """What it says of a clip, the main value first."""
         about = (cls.description, cls.unit, cls.low, cls.high, cls.higher_is_better)
         return (Output(cls.key, *about, title=cls.title), *cls.more_outputs)
+
+    def _split(self, given: dict[str, Any]) -> tuple[dict[str, Any], Arithmetic | None]:
+        """Its own parameters and what its networks are to compute in, which it must allow."""
+        own = [field.name for field in dataclasses.fields(self.parameters_type)]
+        try:
+            rest, asked = precision.taken(given, own)
+        except PrecisionError as error:
+            raise ParameterError(f"{self.key}: {error}") from error
+        if asked and (said := self.precisions.refusal(asked)):
+            raise ParameterError(f"{self.key} runs {said}")
+        return rest, asked
 
     def _checked(self, given: dict[str, Any]) -> Parameters:
         allowed = [field.name for field in dataclasses.fields(self.parameters_type)]
@@ -185,10 +201,25 @@ class Metric:
         scores = [unusable(take.wave) for take in takes]
         usable = [i for i, score in enumerate(scores) if score is None]
         if usable:
-            given = self.score_takes([takes[i] for i in usable])
+            given = self._computed([takes[i] for i in usable])
             for i, result in zip(usable, given, strict=True):
                 scores[i] = as_score(result)
         return [score for score in scores if score is not None]
+
+    def _computed(self, takes: Sequence[Take]) -> Sequence[Score | float]:
+        """`score_takes` with its networks as they were asked for."""
+        if self.arithmetic.compile:
+            by = precision.backend(self.device)
+            precision.compiled(self.compilable(), self._compiled, by)
+        with precision.running(self.arithmetic, self.device):
+            return self.score_takes(takes)
+
+    def compilable(self) -> Sequence[tuple[Any, str]]:
+        """Objects and their attributes that `torch.compile` may take, after `load`. Default: none.
+
+        A metric with ``precisions.compile`` names its networks: ``[(self, "model")]``.
+        """
+        return ()
 
     def by_output(self, score: Score) -> dict[str, Score]:
         """A clip's score as one score per output; details stay with the first."""
@@ -215,9 +246,12 @@ class Metric:
         return []
 
     def parameters_dict(self) -> dict[str, Any]:
-        """The parameters as plain JSON values, stored with every score."""
+        """The parameters as plain JSON values, stored with every score.
+
+        With them what its networks compute in, where that is not float32.
+        """
         plain: dict[str, Any] = json.loads(canonical_json(dataclasses.asdict(self.parameters)))
-        return plain
+        return plain | self.arithmetic.plain()
 
 
 def as_floating(wave: torch.Tensor) -> torch.Tensor:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from config.missing import remedy
-from metrics import input_warnings, shared, speech
+from metrics import input_warnings, precision, shared, speech
 from metrics.clips import Clip as Clip
 from metrics.clips import ScoredBatch as ScoredBatch
 from metrics.clips import ScoredClip as ScoredClip
@@ -116,6 +116,8 @@ def load_all(
         key = (type(metric), canonical_json(metric.parameters_dict()), device)
         if key not in _LOADED:
             try:
+                if said := precision.unfit(metric.arithmetic, device):
+                    raise Unavailable(f"{said}: leave precision out")
                 metric.load(device)
             except Exception as error:
                 if not isinstance(error, Unavailable | ImportError):

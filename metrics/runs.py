@@ -22,8 +22,9 @@ from listening import asked_jobs
 from listening.asked_jobs import MESSAGE, WORKER
 from listening.queues import taken_until
 from listening.signals import job_lost
-from metrics import runner, scoring
+from metrics import runner, scoring, settling
 from metrics.models import MetricScore, ScoringRun, ScoringShard
+from metrics.precision import Arithmetic
 from metrics.presets import Choice, metrics_of
 from metrics.runner import ScoredBatch
 from metrics.studymaterial import NoStimuli, study_clips
@@ -58,13 +59,17 @@ def ask(
     queue: Queue,
     by: str = "",
     shards: int = 0,
+    arithmetic: Arithmetic | None = None,
 ) -> ScoringRun:
     """A new run, its jobs queued when the transaction commits; one like it that works is joined.
 
     ``shards``: into how many parts (default: as many as the setting EARNEST_SCORING_SHARDS allows
-    and the study has clips for). Raises NoStimuli for a study without stimuli.
+    and the study has clips for). ``arithmetic``: what networks compute in (default: the settings
+    EARNEST_METRIC_PRECISION and EARNEST_METRIC_COMPILE). Raises NoStimuli for a study without any.
     """
-    metrics = metrics_of(choices)
+    metrics, notes = settling.settled(metrics_of(choices), arithmetic or usual_arithmetic())
+    for note in notes:
+        log.info("%s: %s", study, note)
     plain = [{"metric": m.key, "parameters": m.parameters_dict()} for m in metrics]
     working = ScoringRun.objects.filter(study_id=study_id, state=ScoringRun.State.WORKING)
     alike = working.filter(metrics=plain).first()
@@ -87,13 +92,24 @@ def ask(
     return run
 
 
-def ask_by_key(study: str, choices: Sequence[Choice], queue: Queue, shards: int = 0) -> ScoringRun:
+def usual_arithmetic() -> Arithmetic:
+    """What networks compute in where a run does not say."""
+    return Arithmetic(settings.EARNEST_METRIC_PRECISION, settings.EARNEST_METRIC_COMPILE)
+
+
+def ask_by_key(
+    study: str,
+    choices: Sequence[Choice],
+    queue: Queue,
+    shards: int = 0,
+    arithmetic: Arithmetic | None = None,
+) -> ScoringRun:
     """`ask` for a study of which only the key is known; NoStimuli when there is none."""
     related: Any = ScoringRun._meta.get_field("study").related_model
     study_id = related.objects.filter(key=study).values_list("pk", flat=True).first()
     if study_id is None:
         raise NoStimuli(f"study {study!r}: there is no such study")
-    return ask(study_id, study, choices, queue, by="command", shards=shards)
+    return ask(study_id, study, choices, queue, "command", shards, arithmetic)
 
 
 def shard_of(sha256: str, count: int) -> int:
@@ -212,12 +228,20 @@ def _score(shard: ScoringShard) -> None:
         for clip in study_clips(shard.run.study.key, metrics)
         if shard_of(clip.sha256, count) == shard.number
     ]
-    device = runner.resolve_device(shard.run.device)
+    own = settings.EARNEST_METRIC_DEVICE
+    device = runner.resolve_device(own if shard.run.device == "auto" else shard.run.device)
     teller = Teller(shard)
     work, stored = scoring.missing(clips, metrics)
     teller.begin(sum(stored.values()), sum(len(wanted) for _, wanted in work))
     try:
-        scoring.score_and_store(work, stored, metrics, device, report=teller.batch)
+        scoring.score_and_store(
+            work,
+            stored,
+            metrics,
+            device,
+            report=teller.batch,
+            metric_by_metric=settings.EARNEST_METRIC_BY_METRIC,
+        )
     finally:
         teller.tell()
 

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metrics import precision
 from metrics.material import Material, Turn
 from metrics.metric import Metric, Score
 from metrics.plugins import described_badly
+from metrics.precision import PRECISIONS, Arithmetic
 
 if TYPE_CHECKING:
     import torch
@@ -166,6 +168,42 @@ def too_short_is_said(case: Case) -> Iterator[str]:
             )
 
 
+def other_numbers_stay_near(case: Case) -> Iterator[str]:
+    """In bfloat16, and in TF32 where the device has it, values move by no more than is declared."""
+    for name in PRECISIONS[1:]:
+        if not precision.unfit(Arithmetic(name), case.wave.device.type):
+            yield from moved_too_far(case, Arithmetic(name))
+
+
+def compiled_networks_stay_near(case: Case) -> Iterator[str]:
+    """The same of networks that are compiled, which takes a minute where that is declared."""
+    yield from moved_too_far(case, Arithmetic(compile=True))
+
+
+def moved_too_far(case: Case, asked: Arithmetic) -> Iterator[str]:
+    """The outputs of the clip that move by more than is declared; none where it is not."""
+    metric = case.metric
+    if metric.precisions.refusal(asked):
+        return
+    within, plain = metric.precisions.within(asked), metric.by_output(case.alone)
+    before, metric.arithmetic = metric.arithmetic, asked
+    try:
+        other = metric.by_output(case.measured(case.wave)[0])
+    finally:
+        metric.arithmetic = before
+    for key, score in plain.items():
+        one, two = score.value, other[key].value
+        if (one is None) != (two is None):
+            yield f"{key} is {one} in float32 and {two} in {asked.plain()}"
+        elif one is not None and two is not None and moved(one, two) > within:
+            yield f"{key} moves by {moved(one, two):.2g} in {asked.plain()}, but says {within:g}"
+
+
+def moved(plain: float, other: float) -> float:
+    """How far a value is from that in float32, relative to it, or to 1 where it is smaller."""
+    return abs(other - plain) / max(1.0, abs(plain))
+
+
 Rule = Callable[[Case], Iterator[str]]
 RULES: tuple[Rule, ...] = (
     outputs_are_bounded,
@@ -173,6 +211,8 @@ RULES: tuple[Rule, ...] = (
     odd_waves_have_reasons,
     silence_has_no_value_of_its_own,
     too_short_is_said,
+    other_numbers_stay_near,
+    compiled_networks_stay_near,
 )
 
 MATERIAL = Material(  # what any metric may need beside the audio

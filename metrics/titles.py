@@ -36,7 +36,7 @@ def unusual(metric: Metric) -> dict[str, Any]:
     """The parameters that differ from the metric's defaults, by name."""
     usual = make_metric(metric.key).parameters_dict()
     values = metric.parameters_dict()
-    return {name: values[name] for name in sorted(values) if values[name] != usual[name]}
+    return {name: values[name] for name in sorted(values) if values[name] != usual.get(name)}
 
 
 def _told(value: Any) -> str:

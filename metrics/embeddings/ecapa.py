@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from metrics import weights
 from metrics.embeddings.ecapa_network import SPEECHBRAIN, Ecapa
 from metrics.embeddings.speaker_embedding import SpeakerEmbedding
+from metrics.precision import spectra
 
 if TYPE_CHECKING:
     import torch
@@ -39,7 +40,9 @@ class EcapaTdnn(SpeakerEmbedding):
     def _embed(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
         import torch
 
-        return self.network.embed(mel_levels(torch.stack(list(waves))))
+        with spectra():
+            levels = mel_levels(torch.stack(list(waves)))
+        return self.network.embed(levels)
 
 
 def mel_levels(waves: torch.Tensor) -> torch.Tensor:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from metrics.predictors.layers import batch_normed
 from metrics.weights import Unavailable, renamed
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 State = Mapping[str, "torch.Tensor"]
 DILATIONS = (2, 3, 4)  # of the three blocks
-EPS = 1e-5  # of batch normalisation
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Ecapa:
             x = self._block(x, f"block.{number}", dilation)
             outputs.append(x)
         pooled = self._pooled(self._layer(torch.cat(outputs, dim=1), "merged"))
-        return self._linear(self._normal(pooled, "norm"), "final")
+        return self._linear(batch_normed(pooled, self.state, "norm"), "final")
 
     def _layer(self, x: torch.Tensor, name: str, dilation: int = 1) -> torch.Tensor:
         """A convolution that keeps the length, the positive part, and a norm where there is one."""
@@ -108,7 +108,8 @@ class Ecapa:
         if edge:
             x = functional.pad(x, (edge, edge), self.dialect.edges)
         x = functional.conv1d(x, kernel, self.state[f"{name}.conv.bias"], dilation=dilation).relu()
-        return self._normal(x, f"{name}.norm") if f"{name}.norm.weight" in self.state else x
+        normed = f"{name}.norm.weight" in self.state
+        return batch_normed(x, self.state, f"{name}.norm") if normed else x
 
     def _block(self, x: torch.Tensor, name: str, dilation: int) -> torch.Tensor:
         """Convolutions of parts that hear each other, weighed by what the whole is like."""
@@ -165,16 +166,4 @@ class Ecapa:
 
         return functional.linear(
             x, self.state[f"{name}.weight"].flatten(1), self.state[f"{name}.bias"]
-        )
-
-    def _normal(self, x: torch.Tensor, name: str) -> torch.Tensor:
-        from torch.nn import functional
-
-        return functional.batch_norm(
-            x,
-            self.state[f"{name}.running_mean"],
-            self.state[f"{name}.running_var"],
-            self.state[f"{name}.weight"],
-            self.state[f"{name}.bias"],
-            eps=EPS,
         )

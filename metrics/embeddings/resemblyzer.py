@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from metrics import weights
 from metrics.embeddings.speaker_embedding import SpeakerEmbedding
+from metrics.precision import spectra
 
 if TYPE_CHECKING:
     import torch
@@ -58,7 +59,8 @@ class Resemblyzer(SpeakerEmbedding):
             windows = torch.stack(list(alike))
             starts = partial_starts(samples)
             missing = (starts[-1] + FRAMES) * STEP - samples
-            mels = mel_frames(torch.nn.functional.pad(windows, (0, max(0, missing))))
+            with spectra():
+                mels = mel_frames(torch.nn.functional.pad(windows, (0, max(0, missing))))
             cut = torch.stack([mels[:, start : start + FRAMES] for start in starts], dim=1)
             partials.append(cut.flatten(0, 1))
             counts += [len(starts)] * len(windows)

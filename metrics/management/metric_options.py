@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentTypeError
-from collections.abc import Mapping
+from argparse import ArgumentTypeError, BooleanOptionalAction
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from listening.program import command
-from metrics import presets
+from metrics import presets, runs, settling
 from metrics.metric import Metric, ParameterError, make_metric
+from metrics.precision import PRECISIONS, Arithmetic
 from metrics.presets import Choice, PresetError
 
 DEFAULT_PRESET = "fast"
 
 
 def add_metric_options(parser: CommandParser) -> None:
-    """Add --preset, --config, --metrics, --judges, --parameters, --device, --threads and such."""
+    """Add the options: which metrics, with which parameters, on what, in what numbers."""
     parser.add_argument("--preset", help=f"A list of metrics by name (default {DEFAULT_PRESET}).")
     parser.add_argument("--config", metavar="FILE.yaml", help="A list of metrics of your own.")
     parser.add_argument("--metrics", default="", help="Keys with commas between.")
@@ -36,6 +37,17 @@ def add_metric_options(parser: CommandParser) -> None:
         action="store_true",
         help="One model in memory at a time; every clip is decoded once per metric.",
     )
+    parser.add_argument(
+        "--precision",
+        choices=PRECISIONS,
+        help="What networks compute in, where a metric allows it (default float32, or the setting "
+        "EARNEST_METRIC_PRECISION); scores of each stand apart.",
+    )
+    parser.add_argument(
+        "--compile",
+        action=BooleanOptionalAction,
+        help="Compile networks first, where a metric allows it: pays off after many clips.",
+    )
     parser.add_argument("--threads", type=thread_count, default=1, help="CPU threads (default 1).")
 
 
@@ -52,6 +64,23 @@ def chosen(options: Mapping[str, Any]) -> list[Metric]:
         return presets.metrics_of(chosen_choices(options))
     except (ParameterError, PresetError, TypeError) as error:
         raise CommandError(f"{error} (see {command('list_metrics')})") from error
+
+
+def arithmetic_of(options: Mapping[str, Any]) -> Arithmetic:
+    """What --precision and --compile say, and the settings where they say nothing."""
+    usual = runs.usual_arithmetic()
+    wanted, compiles = options["precision"], options["compile"]
+    return Arithmetic(wanted or usual.precision, usual.compile if compiles is None else compiles)
+
+
+def settled(
+    metrics: Sequence[Metric], options: Mapping[str, Any], device: str, say: Callable[[str], object]
+) -> list[Metric]:
+    """The metrics in the numbers that are asked for; what is not to be had is said."""
+    asked, notes = settling.settled(metrics, arithmetic_of(options), device)
+    for note in notes:
+        say(note)
+    return asked
 
 
 def chosen_choices(options: Mapping[str, Any]) -> list[Choice]:

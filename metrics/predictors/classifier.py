@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from metrics import weights
 from metrics.metric import Metric, Score
+from metrics.precision import ANY_LENGTH, Precisions
 from metrics.predictors import chunks
 from metrics.predictors.pretrained import pretrained
 from metrics.sharing import Input, Sharing
@@ -27,6 +28,7 @@ class ClassifierMetric(Metric):
     """A metric by the probabilities of labels; a subclass says which label counts."""
 
     sharing = Sharing(Input.MASKED, why="networks that do not mask: equal lengths")
+    precisions = Precisions(0.002, 0.02, None, "small random weights", ANY_LENGTH)
     packages = ("torch", "transformers")
     parameters: ClassifierParameters
 

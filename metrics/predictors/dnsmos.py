@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.devices import kind
+from metrics.precision import spectra
 from metrics.predictors.inference import exact
 from metrics.predictors.onnxfile import OnnxFile
 
@@ -181,7 +182,8 @@ class Networks:
         start, end = first * STEP, (first + frames - 1) * STEP + FRAME
         part = wave[max(start, 0) : min(end, len(wave))].float()
         part = functional.pad(part, (max(-start, 0), max(end - len(wave), 0)))
-        both = part.unfold(0, FRAME, STEP) @ self.fourier
+        with spectra():
+            both = part.unfold(0, FRAME, STEP) @ self.fourier
         real, imaginary = both.chunk(2, dim=1)
         power = (real.square() + imaginary.square()).clamp_min(1e-12)
         return power.log10()[None]
@@ -195,7 +197,8 @@ class Networks:
         frames = torch.stft(
             parts, FRAME + 1, STEP, window=self.window, pad_mode="constant", return_complex=True
         )
-        power = (self.mel @ frames.abs().square()).clamp_min(1e-10)
+        with spectra():
+            power = (self.mel @ frames.abs().square()).clamp_min(1e-10)
         level = 10 * (power / power.amax(dim=(1, 2), keepdim=True)).log10().clamp_min(-8)
         return ((level + 40) / 40).transpose(1, 2)[:, None]
 

@@ -5,12 +5,19 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from metrics import precision
+
 
 @contextlib.contextmanager
 def exact() -> Iterator[None]:
-    """Inference without TF32 in convolutions and with deterministic algorithms."""
+    """Inference with deterministic algorithms, in float32 unless the run asks for less.
+
+    Without TF32 in convolutions, which torch allows by default (`metrics.precision`).
+    """
     import torch
 
-    flags = torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False)
-    with torch.inference_mode(), flags:
+    flags = torch.backends.cudnn.flags(
+        enabled=True, deterministic=True, allow_tf32=precision.tf32_now()
+    )
+    with torch.inference_mode(), flags, precision.numbers():
         yield

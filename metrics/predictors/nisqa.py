@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metrics.precision import spectra
+from metrics.predictors.layers import batch_normed
 from metrics.weights import Unavailable
 
 if TYPE_CHECKING:
@@ -58,7 +60,8 @@ class NisqaNetwork:
         import torch
 
         equal = torch.stack(list(waves))
-        windows = self.windows(self.decibels(self.resampled(equal)))
+        with spectra():
+            windows = self.windows(self.decibels(self.resampled(equal)))
         frames = self.framewise(windows.flatten(0, 1)).reshape(*windows.shape[:2], -1)
         kind = self.args.get("td", "self_att")
         if kind == "self_att":
@@ -107,7 +110,7 @@ class NisqaNetwork:
             sideways = 1 if kernel.shape[3] > 1 and not (adapts and layer == LAYERS) else 0
             bias = self.state[f"cnn.model.conv{layer}.bias"]
             x = functional.conv2d(x, kernel, bias, padding=(1, sideways))
-            x = self._even(x, f"cnn.model.bn{layer}").relu()
+            x = batch_normed(x, self.state, f"cnn.model.bn{layer}").relu()
             if layer in pools and adapts:
                 x = functional.adaptive_max_pool2d(x, tuple(self.args[pools[layer]]))
             elif layer in pools:
@@ -197,18 +200,6 @@ class NisqaNetwork:
 
         scale, shift = self.state[f"{name}.weight"], self.state[f"{name}.bias"]
         return functional.layer_norm(x, x.shape[-1:], scale, shift, EPS)
-
-    def _even(self, x: torch.Tensor, name: str) -> torch.Tensor:
-        from torch.nn import functional
-
-        return functional.batch_norm(
-            x,
-            self.state[f"{name}.running_mean"],
-            self.state[f"{name}.running_var"],
-            self.state[f"{name}.weight"],
-            self.state[f"{name}.bias"],
-            eps=EPS,
-        )
 
 
 def checked(args: dict[str, Any], path: Path) -> int:

@@ -117,8 +117,8 @@ def _choice(where: str, entry: Any) -> Choice:
 def same(one: Choice, other: Choice) -> bool:
     """Whether two choices give the same numbers."""
     return one.metric == other.metric and (
-        make_metric(one.metric, one.parameters).parameters
-        == make_metric(other.metric, other.parameters).parameters
+        make_metric(one.metric, one.parameters).parameters_dict()
+        == make_metric(other.metric, other.parameters).parameters_dict()
     )
 
 

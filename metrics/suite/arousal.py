@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from metrics import weights
 from metrics.metric import Accepts, Metric, Output, Score
+from metrics.precision import ANY_LENGTH, Precisions
 from metrics.predictors import chunks
 from metrics.predictors.pretrained import WEIGHTS, pretrained
 from metrics.sharing import Input, Sharing
@@ -42,6 +43,7 @@ class Arousal(Metric):
     )
     packages = ("torch", "transformers", "safetensors")
     sharing = Sharing(Input.EQUAL, why="the mean over time would hear what is filled up")
+    precisions = Precisions(0.005, 0.03, None, "small random weights", ANY_LENGTH)
     parameters_type = ArousalParameters
     parameters: ArousalParameters
 

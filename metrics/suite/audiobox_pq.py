@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
+from metrics.precision import Precisions
 from metrics.predictors import chunks
 from metrics.predictors.audiobox import AXES, WINDOW_S, AudioboxNetwork
 from metrics.sharing import Input, Sharing
@@ -66,6 +67,7 @@ class Audiobox(Metric):
     )
     packages = ("torch", "transformers", "safetensors")
     sharing = Sharing(Input.EQUAL, why="the network hears what its windows are filled up with")
+    precisions = Precisions(0.002, 0.02, 0.001, "small random weights")
     parameters_type = AudioboxParameters
     parameters: AudioboxParameters
 
@@ -74,6 +76,10 @@ class Audiobox(Metric):
         super().load(device)
         self.network = AudioboxNetwork(self.parameters.model, device)
         self.weights = self.network.weights
+
+    def compilable(self) -> Sequence[tuple[Any, str]]:
+        """The network, whose input has one length."""
+        return [(self.network, "wavlm")]
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from listening.program import command
 from metrics import weights
 from metrics.metric import Metric, Parameters, Score
+from metrics.precision import Precisions
 from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class AutoAtt(Metric):
     asked_only = True
     costs = "a large model: a GPU is wanted"
     sharing = Sharing(Input.WINDOWS, why="the model hears 30 s of each, filled up and masked")
+    precisions = Precisions(why="it computes as it was trained: bfloat16 on a GPU")
     packages = ("torch", "transformers", "peft", "numpy")
     parameters_type = AutoAttParameters
     parameters: AutoAttParameters

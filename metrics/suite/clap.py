@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from metrics import weights
 from metrics.long_waves import has_sound
 from metrics.metric import Accepts, Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.precision import Precisions
 from metrics.predictors import lengths
 from metrics.predictors.inference import exact
 from metrics.sharing import Input, Sharing
@@ -52,6 +53,7 @@ class Clap(Metric):
     low, high = -1.0, 1.0
     higher_is_better = True
     sharing = Sharing(Input.WINDOWS)
+    precisions = Precisions(0.002, 0.02, 0.001, "small random weights")
     needs = ("attributes.caption",)
     packages = ("torch", "numpy", "transformers")
     accepts = Accepts(shortest_s=SHORTEST_S)
@@ -76,6 +78,10 @@ class Clap(Metric):
                 f"{self.parameters.model} hears {self.hearing.sampling_rate} Hz, "
                 f"this metric gives {self.sample_rate_hz} Hz"
             )
+
+    def compilable(self) -> Sequence[tuple[Any, str]]:
+        """The network, whose input has one length."""
+        return [(self.network, "get_audio_features")]
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One cosine per take; the chunks of all takes go through the network in small batches."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from metrics import weights
 from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Score
+from metrics.precision import Precisions
 from metrics.predictors import lengths
 from metrics.predictors.inference import exact
 from metrics.sharing import Input, Sharing
@@ -35,6 +36,7 @@ class DistillMos(Metric):
     high = 5.0
     higher_is_better = True
     sharing = Sharing(Input.WINDOWS)
+    precisions = Precisions(0.002, 0.02, 0.001, "real weights")
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
     packages = ("torch", "numpy", "distillmos")
 
@@ -50,6 +52,10 @@ class DistillMos(Metric):
         state = torch.load(path, map_location="cpu", weights_only=True)
         self.model.load_state_dict(state["model"])
         self.model.eval().to(device)
+
+    def compilable(self) -> Sequence[tuple[Any, str]]:
+        """The network, whose input has one length."""
+        return [(self, "model")]
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; segments of all waves share batches."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from metrics import weights
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Parameters, Score
+from metrics.precision import Precisions
 from metrics.predictors import dnsmos, lengths, onnxfile
 from metrics.sharing import Input, Sharing
 
@@ -68,6 +69,9 @@ class Dnsmos(Metric):
         ),
     )
     sharing = Sharing(Input.WINDOWS)
+    precisions = Precisions(
+        0.005, 0.02, None, "real weights", "its own code shares layers between hops"
+    )
     packages = ("torch", "numpy", "librosa", "speechmos")
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
     parameters_type = DnsmosParameters

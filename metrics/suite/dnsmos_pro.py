@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from metrics import weights
 from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
+from metrics.precision import Precisions
 from metrics.predictors import chunks
 from metrics.predictors.torchscript import TorchScript
 from metrics.sharing import Input, Sharing
@@ -59,6 +60,7 @@ class DnsmosPro(Metric):
     )
     packages = ("torch", "numpy")
     sharing = Sharing(Input.EQUAL, why="a scripted or exported network has no mask")
+    precisions = Precisions(why="a scripted or exported network stays as it was made")
     parameters_type = DnsmosProParameters
     parameters: DnsmosProParameters
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from metrics import weights
 from metrics.metric import Metric, Parameters, Score, Take, undefined
+from metrics.precision import Precisions
 from metrics.predictors.lengths import unfit
 from metrics.recognisers.faster_whisper import TOKENIZER, model_folder
 from metrics.recognisers.recogniser import whisper_code
@@ -37,6 +38,7 @@ class LanguageMatch(Metric):
     high = 1.0
     higher_is_better = True
     sharing = Sharing(Input.ALONE, 0.0, "the package asks about one clip at a time")
+    precisions = Precisions(why="faster-whisper computes in float32")
     needs = ("language",)
     packages = ("faster-whisper", "ctranslate2")
     parameters_type = LanguageMatchParameters

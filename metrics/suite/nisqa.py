@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from metrics import weights
 from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
+from metrics.precision import ANY_LENGTH, Precisions
 from metrics.predictors import chunks
 from metrics.predictors.nisqa import NisqaNetwork
 from metrics.sharing import Input, Sharing
@@ -59,6 +60,7 @@ class Nisqa(Metric):
     )
     packages = ("torch", "librosa", "numpy")
     sharing = Sharing(Input.EQUAL, why="no mask: the network hears what is filled up")
+    precisions = Precisions(0.005, 0.05, None, "small random weights", ANY_LENGTH)
     parameters_type = NisqaParameters
     parameters: NisqaParameters
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from metrics import weights
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Parameters, Score
+from metrics.precision import Precisions
 from metrics.predictors import onnxfile
 from metrics.predictors.lengths import unfit
 from metrics.predictors.onnx import session
@@ -55,6 +56,7 @@ class Plcmos(Metric):
     high = 5.0
     higher_is_better = True
     sharing = Sharing(Input.ALONE, 0.0, "its file hears a clip both ways, and has no mask")
+    precisions = Precisions(why="an ONNX file computes in float32")
     accepts = Accepts(least_bandwidth_hz=WIDE_BAND_HZ, shortest_s=SHORTEST_S)
     packages = ("speechmos", "onnxruntime", "numpy")
     parameters_type = PlcmosParameters

@@ -11,6 +11,7 @@ import numpy as np
 
 from metrics import long_waves, modulation, speech
 from metrics.metric import Metric, ParameterError, Score, undefined
+from metrics.precision import Precisions
 from metrics.sharing import Input, Sharing
 from metrics.suite.srmr import SrmrParameters
 
@@ -50,6 +51,7 @@ class ReverbConsistency(Metric):
     low = 0.0
     higher_is_better = False
     sharing = Sharing(Input.WINDOWS)
+    precisions = Precisions(why="its parameter precision says float32 or float64")
     packages: tuple[str, ...] = ("torch", "numpy", "scipy", "soundfile", "silero-vad")
     parameters_type = ReverbConsistencyParameters
     parameters: ReverbConsistencyParameters

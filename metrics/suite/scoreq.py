@@ -10,6 +10,7 @@ import numpy as np
 
 from metrics import weights
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Score
+from metrics.precision import Precisions
 from metrics.predictors import chunks
 from metrics.predictors.onnx import session
 from metrics.sharing import Input, Sharing
@@ -46,6 +47,7 @@ class Scoreq(Metric):
     unit = "MOS"
     higher_is_better = True
     sharing = Sharing(Input.ALONE, 0.0, "its file takes one wave at a time")
+    precisions = Precisions(why="an ONNX file computes in float32")
     accepts = Accepts(least_bandwidth_hz=WIDE_BAND_HZ, shortest_s=chunks.SHORTEST_S)
     packages = ("onnxruntime", "numpy")
     parameters_type = ScoreqParameters

@@ -9,6 +9,7 @@ import numpy as np
 from metrics import weights
 from metrics.metric import ParameterError, Parameters, Score, undefined
 from metrics.pairs import PairedMetric, Wave
+from metrics.precision import Precisions
 from metrics.predictors.onnx import session
 from metrics.sharing import Input, Sharing
 from metrics.suite.scoreq import DOMAINS, STEP
@@ -44,6 +45,7 @@ class ScoreqRef(PairedMetric):
     higher_is_better = False
     packages = ("onnxruntime", "numpy")
     sharing = Sharing(Input.ALONE, 0.0, "pair by pair")
+    precisions = Precisions(why="an ONNX file computes in float32")
     parameters_type = ScoreqRefParameters
     parameters: ScoreqRefParameters
 

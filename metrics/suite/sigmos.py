@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from metrics import weights
 from metrics.metric import Accepts, Metric, Output, Parameters, Score
+from metrics.precision import Precisions
 from metrics.predictors.lengths import unfit
 from metrics.predictors.onnx import session
 from metrics.sharing import Input, Sharing
@@ -46,6 +47,7 @@ class Sigmos(Metric):
     higher_is_better = True
     sample_rate_hz = 48_000
     sharing = Sharing(Input.ALONE, 0.0, "its file takes one spectrum at a time")
+    precisions = Precisions(why="an ONNX file computes in float32")
     accepts = Accepts(shortest_s=SHORTEST_S)
     more_outputs = tuple(
         Output(

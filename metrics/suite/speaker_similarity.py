@@ -48,6 +48,7 @@ class SpeakerSimilarity(Metric):
     needs = TimbreSimilarity.needs
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
     sharing = Sharing(Input.ALONE, 0.0, "whole clips, one at a time")
+    precisions = TimbreSimilarity.precisions
     parameters_type = SpeakerSimilarityParameters
     parameters: SpeakerSimilarityParameters
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from metrics import weights
 from metrics.metric import Output, ParameterError, Parameters, Score
 from metrics.pairs import PairedMetric, Wave
+from metrics.precision import ANY_LENGTH, Precisions
 from metrics.predictors.inference import exact
 from metrics.predictors.pretrained import pretrained
 from metrics.sharing import Input, Sharing, buckets
@@ -67,6 +68,7 @@ class SpeechBertScore(PairedMetric):
         ),
     )
     sharing = Sharing(Input.MASKED, why="networks that do not mask: equal lengths")
+    precisions = Precisions(0.002, 0.02, None, "small random weights", ANY_LENGTH)
     packages = ("torch", "transformers")
     parameters_type = SpeechBertScoreParameters
     parameters: SpeechBertScoreParameters

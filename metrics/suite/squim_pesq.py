@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from metrics import weights
 from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, Score
+from metrics.precision import ANY_LENGTH, Precisions
 from metrics.predictors import chunks
 from metrics.sharing import Input, Sharing
 
@@ -61,6 +62,7 @@ class SquimPesq(Metric):
         ),
     )
     sharing = Sharing(Input.EQUAL, why="no mask, and the network hears a chunk both ways")
+    precisions = Precisions(0.01, 0.1, None, "random weights", ANY_LENGTH)
     packages = ("torch", "torchaudio", "numpy")
     accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     parameters_type = SquimParameters

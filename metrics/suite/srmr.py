@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from metrics import long_modulation, modulation, shared
 from metrics.metric import Metric, ParameterError, Parameters, Score
 from metrics.modulation_filters import PRECISIONS
+from metrics.precision import Precisions
 from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Srmr(Metric):
     low = 0.0
     higher_is_better = True
     sharing = Sharing(Input.EQUAL, 2e-6, "a clip's transforms are as long as the clip")
+    precisions = Precisions(why="its parameter precision says float32 or float64")
     packages = ("torch", "numpy", "scipy", "soundfile")
     parameters_type = SrmrParameters
     parameters: SrmrParameters

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from metrics import turns, voices
 from metrics.forced_alignment import AlignmentError, TurnAligner
 from metrics.metric import WIDE_BAND_HZ, Accepts, Hint, Metric, Score, Take, undefined
+from metrics.precision import RECURRENT, Precisions
 from metrics.sharing import Input, Sharing
 from metrics.suite.srmr import check_choice
 from metrics.voices import VoiceParameters, Voices, VoiceWindows
@@ -44,6 +45,7 @@ class TimbreConsistency(Metric):
     high = 1.0
     higher_is_better = True
     sharing = Sharing(Input.WINDOWS)
+    precisions = Precisions(0.002, 0.02, None, "Resemblyzer's weights", RECURRENT)
     needs = ("turns",)
     accepts = Accepts(WIDE_BAND_HZ)
     parameters_type = TimbreConsistencyParameters

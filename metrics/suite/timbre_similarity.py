@@ -11,6 +11,7 @@ import numpy as np
 from metrics import audio, turns, voices
 from metrics.material import Material
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Score, Take, undefined
+from metrics.precision import RECURRENT, Precisions
 from metrics.sharing import Input, Sharing
 from metrics.voices import VoiceParameters, Voices, VoiceWindows
 
@@ -44,6 +45,7 @@ class TimbreSimilarity(Metric):
     high = 1.0
     higher_is_better = True
     sharing = Sharing(Input.WINDOWS)
+    precisions = Precisions(0.002, 0.02, None, "Resemblyzer's weights", RECURRENT)
     needs = ("reference_path", "turns")
     accepts = Accepts(WIDE_BAND_HZ)
     parameters_type = TimbreSimilarityParameters

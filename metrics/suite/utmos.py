@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from metrics.devices import kind
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Score
+from metrics.precision import Precisions
 from metrics.predictors import chunks, predictor_type
 from metrics.sharing import Input, Sharing
 
@@ -41,6 +42,7 @@ class Utmos(Metric):
     unit = "MOS"
     higher_is_better = True
     sharing = Sharing(Input.EQUAL, why="a scripted or exported network has no mask")
+    precisions = Precisions(why="a scripted or exported network stays as it was made")
     accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     parameters_type = UtmosParameters
     parameters: UtmosParameters

@@ -52,6 +52,7 @@ WRONG = {
     "REDIS_URL": ("localhost", "redis://host:6379/0"),
     "BROKER_URL": ("http://host", "amqp://user:password@host:5672/vhost"),
     "EARNEST_SCORING_SHARDS": ("0", "a whole number from 1 to 1024"),
+    "EARNEST_METRIC_PRECISION": ("fp16", "float32 or tf32 or bf16"),
     "MEDIA_STORE": ("ftp://host/folder", "s3://bucket/prefix"),
     "MEDIA_ACCEL_PREFIX": ("clips", "start and end with a slash"),
     "EARNEST_FILE_GROUP": ("no-such-group", "no group of that name"),

@@ -109,8 +109,12 @@ def test_a_metric_describes_itself(metric):
     assert testing.heavy_imports(type(metric)) == []
 
 
+LONG = (testing.compiled_networks_stay_near,)  # a compiler takes a minute
+RULES = [pytest.param(r, marks=[pytest.mark.soak] if r in LONG else []) for r in testing.RULES]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", testing.RULES, ids=lambda rule: rule.__name__)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_a_metric_keeps_the_contract(case, rule):
     left_out = "no value for the clip" if case.metric.key in NEEDS_A_FILE else "nothing"
     assert [said for said in rule(case) if not said.startswith(left_out)] == []

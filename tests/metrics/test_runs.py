@@ -244,6 +244,33 @@ def test_failed_scores_are_counted_and_a_new_run_tries_them_again(study, queue, 
     assert not MetricScore.objects.filter(failed=True).exists()
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_computes_as_the_settings_say(study, queue, settings, monkeypatch):
+    """A metric that allows it in what the setting says, on the worker's own device, one by one."""
+    asked = []
+
+    def score(work, stored, metrics, device, **more):
+        own = [(metric.key, metric.parameters_dict().get("precision")) for metric in metrics]
+        asked.append((own, device, more["metric_by_metric"]))
+
+    monkeypatch.setattr(scoring, "score_and_store", score)
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
+    settings.EARNEST_METRIC_PRECISION = "bf16"
+    settings.EARNEST_METRIC_DEVICE = "cuda:1"
+    settings.EARNEST_METRIC_BY_METRIC = True
+    run = ask(study, queue, shards=1, keys=("length_s", "distillmos"))
+    settings.EARNEST_METRIC_PRECISION = "float32"  # what a run was asked in stays
+    work(queue)
+    assert asked == [([("length_s", None), ("distillmos", "bf16")], "cuda:1", True)]
+    settings.EARNEST_METRIC_DEVICE = "cuda:2"
+    runs.cancel(run)
+    again = ask(study, queue, shards=1, keys=("length_s",))
+    work(queue)
+    (error,) = runs.progress(again)["errors"]
+    assert error == "device cuda:2 is not there: the last one is cuda:1"
+
+
 def test_jobs_go_to_queue_gpu_and_dead_shards_are_looked_for_on_another():
     route = current_app.amqp.router.route({}, jobs.score_shard.name)
     assert route["queue"].name == "gpu"

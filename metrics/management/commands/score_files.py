@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from metrics import audio, records, runner, summary
 from metrics.inputs import InputClip, InputError, clips_of
 from metrics.management.input_notes import InputNotes
-from metrics.management.metric_options import add_metric_options, chosen
+from metrics.management.metric_options import add_metric_options, chosen, settled
 from metrics.management.no_value_reasons import Reasons, one_line
 from metrics.management.progress import Progress
 from metrics.metric import Metric, Score
@@ -63,6 +63,7 @@ class Command(BaseCommand):
         with contextlib.ExitStack() as closing:
             try:
                 self.device = runner.resolve_device(options["device"])
+                metrics = settled(metrics, options, self.device, self.stderr.write)
                 given = self.own_part(clips_of(options["files"], notes), options)
                 file = RecordFile(options["out"]) if options["out"] else None
                 self.file = closing.enter_context(file) if file else None

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import runner, scoring
 from metrics.management.input_notes import InputNotes
-from metrics.management.metric_options import add_metric_options, chosen
+from metrics.management.metric_options import add_metric_options, arithmetic_of, chosen, settled
 from metrics.management.no_value_reasons import Reasons
 from metrics.management.progress import Progress
 from metrics.metric import Metric
@@ -44,10 +44,11 @@ class Command(BaseCommand):
         if options["queue"]:
             if options["lines"]:
                 raise CommandError("--lines scores here and now: leave out --queue")
-            self.queue(options["study"], metrics, options["shards"])
+            self.queue(options["study"], metrics, options)
             return
         try:
             device = runner.resolve_device(options["device"])
+            metrics = settled(metrics, options, device, self.stderr.write)
             clips = study_clips(options["study"], metrics, lines=options["lines"])
         except ValueError as error:
             raise CommandError(str(error)) from error
@@ -86,14 +87,17 @@ class Command(BaseCommand):
                 "them, too."
             )
 
-    def queue(self, study: str, metrics: list[Metric], shards: int) -> None:
+    def queue(self, study: str, metrics: list[Metric], options: dict[str, Any]) -> None:
         """Ask the workers, as the page does."""
         from metrics import runs
         from metrics.jobs import score_shard
 
+        metrics = settled(metrics, options, "", self.stderr.write)
         choices = [Choice(metric.key, metric.parameters_dict()) for metric in metrics]
         try:
-            run = runs.ask_by_key(study, choices, score_shard.delay, shards)
+            run = runs.ask_by_key(
+                study, choices, score_shard.delay, options["shards"], arithmetic_of(options)
+            )
         except ValueError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(f"{run} is queued in {run.shards.count()} parts; the page shows it")

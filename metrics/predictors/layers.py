@@ -1,0 +1,21 @@
+"""Layers of networks that are built from a checkpoint's own names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+EPS = 1e-5  # of batch normalisation: torch's default, which the published networks keep
+
+
+def batch_normed(x: torch.Tensor, state: Mapping[str, torch.Tensor], name: str) -> torch.Tensor:
+    """Channels, (batch, channels, …), less the mean that training found, over its deviation."""
+    from torch.nn import functional
+
+    mean, variance, scale, shift = (
+        state[f"{name}.{part}"] for part in ("running_mean", "running_var", "weight", "bias")
+    )
+    return functional.batch_norm(x, mean, variance, scale, shift, eps=EPS)

@@ -1,0 +1,240 @@
+"""Networks in other numbers than float32: within what is declared, asked for, never mixed."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from metrics import precision, records, runner, settling, testing
+from metrics.material import Material
+from metrics.metric import Metric, ParameterError, make_metric
+from metrics.precision import Arithmetic, PrecisionError, Precisions
+from metrics.predictors.inference import exact
+from metrics.presets import Choice, metrics_of
+from tests.metrics import paired, reference, tiny_predictors
+
+torch = pytest.importorskip("torch")
+
+ROOT = Path(__file__).parent.parent.parent
+BF16 = Arithmetic("bf16")
+
+
+class Weigher(Metric):
+    """A network of one matrix, of what is asked of it."""
+
+    key = "weigher"
+    description = "A product of the wave's first samples with a matrix"
+    source = "made up for these tests"
+    precisions = Precisions(1e-3, 1e-2, 1e-5, "this matrix")
+
+    def load(self, device="cpu"):
+        super().load(device)
+        draw = torch.Generator().manual_seed(1)
+        self.network = torch.nn.Linear(64, 64)
+        for part in self.network.parameters():
+            part.data = torch.randn(part.shape, generator=draw)
+        self.seen = []
+
+    def compilable(self):
+        return [(self, "network")]
+
+    def score(self, waves):
+        with exact():
+            self.seen.append(torch.backends.cuda.matmul.allow_tf32)
+            self.seen.append(torch.backends.cudnn.allow_tf32)
+            heard = self.network(torch.stack([wave[:64] for wave in waves]))
+            return [float(value) for value in heard.square().mean(dim=1).sqrt()]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def weigher():
+    yield Weigher
+    del Metric.registry["weigher"]
+
+
+@pytest.fixture(autouse=True)
+def traced(monkeypatch):
+    """Networks are traced, not built: a C++ compiler would take longer than all of these tests."""
+    monkeypatch.setattr(precision, "backend", lambda device: "aot_eager")
+
+
+def told(*arguments):
+    """What score_files says beside its scores."""
+    out, err = StringIO(), StringIO()
+    call_command("score_files", *arguments, "--device=cpu", stdout=out, stderr=err)
+    return err.getvalue()
+
+
+def wave():
+    return reference.wave("human-0880-clean")[8_000:40_000]
+
+
+def measured(**parameters):
+    return paired.loaded("weigher", **parameters).measure([wave()])[0].value
+
+
+def test_float32_is_what_is_not_asked_for():
+    metric = make_metric("weigher")
+    assert metric.parameters_dict() == {}
+    assert make_metric("weigher", {"precision": "float32"}).parameters_dict() == {}
+    assert "precision" not in runner.provenance(metric, "cpu")
+
+
+@pytest.mark.slow
+def test_other_numbers_move_a_value_within_what_is_declared_and_are_kept_apart():
+    plain, rounded = measured(), measured(precision="bf16")
+    assert 1e-6 < abs(rounded - plain) / max(1, plain) < 1e-2
+    both = make_metric("weigher", {"precision": "bf16", "compile": True})
+    assert both.parameters_dict() == {"precision": "bf16", "compile": True}
+    made = runner.provenance(both, "cpu")
+    assert (made["precision"], made["compiled_by"]) == ("bf16", "aot_eager")
+    clip = runner.Clip("a.wav", "00", Material())
+    assert records.keys_of(both, clip) != records.keys_of(make_metric("weigher"), clip)
+
+
+@pytest.mark.slow
+def test_a_network_is_compiled_once():
+    metric = paired.loaded("weigher", compile=True)
+    values = [metric.measure([wave()])[0].value for _ in range(2)]
+    assert type(metric.network).__name__ == "OptimizedModule"
+    assert isinstance(metric.network._orig_mod, torch.nn.Linear)  # not wrapped twice
+    assert values == pytest.approx([measured()] * 2, rel=1e-5)
+
+
+def test_tf32_is_switched_on_for_networks_alone(monkeypatch):
+    monkeypatch.setattr(precision, "unfit", lambda asked, device: "")
+    before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
+    for asked, wanted in (({}, False), ({"precision": "tf32"}, True)):
+        metric = paired.loaded("weigher", **asked)
+        metric.measure([wave()])
+        assert metric.seen == [wanted, wanted]
+        now = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
+        assert now == before
+
+
+def test_tf32_without_such_a_gpu_is_a_reason(tmp_path, monkeypatch):
+    metric = make_metric("weigher", {"precision": "tf32"})
+    ready, broken = runner.load_all({1: metric}, "cpu")
+    assert not ready
+    assert "has no effect here" in broken[0][1].reason
+    for capability, fits in (((7, 5), False), ((8, 0), True), ((9, 0), True)):
+        monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device, c=capability: c)
+        assert (precision.unfit(Arithmetic("tf32"), "cuda:1") == "") == fits
+
+
+@pytest.mark.parametrize(
+    ("key", "parameters", "said"),
+    [
+        ("length_s", {"precision": "bf16"}, "length_s runs not in bf16: it declares float32"),
+        ("utmos", {"precision": "bf16"}, "a scripted or exported network stays as it was made"),
+        ("nisqa", {"compile": True}, "nisqa runs not compiled: clips of every length would be"),
+        ("distillmos", {"precision": "fp16"}, "choose one of float32, tf32, bf16"),
+        ("distillmos", {"compile": "yes"}, "it must be true or false"),
+    ],
+)  # fmt: skip
+def test_what_a_metric_does_not_allow_is_refused_with_a_sentence(key, parameters, said):
+    with pytest.raises(ParameterError, match=said):
+        make_metric(key, parameters)
+
+
+def test_a_metric_with_a_parameter_of_that_name_keeps_it():
+    assert make_metric("srmr", {"precision": "float64"}).arithmetic == precision.FLOAT32
+    assert (
+        make_metric("wer", {"precision": "bfloat16"}).parameters_dict()["precision"] == "bfloat16"
+    )
+
+
+def test_a_run_settles_what_each_metric_computes_in_and_says_what_is_not_to_be_had():
+    def those():
+        own = make_metric("distillmos", {"precision": "float32"})
+        return [make_metric("weigher"), own, make_metric("length_s"), make_metric("utmos")]
+
+    metrics, notes = settling.settled(those(), Arithmetic("bf16", compile=True), "cpu")
+    told = {metric.key: metric.parameters_dict() for metric in metrics[:3]}
+    assert told == {
+        "weigher": {"precision": "bf16", "compile": True}, "distillmos": {}, "length_s": {},
+    }  # fmt: skip
+    assert any("aot_eager" in note for note in notes)
+    assert any(note.startswith("length_s: ") and "bf16" in note for note in notes)
+    assert any(note.startswith("utmos: ") and "exported" in note for note in notes)
+    metrics, notes = settling.settled(those(), Arithmetic("tf32"), "cpu")
+    assert metrics[0].parameters_dict() == {}
+    assert len(notes) == 1
+    assert notes[0].endswith("everything runs in float32")
+    assert settling.settled(those()[:1], Arithmetic("tf32"))[0][0].arithmetic.precision == "tf32"
+    assert settling.settled(those(), Arithmetic())[1] == []
+
+
+def test_a_list_of_ones_own_may_hold_a_metric_in_two_precisions():
+    both = [Choice("distillmos"), Choice("distillmos", {"precision": "bf16"})]
+    assert [m.arithmetic.precision for m in metrics_of(both)] == ["float32", "bf16"]
+    metrics, _ = settling.settled(metrics_of(both), BF16, "cpu")
+    assert [m.parameters_dict() for m in metrics] == [{"precision": "bf16"}]
+
+
+def test_every_metric_with_networks_says_what_they_compute_in_and_so_does_the_table():
+    groups = {}
+    for key in sorted(Metric.registry):
+        if (kind := Metric.registry[key]).__module__.startswith("metrics."):
+            groups.setdefault(kind.precisions, []).append(f"`{key}`")
+    for key in groups.pop(Precisions()):  # those that say nothing have none
+        packages = Metric.registry[key.strip("`")].packages
+        assert not {"transformers", "torchaudio", "onnxruntime"} & set(packages), key
+    assert all(said.weights for said in groups if said.bf16 or said.tf32 or said.compile)
+    text = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    missing = [
+        row
+        for said, keys in groups.items()
+        if (row := f"| {', '.join(keys)} | {cell(said.tf32)} | {cell(said.bf16)} | "
+            f"{cell(said.compile)} | {said.weights} | {said.why} |") not in text
+    ]  # fmt: skip
+    assert missing == []
+
+
+def cell(within):
+    return "float32" if within is None else f"{within:g}"
+
+
+def test_declarations_add_up():
+    declared = Precisions(0.001, 0.02, 0.0005, "real weights")
+    assert declared.within(Arithmetic("bf16", compile=True)) == pytest.approx(0.0205)
+    assert declared.within(Arithmetic(compile=True)) == 0.0005
+    assert declared.words().startswith("float32; tf32 within 0.001; bf16 within 0.02; compile")
+    with pytest.raises(PrecisionError, match="it declares float32 only"):
+        Precisions().within(BF16)
+
+
+def test_the_compiler_that_is_here_is_taken(monkeypatch):
+    monkeypatch.undo()
+    chosen = precision.backend.__wrapped__
+    there = set()
+    monkeypatch.setattr(precision.shutil, "which", lambda name: name if name in there else None)
+    assert chosen("cpu") == "aot_eager"
+    there.add("clang++")
+    assert chosen("cpu") == "inductor"
+    monkeypatch.setattr(precision.importlib.util, "find_spec", lambda name: None)
+    assert chosen("cuda:1") == "aot_eager"
+
+
+@pytest.mark.slow
+def test_files_are_scored_in_what_is_asked_for(tmp_path):
+    out = tmp_path / "scores.jsonl"
+    clip = str(reference.path("human-0880-clean"))
+    weights = str(tiny_predictors.audiobox(tmp_path))
+    own = json.dumps({"audiobox_pq": {"model": weights}})
+    common = (clip, "--metrics=audiobox_pq,length_s", f"--parameters={own}", f"--out={out}")
+    assert "float32" not in told(*common)
+    said = told(*common, "--precision=bf16")
+    assert "length_s: not in bf16: it declares float32 only" in said
+    assert "1 of 2 scores are there already" in said
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    pq = [line for line in found if line["metric"] == "audiobox_pq"]
+    assert [line["parameters"].get("precision") for line in pq] == [None, "bf16"]
+    assert pq[1]["title"].endswith("precision bf16)")
+    values = [line["value"] for line in pq]
+    assert values[0] != values[1]
+    within = Metric.registry["audiobox_pq"].precisions.bf16
+    assert testing.moved(*values) <= within
+    assert len([line for line in found if line["metric"] == "length_s"]) == 1
