@@ -179,4 +179,3 @@ def test_a_database_that_was_restarted_meanwhile_is_reached_again(db, monkeypatc
     with pytest.raises(CommandError, match=r"nobody has looked .* shutting down"):
         reach_again(held, away_s=-1)
     other.close()
-
