@@ -218,6 +218,8 @@ def test_the_services_of_compose_belong_together():
         f"secrets/{name}" for name in whole["secrets"]
     }
     house = [each for each in services.values() if "env_file" in each]
+    built = [each["image"] for each in house if "build" in each]
+    assert sorted(built) == sorted({each["image"] for each in house})  # each image by one service
     assert all(each["read_only"] and each["cap_drop"] == ["ALL"] for each in house)
     assert {name for name, each in services.items() if "ports" in each} == {"proxy"}
 
