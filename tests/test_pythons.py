@@ -45,8 +45,10 @@ def test_style_types_and_locks_are_those_of_the_oldest():
 def test_two_versions_are_tested_elsewhere_the_oldest_in_full():
     flow = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text())
     versions = {
-        name: next(step["with"]["python-version"] for step in job["steps"] if "with" in step)
-        for name, job in flow["jobs"].items()
+        name: next(
+            step["with"]["python-version"] for step in flow["jobs"][name]["steps"] if "with" in step
+        )
+        for name in ("all", "quick")
     }
     assert versions["all"] == SUPPORTED[0]
     assert versions["quick"] in SUPPORTED[1:]

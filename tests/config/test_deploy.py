@@ -19,6 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.environment import Environment
 from config.operations.health import EXPECTED_ROLES
 from config.places import CODE
+from config.prepared import ROOMS
 from config.private_files import close_folder
 from config.services import LONE_COMMANDS
 from tests.config.test_settings import start
@@ -152,7 +153,8 @@ def test_all_that_is_copied_is_there_and_let_into_the_build():
     assert {name for name in found if not any(fnmatch(name, each) for each in let_in)} == set()
     rooms = {app.partition(".")[0] for app in settings.INSTALLED_APPS}
     rooms = {room for room in rooms if (CODE / room / "__init__.py").exists()}
-    assert rooms | {"templates", "static", "locale", "demo", "manage.py"} <= found
+    needed = {"templates", "static", "locale", "demo", "manage.py", *ROOMS}
+    assert (rooms | needed) - found == set()
     stages = {rest.split()[-1] for word, rest in instructions() if word == "FROM"}
     assert {each[0].partition("=")[2] for each in copied if "--from" in each[0]} <= stages
 
@@ -216,6 +218,8 @@ def test_the_services_of_compose_belong_together():
         f"secrets/{name}" for name in whole["secrets"]
     }
     house = [each for each in services.values() if "env_file" in each]
+    built = [each["image"] for each in house if "build" in each]
+    assert sorted(built) == sorted({each["image"] for each in house})  # each image by one service
     assert all(each["read_only"] and each["cap_drop"] == ["ALL"] for each in house)
     assert {name for name, each in services.items() if "ports" in each} == {"proxy"}
 

@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from ipaddress import ip_address
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.management import CommandError
+from django.db import OperationalError, connections
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware, get_token
 from django.test import RequestFactory
@@ -23,6 +25,7 @@ from listening.management.commands.simulate_raters import (
     default_url,
     insist_on_server,
     insist_on_tls,
+    reach_again,
     trusted,
 )
 
@@ -151,3 +154,28 @@ def test_an_address_without_tls_is_refused_where_cookies_need_it(settings):
     with pytest.raises(CommandError, match=r"--url https://listen\.example\.org"):
         insist_on_tls("http://127.0.0.1:8000")
     insist_on_tls("https://localhost:8443")
+
+
+def test_a_database_that_was_restarted_meanwhile_is_reached_again(db, monkeypatch):
+    held, other = (connections.create_connection("default") for _ in range(2))
+    with held.cursor() as cursor, other.cursor() as killer:
+        cursor.execute("SELECT pg_backend_pid()")
+        killer.execute("SELECT pg_terminate_backend(%s, 10000)", cursor.fetchone())
+        with pytest.raises(OperationalError):
+            cursor.execute("SELECT 1")
+    real, tries = held.connect, iter([OperationalError("the database system is starting up")])
+
+    def connect():
+        for error in tries:
+            raise error
+        real()
+
+    monkeypatch.setattr(held, "connect", connect)
+    reach_again(held)
+    with held.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    gone = OperationalError("the database system is shutting down\n")
+    monkeypatch.setattr(held, "get_new_connection", Mock(side_effect=gone))
+    with pytest.raises(CommandError, match=r"nobody has looked .* shutting down"):
+        reach_again(held, away_s=-1)
+    other.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+import time
 from argparse import ArgumentParser
 from collections import Counter
 from dataclasses import fields
@@ -16,6 +17,8 @@ import httpx
 from django.conf import settings
 from django.core import signing
 from django.core.management.base import BaseCommand, CommandError
+from django.db import OperationalError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.urls import reverse
 
 from listening.bots import (
@@ -32,6 +35,8 @@ from listening.models import Rating, Study
 from listening.program import command
 from listening.recruitment.evidence import evidence_of
 
+AWAY_S = 120.0  # as long as a database may take to come back after it was stopped
+LOOK_AGAIN_S = 0.5
 KINDS = tuple(each.name for each in fields(Shares))
 
 
@@ -80,6 +85,7 @@ class Command(BaseCommand):
                 tls=tls,
             )
         )
+        reach_again(connection)
         lost = self._report(summary)
         self._report_signs(study, summary)
         if lost or summary.trouble or summary.failures:
@@ -135,6 +141,24 @@ class Command(BaseCommand):
         if due - stored:
             self.stdout.write(f"LOST: {len(due - stored)} acknowledged answers are not stored.")
         return due - stored
+
+
+def reach_again(database: BaseDatabaseWrapper, away_s: float = AWAY_S) -> None:
+    """A connection of now: a rehearsal may have restarted the database while raters worked."""
+    end = time.monotonic() + away_s
+    while True:
+        database.close()
+        try:
+            database.ensure_connection()
+        except OperationalError as error:
+            if time.monotonic() > end:
+                raise CommandError(
+                    "The raters have ended, but the database does not answer, so nobody has looked "
+                    f"whether each of their answers is stored: {str(error).strip()}"
+                ) from None
+            time.sleep(LOOK_AGAIN_S)
+        else:
+            return
 
 
 def chosen_study(key: str) -> Study:
