@@ -10,6 +10,7 @@ import platform
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any
 
@@ -126,8 +127,7 @@ def cancel(run: ScoringRun) -> bool:
 def continue_run(run: ScoringRun, queue: Queue) -> int:
     """Queue again the shards that nobody works on; how many. Scores that are stored stay."""
     dead = ScoringShard.objects.filter(run=run).exclude(state=ScoringShard.State.DONE)
-    held = [pk for pk in dead.values_list("pk", flat=True) if not is_free(pk)]
-    dead = dead.exclude(pk__in=held)
+    dead = dead.exclude(pk__in=[pk for pk in dead.values_list("pk", flat=True) if not is_free(pk)])
     with transaction.atomic():
         ScoringRun.objects.filter(pk=run.pk).update(
             state=ScoringRun.State.WORKING, finished_at=None
@@ -308,11 +308,9 @@ def finish(run_id: int) -> None:
         run.save(update_fields=["state", "finished_at"])
 
 
-@contextlib.contextmanager
-def alone(shard_id: int) -> Iterator[bool]:
+def alone(shard_id: int) -> AbstractContextManager[bool]:
     """Whether no other worker is at this shard: PostgreSQL lets go of the lock when one dies."""
-    with asked_jobs.alone(lock_number(shard_id)) as mine:
-        yield mine
+    return asked_jobs.alone(lock_number(shard_id))
 
 
 def lock_number(shard_id: int) -> int:
