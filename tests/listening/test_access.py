@@ -176,8 +176,11 @@ def said_plainly(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 @pytest.mark.slow
-def test_every_route_asks_the_one_place_that_decides_and_gets_what_the_table_says(lab, monkeypatch):
+def test_every_route_asks_the_one_place_that_decides_and_gets_what_the_table_says(
+    lab, monkeypatch, settings
+):
     check = access._check
+    settings.SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"  # no query for it
 
     def stop_where_it_passes(wants: str, may: frozenset[str]) -> None:
         check(wants, may)
