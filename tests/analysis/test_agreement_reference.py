@@ -121,7 +121,7 @@ def test_the_icc_of_an_incomplete_design_is_lme4s(name):
     assert absolute.low < absolute.value < absolute.high < of_eight.low
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_on_complete_data_the_mixed_model_gives_shrout_and_fleiss(align):
     by_anova = {f.form: f.value for f in intraclass_correlations(*align)}
     absolute, consistent, _ = icc_mixed(*align)

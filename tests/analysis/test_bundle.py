@@ -133,7 +133,7 @@ def test_the_page_finds_its_figures_and_tables_beside_it(written):
     assert set(pictures) <= set(written)
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_reading_a_report_loads_neither_matplotlib_nor_pandas():
     code = (
         "import sys, analysis.report.writers.bundle, analysis.report.figures.paper;"

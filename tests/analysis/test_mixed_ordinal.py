@@ -207,7 +207,7 @@ def test_the_rule_for_next_to_no_variance_is_the_other_rule(sd, monkeypatch):
     assert few == pytest.approx(many, abs=1e-8)
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_an_effect_of_no_size_is_no_effect():
     r = posterior_reference("att_s2")["aghq_mle"]
     model, p = MarginalLikelihood(counts_of(att("att_s2"))), parameters(r)

@@ -142,7 +142,7 @@ def hasty(monkeypatch):
 
 
 @pytest.mark.usefixtures("hasty")
-@pytest.mark.slow
+@pytest.mark.medium
 def test_without_its_texts_a_large_design_is_not_ranked_and_the_answer_says_so():
     table = heard_on_headphones("mos_s2")
     made = Models().make(given(table))

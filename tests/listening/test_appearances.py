@@ -292,12 +292,12 @@ def test_files_as_they_come_tell_a_person_from_a_machine(tmp_path: Path):
     assert {"bits", "empty_bits", "bytes_per_s", "start_db", "onset_s"} <= told
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_served_copies_do_not(tmp_path: Path):
     assert [str(leak) for leak in leaks(facts_of_files("served", tmp_path))] == []
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_chance_is_no_leak():
     rng = np.random.default_rng(5)
     told = 0

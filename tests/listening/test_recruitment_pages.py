@@ -51,7 +51,7 @@ FORM = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
     study = make_study(items=20, completion_codes=CODES, task={"ratings_per_stimulus": 4})
     assert "Not connected" in page(ada, study.key)

@@ -57,7 +57,7 @@ def test_the_same_bonus_twice_is_one(double: Double) -> None:
 
 @pytest.mark.parametrize("fault", ["drop_after", "error_500_after", "drop_before", "error_500"])
 @pytest.mark.parametrize("path", ["/bonus-payments/", "/pay/"])
-@pytest.mark.slow
+@pytest.mark.medium
 def test_a_lost_reply_pays_nobody_twice_and_forgets_nobody(
     double: Double, settings: Any, fault: str, path: str
 ) -> None:
@@ -91,7 +91,7 @@ def test_a_lost_reply_pays_nobody_twice_and_forgets_nobody(
     assert ledger.money_of(recruitment).bonuses_minor == 150
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_a_part_waits_for_the_return(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work(2).hand_in(None)
@@ -138,7 +138,7 @@ def test_what_is_paid_elsewhere_somebody_says_and_the_log_keeps() -> None:
     assert pay_of_sessions(study.key) == {f"s{session.pk}": "nobody has said"}
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_a_screened_out_rater_is_paid_the_fixed_sum(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment)

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("snr_db", [20, -5])
-@pytest.mark.slow
+@pytest.mark.medium
 def test_si_sdr_and_stoi_are_those_of_torchmetrics(snr_db):
     from torchmetrics.functional import audio as independent
 

@@ -45,7 +45,7 @@ def suggest(job, *more):  # noqa: F811
     return out.getvalue()
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_nothing_is_sent_unless_somebody_says_so(job, server):  # noqa: F811
     assert "5 reasons" in suggest(job)
     assert server.requests == []
@@ -59,7 +59,7 @@ def test_nothing_is_sent_unless_somebody_says_so(job, server):  # noqa: F811
     assert "0 reasons" in suggest(job, "--send")  # what is answered is not asked again
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_an_answer_that_is_none_is_asked_for_once_more_and_then_told(job, server):  # noqa: F811
     Justification.objects.update(text="A hiss.")
     server.faults = ["more fields"]
@@ -77,7 +77,7 @@ def test_an_answer_that_is_none_is_asked_for_once_more_and_then_told(job, server
     assert {each.reason for each in failed} == {"codes and none contradict each other"}
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_reviewers_see_it_after_their_own_and_it_is_held_against_them(job, server, client):  # noqa: F811
     texts = ["A hiss.", "A hiss and its rhythm.", "Nothing."]
     for n, row in enumerate(Justification.objects.order_by("pk")):
@@ -100,7 +100,7 @@ def test_reviewers_see_it_after_their_own_and_it_is_held_against_them(job, serve
     assert re.search(row, page, re.DOTALL), page
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_the_page_asks_only_after_a_tick(job, server, client, monkeypatch):  # noqa: F811
     sent = []
     monkeypatch.setattr("metrics.code_views.suggest_codes.delay", lambda *told: sent.append(told))

@@ -77,7 +77,7 @@ def work(queue):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.slow
+@pytest.mark.medium
 def test_a_run_is_split_by_the_hash_of_its_clips_and_ends_when_all_shards_have(study, queue):
     run = ask(study, queue)
     hashes = [stimulus.sha256 for stimulus in study.stimuli.all()]
@@ -99,7 +99,7 @@ def test_a_run_is_split_by_the_hash_of_its_clips_and_ends_when_all_shards_have(s
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.slow
+@pytest.mark.medium
 def test_a_job_that_comes_twice_works_once(study, queue, counted):
     ask(study, queue)
     work([*queue, *queue])
@@ -107,7 +107,7 @@ def test_a_job_that_comes_twice_works_once(study, queue, counted):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.slow
+@pytest.mark.medium
 def test_a_shard_that_another_worker_holds_is_left_to_it(study, queue, counted):
     ask(study, queue, shards=1)
     shard = queue[0]
@@ -143,7 +143,7 @@ def test_asking_again_joins_the_run_that_works(study, queue):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.slow
+@pytest.mark.medium
 def test_a_cancelled_run_stops_after_its_batch_and_can_be_continued(
     study, queue, counted, monkeypatch
 ):
@@ -170,7 +170,7 @@ def test_a_cancelled_run_stops_after_its_batch_and_can_be_continued(
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.slow
+@pytest.mark.medium
 def test_a_dead_worker_shows_and_its_shard_is_queued_again_once(study, queue):
     run = ask(study, queue, shards=1)
     shard = run.shards.get()
@@ -189,7 +189,7 @@ def test_a_dead_worker_shows_and_its_shard_is_queued_again_once(study, queue):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.slow
+@pytest.mark.medium
 def test_a_job_makes_way_after_its_time_and_the_rest_is_done_by_another(
     study, queue, counted, monkeypatch
 ):
@@ -220,7 +220,7 @@ def test_a_shard_that_breaks_says_why_and_the_run_can_be_continued(study, queue,
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.slow
+@pytest.mark.medium
 def test_failed_scores_are_counted_and_a_new_run_tries_them_again(study, queue, tmp_path):
     file = tmp_path / f"{CLIPS[0]}.flac"
     good = file.read_bytes()
