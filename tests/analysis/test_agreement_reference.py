@@ -187,6 +187,7 @@ def test_correlations_with_the_rest_in_incomplete_designs_are_rs(name):
 
 
 @pytest.mark.parametrize("name", ["align_s1", "mos_s1", "mos_s2"])
+@pytest.mark.medium
 def test_the_sos_parameter_is_rs(name, align):
     ratings = align if name == "align_s1" else triple(isolation(name))
     fit = sos_parameter(*ratings)

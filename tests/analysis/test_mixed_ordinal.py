@@ -380,6 +380,7 @@ def test_slopes_are_those_of_the_likelihood(inner):
         )
 
 
+@pytest.mark.medium
 def test_many_parameters_at_once_give_what_each_gives_alone():
     rng = np.random.default_rng(9)
     p = Parameters(np.array([0.5, -0.5]), np.array([-1.0, 0.0, 1.0]), 0.7, 0.4)

@@ -155,6 +155,7 @@ def test_without_ends_it_is_the_normal_itself():
     assert stats.kstest(values[:, 1], stats.norm(-2, np.sqrt(4.25)).cdf).pvalue > 0.001
 
 
+@pytest.mark.medium
 def test_weights_make_two_truncated_normals_exact():
     rng = np.random.default_rng(1)
     root = np.array([[1.0, 0.0], [0.8, 0.6]])

@@ -285,6 +285,7 @@ def test_a_waiting_run_looks_again_and_keeps_the_earlier_results(owner, study):
     assert "<svg" in text
 
 
+@pytest.mark.medium
 def test_a_running_analysis_says_how_far_it_is_and_can_be_cancelled(owner, study):
     run = AnalysisRun.objects.create(
         study=study,

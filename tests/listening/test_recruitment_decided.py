@@ -14,6 +14,7 @@ from tests.prolific_double.client import Double
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.medium
 def test_approval_pays_the_reward_and_stands_in_the_ledger(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work().hand_in()

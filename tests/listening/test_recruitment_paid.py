@@ -29,6 +29,7 @@ def owed_one(double: Double, minor: int = 150) -> tuple[Recruitment, Person]:
     return recruitment, person
 
 
+@pytest.mark.medium
 def test_a_bonus_is_written_down_then_paid_then_seen(double: Double) -> None:
     recruitment, person = owed_one(double)
     batch = paying.write_batch(recruitment)
@@ -110,6 +111,7 @@ def test_a_part_waits_for_the_return(double: Double) -> None:
     assert (pay, Session.objects.get().paid) == ("paid a part", True)
 
 
+@pytest.mark.medium
 def test_a_session_is_paid_once_its_submission_is_approved_and_not_before(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work().hand_in()
@@ -152,6 +154,7 @@ def test_a_screened_out_rater_is_paid_the_fixed_sum(double: Double) -> None:
     assert ledger.money_of(recruitment).screened_out_minor == 30
 
 
+@pytest.mark.medium
 def test_the_ledger_agrees_with_prolifics_account_to_the_penny(double: Double) -> None:
     recruitment = make_published(double)
     people = [Person(double, recruitment).work().hand_in() for _ in range(2)]
