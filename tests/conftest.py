@@ -8,7 +8,6 @@ import threading
 from collections.abc import Generator, Iterator
 from functools import cache
 from importlib import import_module
-from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,10 @@ from typing import TYPE_CHECKING, Any
 # matrices would only wait for one another.
 for _library in ("OMP", "OPENBLAS", "MKL"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
+# librosa is compiled where it is imported, in every new environment: half as long when nobody makes
+# the result fast.
+os.environ.setdefault("NUMBA_OPT", "0")
 
 # Circles of objects are sought after 20,000 new ones, not 700: a tenth of all processor time.
 gc.set_threshold(20_000, 20, 20)
@@ -70,27 +73,32 @@ def django_db_modify_db_settings(
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A parallel run deals out whole files: long ones first, browser and others in turn."""
+    """A parallel run deals out what stays together first, then long files, then the others."""
     if not hasattr(config, "workerinput"):
         return
-    slow = {item.path: False for item in items}
-    for item in items:
-        slow[item.path] |= item.get_closest_marker("slow") is not None
-    computing = [path for path in slow if path.parent.name != "browser"]
-    computing.sort(key=lambda path: not slow[path])
-    waiting = [path for path in slow if path.parent.name == "browser"]
-    waiting.sort(key=lambda path: not slow[path])
-    in_turn = chain.from_iterable(zip_longest(waiting, computing))
-    place = {path: index for index, path in enumerate(in_turn)}
-    items.sort(key=lambda item: place[item.path])
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: (_unit(item.nodeid).endswith(".py"), item.path not in slow))
+
+
+TOGETHER = ("tests/browser", "tests/metrics")
+
+
+def _unit(nodeid: str) -> str:
+    path = nodeid.split("::", 1)[0]
+    if _uses_the_demo_house(path):
+        return "DemoHouse"
+    folder = path.rpartition("/")[0]
+    return folder if folder in TOGETHER else path
 
 
 class Scheduling(LoadFileScheduling):  # type: ignore[misc]  # xdist has no types
-    """Files go to processes whole, and all that use the demo house to one: it starts once."""
+    """Files go to processes whole; to one, all that use the demo house, Chromium or networks.
+
+    Each of these starts once, or is imported once.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
-        path = nodeid.split("::", 1)[0]
-        return "DemoHouse" if _uses_the_demo_house(path) else path
+        return _unit(nodeid)
 
 
 @cache

@@ -1,13 +1,16 @@
 """What the tests cost: CPU seconds of all, and the ten longest, at the end of each run.
 
-A process counts when it has ended: a browser or a server that several tests share stands with the
-last of them, or with none. All stand in costs-by-file.txt and costs-by-test.txt under EARNEST_VAR.
+A process counts when it has ended. What several tests share stands under its own name, where it
+starts and where it ends: a server or a browser has all it did for them at its end. What is left in
+none is collecting and what lies between tests. All stand in costs-by-file.txt and
+costs-by-test.txt under EARNEST_VAR.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +39,30 @@ class Costs:
     def __init__(self) -> None:
         self.began_s = machine_spent_s()
         self.last_s = spent_s()
+        self.of_phase_s = 0.0
+        self.of_shared: Counter[str] = Counter()
         self.of_tests: Counter[str] = Counter()
         self.of_workers_s = 0.0
 
     def since_last_s(self) -> float:
         before, self.last_s = self.last_s, spent_s()
         return self.last_s - before
+
+    def to_phase(self) -> None:
+        """What was spent since last belongs to the phase of the test that is under way."""
+        self.of_phase_s += self.since_last_s()
+
+    def to_shared(self, name: str) -> None:
+        """It belongs to a fixture that others use, too."""
+        self.of_shared[name] += self.since_last_s()
+
+    def phase(self) -> tuple[float, dict[str, float]]:
+        """The phase itself, and what was shared within it; counting begins anew."""
+        self.to_phase()
+        found = self.of_phase_s, dict(self.of_shared)
+        self.of_phase_s = 0.0
+        self.of_shared.clear()
+        return found
 
     def lines(self) -> list[str]:
         machine_s = machine_spent_s() - self.began_s
@@ -65,14 +86,41 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_protocol(item: pytest.Item) -> None:
-    item.config.stash[COSTS].since_last_s()  # what lies between two tests belongs to neither
+    item.config.stash[COSTS].phase()  # what lies between two tests belongs to neither
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
     report = yield
-    report.cpu_s = item.config.stash[COSTS].since_last_s()
+    report.cpu_s, report.shared_cpu_s = item.config.stash[COSTS].phase()
     return report
+
+
+def shared_name(fixture: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> str:
+    """The file that a fixture serves, or the one it is in where it serves several."""
+    return f"{request.node.nodeid or fixture.func.__module__}::{fixture.argname}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Generator[None, Any, Any]:
+    if fixturedef.scope == "function":
+        return (yield)
+    costs = request.config.stash[COSTS]
+    costs.to_phase()
+    try:
+        return (yield)
+    finally:
+        costs.to_shared("start of " + shared_name(fixturedef, request))
+        fixturedef.addfinalizer(costs.to_phase)  # the last to be added is the first to run
+
+
+def pytest_fixture_post_finalizer(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> None:
+    if fixturedef.scope != "function":
+        request.config.stash[COSTS].to_shared("end of " + shared_name(fixturedef, request))
 
 
 @pytest.hookimpl(trylast=True)
@@ -92,6 +140,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         for report in reports:
             if isinstance(report, pytest.TestReport):
                 costs.of_tests[PHASES[report.when or "call"] + report.nodeid] += report.cpu_s
+                costs.of_tests.update(report.shared_cpu_s)
     terminalreporter.section("CPU seconds")
     for line in costs.lines():
         terminalreporter.write_line(line)

@@ -4,6 +4,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tools.docs import API, home, lay_out, navigation
 from tools.docs_api import page
 from tools.locks import ROOT
@@ -81,6 +83,7 @@ def test_an_operation_of_the_api_is_told_whole():
         assert f"\n{line}\n" in told
 
 
+@pytest.mark.medium
 def test_the_labels_that_the_tutorial_names_are_on_the_pages():
     labels = set(re.findall(r"\*\*(.+?)\*\*", TUTORIAL)) - NO_LABELS
     assert len(labels) > 30

@@ -160,6 +160,7 @@ def test_a_wheel_with_too_little_or_too_much_is_named(release: Release, tmp_path
     ]
 
 
+@pytest.mark.medium
 def test_every_room_and_every_file_is_told_to_the_wheel(monkeypatch: pytest.MonkeyPatch):
     """What setuptools would copy, asked without building."""
     told: dict[str, Any] = {}

@@ -202,6 +202,7 @@ class Fuzz:
 
 
 @pytest.mark.parametrize("requests", [600, pytest.param(100_000, marks=pytest.mark.soak)])
+@pytest.mark.medium
 def test_no_request_ends_in_an_error_of_ours(requests, monkeypatch, caplog):
     monkeypatch.setattr(limits, "LIMITS", ())  # else most would be sent away unread
     monkeypatch.setattr(health, "LOOKS", {})  # it looks from a thread of its own

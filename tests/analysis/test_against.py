@@ -185,6 +185,7 @@ def test_intervals_cover_what_other_raters_and_items_would_give(runs):
     assert (width < 1.5 * (60 / runs) ** 0.25 * spread).all()
 
 
+@pytest.mark.medium
 def test_the_best_metric_has_a_p_that_agrees_with_its_interval():
     """Some replicates of a metric that follows people closely are 1 throughout."""
     table, metric, _ = study(np.random.default_rng(1), 0.05, raters=20, items=6, conditions=2)
@@ -275,6 +276,7 @@ def test_two_conditions_and_missing_values_are_said_and_counted():
     assert told.note == "undefined: values for 2 of the 3 or more needed"
 
 
+@pytest.mark.medium
 def test_one_rater_gives_intervals_over_items_and_the_same_seed_the_same():
     table, metric, _ = study(np.random.default_rng(4), raters=1, each=1)
     own = units(table)

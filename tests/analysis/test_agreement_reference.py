@@ -121,6 +121,7 @@ def test_the_icc_of_an_incomplete_design_is_lme4s(name):
     assert absolute.low < absolute.value < absolute.high < of_eight.low
 
 
+@pytest.mark.medium
 def test_on_complete_data_the_mixed_model_gives_shrout_and_fleiss(align):
     by_anova = {f.form: f.value for f in intraclass_correlations(*align)}
     absolute, consistent, _ = icc_mixed(*align)
@@ -186,6 +187,7 @@ def test_correlations_with_the_rest_in_incomplete_designs_are_rs(name):
 
 
 @pytest.mark.parametrize("name", ["align_s1", "mos_s1", "mos_s2"])
+@pytest.mark.medium
 def test_the_sos_parameter_is_rs(name, align):
     ratings = align if name == "align_s1" else triple(isolation(name))
     fit = sos_parameter(*ratings)

@@ -46,6 +46,7 @@ def made(client):
     return client.get(f"/leaderboards/{board.pk}/").content.decode()
 
 
+@pytest.mark.medium
 def test_a_leaderboard_is_made_changed_and_taken_out(client, two):
     client.force_login(two[0].owner)
     assert "is being made" in new(client).content.decode()
@@ -77,6 +78,7 @@ def test_a_leaderboard_is_made_changed_and_taken_out(client, two):
     assert not Leaderboard.objects.exists()
 
 
+@pytest.mark.medium
 def test_only_a_study_that_changed_is_read_again(client, two, monkeypatch):
     empty_cache()
     read = []
@@ -118,12 +120,14 @@ def test_only_a_study_that_changed_is_read_again(client, two, monkeypatch):
         ({"project": "7"}, "no such project"),
     ],
 )
+@pytest.mark.medium
 def test_a_wrong_form_says_what_to_do(client, two, form, said):
     client.force_login(two[0].owner)
     assert said in new(client, **form).content.decode()
     assert not Leaderboard.objects.exists()
 
 
+@pytest.mark.medium
 def test_one_that_cannot_be_made_says_so_and_shows_what_was(client, two, monkeypatch):
     client.force_login(two[0].owner)
     new(client)
@@ -142,6 +146,7 @@ def test_one_that_cannot_be_made_says_so_and_shows_what_was(client, two, monkeyp
     assert "Nothing to rank" not in page
 
 
+@pytest.mark.medium
 def test_only_who_may_analyse_every_study_sees_it(client, two):
     lab = Project.objects.create(name="Lab")
     people = {role: make_user(role) for role in ("viewer", "analyst", "editor")}
@@ -173,6 +178,7 @@ def test_only_who_may_analyse_every_study_sees_it(client, two):
     assert client.get(paths[0]).status_code == 404
 
 
+@pytest.mark.medium
 def test_a_read_only_link_shows_it_until_it_is_ended(client, two):
     client.force_login(two[0].owner)
     new(client)
@@ -192,6 +198,7 @@ def test_a_read_only_link_shows_it_until_it_is_ended(client, two):
     assert Client().get("/shared/leaderboards/nothing/").status_code == 404
 
 
+@pytest.mark.medium
 def test_what_was_made_of_a_rater_who_withdrew_or_of_a_deleted_study_goes(client, two):
     client.force_login(two[0].owner)
     new(client)

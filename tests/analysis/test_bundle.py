@@ -133,6 +133,7 @@ def test_the_page_finds_its_figures_and_tables_beside_it(written):
     assert set(pictures) <= set(written)
 
 
+@pytest.mark.medium
 def test_reading_a_report_loads_neither_matplotlib_nor_pandas():
     code = (
         "import sys, analysis.report.writers.bundle, analysis.report.figures.paper;"
@@ -223,6 +224,7 @@ def test_the_methods_say_what_was_done_by_its_numbers(report):
     assert "We did it." in methods_in_full(with_part(report))
 
 
+@pytest.mark.medium
 def test_an_empty_report_still_makes_a_bundle(table):
     report = report_of(table.iloc[:0], options=Options(replicates=200))
     with zipfile.ZipFile(io.BytesIO(bundle_zip(report, table.iloc[:0]))) as archive:

@@ -88,6 +88,7 @@ def test_a_rater_who_rated_an_item_often_counts_as_one():
     assert "condition" not in row
 
 
+@pytest.mark.medium
 def test_recovered_scores_are_the_subject_models_and_an_items_are_their_mean():
     table, _ = simulated(np.random.default_rng(1))
     found = scores_of(table)
@@ -106,6 +107,7 @@ def test_recovered_scores_are_the_subject_models_and_an_items_are_their_mean():
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.medium
 def test_recovered_scores_are_nearer_the_truth_than_means(seed):
     table, quality = simulated(np.random.default_rng(seed), clips=200, raters=30)
     found = scores_of(table)
@@ -152,6 +154,7 @@ def erratic(rng, clips=60, raters=18):
     )
 
 
+@pytest.mark.medium
 def test_bt500_rejects_who_is_off_to_both_sides_and_the_means_go_without():
     table = erratic(np.random.default_rng(3))
     found = scores_of(table)
@@ -207,6 +210,7 @@ def test_a_clip_after_another_context_is_another_clip():
     assert list(frame["mean"]) == [3.0, 4.0]
 
 
+@pytest.mark.medium
 def test_ratings_that_name_no_clip_are_left_out_and_counted():
     named = rows_of({("A", f"r{r}", "x"): 1.0 + r for r in range(3)})
     bare = rows_of({("A", f"r{r}", "y"): 1.0 + r for r in range(2)}).assign(stimulus="")
@@ -218,6 +222,7 @@ def test_ratings_that_name_no_clip_are_left_out_and_counted():
         part_of("clip_scores", bare, STIMULUS)
 
 
+@pytest.mark.medium
 def test_where_a_rater_has_all_weight_the_part_says_so():
     table, _ = simulated(np.random.default_rng(0), clips=200, raters=30, each=5)
     told = " ".join(part_of("clip_scores", table, STIMULUS)["warnings"])
@@ -239,6 +244,7 @@ def test_the_part_shows_a_head_and_names_the_files():
     assert len(list(csv.reader(io.StringIO(shown["files"]["clips.csv"])))) == 41
 
 
+@pytest.mark.medium
 def test_several_criteria_share_one_file_with_their_names():
     table, _ = simulated(np.random.default_rng(2), clips=12)
     both = [table.assign(criterion=name) for name in ("=cmd()", "quality")]

@@ -64,6 +64,7 @@ DIRECTIONS = [pytest.param(True, id="A wins"), pytest.param(False, id="A loses")
 
 @pytest.mark.parametrize("a_is_better", DIRECTIONS)
 @pytest.mark.parametrize("key", sorted(Method.registry))
+@pytest.mark.medium
 def test_a_strong_effect_is_told_by_its_name_and_in_its_direction(
     key: str, a_is_better: bool, tmp_path: Path
 ) -> None:

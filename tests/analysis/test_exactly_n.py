@@ -112,6 +112,7 @@ def test_the_leaver_who_comes_back_in_time_counts_again(study):
     assert set(ratings_per_stimulus(screen(table).kept(DEFAULT)).values()) == {N}
 
 
+@pytest.mark.medium
 def test_traps_never_count(study):
     answer_all(arrive(study))
     table = from_study(study.key)

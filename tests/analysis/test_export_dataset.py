@@ -121,6 +121,7 @@ def test_psych_ds_names_every_column_of_every_file(allowed, tmp_path, capsys):
     assert heard == {f"materials/{path.name}" for path in (folder / "materials").iterdir()}
 
 
+@pytest.mark.medium
 def test_rejected_and_scripted_raters_stay_and_are_counted(allowed, tmp_path, capsys):
     sessions = Session.objects.filter(study=allowed).order_by("pk")
     Session.objects.filter(pk=sessions[0].pk).update(status="rejected")

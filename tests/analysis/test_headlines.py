@@ -38,22 +38,26 @@ def said(report):
     return with_names(headline["sentence"], {})
 
 
+@pytest.mark.medium
 def test_one_clear_winner():
     assert said(of({"A": 4.4, "B": 3.2, "C": 2.1})).startswith("A (MOS 4.")
     assert "is rated highest, above both others" in said(of({"A": 4.4, "B": 3.2, "C": 2.1}))
 
 
+@pytest.mark.medium
 def test_a_shared_first_place_names_who_shares_it():
     text = said(of({"A": 4.01, "B": 4.0, "C": 2.1, "D": 2.0}, noise=1.0))
     assert "A and B are rated highest" in text or "B and A are rated highest" in text
     assert "cannot be told apart; the other 2 are below both" in text
 
 
+@pytest.mark.medium
 def test_nothing_is_claimed_where_nothing_differs():
     text = said(of({"A": 3.0, "B": 3.0, "C": 3.0}, raters=4, items=4, noise=1.0))
     assert "None of the 3 systems can be told apart" in text
 
 
+@pytest.mark.medium
 def test_the_reference_is_what_systems_are_measured_by():
     roles = {"H": "reference"}
     text = said(of({"H": 4.8, "A": 3.9, "B": 3.0}, roles, noise=0.3))
@@ -62,6 +66,7 @@ def test_the_reference_is_what_systems_are_measured_by():
     assert "is below the reference, H (4." in alone
 
 
+@pytest.mark.medium
 def test_two_systems_and_one():
     assert "is above B (" in said(of({"A": 4.4, "B": 2.0}))
     assert "is the only system" in said(of({"A": 4.4}))
@@ -110,6 +115,7 @@ def test_no_headline_is_long_or_says_more_than_the_claimed_differences(seed):
         assert {frozenset((best, other)) for other in systems if other != best} <= mine
 
 
+@pytest.mark.medium
 def test_labels_take_the_place_of_any_key_even_of_plain_words():
     report = of({"best": 4.6, "good, old": 2.2})
     report["labels"] = {"best": "A reader", "good, old": "Flite, kal"}
@@ -120,6 +126,7 @@ def test_labels_take_the_place_of_any_key_even_of_plain_words():
     assert "best" not in sentence
 
 
+@pytest.mark.medium
 def test_caveats_stand_the_worst_first():
     report = of({"A": 4.9, "B": 1.5}, raters=3, items=3, noise=0.1, session_status="started")
     (headline,) = headlines(report)

@@ -16,6 +16,7 @@ def said(device):
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_a_failed_check_or_loudspeakers_say_no_and_nothing_says_nothing(tmp_path):
     study = make_study(
         items=4, task={"block_size": 2, "ratings_per_stimulus": 7, "blocks_per_rater": 1}

@@ -61,6 +61,7 @@ def looked_at(table, monkeypatch, question=QUESTION, **options):
     return found, claims
 
 
+@pytest.mark.medium
 def test_a_claim_of_an_open_study_is_decided_by_bounds_for_looking_and_by_the_final_comparison(
     monkeypatch,
 ):
@@ -85,6 +86,7 @@ def test_a_claim_of_an_open_study_is_decided_by_bounds_for_looking_and_by_the_fi
         assert mean["low"] < mean["value"] < mean["high"]
 
 
+@pytest.mark.medium
 def test_a_rater_counts_once_in_the_order_of_finishing(monkeypatch):
     again = [
         row | {"session": "zz", "rated_at": "2026-12-01T00:00:00Z", "score": 1.0}
@@ -98,6 +100,7 @@ def test_a_rater_counts_once_in_the_order_of_finishing(monkeypatch):
     assert twice["means"] == once["means"]
 
 
+@pytest.mark.medium
 def test_twenty_systems_are_bounded_by_their_means(monkeypatch):
     levels = {f"s{n:02}": 4.8 - 0.19 * n for n in range(20)}
     columns = [{"condition": c, "versus_condition": "", "ratings": 100} for c in levels]
@@ -109,6 +112,7 @@ def test_twenty_systems_are_bounded_by_their_means(monkeypatch):
     assert not told["s10", "s11"]
 
 
+@pytest.mark.medium
 def test_pairs_count_the_same_whichever_side_a_rating_names_first(monkeypatch):
     """Half of the raters' rows say “a over b” at 0.9, half “b over a” at 0.1: both are one pair."""
     kind = {"method": "ab", "estimand": "ab", "presented_first": "rated"}
@@ -129,6 +133,7 @@ def test_pairs_count_the_same_whichever_side_a_rating_names_first(monkeypatch):
     assert interim_sentence(found) == "Decided after 40 raters: a is preferred to b (0.900)."
 
 
+@pytest.mark.medium
 def test_nothing_is_claimed_of_what_has_no_bounds_for_looking(monkeypatch):
     table = from_rows(list(rows(6)))
     for question in (None, QUESTION | {"ends": (1.0, 3.0)}):

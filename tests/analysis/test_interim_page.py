@@ -44,6 +44,7 @@ def box(client, study, query=""):
     return client.get(reverse("so-far-box", args=[study.key]) + query).content.decode()
 
 
+@pytest.mark.medium
 def test_rater_means_are_those_of_finished_sessions_only(running):
     done = [rate(running) for _ in range(3)]
     rate(running, stop_after=2)
@@ -59,6 +60,7 @@ def test_rater_means_are_those_of_finished_sessions_only(running):
     assert sum(row["ratings"] for row in asked["means"]) == 18
 
 
+@pytest.mark.medium
 def test_rejected_sessions_are_left_out(running):
     first, second = rate(running), rate(running)
     sessions.reject(first, "did not listen")
@@ -66,6 +68,7 @@ def test_rejected_sessions_are_left_out(running):
     assert {row["rater"] for row in asked["means"]} == {second.rater.code}
 
 
+@pytest.mark.medium
 def test_scales_without_numbers_have_no_bounds(db, client):
     study = make_study(conditions=3, items=4, task={"method": "rank", "block_size": 2})
     assert interim_questions(study.key) == []
@@ -96,6 +99,7 @@ def test_a_wrong_difference_is_told(running, client, query, told):
     assert told in box(client, running, query)
 
 
+@pytest.mark.medium
 def test_the_studys_page_holds_the_box_once_it_is_open(running, client):
     client.force_login(running.owner)
     url = reverse("study", args=[running.key])
@@ -105,6 +109,7 @@ def test_the_studys_page_holds_the_box_once_it_is_open(running, client):
     assert "data-box" not in client.get(url).content.decode()
 
 
+@pytest.mark.medium
 def test_a_tasks_plan_is_told_in_numbers(running):
     rate(running)
     (plan,) = task_plans(running.key)

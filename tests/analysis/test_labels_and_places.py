@@ -43,6 +43,7 @@ def compared(estimand: str, scores: list[float]) -> pd.DataFrame:
     return table(rows, method=estimand, estimand=estimand)
 
 
+@pytest.mark.medium
 def test_shares_of_a_comparison_are_those_of_the_condition_and_not_of_a_and_b() -> None:
     shares = values(MeanScore().shares(compared("ab", [1, 1, 0.5, 0, 1, 1, 1, 0])))
     assert shares == {
@@ -183,6 +184,7 @@ def test_training_answers_need_no_verdict_and_enter_no_estimate() -> None:
     assert set(means) == {3.0}
 
 
+@pytest.mark.medium
 def test_a_metric_is_compared_as_the_score_was_given() -> None:
     metric = pd.Series({"a0": 1.0, "b0": 4.0, "r0": 4.0, "c0": 1.5})
     (abx,) = units_of(next(families(compared("abx", [1.0])))).values(metric)

@@ -56,6 +56,7 @@ def rows_of(content, key):
     return next(table.rows for table in content.tables if table.key == key)
 
 
+@pytest.mark.medium
 def test_linked_studies_share_one_ranking_and_say_by_what_they_are_compared():
     first = study("one", {"human": 4.6, "x": 3.0, "a": 2.2})
     second = study("two", {"human": 4.6, "x": 3.0, "b": 3.6}, shift=-0.6, seed=2)
@@ -87,6 +88,7 @@ def test_what_no_shared_clip_links_is_said_to_be_not_comparable_and_marked_apart
     assert "may not be compared with one another: one; two" in board.warnings[0]
 
 
+@pytest.mark.medium
 def test_weak_links_and_what_differs_is_said():
     second = study("two", {"x": 3, "b": 4}, question="How real?", seed=3)
     board = leaderboard([study("one", {"x": 3, "a": 2}), second])

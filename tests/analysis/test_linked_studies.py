@@ -109,6 +109,7 @@ def test_only_clips_in_common_link_and_studies_without_a_chain_stand_apart():
     assert high > narrow[1]
 
 
+@pytest.mark.medium
 def test_the_interval_is_that_of_draws_of_tau_and_t():
     """The mixture against plain Monte Carlo."""
     (made,) = components_of(joined(np.random.default_rng(5), tau=0.2), list("ABC"), 4.0)
@@ -162,6 +163,7 @@ def test_intervals_cover_and_the_test_keeps_its_level(tau, least):
     assert (rejected < 0.08) if tau == 0 else (rejected > 0.3)
 
 
+@pytest.mark.medium
 def test_a_few_simulated_studies_are_covered():
     coverage, _ = covered(12, 0.1, 12)
     assert coverage >= 0.8

@@ -194,6 +194,7 @@ def test_a_speakers_context_is_not_compared_with_anothers():
     ]
 
 
+@pytest.mark.medium
 def test_places_are_read_from_names_else_from_their_order():
     names = ("p1.1", "p1.2", "p1.10")
     (material,) = made({("Ti", name, "r1"): 3.0 for name in names})

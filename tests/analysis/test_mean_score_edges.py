@@ -67,6 +67,7 @@ def test_one_item_has_no_clustered_interval():
     assert "one item only" in two_way.note
 
 
+@pytest.mark.medium
 def test_equal_ratings_count_each_rater_or_item_once():
     """Clopper and Pearson's bound of as many answers; whoever differs may say what is farthest."""
     table = edge("all_equal")
@@ -159,6 +160,7 @@ def test_tasks_criteria_and_estimands_are_kept_apart():
     }
 
 
+@pytest.mark.medium
 def test_systems_can_be_compared_instead_of_conditions():
     import pandas as pd
 
@@ -190,6 +192,7 @@ def test_there_is_no_nan_in_any_output():
         json.dumps(rows, allow_nan=False)
 
 
+@pytest.mark.medium
 def test_the_naive_interval_is_never_alone():
     for options in [{}, {"intervals": ("two_way",)}, {"intervals": ("bootstrap",)}]:
         found = MeanScore(**options).fit(edge("single_system"))

@@ -84,6 +84,7 @@ def test_label_shares_are_rs(att):
             assert share.value == pytest.approx(row[key], abs=1e-12)
 
 
+@pytest.mark.medium
 def test_mos_per_task_and_its_t_interval_are_rs():
     found = {
         (e.group["task"], e.condition): e
@@ -113,6 +114,7 @@ def test_cmos_per_pair_is_rs():
         assert (mine.low, mine.high) == pytest.approx((row["lo"], row["hi"]), abs=1e-12)
 
 
+@pytest.mark.medium
 def test_the_shares_of_a_comparison_do_not_depend_on_which_clip_came_first():
     table = table_of("cmos_s1")
     table["label"] = [f"{score:g}" for score in table["score"]]
@@ -194,6 +196,7 @@ def test_clustered_contrasts_agree_with_rs_mixed_model(att):
         assert width / (row["upper.CL"] - row["lower.CL"]) == pytest.approx(1, abs=1 / 3)
 
 
+@pytest.mark.medium
 def test_clustered_is_wider_than_naive_everywhere_here(att):
     estimates = MeanScore(weightings=("ratings",)).fit(att)
     naive, two_way = by_condition(estimates, NAIVE), by_condition(estimates, TWO_WAY)

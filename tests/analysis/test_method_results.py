@@ -145,6 +145,7 @@ def test_rows_say_which_of_two_clips_came_first(key: str, firsts: dict[str, int]
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_the_hidden_reference_is_rated_under_its_own_condition() -> None:
     study = a_study("mushra")
     rate(study)

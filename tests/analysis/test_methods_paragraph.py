@@ -87,6 +87,7 @@ def works_of(report):
     return set(cited)
 
 
+@pytest.mark.medium
 def test_it_has_at_most_250_words_and_its_references_and_no_others(reports):
     rng = random.Random(7)
     for report in reports.values():
@@ -124,12 +125,14 @@ def test_several_differences_are_one_family_and_several_pairs_are_adjusted(repor
     assert "sidak1967" in works_of({**reports["ab"], "parts": [{**pairs, "tables": tables}]})
 
 
+@pytest.mark.medium
 def test_nothing_left_is_said_and_cites_nothing():
     empty = report_of(scored({("A", "r", "i"): 3.0}).iloc[:0], options=Options(replicates=100))
     assert "none is left" in methods_text(empty)
     assert works_of(empty) == set()
 
 
+@pytest.mark.medium
 def test_every_work_that_parts_cite_is_in_the_table():
     unknown = set()
     for path in PARTS.rglob("*.py"):

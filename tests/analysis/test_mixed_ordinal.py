@@ -207,6 +207,7 @@ def test_the_rule_for_next_to_no_variance_is_the_other_rule(sd, monkeypatch):
     assert few == pytest.approx(many, abs=1e-8)
 
 
+@pytest.mark.medium
 def test_an_effect_of_no_size_is_no_effect():
     r = posterior_reference("att_s2")["aghq_mle"]
     model, p = MarginalLikelihood(counts_of(att("att_s2"))), parameters(r)
@@ -379,6 +380,7 @@ def test_slopes_are_those_of_the_likelihood(inner):
         )
 
 
+@pytest.mark.medium
 def test_many_parameters_at_once_give_what_each_gives_alone():
     rng = np.random.default_rng(9)
     p = Parameters(np.array([0.5, -0.5]), np.array([-1.0, 0.0, 1.0]), 0.7, 0.4)

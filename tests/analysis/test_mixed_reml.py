@@ -169,6 +169,7 @@ def test_ratings_without_error_and_too_few_ratings_are_refused_in_words():
         nested_reml(sums(np.array([0.0, 1.0, 0.5]), *three))
 
 
+@pytest.mark.medium
 def test_one_rating_a_rater_leaves_the_t_test():
     y, condition = np.array([0.1, 0.7, 0.4, 0.9, 0.2, 0.8]), np.array([0, 1, 0, 1, 0, 1])
     fit = nested_reml(sums(y, np.arange(6), condition))

@@ -30,6 +30,7 @@ def drawn(log_density, around=AT_0, seed=1, **options):
     return samples(log_density, around, np.random.default_rng(seed), **given)
 
 
+@pytest.mark.medium
 def test_a_bent_ridge_is_followed():
     for sample in drawn(banana):
         diagnostics = diagnose({"x": sample.draws}, sample.quality)
@@ -42,6 +43,7 @@ def test_a_bent_ridge_is_followed():
     assert (x[:, 1] - x[:, 0] ** 2).std() == pytest.approx(0.3, rel=0.1)
 
 
+@pytest.mark.medium
 def test_draws_are_taken_until_the_budget_is_used_up_and_counted(monkeypatch):
     monkeypatch.setattr(exact_sampler, "MOST_TIMES", 4)
     found = [sample.quality for sample in drawn(banana, draws=1000)]
@@ -52,6 +54,7 @@ def test_draws_are_taken_until_the_budget_is_used_up_and_counted(monkeypatch):
     assert len(list(drawn(banana, most=0.5))) == 1
 
 
+@pytest.mark.medium
 def test_a_mixture_has_the_density_of_what_it_draws():
     rng = np.random.default_rng(0)
     mixture = Mixture(
@@ -76,6 +79,7 @@ def test_a_mixture_has_the_density_of_what_it_draws():
     assert inside.mean() == pytest.approx(heights.mean() * 8.5 * 0.5, abs=0.006)
 
 
+@pytest.mark.medium
 def test_raters_who_rate_each_condition_once_are_ranked():
     """Rater by condition and residual then add up, whatever their shares: a ridge."""
     data = simulated(np.random.default_rng(4), raters=100, conditions=4, repeats=1, **TRUTH)
@@ -113,6 +117,7 @@ def test_effects_that_no_design_tells_apart_share_one_size(raters, conditions, p
     assert np.sqrt(told.mean()) == pytest.approx((0.75 if conditions == 1 else 0.5) ** 0.5, rel=0.3)
 
 
+@pytest.mark.medium
 def test_means_near_an_end_of_the_scale_stay_on_it():
     rng = np.random.default_rng(3)
     y = np.clip(np.rint(rng.normal([4.9, 3.0], 0.5, (12, 6, 2))), 1, 5)
@@ -150,6 +155,7 @@ def test_without_ends_it_is_the_normal_itself():
     assert stats.kstest(values[:, 1], stats.norm(-2, np.sqrt(4.25)).cdf).pvalue > 0.001
 
 
+@pytest.mark.medium
 def test_weights_make_two_truncated_normals_exact():
     rng = np.random.default_rng(1)
     root = np.array([[1.0, 0.0], [0.8, 0.6]])

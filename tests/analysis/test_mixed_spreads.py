@@ -85,6 +85,7 @@ def test_the_reference_varies_less_and_its_interval_stays_on_the_scale():
     assert of_b * said["sd_residual"].mean[0] == pytest.approx(10, rel=0.15)
 
 
+@pytest.mark.medium
 def test_a_condition_that_always_gets_the_same_score_is_known_to_a_step():
     y, rater, condition, _ = mushra(np.random.default_rng(4), 8, 3)
     y[condition == 0] = 100.0
@@ -151,6 +152,7 @@ def test_with_spreads_the_part_says_that_texts_are_taken_as_given():
     assert "general_model" in told
 
 
+@pytest.mark.medium
 def test_large_scales_have_spreads_and_others_none():
     (each,) = modelled(table(np.random.default_rng(6), 4, 1))
     assert uneven(each)

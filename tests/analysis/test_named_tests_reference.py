@@ -53,6 +53,7 @@ def test_t_tests_are_rs(both, test):
         assert "independent" in mine.warning
 
 
+@pytest.mark.medium
 def test_mann_whitney_is_rs_with_and_without_continuity(both):
     for one, row in rows(*both, "mann_whitney"):
         mine = one.result

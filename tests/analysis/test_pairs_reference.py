@@ -27,6 +27,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", SETS)
+@pytest.mark.medium
 def test_every_pairs_mean_and_tests_are_rs(name):
     found = {(one.condition, one.versus): one for one in pair_means(reference_pairs(name))}
     rows = expected(name)["pairs"]
@@ -48,6 +49,7 @@ def test_every_pairs_mean_and_tests_are_rs(name):
 
 
 @pytest.mark.parametrize("name", SETS)
+@pytest.mark.medium
 def test_clustered_intervals_are_made_of_rs_one_way_errors(name):
     """Two-way variance lies between the larger one-way one and their sum, which are R's."""
     for one, row in zip(pair_means(reference_pairs(name)), expected(name)["pairs"], strict=True):

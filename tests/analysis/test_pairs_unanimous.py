@@ -139,6 +139,7 @@ def compared(estimand, scores, raters, items):
 
 
 @pytest.mark.parametrize("estimand", ["ab", "cmos", "preference"])
+@pytest.mark.medium
 def test_a_report_says_who_won_every_answer(estimand):
     table = compared(estimand, [1.0] * 400, 20, 20)
     (told,) = part_of("pairs", table, NO_RULES)["sentences"][:1]
@@ -217,6 +218,7 @@ def test_raters_of_one_mind_each_are_seldom_taken_for_a_majority(runs):
     assert np.mean(found) <= 0.05 + 3 * (0.05 * 0.95 / runs) ** 0.5
 
 
+@pytest.mark.medium
 def test_pairs_without_a_test_are_not_counted_as_undecided():
     rows = [compared("ab", [1.0] * 64, 8, 8), compared("ab", [1.0, 0.0] * 4, 1, 8)]
     rows[1] = rows[1].assign(condition="c", versus_condition="d", rater="z", session="z")

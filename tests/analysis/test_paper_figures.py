@@ -93,6 +93,7 @@ def texts(marks):
 
 @pytest.mark.parametrize("width", [SINGLE, DOUBLE])
 @pytest.mark.parametrize("figure", NAUGHTY, ids=lambda figure: f"{figure.drawing}-{figure.key}")
+@pytest.mark.medium
 def test_words_fit_the_sheet_and_stand_clear_of_each_other(figure, width):
     sheet = sheet_for(figure, width)
     laid_out = DRAWINGS[figure.drawing](figure, sheet)

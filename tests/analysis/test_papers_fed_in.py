@@ -125,6 +125,7 @@ def alignment(aspect: str) -> Table:
 
 
 @pytest.mark.parametrize("aspect", TABLES)
+@pytest.mark.medium
 def test_the_judges_of_lfs_bench_stand_as_printed(aspect: str) -> None:
     printed = published(TABLES[aspect])
     judges = {r["who"]: r for r in alignment(aspect).rows if r["kind"] == "judge"}

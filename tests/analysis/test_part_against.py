@@ -153,6 +153,7 @@ def test_errors_before_and_after_the_mapping(report):
     assert "4 of the 8" in found["mos_net", "condition"]["note"]
 
 
+@pytest.mark.medium
 def test_the_range_says_which_metrics_are_on_the_raters_scale():
     table, metric, _ = study(np.random.default_rng(2), items=6)
     inside = {name: min(4.9, max(1.2, value)) for name, value in metric.items()}

@@ -84,6 +84,7 @@ def test_the_turing_test_has_rs_low_alpha_and_a_good_mean():
     assert shown["warnings"] == []
 
 
+@pytest.mark.medium
 def test_means_that_differ_by_noise_alone_are_warned_of():
     rng = np.random.default_rng(4)
     table = rows_of(
@@ -181,6 +182,7 @@ def test_the_icc_of_a_mean_says_why_it_has_none():
     assert same.note
 
 
+@pytest.mark.medium
 def test_moments_find_the_variances_of_a_crossed_design_and_agree_with_reml():
     rng = np.random.default_rng(2)
     found = []

@@ -49,6 +49,7 @@ def warned(table, options=None):
     return " ".join(made(Answer, table, options).warnings)
 
 
+@pytest.mark.medium
 def test_letters_and_tiers_of_the_turing_test_are_rs():
     shown = made(Answer, table_of("att_s1"))
     told = expected("att_s1")["groups"]["lmm_att"]
@@ -67,6 +68,7 @@ def test_letters_and_tiers_of_the_turing_test_are_rs():
     )
 
 
+@pytest.mark.medium
 def test_genuine_recordings_among_the_traps_say_how_near_to_human_that_is():
     table = table_of("att_s1")
     traps = table[table["trap"] == "human"]
@@ -74,6 +76,7 @@ def test_genuine_recordings_among_the_traps_say_how_near_to_human_that_is():
     assert told in sentence(table)
 
 
+@pytest.mark.medium
 def test_what_cannot_be_told_apart_is_named_together_and_the_reference_apart(isolation):
     text = sentence(isolation)
     assert text.startswith(
@@ -107,6 +110,7 @@ def test_the_numbers_are_those_of_the_report():
     assert alone.sentences == shown.sentences
 
 
+@pytest.mark.medium
 def test_without_the_clustered_interval_tiers_are_still_clustered(isolation):
     (s,) = rankings(given_of(isolation))
     bootstrap = Options(intervals=("bootstrap",), replicates=100)
@@ -173,6 +177,7 @@ def test_what_equals_and_what_beats_the_reference_is_told():
     assert "cannot be told apart from it, which does not show that they equal it" in text
 
 
+@pytest.mark.medium
 def test_two_and_none_that_differ_are_put_in_words():
     assert "is rated highest, above B (" in sentence(rated({"A": 4, "B": 2}))
     alike = sentence(rated({"A": 3, "B": 3, "C": 3}, raters=8))
@@ -180,12 +185,14 @@ def test_two_and_none_that_differ_are_put_in_words():
     assert alike.endswith("That is no proof that they are equal.")
 
 
+@pytest.mark.medium
 def test_the_lowest_rank_is_the_first():
     text = sentence(rated({"good": 1, "fair": 2, "poor": 3}, spread=0.3, estimand="rank"))
     assert text.startswith("good (Rank 0.9") or text.startswith("good (Rank 1.0")
     assert "is ranked first, then fair" in text
 
 
+@pytest.mark.medium
 def test_a_reference_is_asked_for_or_called_so():
     assert reference_of(["A", "Ground_Truth"]).name == "Ground_Truth"
     assert not reference_of(["NaturalSpeech 3", "A"])
@@ -202,6 +209,7 @@ def test_a_reference_is_asked_for_or_called_so():
     )
 
 
+@pytest.mark.medium
 def test_scores_of_two_tasks_are_answered_apart_and_not_compared():
     both = pd.concat([rated({"A": 4, "B": 2}), rated({"A": 4, "B": 2}, task="u")])
     shown = made(Answer, both.reset_index(drop=True))
@@ -249,6 +257,7 @@ def versus(scores, estimand, other="V"):
     return rows
 
 
+@pytest.mark.medium
 def test_comparisons_against_one_side_say_who_won():
     rng = np.random.default_rng(2)
     scores = {
@@ -280,6 +289,7 @@ def test_a_round_of_comparisons_is_decided_as_the_part_on_pairs_decides_it():
     assert "v3 versus base" in [row["name"] for row in figure.rows]
 
 
+@pytest.mark.medium
 def test_abx_is_about_guessing_whichever_was_named_first():
     rng = np.random.default_rng(3)
     scores = {
@@ -291,6 +301,7 @@ def test_abx_is_about_guessing_whichever_was_named_first():
     assert "not clearly better than guessing in B versus V (" in text
 
 
+@pytest.mark.medium
 def test_labels_without_scores_are_counted():
     scores = {(c, f"r{r}", f"i{i}"): 0 for c, r, i in product("AB", range(6), range(5))}
     table = rows_of(scores, method="free_choice", estimand="choice")

@@ -100,6 +100,7 @@ def test_table_2_is_the_papers(found: Content) -> None:
     assert "T, paragraphs of two sentences: 46 paragraphs" in page
 
 
+@pytest.mark.medium
 def test_preferences_stand_by_setting_from_one_side(tmp_path: Path) -> None:
     """Half of the pairs are stored the other way round: the report turns them."""
     head = "task,method,estimand,criterion,rater,paragraph,item,condition,versus_condition,"

@@ -37,6 +37,7 @@ def by_pair(rows, wanted):
 
 
 @pytest.mark.parametrize("name", ["mos_s1", "att_s1"])
+@pytest.mark.medium
 def test_differences_naive_tests_and_effect_sizes_are_rs(name, isolation):
     shown = isolation if name == "mos_s1" else made(Comparisons, table_of(name))
     key = "pairs_isolation" if name == "mos_s1" else "pairs_naive"
@@ -102,6 +103,7 @@ def test_each_family_is_adjusted_by_itself_and_agrees_with_its_intervals(isolati
         assert outside == (row["p_adjusted"] < 0.05) == row["claimed"]
 
 
+@pytest.mark.medium
 def test_the_family_of_the_reference_is_dunnetts_of_independent_ratings():
     """Every rating has a rater and an item of its own, so nothing is clustered."""
     rng = np.random.default_rng(4)
@@ -132,6 +134,7 @@ def test_the_region_of_equivalence_is_the_default_the_one_asked_for_or_scaled(is
     assert "up to 0.02 do not matter" in made(Comparisons, table_of("att_s1")).sentences[0]
 
 
+@pytest.mark.medium
 def test_the_reference_is_recognised_asked_for_or_missed(isolation):
     assert "The reference is natural, taken as the reference by its name." in isolation.sentences[0]
     best = table_named(isolation, "comparisons-best")
@@ -190,6 +193,7 @@ def test_edge_data_are_refused_or_told_in_words():
     assert not Comparisons().applies(pairs)
 
 
+@pytest.mark.medium
 def test_conditions_that_all_met_the_same_other_are_compared_through_it():
     table = rated({"A": 1, "B": -0.5, "C": -0.5}, estimand="ccr", method="ccr")
     table["versus_condition"] = "V"

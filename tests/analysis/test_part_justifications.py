@@ -157,6 +157,7 @@ def test_words_without_a_tie_to_labels_are_seldom_called_telling():
          "Machine": {"很机械", "停顿不自然"}}),
     ],
 )  # fmt: skip
+@pytest.mark.medium
 def test_planted_words_are_the_telling_ones_of_their_label(words, filler, wanted):
     shown = part_of("justifications", from_rows(reasoned(words, filler=filler)))
     told: dict[str, set[str]] = {}
@@ -169,6 +170,7 @@ def test_planted_words_are_the_telling_ones_of_their_label(words, filler, wanted
     assert not shared & {term for terms in told.values() for term in terms}
 
 
+@pytest.mark.medium
 def test_codes_per_condition_are_shares_with_two_way_intervals():
     table = from_rows(reasoned())
     rows = {
@@ -189,6 +191,7 @@ def test_codes_per_condition_are_shares_with_two_way_intervals():
     assert row["share_percent_low"] == pytest.approx(low * 100)
 
 
+@pytest.mark.medium
 def test_voices_of_a_system_share_a_column_of_codes():
     both = [row | {"system": "S"} for row in reasoned()]
     shown = part_of("justifications", from_rows(both))
@@ -202,6 +205,7 @@ def test_voices_of_a_system_share_a_column_of_codes():
     assert "by system: S" in " ".join(shown["sentences"])
 
 
+@pytest.mark.medium
 def test_codes_are_told_by_dimension_and_with_what_they_stand_together():
     rows = [row | {"dimension": f"d{n % 2}"} for n, row in enumerate(reasoned())]
     shown = part_of("justifications", from_rows(rows))
@@ -221,6 +225,7 @@ def test_codes_are_told_by_dimension_and_with_what_they_stand_together():
     assert not any(table["key"] == "codes-by-dimension" for table in plain["tables"])
 
 
+@pytest.mark.medium
 def test_codes_go_with_the_labels_that_they_were_made_from():
     shown = part_of("justifications", from_rows(reasoned()))
     first = {}
@@ -236,6 +241,7 @@ def test_without_codes_it_is_said_where_they_would_come_from():
     assert not any(table["key"] == "codes" for table in shown["tables"])
 
 
+@pytest.mark.medium
 def test_codes_and_verdicts_come_back_from_a_csv(tmp_path):
     rows = [row | {"review": "fit" if k % 3 else "unfit"} for k, row in enumerate(reasoned())]
     table = from_rows(rows)
@@ -313,6 +319,7 @@ def test_words_that_only_hold_a_sentence_together_are_no_terms():
     assert not found & {"the", "is", "it", "it is", "is the"}
 
 
+@pytest.mark.medium
 def test_of_very_many_reasons_some_are_drawn_and_that_is_said(monkeypatch):
     monkeypatch.setattr("analysis.report.parts.justifications.distinctive_terms.MOST_REASONS", 200)
     table = from_rows(reasoned())
@@ -338,6 +345,7 @@ def test_a_table_without_terms_gives_nothing():
     assert term_log_odds(table, np.array([0, 1]), ["x", "y"], np.arange(2), np.arange(2)) == []
 
 
+@pytest.mark.medium
 def test_codes_stand_once_per_task_and_words_by_each_criterion():
     rows = [
         {**row, "criterion": criterion}

@@ -139,6 +139,7 @@ def clip(name: str, condition: str, **more: Any) -> dict[str, Any]:
     return row | more
 
 
+@pytest.mark.medium
 def test_languages_lengths_and_radars_are_of_the_same_means() -> None:
     rows = [
         {**clip(f"{system} {n} {scenario}", system, **own), "dimension": scenario, "value": value}

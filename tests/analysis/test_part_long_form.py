@@ -169,18 +169,21 @@ def test_systems_in_tasks_are_understood_and_the_pooled_trap_is_told():
     assert len(rows_of(found, "long_form_tests")) == 12 * 3  # settings within a system only
 
 
+@pytest.mark.medium
 def test_paragraphs_that_are_not_named_are_asked_for(study):
     found = shown(study[study["task"].isin(["isolation", "paragraphs"])].assign(paragraph=""))
     assert any("fill it for sentences" in text for text in found.warnings)
     assert rows_of(found, "long_form_conditions")
 
 
+@pytest.mark.medium
 def test_a_table_without_long_form_is_refused_with_a_remedy(study):
     bare = study.assign(paragraph="", condition="a", context="", task="t", method="mos")
     with pytest.raises(ValueError, match="fill the column paragraph"):
         shown(bare)
 
 
+@pytest.mark.medium
 def test_one_rater_gets_no_interval_and_words_instead(study):
     one = study[study["rater"] == study["rater"].iloc[0]]
     found = shown(one)
@@ -189,6 +192,7 @@ def test_one_rater_gets_no_interval_and_words_instead(study):
         assert "no interval" in row["note"]
 
 
+@pytest.mark.medium
 def test_too_few_paragraphs_get_words_instead_of_correlations(study):
     found = shown(study[study["paragraph"].isin(["n001", "n002", "n003"])])
     assert any("Correlations need at least 4" in text for text in found.warnings)

@@ -94,6 +94,7 @@ def test_the_higher_condition_of_a_pair_comes_first_with_its_own_probability():
     assert row["p_equivalent"] == pytest.approx(known["p_in_rope"], abs=0.03)
 
 
+@pytest.mark.medium
 def test_cells_by_dimension_are_rs_and_average_with_equal_weights():
     made, r = shown("models", "att_s1"), expected("att_s1")["lmm_dimension"]
     (cells,) = [each for each in made.tables if each.key == "models-1-by-dimension"]
@@ -142,6 +143,7 @@ def hasty(monkeypatch):
 
 
 @pytest.mark.usefixtures("hasty")
+@pytest.mark.medium
 def test_without_its_texts_a_large_design_is_not_ranked_and_the_answer_says_so():
     table = heard_on_headphones("mos_s2")
     made = Models().make(given(table))

@@ -327,6 +327,7 @@ def test_without_nutpie_pymcs_own_sampler_takes_over(monkeypatch):
     assert found.posterior.diagnostics.divergences is not None
 
 
+@pytest.mark.medium
 def test_one_rater_or_one_answer_has_no_general_model():
     for name, said in (("one_rater", "there is one rater"), ("all_equal", "are the same")):
         (warned,) = GeneralModel().make(given(edge(name))).warnings

@@ -168,6 +168,7 @@ def test_repeated_measures_of_mushra_are_rs_and_friedmans_w():
     assert got == pytest.approx([wanted["chi2"], wanted["p"], wanted["kendall_W"]], rel=1e-6)
 
 
+@pytest.mark.medium
 def test_settings_of_one_voice_are_compared_as_clark_et_al_do():
     table = heard_on_headphones("mos_s1")
     table = table[table["condition"] == "natural"].copy()

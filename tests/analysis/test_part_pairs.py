@@ -240,6 +240,7 @@ def test_wins_ties_and_losses_stand_under_their_headings():
     assert keys == ("win_share", "tie_share", "loss_share")
 
 
+@pytest.mark.medium
 def test_two_criteria_are_kept_apart():
     one, other = made(criterion="quality"), made(criterion="rhythm")
     found = shown(pd.concat([one, other], ignore_index=True))
@@ -255,6 +256,7 @@ def test_a_condition_against_itself_is_left_out_and_told():
     assert any("10 ratings compare a condition with itself" in text for text in found.warnings)
 
 
+@pytest.mark.medium
 def test_it_applies_to_comparisons_only():
     plain = made(versus_condition="", method="mos", estimand="mos")
     screened = screen(plain, ())

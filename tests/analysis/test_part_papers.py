@@ -127,6 +127,7 @@ def test_systems_stand_in_each_dimension_as_overall(att: Content) -> None:
     assert sentence.startswith(f"In {same} of 5 dimensions")
 
 
+@pytest.mark.medium
 def test_the_published_table_of_voices_comes_out() -> None:
     """Labels of which every cell has the published mean; the paper's order, best and second."""
     published = rows_from(DATA / "published" / "att_table6_hls_by_voice.csv")
@@ -181,6 +182,7 @@ def labels_of(published: dict[str, str]) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
+@pytest.mark.medium
 def test_without_voices_dimensions_and_splits_only_the_systems_are_told() -> None:
     scores = {
         (system, f"r{r}", f"i{i}"): (r + i) % 3 / 2
@@ -317,6 +319,7 @@ def published(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.medium
 def test_table_4_of_nvv_superbench_comes_out_as_printed() -> None:
     """Two ratings a cell that have its mean and its interval: names, order and marks are printed.
 
@@ -369,6 +372,7 @@ def test_table_4_of_nvv_superbench_comes_out_as_printed() -> None:
     assert cell(table.columns[2], table.rows[-1]).mark == BEST
 
 
+@pytest.mark.medium
 def test_table_5_of_nvv_superbench_comes_out_as_printed_and_beside_raters() -> None:
     """Two clips a cell whose judges' scores have its mean and its interval."""
     printed = published("nvv_table5_judges.csv")
@@ -420,6 +424,7 @@ def test_table_5_of_nvv_superbench_comes_out_as_printed_and_beside_raters() -> N
     assert "Table 5 is not there" in judged(by_task(table, order), [], given(table)).sentences[0]
 
 
+@pytest.mark.medium
 def test_studies_of_two_languages_are_one_report_and_of_one_language_are_refused(
     nvv: Content, tmp_path: Path
 ) -> None:
@@ -494,6 +499,7 @@ def test_table_3_is_the_mean_and_the_deviation_over_runs_of_the_synthesis() -> N
     assert "settings of their own: wer[beam=1]" in shown.note
 
 
+@pytest.mark.medium
 def test_what_a_system_does_not_support_is_apart_from_what_nobody_rated(nvv: Content) -> None:
     figure = next(f for f in nvv.figures if f.key == "heatmap-tags-nvv_effect-en")
     blank = {(row["row"], row["column"]) for row in figure.rows if row["value"] is None}
@@ -524,6 +530,7 @@ def test_what_a_system_does_not_support_is_apart_from_what_nobody_rated(nvv: Con
     assert [row["row"] for row in drawn.rows][-1] == "Dia"  # by falling mean of the row
 
 
+@pytest.mark.medium
 def test_cmos_is_languages_and_systems_by_criteria_as_printed() -> None:
     printed = published("nvv_table6_cmos.csv")
     rows = [

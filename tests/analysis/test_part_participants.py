@@ -96,6 +96,7 @@ def test_words_stay_untold_and_numbers_are_told_of_many_alone():
     assert order[:3] == ["Age", "First language", "years?"]
 
 
+@pytest.mark.medium
 def test_pay_by_session_few_sessions_and_none_at_all():
     placed = {"reward_minor": 150, "currency": "GBP", "rewards": 40}
     placed |= {"bonuses": 3, "bonuses_minor": 300.0}
@@ -117,6 +118,7 @@ def test_pay_by_session_few_sessions_and_none_at_all():
     assert (row["total"], row["paid_for"]) == (pytest.approx(10.8), "0.9 hours")
 
 
+@pytest.mark.medium
 def test_a_study_tells_its_report_who_took_part(study):
     study.payment = {"by": "us", "currency": "CNY", "per_clip": 0.8}
     study.save()

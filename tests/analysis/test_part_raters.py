@@ -95,6 +95,7 @@ def test_half_steps_avoided_are_told_on_a_scale_of_half_steps_alone(mos, align):
     assert "half step" not in str(turing)
 
 
+@pytest.mark.medium
 def test_a_rater_who_turns_the_scale_round_and_one_with_one_answer_are_warned_of():
     rows = ratings()
     for row in rows:
@@ -108,6 +109,7 @@ def test_a_rater_who_turns_the_scale_round_and_one_with_one_answer_are_warned_of
     assert "1 rater gave one score throughout, 10 times or more: r5." in told
 
 
+@pytest.mark.medium
 def test_bias_is_found_and_haste_is_warned_of():
     rows = ratings()
     for row in rows:
@@ -125,12 +127,14 @@ def test_bias_is_found_and_haste_is_warned_of():
     assert pace["r2"]["quick"] == 1.0
 
 
+@pytest.mark.medium
 def test_a_trial_of_several_criteria_has_one_answer_time():
     twice = from_rows([*ratings(criterion="quality"), *ratings(criterion="noise")])
     shown = part_of("raters", twice)
     assert {row["n_ratings"] for row in rows_of_table(shown, "pace")} == {12}
 
 
+@pytest.mark.medium
 def test_ratings_that_rise_over_the_session_are_told_per_ten_trials():
     rows = ratings()
     for row in rows:
@@ -145,6 +149,7 @@ def test_ratings_that_rise_over_the_session_are_told_per_ten_trials():
     assert line["rows"][0]["y"] < 0 < line["rows"][-1]["y"]
 
 
+@pytest.mark.medium
 def test_the_clip_heard_second_has_its_advantage_told():
     rng = np.random.default_rng(3)
     rows = []
@@ -165,6 +170,7 @@ def test_the_clip_heard_second_has_its_advantage_told():
     assert row["low"] > 0
 
 
+@pytest.mark.medium
 def test_repeats_are_compared_though_they_enter_no_estimate():
     rows = ratings()
     again = [
@@ -180,6 +186,7 @@ def test_repeats_are_compared_though_they_enter_no_estimate():
     assert {row["n_units"] for row in rows_of_table(shown, "versus-rest")} == {12}
 
 
+@pytest.mark.medium
 def test_repeats_of_a_session_that_is_left_out_do_not_count():
     rows = ratings()
     for row in rows:
@@ -190,6 +197,7 @@ def test_repeats_of_a_session_that_is_left_out_do_not_count():
     assert rows_of_table(shown, "repeats")[0]["n_pairs"] == 7
 
 
+@pytest.mark.medium
 def test_traps_are_told_over_the_session():
     rows = ratings()
     for row in rows:

@@ -98,6 +98,7 @@ def test_each_outcome_is_told_apart():
     assert of({}) == Outcome.GONE
 
 
+@pytest.mark.medium
 def test_a_claim_near_its_bound_falls_in_some_analyses_which_are_named():
     shown = part_of("robustness", rated({"a": 0.22, "b": 0.0}), Options(rules=()))
     (row,) = rows_of_table(shown, "robustness_claims")
@@ -109,6 +110,7 @@ def test_a_claim_near_its_bound_falls_in_some_analyses_which_are_named():
     assert f"stands in {of - len(falls)} of {of} other analyses" in shown["sentences"][0]
 
 
+@pytest.mark.medium
 def test_what_stands_everywhere_and_what_was_never_claimed_are_said():
     whole = part_of("robustness", rated({"a": 2.0, "b": 0.0}), Options(rules=()))
     assert "in every one of" in whole["sentences"][0]
@@ -131,6 +133,7 @@ def test_an_audio_turing_test_is_followed_through_every_rule_rater_and_item():
     assert all(row["lowest"] <= row["value"] <= row["highest"] for row in claims)
 
 
+@pytest.mark.medium
 def test_comparisons_of_pairs_are_said_to_be_left_out_and_where_they_stand():
     (told,) = part_of("robustness", made(60), Options(rules=()))["sentences"]
     assert "as one pair was compared" in told

@@ -115,6 +115,7 @@ def two_raters_apart():
     return table
 
 
+@pytest.mark.medium
 def test_a_pair_that_changes_places_is_named():
     part = made(two_raters_apart(), rules=(Headphones(),))
     assert "Under no rule, the pair A and B changes places" in part["sentences"][1]
@@ -148,6 +149,7 @@ def test_rules_that_compare_raters_are_warned_of_and_those_without_their_column_
     assert "correlation@1:minimum=0.25,shared=10" in part["methods"][0]
 
 
+@pytest.mark.medium
 def test_rules_that_are_not_in_force_are_tried_and_called_so():
     part = made(two_raters_apart(), rules=())
     rows = {row["scheme"]: row for row in table_named(part, "screening_orders")["rows"]}
@@ -159,6 +161,7 @@ def test_rules_that_are_not_in_force_are_tried_and_called_so():
     ]
 
 
+@pytest.mark.medium
 def test_rules_that_leave_nothing_are_told():
     table = two_raters_apart()
     table["session_status"] = "rejected"
@@ -168,6 +171,7 @@ def test_rules_that_leave_nothing_are_told():
     assert table_named(part, "screening_rules")["rows"]
 
 
+@pytest.mark.medium
 def test_two_rules_of_one_key_stay_apart():
     rules = (rule_from("answer_time"), rule_from("answer_time:minimum_ms=5000"))
     table = table_of("att_s1")
@@ -223,12 +227,14 @@ def test_the_part_is_quick_on_twenty_thousand_ratings_and_the_same_again():
     assert first == made(table)
 
 
+@pytest.mark.medium
 def test_where_no_rule_changes_anything_there_is_nothing_to_compare():
     part = made(rows_of({(c, f"r{r}", "i"): r for c in "AB" for r in range(12)}))
     assert [table["key"] for table in part["tables"]] == ["screening_rules"]
     assert part["figures"] == []
 
 
+@pytest.mark.medium
 def test_nothing_breaks_without_ratings():
     report = report_of(from_rows([]), options=QUICK)
     assert "screening" not in {part["key"] for part in report["parts"]}

@@ -32,6 +32,7 @@ def test_a_preset_gives_a_plan_in_words_and_tables(capsys):
     assert "Fewer and more items" in text
 
 
+@pytest.mark.medium
 def test_a_pilot_gives_its_conditions_items_and_components(capsys):
     text = said(capsys, *MOS, *MAPPED, "--task", "isolation", "--half-width", "0.2", "--runs", "0")
     assert "Source: pilot:" in text

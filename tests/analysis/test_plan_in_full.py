@@ -126,6 +126,7 @@ def test_curves_rise_with_raters_and_with_the_difference():
     }
 
 
+@pytest.mark.medium
 def test_a_pilots_uncertainty_is_counted_in():
     known = Components(0.4, 0.2, 0.2, 0.2, 0.6, "pilot", {"rater": 9, "residual": 100})
     proposal = propose(replace(POWER, components=known))
@@ -196,6 +197,7 @@ def test_numbers_and_money_read_well():
     assert amount(12.3, "") == "12.30"
 
 
+@pytest.mark.medium
 def test_a_pilots_components_come_near_those_of_r():
     table = heard_on_headphones("mos_s1")
     found = chosen_pilot(pilots(table), task="isolation")
@@ -215,6 +217,7 @@ def test_pairs_are_the_conditions_of_a_pilot_that_compared():
     assert found.conditions == len(pairs)
 
 
+@pytest.mark.medium
 def test_a_pilot_that_is_too_small_is_refused_or_warned_of():
     one = rows_of({("a", "r1", "i1"): 3.0, ("b", "r1", "i1"): 4.0})
     with pytest.raises(PlanningError, match="nothing to plan from"):

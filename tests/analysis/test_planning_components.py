@@ -40,6 +40,7 @@ def test_of_a_complete_design_the_moments_are_those_of_the_analysis_of_variance(
     assert "stimulus cannot be told from item" in found.note
 
 
+@pytest.mark.medium
 def test_on_complete_clips_by_raters_the_moments_are_remls():
     table = table_of("align_s1")
     clip, rater = codes(table["stimulus"], table["rater"])
@@ -51,6 +52,7 @@ def test_on_complete_clips_by_raters_the_moments_are_remls():
 
 
 @pytest.mark.parametrize("name", ["mos_s1", "mos_s2"])
+@pytest.mark.medium
 def test_of_an_unbalanced_study_the_moments_come_near_lme4s_reml(name):
     """Another estimator of the same SDs: near, not equal."""
     table = heard_on_headphones(name)

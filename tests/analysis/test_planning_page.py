@@ -42,6 +42,7 @@ def text_of(client, study, query=""):
 
 
 @pytest.mark.parametrize("name", ["planning", "so-far", "so-far-box"])
+@pytest.mark.medium
 def test_only_the_owner_and_superusers_see_it(client, study, name):
     url = reverse(name, args=[study.key])
     assert client.get(url)["Location"].startswith("/login/")
@@ -86,12 +87,14 @@ def test_the_check_stands_beside_the_formula_when_the_job_is_done(owner, study, 
     assert "data-waits" not in text
 
 
+@pytest.mark.medium
 def test_a_check_that_fails_says_why(owner, study, monkeypatch):
     monkeypatch.setattr(planning_jobs, "_queue", lambda *given: check_plan(given[1], {"form": {}}))
     page(owner, study, WANTED)
     assert "The check failed" in text_of(owner, study, WANTED)
 
 
+@pytest.mark.medium
 def test_without_a_cache_the_formula_stands_alone(owner, study, monkeypatch):
     def gone(*args, **kwargs):
         raise NoRedis("gone")
@@ -132,6 +135,7 @@ def test_own_deviations_are_taken(owner, study):
     assert "0.900" in text
 
 
+@pytest.mark.medium
 def test_the_studys_ratings_are_a_pilot_when_asked_for(owner, study):
     answer = owner.post(reverse("planning-pilot", args=[study.key]), {"query": "size=0.1"})
     assert answer["Location"] == f"/studies/{study.key}/planning/?size=0.1#components"
@@ -145,6 +149,7 @@ def test_the_studys_ratings_are_a_pilot_when_asked_for(owner, study):
     assert "This study: HLS" in text_of(owner, study)  # the last one stands while it is read anew
 
 
+@pytest.mark.medium
 def test_a_study_without_ratings_is_no_pilot(owner, study):
     study.sessions.update(status="rejected")
     estimate_pilot(f"planning/pilot/{study.key}", study.key)

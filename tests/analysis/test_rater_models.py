@@ -96,6 +96,7 @@ def test_severity_and_noise_cover_what_was_simulated(crowd):
     assert stats.pearsonr(model.quality, crowd["quality"]).statistic > 0.97
 
 
+@pytest.mark.medium
 def test_the_part_compares_models_with_rules(crowd):
     rows = [
         BLANK

@@ -33,6 +33,7 @@ def test_columns_are_the_keys_of_a_rating_row_in_order():
 
 
 @pytest.mark.parametrize("name", ["mos_s2", "cmos_s1"])
+@pytest.mark.medium
 def test_a_table_read_back_from_its_csv_is_the_same_table(name, tmp_path):
     table = table_of(name)
     to_csv(table, tmp_path / "ratings.csv")
@@ -41,6 +42,7 @@ def test_a_table_read_back_from_its_csv_is_the_same_table(name, tmp_path):
     assert table_hash(again) == table_hash(table)
 
 
+@pytest.mark.medium
 def test_the_order_of_rows_changes_nothing_and_a_value_changes_the_hash():
     table = table_of("mos_s2")
     shuffled = from_rows(to_rows(table.sample(frac=1, random_state=3)))
@@ -125,6 +127,7 @@ def test_the_lines_of_a_study_are_the_same_csv_as_the_table(tmp_path):
 GOOD = "rater,condition,item,score\n"
 
 
+@pytest.mark.medium
 def test_a_file_that_does_not_say_what_counts_means_that_all_does(tmp_path):
     path = tmp_path / "r.csv"
     path.write_text(GOOD + "r1,A,i1,3\n")
@@ -224,6 +227,7 @@ def test_negative_zero_and_zero_are_the_same_score():
     assert math.copysign(1, rows_of(other)["score"][0]) == 1
 
 
+@pytest.mark.medium
 def test_without_stimuli_a_clip_is_a_text_by_a_condition(tmp_path):
     from analysis.statistics.screening import screen
 

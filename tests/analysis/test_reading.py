@@ -62,6 +62,7 @@ def lines(columns: str, *rows: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["is_trap", "trap_kind", "Trap", "attention_check", "trap_id"])
+@pytest.mark.medium
 def test_traps_under_another_name_do_not_enter_the_means(read, name):
     text = lines(name, "0", "1", "false", "true", "")
     assert problems(read, text) == [
@@ -268,6 +269,7 @@ def test_decimal_commas_are_read_where_they_can_mean_nothing_else(read):
         assert "may be a decimal comma or one between thousands" in problem
 
 
+@pytest.mark.medium
 def test_from_csv_warns_of_each_note(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text(f"{HEAD},colour\nr,A,i,3,x\n")
@@ -277,6 +279,7 @@ def test_from_csv_warns_of_each_note(tmp_path):
     assert table.equals(read_csv(path).table)
 
 
+@pytest.mark.medium
 def test_an_export_passes_without_a_note_and_an_older_one_too(tmp_path):
     rows = [{**row, "role": "test"} for row in to_rows(rows_of({("A", "r1", "i1"): 9}))]
     table = from_rows(rows)
@@ -389,6 +392,7 @@ def test_a_column_error_of_the_command_is_one_line(tmp_path):
     assert str(caught.value).count("\n") == 0
 
 
+@pytest.mark.medium
 def test_the_role_tells_the_reference_and_a_name_only_where_no_role_is_given():
     means = {"A": 2.0, "human": 3.0, "X": 4.0}
     scores = {

@@ -43,6 +43,7 @@ def test_an_estimator_gives_estimates_with_intervals_counts_and_level(key):
 
 
 @pytest.mark.parametrize("key", KEYS)
+@pytest.mark.medium
 def test_an_estimator_gives_the_same_numbers_for_the_same_seed(key):
     rows = [[e.row() for e in estimator(key)().fit(ordinary("mos"), seed=seed)] for seed in (1, 1)]
     assert rows[0] == rows[1]

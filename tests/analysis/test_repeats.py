@@ -42,6 +42,7 @@ def table_of_study(study: Study):
     return from_rows(rating_rows(study.key))
 
 
+@pytest.mark.medium
 def test_repeats_and_practice_are_in_the_table_and_in_no_estimate(repeating):
     table = table_of_study(repeating)
     assert len(table) == 4 * (1 + 6 + 3)
@@ -50,6 +51,7 @@ def test_repeats_and_practice_are_in_the_table_and_in_no_estimate(repeating):
         assert (len(kept), set(kept["score"])) == (24, {4.0})
 
 
+@pytest.mark.medium
 def test_a_repeat_is_told_as_one_and_not_as_a_place_that_others_have(repeating):
     counts = {row["rule"]: row for row in screen(table_of_study(repeating)).counts()}
     assert (counts["repeat"]["ratings"], counts["repeat"]["raters"]) == (12, 4)
@@ -93,6 +95,7 @@ def test_a_repeat_is_the_same_question_about_the_same_clip_that_fills_no_place(s
         assert (reasons != "").sum() == repeats
 
 
+@pytest.mark.medium
 def test_the_first_rating_of_a_lost_block_is_no_repeat_of_its_own_repeat():
     table = from_rows([row(1, counts=False), row(2, counts=False)])
     judged = screen(table, [NotCounted()])

@@ -193,6 +193,7 @@ def test_every_interval_stands_beside_the_naive_one_on_the_page(report):
     assert "[0.395, 0.424]" in estimates.html
 
 
+@pytest.mark.medium
 def test_methods_that_an_estimator_does_not_know_are_told_and_left_out(monkeypatch):
     monkeypatch.setattr(MeanScore, "methods", frozenset({"mos"}))
     report = report_of(small(method="rank", estimand="rank"), options=QUICK)

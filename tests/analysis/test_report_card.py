@@ -125,6 +125,7 @@ def test_rules_of_the_plan_stand_beside_those_of_the_analysis(facts):
     assert "added: ratings given in less than 1000 ms" in changed
 
 
+@pytest.mark.medium
 def test_of_a_file_of_ratings_what_is_not_known_is_named():
     report = report_of(rows_of({("A", "r", "i"): 3.0}), options=Options(replicates=100))
     files = card_files(report)
@@ -138,6 +139,7 @@ def test_of_a_file_of_ratings_what_is_not_known_is_named():
     assert "“flawed” traps" not in files["report-card.md"]  # no rule of traps where nobody met one
 
 
+@pytest.mark.medium
 def test_no_word_of_the_latex_card_is_wider_than_half_a_column(facts):
     report = report_of(rows_of({("A", "r", "i"): 3.0}), options=Options(replicates=100))
     tex = card_files(report, facts)["report-card.tex"]

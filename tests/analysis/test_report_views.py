@@ -204,6 +204,7 @@ def test_the_catalogue_is_that_of_the_registry():
     assert all(e.about for e in catalogue().values())
 
 
+@pytest.mark.medium
 def test_the_catalogue_loads_no_pandas():
     code = (
         "import sys; from analysis.report.catalogue import offered; offered();"

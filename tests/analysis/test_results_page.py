@@ -134,6 +134,7 @@ def test_somebody_else_cannot_start_an_analysis(client, study):
     assert not AnalysisRun.objects.exists()
 
 
+@pytest.mark.medium
 def test_who_opens_the_page_first_gets_an_analysis_by_itself_and_one_only(
     owner, study, monkeypatch, django_capture_on_commit_callbacks
 ):
@@ -151,6 +152,7 @@ def test_who_opens_the_page_first_gets_an_analysis_by_itself_and_one_only(
     assert file_of(owner, study, "estimates.csv").status_code == 404
 
 
+@pytest.mark.medium
 def test_a_page_is_analysed_again_when_a_tenth_more_is_rated_or_all_is_there(
     owner, study, monkeypatch
 ):
@@ -170,6 +172,7 @@ def test_a_page_is_analysed_again_when_a_tenth_more_is_rated_or_all_is_there(
     assert AnalysisRun.objects.count() == 1, "what somebody chose is not replaced by itself"
 
 
+@pytest.mark.medium
 def test_the_answer_is_shown_before_the_rest_is_made(owner, study):
     run = analysed(study)
     report = run.page_report()
@@ -212,6 +215,7 @@ def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
     assert " style=" not in text
 
 
+@pytest.mark.medium
 def test_the_contents_lead_to_every_part(owner, study):
     analysed(study)
     text = page(owner, study).content.decode()
@@ -224,6 +228,7 @@ def test_the_contents_lead_to_every_part(owner, study):
     assert set(links) <= set(ids)
 
 
+@pytest.mark.medium
 def test_the_page_can_be_narrowed_without_a_script(owner, study):
     analysed(study)
     text = page(owner, study).content.decode()
@@ -260,6 +265,7 @@ def test_too_few_ratings_are_told_near_the_answer(client, db):
     assert "Only 4 ratings and 1 rater so far: too little to compare anything." in text
 
 
+@pytest.mark.medium
 def test_a_study_without_ratings_says_so(client, db):
     study = make_study(key="empty")
     client.force_login(study.owner)
@@ -269,6 +275,7 @@ def test_a_study_without_ratings_says_so(client, db):
     assert "<svg" not in text
 
 
+@pytest.mark.medium
 def test_a_waiting_run_looks_again_and_keeps_the_earlier_results(owner, study):
     analysed(study)
     AnalysisRun.objects.create(study=study, estimator="mean_score", parameters=QUICK)
@@ -278,6 +285,7 @@ def test_a_waiting_run_looks_again_and_keeps_the_earlier_results(owner, study):
     assert "<svg" in text
 
 
+@pytest.mark.medium
 def test_a_running_analysis_says_how_far_it_is_and_can_be_cancelled(owner, study):
     run = AnalysisRun.objects.create(
         study=study,
@@ -299,6 +307,7 @@ def test_a_running_analysis_says_how_far_it_is_and_can_be_cancelled(owner, study
     assert run.state == "cancelled"
 
 
+@pytest.mark.medium
 def test_ratings_that_arrived_since_are_counted_and_can_be_analysed(
     owner, study, monkeypatch, django_capture_on_commit_callbacks
 ):
@@ -314,12 +323,14 @@ def test_ratings_that_arrived_since_are_counted_and_can_be_analysed(
     assert (newest.state, newest.parameters) == ("queued", run.parameters)
 
 
+@pytest.mark.medium
 def test_a_session_that_was_rejected_since_is_told(owner, study):
     analysed(study)
     Session.objects.filter(pk=Session.objects.earliest("pk").pk).update(status="rejected")
     assert "sessions or the study’s material changed" in page(owner, study).content.decode()
 
 
+@pytest.mark.medium
 def test_nobody_else_cancels_repeats_or_makes_files(client, study):
     run = analysed(study)
     client.force_login(User.objects.create(username="somebody"))
@@ -346,6 +357,7 @@ def test_a_failed_run_tells_its_reason_escaped(owner, study):
     assert "Run it again" in text
 
 
+@pytest.mark.medium
 def test_the_form_queues_a_run_with_its_options(
     owner, study, monkeypatch, django_capture_on_commit_callbacks
 ):
@@ -381,6 +393,7 @@ def test_what_is_stored_is_shown_at_once_and_told(owner, study, monkeypatch):
     assert answer["Location"].endswith(f"?run={first.pk}")
 
 
+@pytest.mark.medium
 def test_the_form_offers_reports_parts_rules_and_references(owner, study, monkeypatch):
     monkeypatch.setattr(run_analysis, "delay", lambda pk: None)
     analysed(study)
@@ -408,6 +421,7 @@ def test_the_form_offers_reports_parts_rules_and_references(owner, study, monkey
 @pytest.mark.parametrize(
     "form", [{"part": ["answer"]}, {"rule": ["x"]}, {"preset": "x"}, {"rope": "-1"}]
 )
+@pytest.mark.medium
 def test_what_the_form_does_not_offer_is_refused(owner, study, form):
     answer = owner.post(reverse("results-run", args=[study.key]), form)
     assert answer.status_code == 400
@@ -417,6 +431,7 @@ def test_what_the_form_does_not_offer_is_refused(owner, study, form):
 @pytest.mark.parametrize(
     "form", [{"level": "7"}, {"seed": "x"}, {"by": ["rater"]}, {"level": "nan"}, {"seed": "-1"}]
 )
+@pytest.mark.medium
 def test_a_form_that_makes_no_sense_is_answered_with_the_reason(owner, study, form):
     answer = owner.post(reverse("results-run", args=[study.key]), form)
     assert answer.status_code == 400
@@ -434,6 +449,7 @@ def test_starting_needs_a_post_with_a_csrf_token(study):
     assert client.post(url).status_code == 403
 
 
+@pytest.mark.medium
 def test_ratings_are_streamed_and_hash_as_the_analysis_did(owner, study):
     run = analysed(study)
     answer = owner.get(reverse("results-ratings", args=[study.key, "json"]))
@@ -492,6 +508,7 @@ def test_a_run_that_is_not_there_is_a_404(owner, study, asked):
     assert page(owner, study, f"?run={asked}").status_code == 404
 
 
+@pytest.mark.medium
 def test_a_run_of_another_study_is_not_shown(owner, study):
     other = make_study(key="other")
     other.owner = make_user("other-owner")
@@ -522,6 +539,7 @@ def test_the_web_side_loads_no_pandas():
     assert done.stderr.strip() == ""
 
 
+@pytest.mark.medium
 def test_clips_stand_with_their_answers_those_of_most_disagreement_first(client, db):
     study, owner = rated_study(key="heard", raters=6), client  # two ratings of many clips
     owner.force_login(study.owner)

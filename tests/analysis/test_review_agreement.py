@@ -39,6 +39,7 @@ FLEISS = """0 0 0 0 14, 0 2 6 4 2, 0 0 3 5 6, 0 3 9 2 0, 2 2 8 1 1,
 7 7 0 0 0, 3 2 6 3 0, 2 5 3 2 2, 6 5 2 1 0, 0 2 2 3 7"""  # ten items, 14 raters: kappa 0.210
 
 
+@pytest.mark.medium
 def test_cohens_kappa_is_that_of_scikit_learn_and_fleiss_kappa_that_of_the_known_example():
     from sklearn.metrics import cohen_kappa_score
 

@@ -33,6 +33,7 @@ def reviewed():
     return job
 
 
+@pytest.mark.medium
 def test_a_review_in_use_is_a_rule_of_the_study_and_takes_what_is_unfit(reviewed):
     job = reviewed
     rules = study_rules("voices")
@@ -50,6 +51,7 @@ def test_a_review_in_use_is_a_rule_of_the_study_and_takes_what_is_unfit(reviewed
     assert Review() not in study_rules("voices")
 
 
+@pytest.mark.medium
 def test_verdicts_go_with_a_study_that_is_deleted(reviewed):
     Study.objects.update(state="closed")
     gone = studies.delete_study(Study.objects.get(), "voices", by="ada")
@@ -57,6 +59,7 @@ def test_verdicts_go_with_a_study_that_is_deleted(reviewed):
     assert not Verdict.objects.exists()
 
 
+@pytest.mark.medium
 def test_the_report_names_the_rule_its_version_and_how_well_the_experts_agreed(reviewed):
     facts = method_facts("voices")
     options = default_options("voices")

@@ -185,6 +185,7 @@ def test_what_is_told_too_soon_is_not_stored(study, monkeypatch):
     assert (run.share, run.doing) == (0.3, "step 0.3")
 
 
+@pytest.mark.medium
 def test_a_run_that_is_cancelled_stops_at_its_next_step_and_stores_nothing(study, monkeypatch):
     monkeypatch.setattr(jobs, "TELL_EVERY_S", 0.0)
     run = made_run(study)

@@ -112,6 +112,7 @@ def test_the_reason_says_what_was_passed_and_needed():
     assert set(reasons) == {"its block passed 0 of 1 “flawed” traps, 1 needed"}
 
 
+@pytest.mark.medium
 def test_withdrawn_and_rejected_sessions_are_left_out():
     rows = [
         *block("a", [], session="s1", session_status="finished"),
@@ -125,6 +126,7 @@ def test_withdrawn_and_rejected_sessions_are_left_out():
     assert set(reasons) == {"", "the session was withdrawn", "the session was rejected"}
 
 
+@pytest.mark.medium
 def test_heard_fraction_and_answer_time_leave_the_unknown_in():
     rows = [
         *block("a", [], heard_fraction=0.9, latency_ms=500),
@@ -152,6 +154,7 @@ def test_counts_say_what_each_rule_costs_and_what_it_costs_alone():
     assert told == [0, 0, 0, 2, 2, 0]  # structural rules, session_status, att_traps, not_counted
 
 
+@pytest.mark.medium
 def test_a_rating_whose_place_went_to_another_is_left_out_and_traps_are_not_asked():
     rows = [
         *block("a", PASSED),

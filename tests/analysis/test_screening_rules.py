@@ -105,6 +105,7 @@ def test_tasks_on_different_footings_do_not_make_a_rater_agree():
     assert set(out(rows, Correlation(minimum=0.5))) == {"r0"}
 
 
+@pytest.mark.medium
 def test_headphones_that_are_unknown_stay():
     known = {"no": False, "yes": True, "unknown": None}
     rows = [row(rater=name, item="i", headphones=worn) for name, worn in known.items()]
@@ -125,6 +126,7 @@ def traps(rater, passed, kind="instructed-tag", **fields):
     return rows
 
 
+@pytest.mark.medium
 def test_attention_traps_are_judged_by_session_and_by_share():
     rows = [*traps("all", [True] * 2), *traps("half", [True, False]), *traps("none", [])]
     assert set(out(rows, AttentionTraps())) == {"half"}
@@ -135,6 +137,7 @@ def test_attention_traps_are_judged_by_session_and_by_share():
     )
 
 
+@pytest.mark.medium
 def test_a_trap_with_several_criteria_counts_once():
     rows = traps("r", [True, False])
     rows += [r | {"criterion": "effort"} for r in rows]
@@ -142,6 +145,7 @@ def test_a_trap_with_several_criteria_counts_once():
     assert out(rows, AttentionTraps(minimum=0.6))["r"].startswith("its session passed 1 of 2")
 
 
+@pytest.mark.medium
 def test_gold_clips_may_be_judged_again_with_another_tolerance():
     rows = [
         *traps("near", [False], kind="gold", score=4.0, stimulus="good"),
@@ -162,6 +166,7 @@ def test_answers_may_be_too_fast_or_too_late():
     assert set(found) == {"fast", "late"}
 
 
+@pytest.mark.medium
 def test_unfit_and_missing_justifications_are_left_out():
     rows = [
         row(rater="fit", item="i", justification="a long reason", review="fit"),
@@ -182,6 +187,7 @@ def test_a_rater_with_few_ratings_goes_from_that_task_only():
     assert out(rows, FewRatings(minimum=3)) == {"b": "only 2 of the 3 ratings needed"}
 
 
+@pytest.mark.medium
 def test_who_gives_one_score_everywhere_is_found_and_a_calm_panel_is_not():
     rows = [
         row(rater=f"r{r}", item=f"i{i}", score=3.0 if r == 0 else 1.0 + (i + r) % 5)
@@ -195,6 +201,7 @@ def test_who_gives_one_score_everywhere_is_found_and_a_calm_panel_is_not():
     assert out([r | {"score": 3.0} for r in rows], Variance()) == {}
 
 
+@pytest.mark.medium
 def test_second_answers_far_from_the_first_are_found():
     def asked(rater, second):
         first = [row(rater=rater, item=f"i{n}", position=n, score=4.0) for n in range(3)]

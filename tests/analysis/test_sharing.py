@@ -135,6 +135,7 @@ def test_a_rater_who_withdraws_is_gone_from_every_link(
         assert "has withdrawn" in page
 
 
+@pytest.mark.medium
 def test_a_link_ends_on_its_day_or_when_its_maker_ends_it(owner, study, caplog):
     caplog.set_level(logging.INFO)
     ended, expired = made(owner, study, name="Reviewer 2"), made(owner, study, days="1")
@@ -175,6 +176,7 @@ def test_a_link_is_pinned_to_analyses_of_its_own_study_alone(owner, study):
     assert page.status_code == 404
 
 
+@pytest.mark.medium
 def test_who_guesses_addresses_is_slowed_down(db, monkeypatch):
     counts = {}
 

@@ -102,6 +102,7 @@ def dunnett_holds(others, df, critical):
     return float((all_within @ weight).mean() / weight.sum())
 
 
+@pytest.mark.medium
 def test_with_a_shared_variance_estimate_those_against_a_reference_are_dunnetts():
     for others, df in ((2, 10.0), (4, 20.0), (9, 60.0)):
         family = equal_family(np.zeros(others + 1), df, [(i, 0) for i in range(1, others + 1)])
@@ -116,6 +117,7 @@ def test_with_a_shared_variance_estimate_those_against_a_reference_are_dunnetts(
     assert found == pytest.approx(theirs, abs=3e-4)
 
 
+@pytest.mark.medium
 def test_ratings_of_uneven_numbers_against_a_reference_are_scipys_dunnett():
     samples = samples_of(isolation("mos_s2"))
     theirs = stats.dunnett(*samples[1:], control=samples[0], rng=1)
@@ -166,6 +168,7 @@ def test_contrasts_that_are_the_same_cost_nothing():
     assert family.local_alpha == pytest.approx(0.05)
 
 
+@pytest.mark.medium
 def test_variances_estimated_apart_lie_between_sidaks_level_and_the_normal_one():
     """Paired t tests of all pairs of independent conditions, one value an item, none different."""
     rng, pairs = np.random.default_rng(19), all_pairs(6)

@@ -51,6 +51,7 @@ def test_before_the_opening_a_rule_is_part_of_the_frozen_definition():
     assert sorted(said) == ["after 0 ratings were stored", "before opening"]
 
 
+@pytest.mark.medium
 def test_a_rule_added_later_says_after_how_many_ratings_and_enters_the_default_analysis():
     study = rated_study()
     with pytest.raises(StudyError, match="needs a reason"):
@@ -74,6 +75,7 @@ def test_an_exclusion_that_is_undone_comes_back_into_the_analysis_and_its_comman
     assert options_from(options.parameters()) == options
 
 
+@pytest.mark.medium
 def test_whoever_is_spared_took_part_and_somebody_said_why():
     study = rated_study()
     rater = Rater.objects.first().code
@@ -89,6 +91,7 @@ def test_whoever_is_spared_took_part_and_somebody_said_why():
     assert default_options(study.key).spared == (("few_ratings", rater),)
 
 
+@pytest.mark.medium
 def test_effects_count_what_a_rule_takes_and_what_it_would_change():
     table = rated({"a": 0.5, "b": 0.0}, raters=5, items=6)
     short = table["rater"].eq("r0") & ~table["item"].isin(["i0"])
@@ -147,6 +150,7 @@ def test_the_preregistration_says_what_the_study_knows_and_names_what_it_does_no
     assert "### Hypotheses\n\n**Gap" in text
 
 
+@pytest.mark.medium
 def test_hypotheses_are_frozen_and_what_comes_later_is_no_part_of_the_registration():
     study = rated_study()
     Study.objects.update(state="draft", opened_at=None)

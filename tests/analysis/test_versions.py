@@ -74,6 +74,7 @@ def effect_of(*rows, margin=MARGIN):
 # --- The comparison ------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_the_effect_of_balanced_versions_is_the_difference_of_means_between_raters():
     """Items are shared and cancel, so a Welch test of raters' own means is independent of it."""
     rng = np.random.default_rng(1)
@@ -88,6 +89,7 @@ def test_the_effect_of_balanced_versions_is_the_difference_of_means_between_rate
 
 
 @sizes(10, 1000)
+@pytest.mark.medium
 def test_versions_that_differ_by_the_margin_are_rarely_taken_for_equal(runs):
     """Two one-sided tests at 5 %: at the margin itself they pass once in twenty."""
     rng = np.random.default_rng(2)
@@ -97,6 +99,7 @@ def test_versions_that_differ_by_the_margin_are_rarely_taken_for_equal(runs):
     assert sum(same) >= 0.8 * len(same)
 
 
+@pytest.mark.medium
 def test_only_clips_that_both_rated_are_compared_each_with_the_same_weight():
     rng = np.random.default_rng(3)
     old, new = ratings(1, rng), ratings(2, rng)
@@ -107,6 +110,7 @@ def test_only_clips_that_both_rated_are_compared_each_with_the_same_weight():
     assert more.value == pytest.approx(plain.value, abs=0.02)
 
 
+@pytest.mark.medium
 def test_what_tells_nothing_is_not_equal():
     rng = np.random.default_rng(4)
     old, new = ratings(1, rng), ratings(2, rng)
@@ -159,6 +163,7 @@ def wanted(margin=1.0, earlier="first"):
     return Options(rules=(), versions=(earlier,), margins=margins, replicates=200)
 
 
+@pytest.mark.medium
 def test_combined_ratings_keep_their_version(versions):
     table = combined_table("second", wanted())
     assert sorted(set(table["version"])) == ["1", "2"]
@@ -167,6 +172,7 @@ def test_combined_ratings_keep_their_version(versions):
     assert note == "Ratings of versions 1 and 2 (“first” and “second”) are combined."
 
 
+@pytest.mark.medium
 def test_versions_further_apart_than_the_margin_are_refused_with_the_numbers(versions):
     with pytest.raises(NotCombined, match=r"% interval .* not within the margin of ±0.001"):
         combined_table("second", wanted(0.001))
@@ -190,6 +196,7 @@ def test_versions_further_apart_than_the_margin_are_refused_with_the_numbers(ver
         (lambda s: Task.objects.filter(study=s).update(key="other"), "no task in common"),
     ],
 )
+@pytest.mark.medium
 def test_what_was_measured_in_another_way_is_refused_with_the_reason(db, change, reason):
     older = make_study(key="older", conditions=2, items=4)
     newer = studies.copy_study(older, older.owner, key="newer", as_version=True)
@@ -199,6 +206,7 @@ def test_what_was_measured_in_another_way_is_refused_with_the_reason(db, change,
         combined_table("newer", wanted(earlier="older"))
 
 
+@pytest.mark.medium
 def test_a_clip_that_was_mended_stands_apart(versions):
     table = combined_table("second", wanted())
     rated = table.loc[table["trap"] == "", ["version", "stimulus"]].drop_duplicates()
@@ -255,6 +263,7 @@ def test_the_page_says_why_not(client, versions):
     assert "the margin of hls is -1" in messages_of(client.get(said.url))[0]
 
 
+@pytest.mark.medium
 def test_combining_takes_the_right_to_analyse_both(client, versions):
     lab = Project.objects.create(name="Lab")
     analyst = make_user("analyst")
@@ -267,6 +276,7 @@ def test_combining_takes_the_right_to_analyse_both(client, versions):
     assert "Combine with" not in page_of(client, "/studies/second/results/")
 
 
+@pytest.mark.medium
 def test_the_command_combines_or_says_why_not(versions, tmp_path):
     quick = ("--replicates", "200", "--no-screening", "--combine-with", "first", "--quiet")
     call_command("export_study", "second", "--out", tmp_path, *quick, "--margin", "hls=0.9")

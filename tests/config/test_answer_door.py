@@ -173,6 +173,7 @@ def two_blocks(**fields):
 
 
 @pytest.mark.parametrize("judges", [False, True])
+@pytest.mark.medium
 def test_the_last_answer_of_a_block_settles_it_with_the_answer(monkeypatch, judges):
     monkeypatch.setattr(answer_door, "spared", Spared())
     session, first = two_blocks(reopen_invalid=judges)
@@ -185,6 +186,7 @@ def test_the_last_answer_of_a_block_settles_it_with_the_answer(monkeypatch, judg
     assert told["state"]["progress"]["done"] == 13
 
 
+@pytest.mark.medium
 def test_the_last_answer_of_a_block_that_failed_its_traps_is_left_to_the_view(monkeypatch):
     monkeypatch.setattr(answer_door, "spared", Spared())
     session, first = two_blocks(reopen_invalid=True)

@@ -222,6 +222,7 @@ def test_a_bucket_that_is_not_there_is_named_and_nothing_is_changed(
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_what_was_loaded_otherwise_than_it_was_written_changes_nothing(
     house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -273,6 +273,7 @@ def test_every_file_of_kustomize_is_listed():
 
 @pytest.mark.skipif(not shutil.which("kubectl"), reason="needs kubectl, and no cluster")
 @pytest.mark.parametrize("with_gpu", [False, True])
+@pytest.mark.medium
 def test_the_example_is_rendered(tmp_path, with_gpu):
     mine = tmp_path / "kubernetes"
     shutil.copytree(DEPLOY / "kubernetes", mine)

@@ -6,6 +6,7 @@ import logging
 import sys
 from pathlib import Path
 
+import pytest
 from django.test import override_settings
 
 from config import web
@@ -66,6 +67,7 @@ def test_https_is_remembered_for_a_year():
     assert b"strict-transport-security" not in every_answers()
 
 
+@pytest.mark.medium
 def test_over_https_cookies_are_tied_to_the_host_by_name(tmp_path: Path):
     done = start(tmp_path, "-c", COOKIES, EARNEST_PUBLIC_URL="https://listen.example.org")
     assert done.returncode == 0, done.stderr

@@ -104,6 +104,7 @@ def said_ready(process: subprocess.Popen[str]) -> bool:
     return process.stdout.readline() == "ready\n"
 
 
+@pytest.mark.medium
 def test_the_last_user_stops_the_server_and_not_the_first(var: Path):
     first, second = Use(var, VALKEY), Use(var, VALKEY)
     first.wait_until_ready()
@@ -181,6 +182,7 @@ def test_a_half_written_pid_file_is_no_obstacle(var: Path, data: Path, content: 
 
 
 @pytest.mark.usefixtures("data")
+@pytest.mark.medium
 def test_a_server_that_was_left_alone_is_stopped_before_a_new_one_starts(var: Path):
     use = Use(var, POSTGRES)
     use.wait_until_ready()
@@ -265,6 +267,7 @@ def test_root_may_keep_all_below_a_folder_that_is_closed_to_others(
     use.leave()
 
 
+@pytest.mark.medium
 def test_valkey_keeps_what_was_queued_when_it_is_killed(var: Path):
     import redis
 

@@ -41,6 +41,7 @@ def log_in(client: Client, name: str = "ada", **headers: str):
     return client.post("/login/", {"username": name, "password": "wrong"}, headers=headers)
 
 
+@pytest.mark.medium
 def test_an_address_may_try_twenty_log_ins_a_minute(monkeypatch):
     hashed = []
     monkeypatch.setattr(
@@ -55,6 +56,7 @@ def test_an_address_may_try_twenty_log_ins_a_minute(monkeypatch):
     assert b"wait a minute" in refused.content
 
 
+@pytest.mark.medium
 def test_an_account_is_tried_ten_times_a_minute_from_wherever(settings):
     settings.EARNEST_TRUSTED_PROXIES = 1
     statuses = [
@@ -64,6 +66,7 @@ def test_an_account_is_tried_ten_times_a_minute_from_wherever(settings):
     assert statuses == [200] * 10 + [429] * 2
 
 
+@pytest.mark.medium
 def test_a_class_logs_in_behind_one_address():
     get_user_model().objects.create_user("ada", password="right-and-long")
     right = {"username": "ada", "password": "right-and-long"}
@@ -76,10 +79,12 @@ def test_a_class_logs_in_behind_one_address():
     ("path", "statuses"),
     [("/login/second/", {302: 20, 429: 2}), ("/login/passkey/", {302: 20, 429: 2})],
 )
+@pytest.mark.medium
 def test_every_door_is_counted(path, statuses):
     assert Counter(Client().post(path, {"code": "1"}).status_code for _ in range(22)) == statuses
 
 
+@pytest.mark.medium
 def test_who_is_logged_in_shows_who_they_are_ten_times_a_minute():
     client = Client()
     client.force_login(get_user_model().objects.create_user("ada", password="right-and-long"))
@@ -88,6 +93,7 @@ def test_who_is_logged_in_shows_who_they_are_ten_times_a_minute():
     assert [client.post("/password/", wrong).status_code for _ in range(2)] == [200, 429]
 
 
+@pytest.mark.medium
 def test_strangers_lock_nobody_out_of_a_browser_that_has_logged_in_before(settings):
     settings.EARNEST_TRUSTED_PROXIES = 1
     get_user_model().objects.create_user("ada", password="right-and-long")
@@ -141,6 +147,7 @@ def test_the_address_is_the_last_that_a_trusted_proxy_added(rf, settings):
         assert limits.client_address(request) == address
 
 
+@pytest.mark.medium
 def test_entering_is_limited_by_address_but_not_for_scripted_raters(monkeypatch):
     few = limits.Limit("entering from an address", ("landing",), 3, 60, limits._person)
     monkeypatch.setattr(limits, "LIMITS", (few,))

@@ -42,6 +42,7 @@ def test_a_busy_log_in_ends_after_a_week(ada):
     assert Session.objects.count() == 0
 
 
+@pytest.mark.medium
 def test_an_idle_log_in_ends_after_a_day_and_a_request_keeps_it(ada, settings):
     assert settings.SESSION_COOKIE_AGE == 24 * 3600
     client = logged_in()
@@ -55,6 +56,7 @@ def test_an_idle_log_in_ends_after_a_day_and_a_request_keeps_it(ada, settings):
     assert not is_in(client)
 
 
+@pytest.mark.medium
 def test_log_ins_and_what_was_refused_are_logged_without_names(ada, caplog):
     other = make_study(key="not-hers")
     with caplog.at_level(logging.INFO):
@@ -68,6 +70,7 @@ def test_log_ins_and_what_was_refused_are_logged_without_names(ada, caplog):
     assert not any(word in caplog.text for word in ("ada", "127.0.0.1", "not-hers"))
 
 
+@pytest.mark.medium
 def test_a_new_password_needs_the_old_one_and_ends_other_log_ins(ada):
     here, there = logged_in(), logged_in()
     new = {"new_password1": NEW, "new_password2": NEW}

@@ -60,6 +60,7 @@ def test_scripts_get_json(rf: RequestFactory):
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_a_page_says_what_it_lacks_and_the_other_pages_are_there(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ):

@@ -8,6 +8,7 @@ from tests.factories import make_study
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.medium
 def test_researchers_pages_and_files_are_kept_nowhere():
     study = make_study()
     client = Client()

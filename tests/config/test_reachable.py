@@ -59,6 +59,7 @@ def var() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("name", SERVERS)
+@pytest.mark.medium
 def test_the_start_ends_with_one_sentence(var: Path, name: str):
     form, what = SERVERS[name]
     port = free_port()
@@ -175,6 +176,7 @@ def test_a_database_of_another_encoding_is_refused_with_its_remedy(
     assert "createdb --encoding UTF8 --template template0" in str(raised.value)
 
 
+@pytest.mark.medium
 def test_a_bucket_that_does_not_answer_is_named(settings: Any, monkeypatch: pytest.MonkeyPatch):
     port = free_port()
     for name, value in (

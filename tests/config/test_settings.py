@@ -76,6 +76,7 @@ def test_a_path_in_the_public_url_is_refused(tmp_path: Path):
     assert "scheme, host and maybe port only" in done.stderr
 
 
+@pytest.mark.medium
 def test_a_folder_that_is_a_file_is_refused(tmp_path: Path):
     (tmp_path / "file").write_text("")
     done = start(tmp_path / "file", "manage.py", "check")
@@ -91,6 +92,7 @@ def test_a_password_in_a_wrong_url_is_not_repeated(tmp_path: Path):
     assert "geheim" not in done.stderr
 
 
+@pytest.mark.medium
 def test_without_urls_both_servers_are_embedded_below_the_folder(tmp_path: Path):
     found = read(tmp_path)
     assert found["EMBEDDED"] == ["postgres", "valkey"]

@@ -94,6 +94,7 @@ def test_an_encoded_path_reaches_the_pages_as_pep_3333_says(web: Served):
     assert get(f"{web.url}/%C3%A4").text == "hello"
 
 
+@pytest.mark.medium
 def test_a_large_upload_is_read_whole_without_filling_memory(web: Served):
     def chunks() -> Iterator[bytes]:
         for _ in range(60):
@@ -110,6 +111,7 @@ def test_an_upload_above_the_limit_is_refused(web: Served):
     assert response.status_code == 413
 
 
+@pytest.mark.medium
 def test_a_head_request_gets_headers_and_no_body(web: Served):
     response = head(f"{web.url}/hello")
     assert response.headers["content-length"] == "5"
@@ -227,6 +229,7 @@ def test_what_is_no_range_of_a_short_clip_gets_all_of_it(web: Served, wanted: st
 
 
 @both
+@pytest.mark.medium
 def test_a_range_of_an_older_clip_gets_the_whole_one(web: Served, name: str):
     etag = clip(web, name).headers["etag"]
     assert clip(web, name, Range="bytes=0-1", If_Range=etag).status_code == 206
@@ -244,6 +247,7 @@ def test_head_and_other_methods(web: Served, name: str):
     assert post(url, headers=MINE).status_code == 405
 
 
+@pytest.mark.medium
 def test_foreign_unknown_and_lost_clips_look_the_same(web: Served):
     foreign = get(f"{web.url}/c/secretly-human", headers={"Cookie": "session=other"})
     unknown = get(f"{web.url}/c/unknown", headers=MINE)

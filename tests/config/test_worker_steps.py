@@ -90,6 +90,7 @@ def healed(service: Service) -> str | None:
     return service.heal()
 
 
+@pytest.mark.medium
 def test_a_service_rests_until_it_is_wanted(service: Callable[..., Service]):
     wanted: list[bool] = []
     gpu = service("pass", wanted=lambda: bool(wanted))
@@ -104,6 +105,7 @@ def test_a_service_rests_until_it_is_wanted(service: Callable[..., Service]):
     assert gpu.failures == 0
 
 
+@pytest.mark.medium
 def test_a_service_that_fails_at_its_work_says_so(service: Callable[..., Service]):
     gpu = service("raise SystemExit(3)", wanted=lambda: True)
     gpu.heal()

@@ -176,8 +176,11 @@ def said_plainly(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 @pytest.mark.slow
-def test_every_route_asks_the_one_place_that_decides_and_gets_what_the_table_says(lab, monkeypatch):
+def test_every_route_asks_the_one_place_that_decides_and_gets_what_the_table_says(
+    lab, monkeypatch, settings
+):
     check = access._check
+    settings.SESSION_ENGINE = "django.contrib.sessions.backends.signed_cookies"  # no query for it
 
     def stop_where_it_passes(wants: str, may: frozenset[str]) -> None:
         check(wants, may)
@@ -208,6 +211,7 @@ def test_every_route_asks_the_one_place_that_decides_and_gets_what_the_table_say
     assert tried == set(wanted)
 
 
+@pytest.mark.medium
 def test_what_a_role_may_not_do_is_not_offered(client, lab):
     arrive(Study.objects.get(), simulated=False)
     seen = {}
@@ -235,6 +239,7 @@ def test_what_a_role_may_not_do_is_not_offered(client, lab):
     assert "This takes the role editor in the project" in words_of(refused.content.decode())
 
 
+@pytest.mark.medium
 def test_prolific_ids_are_for_who_runs_the_study(client, lab):
     arrive(Study.objects.get(), prolific_id="5f1c0a", simulated=False)
     shown = []
@@ -257,6 +262,7 @@ def link_for(client, project: Project, **form: object) -> str:
     return urlsplit(said.rpartition(" ")[2]).path
 
 
+@pytest.mark.medium
 def test_somebody_without_an_account_joins_by_a_link_that_works_once(client, lab):
     client.force_login(make_user("owner"))
     path = link_for(client, lab, whom="Grace")
@@ -278,6 +284,7 @@ def test_somebody_without_an_account_joins_by_a_link_that_works_once(client, lab
     assert MemberInvitation.objects.get().used_by == "grace"
 
 
+@pytest.mark.medium
 def test_a_link_that_is_over_or_taken_back_leads_nowhere(client, lab):
     client.force_login(make_user("owner"))
     first, second = link_for(client, lab), link_for(client, lab, days=1)
@@ -294,6 +301,7 @@ def test_a_link_that_is_over_or_taken_back_leads_nowhere(client, lab):
     assert "offered" in do(client, lab, action="invite", role="god", days=7)[0]
 
 
+@pytest.mark.medium
 def test_who_is_logged_in_joins_with_that_account_and_keeps_a_role_they_have(client, lab):
     client.force_login(make_user("owner"))
     path = link_for(client, lab, role="viewer")
@@ -304,6 +312,7 @@ def test_who_is_logged_in_joins_with_that_account_and_keeps_a_role_they_have(cli
     assert Membership.objects.get(user__username="stranger").role == "viewer"
 
 
+@pytest.mark.medium
 def test_a_project_keeps_an_owner(client, lab):
     client.force_login(make_user("owner"))
     mine = Membership.objects.get(role="owner")
@@ -321,6 +330,7 @@ def test_a_project_keeps_an_owner(client, lab):
     assert client.get("/studies/voices/").status_code == 404
 
 
+@pytest.mark.medium
 def test_a_study_moves_into_a_project_and_its_members_see_it(client):
     study = make_study(key="voices")
     client.force_login(study.owner)
@@ -346,6 +356,7 @@ def test_a_study_moves_into_a_project_and_its_members_see_it(client):
     assert said == ["its owner alone", "Lab"]
 
 
+@pytest.mark.medium
 def test_a_study_of_a_project_is_recruited_with_the_projects_token(client, lab):
     study = Study.objects.get()
     own = Connection.objects.create(owner=study.owner, token="own")

@@ -115,6 +115,7 @@ def test_a_log_in_asks_for_the_code_and_goes_on_to_the_page_that_was_asked_for(a
     assert "9 left" in words_of(page_of(client, "/account/"))
 
 
+@pytest.mark.medium
 def test_codes_cannot_be_guessed_through_and_nobody_else_is_held_up(ada):
     client = Client()
     log_in(client)
@@ -129,6 +130,7 @@ def test_codes_cannot_be_guessed_through_and_nobody_else_is_held_up(ada):
     assert is_in(client)
 
 
+@pytest.mark.medium
 def test_there_is_one_form_of_log_in_and_records_ask_for_what_it_asks(ada):
     User.objects.update(is_staff=True, is_superuser=True)
     client = Client()
@@ -153,6 +155,7 @@ def test_there_is_one_form_of_log_in_and_records_ask_for_what_it_asks(ada):
     assert client.get("/admin/login/").status_code == 403
 
 
+@pytest.mark.medium
 def test_without_the_password_again_nothing_changes_by_which_one_logs_in(ada):
     client = Client()
     log_in(client)
@@ -167,6 +170,7 @@ def test_without_the_password_again_nothing_changes_by_which_one_logs_in(ada):
     assert not Authenticator.objects.exists()
 
 
+@pytest.mark.medium
 def test_a_key_is_a_second_factor_and_a_passkey_needs_no_password(ada):
     client, key = Client(), SoftKey()
     log_in(client)
@@ -222,6 +226,7 @@ def test_who_runs_earnest_takes_lost_factors_away(ada, capsys):
 
 
 @pytest.mark.parametrize(("rule", "superuser"), [("superusers", True), ("all", False)])
+@pytest.mark.medium
 def test_who_needs_a_second_factor_adds_it_before_anything_else(ada, settings, rule, superuser):
     settings.EARNEST_REQUIRE_TWO_FACTOR = rule
     User.objects.update(is_staff=superuser, is_superuser=superuser)
@@ -241,6 +246,7 @@ def test_who_needs_a_second_factor_adds_it_before_anything_else(ada, settings, r
         assert watches(client)
 
 
+@pytest.mark.medium
 def test_a_project_may_need_it_of_its_members(ada):
     client, member = Client(), Client()
     log_in(client)
@@ -277,6 +283,7 @@ def test_others_are_asked_for_nothing(ada, settings):
 # --- Where one is logged in ----------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_list_shows_each_browser_and_ends_one_or_all_others(ada):
     here, there, phone = Client(), Client(), Client()
     log_in(here)
@@ -304,6 +311,7 @@ def test_a_list_shows_each_browser_and_ends_one_or_all_others(ada):
     assert [is_in(each) for each in (here, there, phone)] == [True, False, False]
 
 
+@pytest.mark.medium
 def test_a_new_password_ends_the_others_and_their_lines(ada):
     here, there = Client(), Client()
     log_in(here)
@@ -343,6 +351,7 @@ def test_a_browser_is_named_in_two_words(agent, name):
     assert browser_of(agent) == name
 
 
+@pytest.mark.medium
 def test_how_somebody_logged_in_stands_in_the_log(ada, caplog, django_capture_on_commit_callbacks):
     client = Client()
     with caplog.at_level(logging.INFO), django_capture_on_commit_callbacks(execute=True):

@@ -67,6 +67,7 @@ def test_a_study_filled_one_rater_after_another_is_exact_and_then_full():
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_a_rater_with_several_blocks_and_sessions_never_meets_an_item_twice():
     study = make_study(
         items=20,
@@ -86,6 +87,7 @@ def test_a_rater_with_several_blocks_and_sessions_never_meets_an_item_twice():
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_tasks_come_in_order_or_one_each_and_evenly():
     in_order = make_study(items=6, task={"block_size": 3})
     add_task(in_order, method="att", block_size=6)
@@ -145,6 +147,7 @@ def test_a_study_that_is_not_open_takes_nobody(state, reason):
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_withdrawal_reopens_places_that_others_completed():
     study = make_study(conditions=1, items=5, task={"ratings_per_stimulus": 1})
     first = arrive(study)
@@ -389,6 +392,7 @@ def test_a_block_at_the_very_end_of_the_queue_is_claimed():
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_claims_walk_the_index_not_the_table():
     study = make_study(conditions=6, items=50, task={"ratings_per_stimulus": 20})
     with connection.cursor() as cursor:

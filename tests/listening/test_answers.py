@@ -110,6 +110,7 @@ def test_a_required_reason_must_be_long_enough():
     assert (kept.text, kept.keystrokes) == ("flat pitch throughout", 25)
 
 
+@pytest.mark.medium
 def test_after_the_end_nothing_is_stored(session):
     first = current(session)
     assert answer_all(session) == 5
@@ -119,6 +120,7 @@ def test_after_the_end_nothing_is_stored(session):
     assert stored.over
 
 
+@pytest.mark.medium
 def test_after_withdrawal_everything_is_deleted_and_the_places_are_open(session):
     answer_all(session, stop_after=3)
     gone = current(session)
@@ -130,6 +132,7 @@ def test_after_withdrawal_everything_is_deleted_and_the_places_are_open(session)
     refused_with("unknown_trial", session, an_answer(gone))
 
 
+@pytest.mark.medium
 def test_a_late_answer_counts_if_nobody_took_the_block(session):
     trial = current(session)
     lose_lease(session)
@@ -139,6 +142,7 @@ def test_a_late_answer_counts_if_nobody_took_the_block(session):
     assert session.status == Session.Status.FINISHED
 
 
+@pytest.mark.medium
 def test_a_late_rater_gets_another_block_when_theirs_went_on(session):
     answer_all(session, stop_after=2)
     lost = current(session)
@@ -154,6 +158,7 @@ def test_a_late_rater_gets_another_block_when_theirs_went_on(session):
     assert other.trials.count() == 3  # only what had no rating yet
 
 
+@pytest.mark.medium
 def test_a_late_rater_for_whom_nothing_is_left_ends_politely():
     session = arrive(make_study(conditions=1, items=5, task={"ratings_per_stimulus": 1}))
     answer_all(session, stop_after=2)
@@ -183,6 +188,7 @@ def take_block(study, block: Block) -> Session:
     return other
 
 
+@pytest.mark.medium
 def test_failed_traps_mark_and_where_the_study_says_so_hand_the_block_on():
     study = make_study(
         items=20,
@@ -201,6 +207,7 @@ def test_failed_traps_mark_and_where_the_study_says_so_hand_the_block_on():
     assert careful.blocks.get().state == Block.State.DONE
 
 
+@pytest.mark.medium
 def test_a_trap_is_as_much_work_as_any_other_trial():
     """The same statements in the same order: how long an answer takes betrays no trap."""
     study = make_study(

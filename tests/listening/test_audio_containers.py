@@ -140,6 +140,7 @@ def test_what_browsers_and_recorders_write_is_accepted(
     assert facts.loudness_lufs == pytest.approx(same.loudness_lufs, abs=0.5)
 
 
+@pytest.mark.medium
 def test_the_facts_are_those_of_the_same_sound_as_wav(tmp_path: Path) -> None:
     late = np.concatenate([np.zeros((RATE // 2, 1)), chirp(2, RATE), np.zeros((RATE // 4, 1))])
     soundfile.write(tmp_path / "clip.wav", late, RATE)

@@ -33,6 +33,7 @@ print(imported(long).duration_s, highest() - before)
 """
 
 
+@pytest.mark.medium
 def test_many_files_are_probed_in_the_order_given_and_errors_stand_in_their_places(
     tmp_path: Path,
 ) -> None:

@@ -189,6 +189,7 @@ def test_a_broken_part_is_named_by_what_is_wrong_with_it(tmp_path: Path) -> None
         join([good, 0.1, tmp_path / "bad.wav"], tmp_path / "joined.flac")
 
 
+@pytest.mark.medium
 def test_a_joined_clip_of_more_than_half_an_hour_is_refused(tmp_path: Path) -> None:
     path = saved(tmp_path, "a.wav", np.zeros(4_000), 4_000)
     with pytest.raises(AudioError, match="longer than 30 minutes"):

@@ -66,6 +66,7 @@ def walk(session: Session) -> list[str]:
 # --- When they are asked -------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_after_each_task_comes_before_those_at_the_end():
     session = arrive(a_study(AFTER, EFFORT, blocks=1))
     assert walk(session) == ["mos", "mos", "effort@1", "att", "att", "effort@2", "after"]
@@ -74,17 +75,20 @@ def test_after_each_task_comes_before_those_at_the_end():
     assert (kept["effort@2"]["task"], kept["effort@2"]["block"]) == ("att", 0)
 
 
+@pytest.mark.medium
 def test_after_a_named_task_only():
     session = arrive(a_study(between("effort", "after_task", "att"), blocks=1))
     assert walk(session) == ["mos", "mos", "att", "att", "effort@2"]
 
 
+@pytest.mark.medium
 def test_between_blocks_of_a_task_and_not_after_its_last():
     session = arrive(a_study(PAUSE, EFFORT, tasks=1, blocks=3))
     pair = ["mos", "mos"]
     assert walk(session) == [*pair, "pause@1.1", *pair, "pause@1.2", *pair, "effort@1"]
 
 
+@pytest.mark.medium
 def test_every_second_block():
     every = between("pause", "between_blocks", "mos", every=2)
     session = arrive(a_study(every, blocks=3))
@@ -93,17 +97,20 @@ def test_every_second_block():
     assert found[4] == "pause@1.2"
 
 
+@pytest.mark.medium
 def test_two_at_one_place_come_in_the_order_of_the_study():
     session = arrive(a_study(between("b", "after_task"), between("a", "after_task"), tasks=1))
     assert walk(session)[-2:] == ["b@1", "a@1"]
 
 
+@pytest.mark.medium
 def test_a_rater_of_one_task_is_asked_after_that_one():
     session = arrive(a_study(EFFORT, PAUSE, task_plan="one"))
     (task,) = {trial.task.order + 1 for trial in session.trials.all()}
     assert [each for each in walk(session) if "@" in each] == [f"pause@{task}.1", f"effort@{task}"]
 
 
+@pytest.mark.medium
 def test_practice_and_repeats_belong_to_the_first_and_the_last_block():
     study = a_study(PAUSE, EFFORT, tasks=1)
     study.tasks.update(repeats=2)
@@ -113,6 +120,7 @@ def test_practice_and_repeats_belong_to_the_first_and_the_last_block():
 # --- Answers to trials wait ----------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_no_trial_is_answered_while_a_questionnaire_is_to_be_filled_in():
     session = arrive(a_study(EFFORT, blocks=1))
     answer_all(session, stop_after=2)
@@ -124,6 +132,7 @@ def test_no_trial_is_answered_while_a_questionnaire_is_to_be_filled_in():
     assert Rating.objects.count() == 4
 
 
+@pytest.mark.medium
 def test_the_page_has_the_next_clips_but_may_not_play_them():
     session = arrive(a_study(EFFORT, blocks=1))
     held = [each.get("held", False) for each in state_of(session, own=True)["trials"]]
@@ -179,6 +188,7 @@ def test_no_other_occasion_is_taken(key):
     assert session.questionnaires == {}
 
 
+@pytest.mark.medium
 def test_the_door_answers_a_late_form_with_where_to_go_on():
     session = arrive(a_study(EFFORT, blocks=1))
     body = {"key": "effort@1", "answers": {"hearing": "yes"}}
@@ -192,6 +202,7 @@ def test_the_door_answers_a_late_form_with_where_to_go_on():
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_two_posts_of_one_occasion_at_once_keep_the_first():
     session = arrive(a_study(EFFORT, blocks=1))
     answer_all(session, stop_after=2)
@@ -234,6 +245,7 @@ def test_a_form_that_is_filled_in_after_the_next_block_was_lost_is_kept():
     assert (stage(session), session.ready) == ("trial", True)
 
 
+@pytest.mark.medium
 def test_a_block_that_was_handed_back_half_done_counts_for_nothing():
     session = arrive(a_study(PAUSE, tasks=1))
     first = blocks_of(session)[0]
@@ -244,6 +256,7 @@ def test_a_block_that_was_handed_back_half_done_counts_for_nothing():
     assert walk(session) == ["mos", "mos", "pause@1.1", "mos", "mos"]
 
 
+@pytest.mark.medium
 def test_a_task_whose_lost_block_is_replaced_ends_with_that_one():
     session = arrive(a_study(EFFORT))
     second = blocks_of(session)[1]
@@ -253,6 +266,7 @@ def test_a_task_whose_lost_block_is_replaced_ends_with_that_one():
     assert walk(session) == [*["att"] * 4, "effort@2", "mos", "mos", "effort@1"]
 
 
+@pytest.mark.medium
 def test_a_task_of_which_nothing_is_left_ends_at_once():
     session = arrive(a_study(EFFORT))
     second = blocks_of(session)[1]
@@ -274,6 +288,7 @@ def test_a_task_that_was_never_begun_is_not_asked_about():
 
 
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.medium
 def test_whatever_is_lost_or_skipped_each_occasion_comes_once_and_the_session_ends(seed):
     rng, asked = Random(seed), list[str]()
     session = arrive(a_study(PAUSE, EFFORT, AFTER, blocks=3))
@@ -299,6 +314,7 @@ def test_whatever_is_lost_or_skipped_each_occasion_comes_once_and_the_session_en
         assert asked[-1] == "after"
 
 
+@pytest.mark.medium
 def test_withdrawal_takes_these_answers_too():
     session = arrive(a_study(EFFORT, blocks=1))
     answer_all(session, stop_after=2)

@@ -49,6 +49,7 @@ def answered(study: Study, *answers: str) -> Session:
     return session
 
 
+@pytest.mark.medium
 def test_every_occasion_has_a_column_of_its_own(study: Study) -> None:
     answered(study, "yes", "no", "no", "yes", "yes")
     arrive(study)
@@ -66,6 +67,7 @@ def test_every_occasion_has_a_column_of_its_own(study: Study) -> None:
     assert ",".join(columns) in next(iter(sessions_csv(study.key)))
 
 
+@pytest.mark.medium
 def test_every_answer_has_a_row_with_its_task_and_its_block(study: Study) -> None:
     session = answered(study, "yes", "no", "no", "yes", "yes")
     arrive(study)
@@ -97,6 +99,7 @@ def test_the_owner_takes_the_rows_from_the_results_page(client: Client, study: S
     assert text.startswith("session,rater,questionnaire,when,task,block,question,answer,")
 
 
+@pytest.mark.medium
 def test_what_speaks_of_headphones_at_any_time_counts_against_them() -> None:
     asked = between("device", "after_task")
     options = [{"value": each, "text": each} for each in ("in_ear", "loudspeaker")]
@@ -122,6 +125,7 @@ def test_what_speaks_of_headphones_at_any_time_counts_against_them() -> None:
 # --- Researchers' pages ---------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_the_study_says_when_they_are_asked_and_counts_raters_once(
     client: Client, study: Study
 ) -> None:
@@ -135,6 +139,7 @@ def test_the_study_says_when_they_are_asked_and_counts_raters_once(
     assert "between blocks of att, every 3" in page(client)
 
 
+@pytest.mark.medium
 def test_a_session_says_after_what_each_answer_was_given(client: Client, study: Study) -> None:
     client.force_login(study.owner)
     session = answered(study, "yes", "no", "no", "yes", "yes")
@@ -155,6 +160,7 @@ def stages_of(state: dict[str, Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("language", ["en", "zh-Hans"])
+@pytest.mark.medium
 def test_the_preview_asks_after_the_clips_of_each_task(client: Client, tmp_path, language) -> None:
     words = '\n[study.translations.zh-Hans.questionnaires.effort]\ntitle = "累吗？"\n'
     more = FORM.replace('key = "effort"\nWHEN', f'key = "pause"\n{BETWEEN}', 1)

@@ -45,6 +45,7 @@ def test_one_stimulus_has_an_expected_score_of_its_own():
         assert close_to(given, expected)
 
 
+@pytest.mark.medium
 def test_comparisons_follow_the_difference_of_the_second_clip_from_the_first():
     given = []
     for n in range(4000):

@@ -104,6 +104,7 @@ def test_every_kind_of_rater_ends_as_it_should_and_no_acknowledged_answer_is_los
     assert not Rater.objects.filter(simulated=False).exists()
 
 
+@pytest.mark.medium
 def test_a_double_clickers_second_answer_is_told_as_a_repeat(web, study):
     (report,) = send(web, study, [Kind.DOUBLE]).reports
     assert report.repeats == len(report.acknowledged) == 13  # 5 rated + 3 traps, then 5
@@ -168,6 +169,7 @@ def test_reasons_are_typed_where_they_are_asked_for(web, study):
     assert all(len(j.text) >= 20 and j.keystrokes and j.typing_ms for j in reasons)
 
 
+@pytest.mark.medium
 def test_a_full_study_turns_raters_away_with_a_reason(web, study):
     Study.objects.update(state="paused")
     (report,) = send(web, study, [Kind.CAREFUL]).reports
@@ -175,6 +177,7 @@ def test_a_full_study_turns_raters_away_with_a_reason(web, study):
     assert not Session.objects.exists()
 
 
+@pytest.mark.medium
 def test_without_a_valid_token_the_server_refuses_such_haste(web, study):
     """Long clips here: nobody hears 13 of them in a second, except whom the server lets."""
     study.stimuli.update(duration_s=30)
@@ -186,6 +189,7 @@ def test_without_a_valid_token_the_server_refuses_such_haste(web, study):
     assert not Rater.objects.filter(simulated=True).exists()
 
 
+@pytest.mark.medium
 def test_a_clip_that_is_not_recognised_ends_the_rater_with_a_sentence(web, study):
     known = replace(known_to_raters(study), clip_of=lambda code, url: None)
     (report,) = send(web, study, [Kind.CAREFUL], known=known).reports
@@ -193,6 +197,7 @@ def test_a_clip_that_is_not_recognised_ends_the_rater_with_a_sentence(web, study
     assert "not among the study's stimuli" in report.why
 
 
+@pytest.mark.medium
 def test_a_link_that_the_server_does_not_know_is_a_failure(web, study):
     (report,) = send(web, study, [Kind.CAREFUL], landing="/r/23456789abcd/").reports
     assert "does not know this study's link" in report.why
@@ -219,6 +224,7 @@ def test_the_command_tells_what_was_acknowledged_and_what_is_stored(web, study, 
     assert {row["estimand"] for row in written["expected"]} == {"hls", "cmos"}
 
 
+@pytest.mark.medium
 def test_the_command_says_why_it_cannot_start(web, study, tmp_path):
     def refused(*words: str) -> str:
         with pytest.raises(CommandError) as error:
@@ -237,6 +243,7 @@ def test_the_command_says_why_it_cannot_start(web, study, tmp_path):
     assert "is draft, not open" in refused("--study", "voices")
 
 
+@pytest.mark.medium
 def test_the_command_fails_when_something_unexpected_happened(web, study, monkeypatch):
     monkeypatch.setattr(
         "listening.management.commands.simulate_raters.known_to_raters",
@@ -247,6 +254,7 @@ def test_the_command_fails_when_something_unexpected_happened(web, study, monkey
     assert error.value.returncode == 1
 
 
+@pytest.mark.medium
 def test_the_command_tells_an_acknowledged_answer_that_is_not_stored(web, study, monkeypatch):
     monkeypatch.setattr(
         "listening.management.commands.simulate_raters.stored_trials",

@@ -22,11 +22,13 @@ def outcome_after(*attempts: int | None) -> dict[str, object]:
     return kept
 
 
+@pytest.mark.medium
 def test_answers_that_come_again_use_up_no_attempt() -> None:
     assert outcome_after(1, 1, 1, 1)["attempts"] == 1
     assert outcome_after(1, 2, 1, 2)["attempts"] == 2
 
 
+@pytest.mark.medium
 def test_each_new_attempt_counts_and_the_last_one_ends_the_check() -> None:
     assert not outcome_after(1, 2)["done"]
     kept = outcome_after(1, 2, 3)

@@ -173,6 +173,7 @@ def test_what_is_said_after_a_failure_betrays_no_answer_and_can_be_turned_off(ke
     assert not re.search(r"\d|\bfirst\b|\bsecond\b|\bthird\b|in the middle", said)
 
 
+@pytest.mark.medium
 def test_orders_are_even_and_no_button_and_no_counting_helps():
     """450 orders of six are even; who knows the rule but hears nothing passes 1 of them."""
     rng = Random(1)

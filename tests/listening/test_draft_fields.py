@@ -105,6 +105,7 @@ def test_a_consent_text_says_what_a_board_asks_for_in_both_languages() -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_the_sidebar_counts_as_the_planning_and_says_what_it_assumes(ada, tmp_path) -> None:  # noqa: F811
     draft = begun(ada)
     fill(ada, draft, tmp_path, ("vits", "human"), range(1, 6))

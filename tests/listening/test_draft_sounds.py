@@ -69,6 +69,7 @@ def spoken(seconds: float = 1.5) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", FLAWS)
+@pytest.mark.medium
 def test_a_flawed_clip_is_spoilt_and_has_the_length_level_and_spectrum_of_its_source(
     kind: str, tmp_path: Path
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_flawed_clip_is_spoilt_and_has_the_length_level_and_spectrum_of_its_so
     assert other["level_db"] == pytest.approx(own["level_db"], abs=2)
 
 
+@pytest.mark.medium
 def test_anchors_and_traps_are_made_named_and_taken_back(
     ada: Client,
     tmp_path: Path,
@@ -127,6 +129,7 @@ def test_anchors_and_traps_are_made_named_and_taken_back(
     assert len(rows_of(draft)) == 6  # what was uploaded is nobody's to take back
 
 
+@pytest.mark.medium
 def test_an_anchor_that_would_be_the_reference_is_not_made(ada: Client, tmp_path: Path) -> None:
     draft = begun(ada)
     write_sound(tmp_path / "low.wav", 1, rate=8000)
@@ -142,6 +145,7 @@ def test_an_anchor_that_would_be_the_reference_is_not_made(ada: Client, tmp_path
 # --- Marks ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_lines_are_marked_as_the_context_of_others(ada: Client, tmp_path: Path) -> None:
     draft = begun(ada)
     fill(ada, draft, tmp_path, ("vits", "human"), (1, 2, 3, 4))
@@ -170,6 +174,7 @@ def test_lines_are_marked_as_the_context_of_others(ada: Client, tmp_path: Path) 
     assert "conditions" not in table_of(draft)["tasks"][0]
 
 
+@pytest.mark.medium
 def test_context_that_cannot_be_is_refused_with_the_way_out(ada: Client, tmp_path: Path) -> None:
     draft = begun(ada)
     fill(ada, draft, tmp_path)
@@ -179,6 +184,7 @@ def test_context_that_cannot_be_is_refused_with_the_way_out(ada: Client, tmp_pat
     assert "settings" not in table_of(draft)
 
 
+@pytest.mark.medium
 def test_paragraphs_are_read_from_names(ada: Client, tmp_path: Path) -> None:
     draft = begun(ada)
     for name in ("d1_1", "d1_2", "d2_1", "d2_2"):
@@ -191,6 +197,7 @@ def test_paragraphs_are_read_from_names(ada: Client, tmp_path: Path) -> None:
     assert placed["d1_2"] == ("d1", "2")
 
 
+@pytest.mark.medium
 def test_comparisons_set_all_against_the_marked_system(ada: Client, tmp_path: Path) -> None:
     draft = begun(ada, "ab")
     fill(ada, draft, tmp_path, ("a_tts", "human"), (1, 2))
@@ -204,6 +211,7 @@ def test_comparisons_set_all_against_the_marked_system(ada: Client, tmp_path: Pa
 # --- What is missing, and what came in between ----------------------------------------------------
 
 
+@pytest.mark.medium
 def test_holes_and_clips_that_cannot_be_used_are_named(
     ada: Client,
     tmp_path: Path,
@@ -227,6 +235,7 @@ def test_holes_and_clips_that_cannot_be_used_are_named(
     assert "This is no sound file that can be read" in said  # and not nothing
 
 
+@pytest.mark.medium
 def test_an_archive_whose_unpacking_was_cut_off_is_unpacked_again(
     ada: Client, tmp_path: Path
 ) -> None:

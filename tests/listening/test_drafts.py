@@ -64,6 +64,7 @@ def save(client: Client, draft: Draft, changes: dict[str, object], **more: objec
 
 
 @pytest.mark.usefixtures("media")
+@pytest.mark.medium
 def test_files_become_an_open_study(ada: Client, tmp_path: Path) -> None:
     draft = begun(ada)
     fill(ada, draft, tmp_path)
@@ -99,6 +100,7 @@ def test_files_become_an_open_study(ada: Client, tmp_path: Path) -> None:
     assert not folder_of(draft).exists()
 
 
+@pytest.mark.medium
 def test_every_kind_begins_as_a_study_that_lacks_nothing_but_its_sounds(
     ada: Client, tmp_path: Path
 ) -> None:
@@ -111,6 +113,7 @@ def test_every_kind_begins_as_a_study_that_lacks_nothing_but_its_sounds(
         assert "to mend</h2>" not in page, page[page.index("to mend</h2>") :][:1500]
 
 
+@pytest.mark.medium
 def test_a_file_in_pieces_goes_on_where_it_stopped(ada: Client, tmp_path: Path) -> None:
     draft, data = begun(ada), sound(tmp_path)
     url = f"/drafts/{draft.code}/upload/?path=a/s1.wav&size={len(data)}&offset="
@@ -139,6 +142,7 @@ def test_a_name_that_leads_elsewhere_is_refused(ada: Client, name: str, words: s
     assert words in answer.json()["problem"]
 
 
+@pytest.mark.medium
 def test_what_is_no_sound_is_named(ada: Client) -> None:
     draft = begun(ada)
     assert "problem" in send(ada, draft, "a/s1.wav", b"no sound at all").json()
@@ -147,6 +151,7 @@ def test_what_is_no_sound_is_named(ada: Client) -> None:
     assert "audio/notes.txt</code> is no sound file by its ending" in page
 
 
+@pytest.mark.medium
 def test_a_zip_of_a_study_folder_becomes_the_draft(ada: Client, tmp_path: Path) -> None:
     from tests.listening.folders import make_folder
 
@@ -168,6 +173,7 @@ def test_a_zip_of_a_study_folder_becomes_the_draft(ada: Client, tmp_path: Path) 
     assert "out of the folder" in send(ada, draft, "bad.zip", bad.read_bytes()).json()["problem"]
 
 
+@pytest.mark.medium
 def test_more_files_keep_what_was_renamed_marked_and_written(ada: Client, tmp_path: Path) -> None:
     draft = begun(ada)
     fill(ada, draft, tmp_path, ("vits", "flawed"))
@@ -189,6 +195,7 @@ def test_more_files_keep_what_was_renamed_marked_and_written(ada: Client, tmp_pa
     assert task["block_size"] == 4  # no more than there is to rate
 
 
+@pytest.mark.medium
 def test_who_is_late_is_told_and_overwrites_knowingly(ada: Client) -> None:
     draft = begun(ada)
     assert save(ada, draft, {"study.title": "First"}).status_code == 200
@@ -199,6 +206,7 @@ def test_who_is_late_is_told_and_overwrites_knowingly(ada: Client) -> None:
     assert table_of(draft)["study"]["title"] == "Second"
 
 
+@pytest.mark.medium
 def test_what_two_people_change_is_merged_and_what_both_change_is_asked_for(ada: Client) -> None:
     draft = begun(ada)
     ben = User.objects.create_user("ben")
@@ -226,6 +234,7 @@ def test_what_two_people_change_is_merged_and_what_both_change_is_asked_for(ada:
     assert save(ada, draft, {"study.title": "Ben's"}).json()["revision"] == seen["revision"]
 
 
+@pytest.mark.medium
 def test_a_draft_of_a_project_becomes_a_study_of_it(ada: Client, tmp_path: Path, media) -> None:  # noqa: F811
     lab = Project.objects.create(name="Lab")
     Membership.objects.create(project=lab, user=User.objects.get(), role="editor")
@@ -242,6 +251,7 @@ def test_a_draft_of_a_project_becomes_a_study_of_it(ada: Client, tmp_path: Path,
     assert Study.objects.get().project == lab
 
 
+@pytest.mark.medium
 def test_a_field_that_no_page_has_is_refused_and_a_wrong_value_is_kept_and_named(
     ada: Client,
 ) -> None:
@@ -260,6 +270,7 @@ def test_a_new_consent_is_a_new_version(ada: Client) -> None:
     assert table_of(draft)["study"]["texts"]["consent_version"] == "2"
 
 
+@pytest.mark.medium
 def test_a_draft_is_nobody_elses(ada: Client, client: Client, tmp_path: Path) -> None:
     draft = begun(ada)
     send(ada, draft, "a/s1.wav", sound(tmp_path))
@@ -273,6 +284,7 @@ def test_a_draft_is_nobody_elses(ada: Client, client: Client, tmp_path: Path) ->
     assert client.get("/drafts/unknown/").status_code == 404
 
 
+@pytest.mark.medium
 def test_a_study_is_copied_with_its_sounds_under_a_new_key(
     ada: Client,
     tmp_path: Path,

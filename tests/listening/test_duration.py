@@ -128,6 +128,7 @@ def told(study: Study) -> list[str]:
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_a_text_with_another_figure_is_named_before_raters_come():
     study = make_study(
         texts={"welcome": "About 45 minutes.", "consent": "Takes {minutes} minutes."}
@@ -172,6 +173,7 @@ def finished(study: Study, minutes: float, **fields) -> Session:
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_what_raters_took_replaces_the_estimate(monkeypatch):
     monkeypatch.setattr(length, "MEASURED_FROM", 3)
     study = make_study(items=40)

@@ -84,6 +84,7 @@ def test_ids_of_before_are_sealed_and_can_be_opened_again():
     assert "c3" * 12 in everything_stored()
 
 
+@pytest.mark.medium
 def test_who_withdraws_leaves_no_submission_behind_and_may_not_come_again():
     study = make_study()
     session = arrive(study, prolific_id="a1" * 12, prolific_session="c3" * 12, origin="0" * 24)
@@ -105,6 +106,7 @@ def closed(study: Study, days_ago: float) -> Study:
     return study
 
 
+@pytest.mark.medium
 def test_on_its_date_a_study_forgets_who_took_part_and_keeps_the_ratings():
     study = make_study(erase_after_days=30)
     session = arrive(
@@ -126,6 +128,7 @@ def test_on_its_date_a_study_forgets_who_took_part_and_keeps_the_ratings():
     assert erasure.erase_due() == []  # once
 
 
+@pytest.mark.medium
 def test_a_rater_of_another_study_is_still_known_there():
     study, other = make_study(erase_after_days=0), make_study(key="other")
     for each in (study, other):
@@ -145,6 +148,7 @@ def test_studies_without_a_date_are_never_erased():
     assert erasure.erase_due() == []
 
 
+@pytest.mark.medium
 def test_the_command_says_what_it_would_do_and_does_it(capsys):
     study = make_study()
     arrive(study, prolific_id="a1" * 12)
@@ -199,6 +203,7 @@ def told(study: Study) -> tuple[object, ...]:
     return list(rating_rows(study.key)), ratings_state(study.key)
 
 
+@pytest.mark.medium
 def test_words_go_and_what_analyses_read_stays_to_the_digit():
     study = answered()
     before = told(study)
@@ -217,6 +222,7 @@ def test_words_go_and_what_analyses_read_stays_to_the_digit():
     assert erasure.erased_in(record) == would
 
 
+@pytest.mark.medium
 def test_reasons_go_where_the_study_says_so_and_ratings_stay(django_capture_on_commit_callbacks):
     study = answered(erase_reasons=True)
     run = AnalysisRun.objects.create(study=study, state="done", result="the rhythm")
@@ -229,6 +235,7 @@ def test_reasons_go_where_the_study_says_so_and_ratings_stay(django_capture_on_c
     assert "the rhythm" not in everything_stored()
 
 
+@pytest.mark.medium
 def test_after_it_nothing_is_gathered_anew(client):
     study = answered()
     erasure.erase(study)
@@ -238,6 +245,7 @@ def test_after_it_nothing_is_gathered_anew(client):
     assert Session.objects.get().comment == ""
 
 
+@pytest.mark.medium
 def test_what_is_owed_at_prolific_stops_it_and_prolific_brings_no_id_back(double: Double):
     recruitment = make_published(double)
     person = Person(double, recruitment).work().hand_in()
@@ -282,6 +290,7 @@ def manage(client: Client, **form: object) -> str:
     return messages_of(client.post("/studies/voices/manage/do/", form, follow=True))[0]
 
 
+@pytest.mark.medium
 def test_the_page_sets_the_rule_raters_read_it_and_it_only_gets_stricter(client):
     study = make_study(key="voices", texts={"consent": "Yes."})
     client.force_login(study.owner)
@@ -304,6 +313,7 @@ def test_the_page_sets_the_rule_raters_read_it_and_it_only_gets_stricter(client)
     }
 
 
+@pytest.mark.medium
 def test_the_page_counts_first_and_keeps_a_record(client):
     study = answered(erase_on=date(2020, 1, 1))
     client.force_login(study.owner)

@@ -22,6 +22,7 @@ def with_reasons(study, reasons, **typing):
     return session
 
 
+@pytest.mark.medium
 def test_facts_are_counted_from_what_is_stored():
     study = make_study(key="facts", items=20, task={"ratings_per_stimulus": 4})
     plain = with_reasons(study, [f"{REASON} {n}" for n in range(5)], keystrokes=40, typing_ms=9000)
@@ -64,6 +65,7 @@ def test_a_program_that_says_who_it_is_is_noted_and_forgotten_with_the_rest():
     assert session.agent == ""
 
 
+@pytest.mark.medium
 def test_several_ids_from_one_browser_are_noted_and_forgotten_with_the_rest(client):
     study = make_study(key="one-browser")
     for person in ("a" * 24, "b" * 24):

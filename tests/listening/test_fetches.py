@@ -104,6 +104,7 @@ def test_answers_kept_while_the_network_was_away_may_come_at_once(session):
     assert answer(session) == "stored"
 
 
+@pytest.mark.medium
 def test_nobody_gains_time_by_trials_that_the_page_has_ahead(session):
     """Real time for all that was answered; a third of it was enough before."""
     while current(session) is not None:
@@ -128,6 +129,7 @@ def test_a_pause_is_no_credit(session):
     assert answer(session) == "not_heard"
 
 
+@pytest.mark.medium
 def test_who_needs_less_time_than_the_clips_last_is_looked_at_first(session):
     while current(session) is not None:
         fetch(session, 3)
@@ -138,6 +140,7 @@ def test_who_needs_less_time_than_the_clips_last_is_looked_at_first(session):
     assert state_of(session, own=True)["end"]["outcome"] == "needs_review"
 
 
+@pytest.mark.medium
 def test_who_takes_their_time_is_not(session):
     while current(session) is not None:
         fetch(session, 3)
@@ -162,6 +165,7 @@ def test_the_first_time_counts(session):
 
 
 @pytest.mark.parametrize(("heard", "share"), [(0.5, 0.5), (None, 1.0)])
+@pytest.mark.medium
 def test_the_share_that_a_study_asks_for_is_what_the_server_asks_for(heard, share):
     """A ranking of three clips: half of each takes half of the time, and less is refused."""
     options = {"heard": heard} if heard else {}
@@ -190,6 +194,7 @@ def test_the_share_that_a_study_asks_for_is_what_the_server_asks_for(heard, shar
     assert Rating.objects.filter(trial__code=shown["id"]).count() == 3
 
 
+@pytest.mark.medium
 def test_where_the_reference_comes_first_an_answer_must_say_that_it_did():
     options = {"reference": "cond-0", "reference_first": True}
     session = arrive(make_study(task={"method": "mushra", "options": options}), simulated=False)

@@ -350,6 +350,7 @@ def test_nothing_is_stored(researcher: Client, stored: Study, no_writes: list[st
     assert not Session.objects.exists()
 
 
+@pytest.mark.medium
 def test_a_page_without_a_preview_is_not_marked_as_one(client: Client) -> None:
     study = make_study(key="voices")
     answer = client.post(f"/r/{study.link}/", {"consent": "yes"}, follow=True)

@@ -152,6 +152,7 @@ def test_a_code_has_one_spelling(session, sign):
         ("\x00\x01", None),
     ],
 )
+@pytest.mark.medium
 def test_a_prolific_id_is_kept_as_far_as_it_can_be_one(study, sent, kept):
     ids = {"PROLIFIC_PID": sent, "STUDY_ID": "s\x00", "SESSION_ID": "\x00"}
     page = Client().get(f"/r/{study.link}/", ids)

@@ -23,6 +23,7 @@ def run(*arguments: object) -> str:
     return out.getvalue()
 
 
+@pytest.mark.medium
 def test_importing_and_opening(tmp_path: Path, settings, monkeypatch) -> None:
     settings.EARNEST_PUBLIC_URL = "https://listen.example.org"
     monkeypatch.delattr("listening.studies.states.check_study")  # each clip is decoded once for it
@@ -39,6 +40,7 @@ def test_importing_and_opening(tmp_path: Path, settings, monkeypatch) -> None:
     )
 
 
+@pytest.mark.medium
 def test_tasks_that_need_different_numbers_of_raters_are_told_at_opening(tmp_path: Path) -> None:
     User.objects.create_user("ada")
     more = TASK.replace('key = "mos"', 'key = "more"').replace("stimulus = 3", "stimulus = 5")
@@ -88,12 +90,14 @@ def test_a_study_needs_an_owner(
         run("import_study", make_folder(tmp_path), *arguments)
 
 
+@pytest.mark.medium
 def test_the_only_user_owns_what_is_imported(tmp_path: Path) -> None:
     User.objects.create_user("ada")
     run("import_study", make_folder(tmp_path))
     assert Study.objects.get().owner.get_username() == "ada"
 
 
+@pytest.mark.medium
 def test_a_second_import_needs_replace(tmp_path: Path) -> None:
     User.objects.create_user("ada")
     folder = make_folder(tmp_path)
@@ -146,6 +150,7 @@ def test_a_lost_password_is_mailed_where_there_is_a_mail_server(
     assert "https://listen.example.org/password/" in mail.body
 
 
+@pytest.mark.medium
 def test_exporting(tmp_path: Path) -> None:
     User.objects.create_user("ada")
     run("import_study", make_folder(tmp_path / "study"))
@@ -158,6 +163,7 @@ def test_exporting(tmp_path: Path) -> None:
         run("export_study_folder", "smal", tmp_path / "other")
 
 
+@pytest.mark.medium
 def test_opening_later(tmp_path: Path) -> None:
     User.objects.create_user("ada")
     run("import_study", make_folder(tmp_path))
@@ -192,6 +198,7 @@ def test_the_demo_belongs_to_the_researcher_that_there_is() -> None:
     assert Study.objects.get().owner.check_password("their own")
 
 
+@pytest.mark.medium
 def test_the_demo_leaves_other_studies_alone(tmp_path: Path) -> None:
     User.objects.create_user("ada")
     run("import_study", make_folder(tmp_path))
@@ -199,6 +206,7 @@ def test_the_demo_leaves_other_studies_alone(tmp_path: Path) -> None:
     assert Study.objects.get().key == "small"
 
 
+@pytest.mark.medium
 def test_a_folder_of_sounds_becomes_a_study_without_a_line_written_by_hand(tmp_path: Path) -> None:
     User.objects.create_user("ada")
     for name in ("vits_s1", "vits_s2", "human_s1"):

@@ -92,6 +92,7 @@ def links(study: Study) -> dict[str, str]:
     return {i.own_id: invitations.link_of(i) for i in study.invitations.all()}
 
 
+@pytest.mark.medium
 def test_a_list_is_taken_whole_or_not_at_all(study, panel):
     wrong = panel("invite", people="p1, ada@example.org\np1\np2, no address\n,x@y.org\np3,,c")
     for line in ("Line 2: “p1” stands", "Line 3: “no address”", "Line 4: the id", "Line 5: there"):
@@ -108,6 +109,7 @@ def test_a_list_is_taken_whole_or_not_at_all(study, panel):
         assert not any("p1" in row or "@" in row for (row,) in cursor.fetchall())
 
 
+@pytest.mark.medium
 def test_a_link_is_one_person_and_one_session(study, panel):
     panel("invite", people="p1\np2")
     first, other = (links(study)[name] for name in ("p1", "p2"))
@@ -131,6 +133,7 @@ def test_a_link_is_one_person_and_one_session(study, panel):
     assert not Invitation.objects.exists()
 
 
+@pytest.mark.medium
 def test_mails_go_out_once_and_reminders_to_who_has_not_come(study, panel, server):
     panel("invite", people="p1,ada@example.org\np2,bob@example.org\np3,nobody@example.org\np4")
     assert "lacks {link}" in panel("send", subject="Come", text="Hello")
@@ -170,6 +173,7 @@ def test_mails_whose_job_was_lost_are_sent_and_the_page_says_that_they_are_under
     assert "asked for at" not in client.get(path).content.decode()
 
 
+@pytest.mark.medium
 def test_without_a_mail_server_links_are_downloaded(study, panel, client):
     panel("invite", people="=1+1,ada@example.org")
     assert "has no mail server" in panel("send", **WORDS)

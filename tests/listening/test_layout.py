@@ -47,6 +47,7 @@ def test_practice_comes_first_in_the_order_of_the_study():
     assert [t.position for t in first] == list(range(1, 2 + 5 + 2 + 1))
 
 
+@pytest.mark.medium
 def test_a_rater_practises_a_task_once():
     study = trained_study()
     first = arrive(study)

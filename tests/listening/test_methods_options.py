@@ -393,6 +393,7 @@ def test_playback_that_cannot_be_is_refused_by_name(
     assert (problem.file, bool(problem.remedy)) == ("study.toml", True)
 
 
+@pytest.mark.medium
 def test_a_hidden_reference_that_is_off_is_read_and_what_it_costs_is_said(
     tmp_path: Path, db: None
 ) -> None:

@@ -78,6 +78,7 @@ def test_many_looks_within_a_second_make_one_aggregate(counted, clock):
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_after_a_second_the_aggregate_is_made_again(counted, clock):
     study = make_study()
     first = latest_progress(study.key)
@@ -247,6 +248,7 @@ async def test_a_superuser_may_watch(study):
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("_quick_ticks")
+@pytest.mark.medium
 async def test_only_a_change_is_sent(study):
     socket = await sync_to_async(socket_of)(study.owner)
     await socket.connect()
@@ -265,6 +267,7 @@ async def test_only_a_change_is_sent(study):
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("_quick_ticks")
+@pytest.mark.medium
 async def test_whatever_the_browser_sends_is_ignored(study, monkeypatch):
     monkeypatch.setattr(StudyMonitor, "heartbeat_s", 0.1)
     socket = await sync_to_async(socket_of)(study.owner)
@@ -278,6 +281,7 @@ async def test_whatever_the_browser_sends_is_ignored(study, monkeypatch):
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("_quick_ticks")
+@pytest.mark.medium
 async def test_silence_is_broken_by_a_heartbeat(study, monkeypatch):
     monkeypatch.setattr(StudyMonitor, "heartbeat_s", 0.1)
     socket = await sync_to_async(socket_of)(study.owner)
@@ -292,6 +296,7 @@ async def test_silence_is_broken_by_a_heartbeat(study, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "code"), [("log out", 4403), ("disabled", 4404), ("other owner", 4404)]
 )
+@pytest.mark.medium
 async def test_who_loses_the_right_is_cut_off_at_the_next_heartbeat(
     study, monkeypatch, change, code
 ):

@@ -47,6 +47,7 @@ def study():
 # --- Found once, told once -----------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_full_study_is_told_once_and_again_when_it_fills_again(study, receiver):
     channel = channel_to(receiver.url)
     assert watching.watch()
@@ -77,6 +78,7 @@ def test_a_full_study_is_told_once_and_again_when_it_fills_again(study, receiver
     assert len(receiver.came) == 2
 
 
+@pytest.mark.medium
 def test_who_dies_between_two_steps_leaves_what_the_next_goes_on_with(study, receiver, monkeypatch):
     channel_to(receiver.url)
     mailed = channels.add_channel(make_user(), "mail", "", "ada@example.org")
@@ -107,6 +109,7 @@ def test_who_dies_between_two_steps_leaves_what_the_next_goes_on_with(study, rec
     assert Telling.objects.count() == Delivery.objects.count() == 2
 
 
+@pytest.mark.medium
 def test_a_storm_is_one_message_that_counts(study, receiver):
     channel_to(receiver.url, "slack")
     for k in range(9):
@@ -129,6 +132,7 @@ def test_a_storm_is_one_message_that_counts(study, receiver):
 # --- What is found -------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_study_stalls_when_nobody_rates_while_places_are_free(study, receiver):
     channel_to(receiver.url)
     answer_all(arrive(study))
@@ -148,6 +152,7 @@ def test_a_study_stalls_when_nobody_rates_while_places_are_free(study, receiver)
     assert found.over_at is not None
 
 
+@pytest.mark.medium
 def test_a_budget_is_told_of_at_its_share_and_at_its_end(study, receiver):
     channel_to(receiver.url)
     connection = Connection.objects.create(owner=study.owner, token="a token")
@@ -169,6 +174,7 @@ def test_a_budget_is_told_of_at_its_share_and_at_its_end(study, receiver):
     assert Occurrence.objects.count() == 2
 
 
+@pytest.mark.medium
 def test_traps_are_unusual_by_a_bound_that_holds_at_every_look(receiver):
     study = make_study(traps={"flawed": 2, "human": 3}, task={"traps": ATT_TRAPS, "method": "att"})
     channel_to(receiver.url)
@@ -195,6 +201,7 @@ def test_what_chance_does_is_not_unusual():
     assert 0.3 < found.at_least < found.mean == 0.5
 
 
+@pytest.mark.medium
 def test_looking_after_every_session_is_wrong_as_seldom_as_promised():
     from random import Random
 
@@ -209,6 +216,7 @@ def test_looking_after_every_session_is_wrong_as_seldom_as_promised():
     assert alarms <= 8  # 1 % of 300 are 3; a bound of a single look gives 60 and more
 
 
+@pytest.mark.medium
 def test_clips_that_do_not_play_are_unusual_and_so_are_sessions_that_end_there(receiver):
     study = make_study(conditions=4, items=10, task={"block_size": 4})
     channel_to(receiver.url)
@@ -227,6 +235,7 @@ def test_clips_that_do_not_play_are_unusual_and_so_are_sessions_that_end_there(r
 # --- Who is told ---------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_only_who_may_see_it_is_told_when_it_happens_and_when_it_is_sent(study, receiver):
     project = Project.objects.create(name="Lab")
     viewer, stranger, root = make_user("viewer"), make_user("stranger"), make_user("root")

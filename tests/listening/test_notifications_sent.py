@@ -34,6 +34,7 @@ def study():
 # --- Sent, and sent again ------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_receiver_that_fails_is_asked_again_later_and_later_under_the_same_id(study, receiver):
     channel = channel_to(receiver.url)
     receiver.answers = [(500, {}), (302, {"Location": "http://169.254.169.254/"}), (200, {})]
@@ -72,6 +73,7 @@ def test_a_secret_is_replaced_while_both_are_good(receiver):
     ("answers", "tries", "words"),
     [([(410, {})], 0, "send nothing more"), ([(500, {})], 9, "Nothing arrived")],
 )
+@pytest.mark.medium
 def test_an_address_that_is_gone_is_written_to_no_more_and_the_page_says_so(
     client, study, receiver, answers, tries, words
 ):
@@ -139,6 +141,7 @@ def do(client, url: str = "/messages/do/", **form: object) -> list[str]:
     return messages_of(client.post(url, form, follow=True))
 
 
+@pytest.mark.medium
 def test_a_channel_is_added_tried_and_chosen_for_one_study_on_the_pages(client, study, receiver):
     client.force_login(study.owner)
     assert "Nothing is sent yet" in page_of(client, "/messages/")
@@ -167,6 +170,7 @@ def test_a_channel_is_added_tried_and_chosen_for_one_study_on_the_pages(client, 
         ]
 
 
+@pytest.mark.medium
 def test_limits_of_a_study_are_changed_together_or_not_at_all_and_logged(client, study):
     client.force_login(study.owner)
     form = {"action": "limits", "stalled_h": 6, "trap_percent": 20}
@@ -179,6 +183,7 @@ def test_limits_of_a_study_are_changed_together_or_not_at_all_and_logged(client,
     assert StudyEvent.objects.get().details == {"stalled_h": {"from": 24, "to": 6}}
 
 
+@pytest.mark.medium
 def test_mail_comes_when_its_reader_followed_the_link_as_its_owner(client, study, receiver):
     client.force_login(study.owner)
     form = {"action": "add", "kind": "mail", "address": "ada@example.org", "events": list(KINDS)}
@@ -234,6 +239,7 @@ def test_who_answers_drop_by_drop_is_not_waited_for(settings, monkeypatch):
         over.set()
 
 
+@pytest.mark.medium
 def test_what_breaks_here_is_tried_again_like_what_breaks_there(study, receiver, monkeypatch):
     channel_to(receiver.url)
     fill(study)
@@ -243,6 +249,7 @@ def test_what_breaks_here_is_tried_again_like_what_breaks_there(study, receiver,
     assert Delivery.objects.get().answer == "It broke here (ZeroDivisionError)."
 
 
+@pytest.mark.medium
 def test_what_is_old_is_forgotten_and_not_told_again(study, receiver):
     channel_to(receiver.url)
     fill(study)
@@ -255,6 +262,7 @@ def test_what_is_old_is_forgotten_and_not_told_again(study, receiver):
     assert not Delivery.objects.exists()
 
 
+@pytest.mark.medium
 def test_what_happens_while_a_channel_is_stopped_is_told_when_it_starts(study, receiver):
     channel = channel_to(receiver.url)
     channels.stop(channel)

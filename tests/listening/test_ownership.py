@@ -35,6 +35,7 @@ def where(response) -> str:
 
 
 @pytest.mark.parametrize("ids", [VICTIM, VICTIM | {"SESSION_ID": "d4" * 12}])
+@pytest.mark.medium
 def test_a_link_and_a_prolific_id_do_not_take_over_a_session(study, ids):
     session = enter(Client(), study, **IDS)
     thief = Client()
@@ -45,22 +46,26 @@ def test_a_link_and_a_prolific_id_do_not_take_over_a_session(study, ids):
     assert Session.objects.count() == 1
 
 
+@pytest.mark.medium
 def test_the_browser_that_began_needs_no_proof(study):
     client = Client()
     session = enter(client, study, **IDS)
     assert where(client.get(f"/r/{study.link}/", VICTIM)) == f"/s/{session.code}/"
 
 
+@pytest.mark.medium
 def test_the_submissions_own_id_brings_back_on_another_device(study):
     session = enter(Client(), study, **IDS)
     assert where(Client().get(f"/r/{study.link}/", IDS)) == f"/s/{session.code}/"
 
 
+@pytest.mark.medium
 def test_a_session_without_a_submission_is_not_opened_by_an_empty_one(study):
     enter(Client(), study, **VICTIM)
     assert where(Client().get(f"/r/{study.link}/", VICTIM)) == "403"
 
 
+@pytest.mark.medium
 def test_who_is_asked_may_show_the_address_of_the_listening_page(study):
     session = enter(Client(), study, **IDS)
     other = Client()
@@ -79,6 +84,7 @@ def test_ids_that_differ_in_capitals_are_one(study):
     assert Rater.objects.count() == 1
 
 
+@pytest.mark.medium
 def test_a_browser_whose_cookies_were_cleared_is_known_by_what_the_page_kept(study):
     client = Client()
     for ids in (IDS, {}):
@@ -97,6 +103,7 @@ def test_a_browser_whose_cookies_were_cleared_is_known_by_what_the_page_kept(stu
         client = Client()
 
 
+@pytest.mark.medium
 def test_who_comes_again_from_the_same_address_and_browser_is_counted(client, study):
     agents = ("Firefox", "Firefox", "Safari", "Firefox")
     for agent in agents:
@@ -204,6 +211,7 @@ def signed(key, study, *, kid: str = "k1", **claims: object) -> dict[str, str]:
     return VICTIM | {"SESSION_ID": session, "prolific_token": token}
 
 
+@pytest.mark.medium
 def test_prolifics_signature_is_proof(study, key, prolific):
     session = enter(Client(), study, **IDS)
     for _ in range(2):
@@ -224,11 +232,13 @@ def test_prolifics_signature_is_proof(study, key, prolific):
         {"kid": "k2"},
     ],
 )
+@pytest.mark.medium
 def test_a_signature_for_something_else_is_none(study, key, prolific, claims):
     enter(Client(), study, **IDS)
     assert where(Client().get(f"/r/{study.link}/", signed(key, study, **claims))) == "403"
 
 
+@pytest.mark.medium
 def test_another_key_or_algorithm_signs_nothing(study, key, prolific):
     enter(Client(), study, **IDS)
     stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -239,6 +249,7 @@ def test_another_key_or_algorithm_signs_nothing(study, key, prolific):
         assert where(Client().get(f"/r/{study.link}/", query | {"prolific_token": token})) == "403"
 
 
+@pytest.mark.medium
 def test_made_up_keys_do_not_make_us_ask_each_time(study, key, prolific):
     enter(Client(), study, **IDS)
     for n in range(5):
@@ -271,6 +282,7 @@ def test_keys_from_elsewhere_are_not_fetched(settings, prolific):
     elsewhere.server_close()
 
 
+@pytest.mark.medium
 def test_prolific_away_is_no_proof_and_no_error(study, key, settings, monkeypatch):
     settings.EARNEST_PROLIFIC_API = "http://127.0.0.1:9"
     monkeypatch.setattr(prolific_links, "_keys", prolific_links._Keys())

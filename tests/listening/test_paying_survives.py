@@ -100,6 +100,7 @@ def finish(double: Double, recruitment: Recruitment) -> None:
 
 
 @pytest.mark.parametrize("rounds", [6, pytest.param(50, marks=pytest.mark.soak)])
+@pytest.mark.medium
 def test_nobody_is_paid_twice_and_nobody_forgotten(double: Double, rounds: int) -> None:
     recruitment = make_published(double)
     people = [Person(double, recruitment).work().hand_in() for _ in range(PEOPLE)]

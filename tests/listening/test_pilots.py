@@ -104,6 +104,7 @@ def what_is_told(study: Study) -> dict[str, object]:
     }
 
 
+@pytest.mark.medium
 def test_a_try_is_told_nowhere_but_on_its_own_page(owner, draft):
     before = what_is_told(draft)
     session = tried(owner)
@@ -119,6 +120,7 @@ def test_a_try_is_told_nowhere_but_on_its_own_page(owner, draft):
     assert "the rhythm is unlike a person" in own
 
 
+@pytest.mark.medium
 def test_opening_deletes_tries_and_plans_as_if_there_had_been_none(owner, draft):
     copy = studies.copy_study(draft, draft.owner, key="twin")
     for session in (tried(owner), begin(owner)):
@@ -139,6 +141,7 @@ def test_opening_deletes_tries_and_plans_as_if_there_had_been_none(owner, draft)
     assert "Only a draft is tried" in messages_of(answer)[0]
 
 
+@pytest.mark.medium
 def test_the_button_deletes_them_and_the_draft_is_unplanned_again(owner, draft):
     tried(owner)
     assert Slot.objects.count() > 100
@@ -149,6 +152,7 @@ def test_the_button_deletes_them_and_the_draft_is_unplanned_again(owner, draft):
     assert "Nobody has tried it yet" in words_of(answer.content.decode())
 
 
+@pytest.mark.medium
 def test_the_time_it_took_stands_beside_what_raters_are_told(owner, draft):
     session = tried(owner)
     began = timezone.now() - timedelta(minutes=30)
@@ -166,6 +170,7 @@ def test_the_time_it_took_stands_beside_what_raters_are_told(owner, draft):
     assert "reading the first page is 0:12 more" in words  # 40 words
 
 
+@pytest.mark.medium
 def test_only_a_signed_address_of_a_draft_begins_a_try(owner, draft, settings):
     door = door_of(owner)
     stranger = Client()

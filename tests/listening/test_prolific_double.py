@@ -504,6 +504,7 @@ def test_errors_have_the_shape_that_is_asked_for(double, prolific, shape):
     assert "reward" in refused.value.fields
 
 
+@pytest.mark.medium
 def test_the_double_shares_no_code_with_the_house():
     folder = Path(hooks.__file__).parent
     imported = {

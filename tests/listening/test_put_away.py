@@ -60,6 +60,7 @@ def keys_in(html: str) -> list[str]:
 # --- Names, tags, archive ------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_name_for_colleagues_stands_beside_the_title_that_raters_see(owner, study):
     assert do(owner, "name", name=" Pilot,  spring ", tags="Pilot, zh, pilot,") == ["Saved."]
     text = words_of(page_of(owner, "/studies/"))
@@ -73,6 +74,7 @@ def test_a_name_for_colleagues_stands_beside_the_title_that_raters_see(owner, st
     assert (study.name, study.tags) == ("", ["pilot", "zh"])
 
 
+@pytest.mark.medium
 def test_studies_are_found_by_words_state_tag_and_archive(owner, study):
     make_study(key="tones", name="Chinese tones", tags=["pilot"])
     old = make_study(key="old")
@@ -96,6 +98,7 @@ def test_studies_are_found_by_words_state_tag_and_archive(owner, study):
     assert keys_in(page_of(owner, "/studies/?sort=oldest")) == ["voices", "tones", "old"]
 
 
+@pytest.mark.medium
 def test_the_list_tells_the_pace_and_what_was_paid(owner, study):
     for _ in range(5):
         answer_all(arrive(study))
@@ -130,6 +133,7 @@ def test_the_list_tells_the_pace_and_what_was_paid(owner, study):
 # --- Copies --------------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_copy_asks_the_same_of_the_same_clips_and_holds_no_answers(owner, study):
     answer_all(arrive(study))
     assert "Made a copy: “voices-copy”, a draft" in do(owner, "copy", **{"as": "copy"})[0]
@@ -152,6 +156,7 @@ def test_a_copy_asks_the_same_of_the_same_clips_and_holds_no_answers(owner, stud
 
 
 @pytest.mark.parametrize("earlier", ["keep_out", "let_in"])
+@pytest.mark.medium
 def test_who_took_part_in_version_1_is_kept_out_of_version_2_or_let_in(
     client, owner, study, earlier
 ):
@@ -173,6 +178,7 @@ def test_who_took_part_in_version_1_is_kept_out_of_version_2_or_let_in(
     assert arrive(second, prolific_id="another", simulated=False).study == second
 
 
+@pytest.mark.medium
 def test_a_browser_that_began_version_1_is_known_at_the_door_of_version_2(client, study):
     client.post(f"/r/{study.link}/", {"consent": "yes"})
     second = studies.copy_study(study, study.owner, as_version=True)
@@ -185,6 +191,7 @@ def test_a_browser_that_began_version_1_is_known_at_the_door_of_version_2(client
 # --- Deleting ------------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_study_with_ratings_is_deleted_by_its_key_and_a_record_remains(owner, study):
     answer_all(arrive(study))
     elsewhere = make_study(key="tones")
@@ -210,6 +217,7 @@ def test_a_study_with_ratings_is_deleted_by_its_key_and_a_record_remains(owner, 
     assert "voices" not in page_of(owner, "/deleted-studies/")
 
 
+@pytest.mark.medium
 def test_what_was_paid_is_not_deleted_with_a_study(owner, study):
     studies.close_study(study)
     recruitment = Recruitment.objects.create(
@@ -227,6 +235,7 @@ def test_what_was_paid_is_not_deleted_with_a_study(owner, study):
     assert "Deleted “voices”" in do(owner, "delete", typed="voices")[0]
 
 
+@pytest.mark.medium
 def test_audio_that_a_copy_uses_stays(study, monkeypatch, django_capture_on_commit_callbacks):
     forgotten: list[str] = []
     monkeypatch.setattr(audio, "forget", forgotten.extend)
@@ -244,6 +253,7 @@ def test_audio_that_a_copy_uses_stays(study, monkeypatch, django_capture_on_comm
 # --- The log -------------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_the_log_says_who_did_what_and_can_be_taken_out(owner, study):
     session = arrive(study)
     owner.post("/studies/voices/state/", {"to": "paused"})
@@ -276,6 +286,7 @@ def test_the_database_lets_nobody_change_the_log(study, change):
 # --- Commands ------------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_commands_list_watch_pause_close_copy_archive_and_delete(study):
     answer_all(arrive(study))
     assert "voices                   open            5 of 60" in run("list_studies")

@@ -59,6 +59,7 @@ def body_for(trial, **fields) -> dict:
     }
 
 
+@pytest.mark.medium
 def test_the_door_asks_for_consent_before_anything_starts(client, study):
     page = client.get(f"/r/{study.link}/")
     assert page.status_code == 200
@@ -71,6 +72,7 @@ def test_the_door_asks_for_consent_before_anything_starts(client, study):
     assert session.rater.simulated is False
 
 
+@pytest.mark.medium
 def test_the_plain_link_leads_back_to_the_same_session_in_the_same_browser(client, study):
     session = enter(client, study)
     assert client.get(f"/r/{study.link}/").url == f"/s/{session.code}/"
@@ -86,6 +88,7 @@ def test_prolific_ids_come_back_to_the_same_session_on_another_device(study):
     assert Rater.objects.count() == 1
 
 
+@pytest.mark.medium
 def test_a_full_study_says_so_before_it_asks_for_consent():
     study = make_study(conditions=1, items=5, task={"ratings_per_stimulus": 1})
     page = Client().get(f"/r/{study.link}/")
@@ -203,6 +206,7 @@ def test_another_sessions_trial_and_a_later_trial_are_refused(client, study):
     assert early.json()["state"]["trials"][0]["id"] == current(session).code
 
 
+@pytest.mark.medium
 def test_a_whole_session_ends_with_its_code_and_late_answers_change_nothing(client, study):
     ids = {"PROLIFIC_PID": "p" * 24, "STUDY_ID": "s" * 24, "SESSION_ID": "x" * 24}
     session = enter(client, study, simulate=simulate(study), **ids)
@@ -233,6 +237,7 @@ def test_forms_and_api_are_protected_against_cross_site_requests(study):
     assert post(strict, session, "answers", body, **{"X-CSRFToken": token}).status_code == 201
 
 
+@pytest.mark.medium
 def test_withdrawal_needs_a_confirmation_and_then_deletes(client, study):
     session = enter(client, study, simulate=simulate(study))
     post(client, session, "answers", body_for(current(session)))
@@ -254,6 +259,7 @@ def body_for_code(code: str) -> dict:
     }
 
 
+@pytest.mark.medium
 def test_the_volume_check_comes_first_and_is_kept(client):
     study = make_study(checks=[{"key": "volume"}])
     session = enter(client, study, simulate=simulate(study))

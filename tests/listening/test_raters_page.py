@@ -61,6 +61,7 @@ def judge(owner, to: str, *chosen, reason: str = "slept", **fields):
 # --- The table -----------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_row_shows_state_device_trials_traps_and_time(owner, study):
     session = person_took(study, device="phone")
     text = words_of(page_of(owner, RATERS_PAGE))
@@ -68,6 +69,7 @@ def test_a_row_shows_state_device_trials_traps_and_time(owner, study):
     assert "1 session, a row for each" in text
 
 
+@pytest.mark.medium
 def test_a_session_whose_places_went_to_others_is_shown_as_left(owner, study):
     session = arrive(study)
     Block.objects.filter(session=session).update(state=0, session=None, lease_until=None)
@@ -77,6 +79,7 @@ def test_a_session_whose_places_went_to_others_is_shown_as_left(owner, study):
     assert f"{code} left" in words_of(page_of(owner, RATERS_PAGE))
 
 
+@pytest.mark.medium
 def test_the_table_filters_and_sorts_by_what_sessions_came_to(study):
     slow, quick, new = (arrive(study, device=device) for device in ("phone", "desktop", "phone"))
     for session, latency in ((slow, 9000), (quick, 1200)):
@@ -103,6 +106,7 @@ def test_what_of_the_address_is_not_understood_narrows_nothing_and_is_named(owne
     assert "There is no column “shoes” to sort by." in text
 
 
+@pytest.mark.medium
 def test_every_column_sorts_and_every_filter_narrows_without_a_fault(study):
     answer_all(arrive(study))
     summaries.bring_up_to_date(study.pk)
@@ -115,6 +119,7 @@ def test_every_column_sorts_and_every_filter_narrows_without_a_fault(study):
             found(study, f"{each.name}={value}")
 
 
+@pytest.mark.medium
 def test_ids_of_participants_are_shown_and_searched_by_whom_may_see_them_only(client, study):
     session = arrive(study, prolific_id="5f1c0a", prolific_session="subm-9", simulated=False)
     one = f"{RATERS_PAGE}{session.pk}/"
@@ -132,6 +137,7 @@ def test_ids_of_participants_are_shown_and_searched_by_whom_may_see_them_only(cl
         assert session.code not in html
 
 
+@pytest.mark.medium
 def test_many_sessions_come_in_pages_with_few_queries(owner, study, django_assert_max_num_queries):
     for _ in range(52):
         Session.objects.create(study=study, rater=Rater.objects.create())
@@ -152,6 +158,7 @@ def test_more_rows_than_can_be_paged_are_said_to_be_more(study, monkeypatch):
     assert len(list(shown.page)) == 3
 
 
+@pytest.mark.medium
 def test_the_csv_holds_what_the_filters_leave_and_is_logged(owner, study):
     session = person_took(study)
     Session.objects.filter(pk=session.pk).update(rejected_because="=1+1")
@@ -167,6 +174,7 @@ def test_the_csv_holds_what_the_filters_leave_and_is_logged(owner, study):
 # --- What sessions came to -----------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_agreement_is_the_correlation_with_the_means_of_the_others():
     """Against numpy; a rejected session is nobody's other, and has others itself."""
     study = make_study(key="same", items=10, conditions=1, task={"block_size": 10})
@@ -192,6 +200,7 @@ def test_agreement_is_the_correlation_with_the_means_of_the_others():
     assert SessionSummary.objects.get(pk=second).agreement == pytest.approx(expected)
 
 
+@pytest.mark.medium
 def test_figures_are_counted_again_when_a_session_goes_on_ends_or_others_rate(study):
     session = arrive(study)
     answer_all(session, stop_after=2)
@@ -223,6 +232,7 @@ def test_more_sessions_than_a_page_waits_for_are_said_to_be_counted_later(
     assert "figures of 1 session are still being counted" in words_of(page_of(owner, RATERS_PAGE))
 
 
+@pytest.mark.medium
 def test_a_withdrawal_takes_its_figures_along(study):
     session = arrive(study)
     answer_all(session)
@@ -254,6 +264,7 @@ def test_who_is_deleted_is_not_looked_for_in_every_trial_and_rating():
 # --- Rejected and restored -----------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_many_are_rejected_with_one_reason_and_restored_again(owner, study):
     first, second, third = (arrive(study) for _ in range(3))
     for session in (first, second):
@@ -281,6 +292,7 @@ def test_many_are_rejected_with_one_reason_and_restored_again(owner, study):
     assert Rating.objects.filter(counts=True).count() == 15
 
 
+@pytest.mark.medium
 def test_a_restored_rating_whose_place_was_given_away_stays_and_does_not_count(client):
     study = make_study(key="voices", conditions=1, items=5, task={"ratings_per_stimulus": 1})
     client.force_login(study.owner)
@@ -294,6 +306,7 @@ def test_a_restored_rating_whose_place_was_given_away_stays_and_does_not_count(c
     assert Rating.objects.filter(counts=True).count() == 5
 
 
+@pytest.mark.medium
 def test_blocks_that_failed_their_traps_do_not_count_after_a_restoration():
     task = {"method": "att", "traps": ATT_TRAPS, "reopen_invalid": True}
     study = make_study(traps={"flawed": 2, "human": 3}, task=task)
@@ -307,6 +320,7 @@ def test_blocks_that_failed_their_traps_do_not_count_after_a_restoration():
     assert set(Rating.objects.filter(counts=True).values_list("pk", flat=True)) == counted
 
 
+@pytest.mark.medium
 def test_all_that_the_filters_leave_are_judged_unless_others_came_meanwhile(owner, study):
     phones = [arrive(study, device="phone") for _ in range(2)]
     arrive(study, device="desktop")
@@ -324,6 +338,7 @@ def test_all_that_the_filters_leave_are_judged_unless_others_came_meanwhile(owne
     assert Session.objects.get(pk=phones[0].pk).rejected_because == "slept"
 
 
+@pytest.mark.medium
 def test_nothing_is_judged_without_a_reason_a_choice_or_by_halves(owner, study):
     session = arrive(study)
     other = arrive(make_study(key="other"))
@@ -339,6 +354,7 @@ def test_nothing_is_judged_without_a_reason_a_choice_or_by_halves(owner, study):
     assert not StudyEvent.objects.filter(what="rejected").exists()
 
 
+@pytest.mark.medium
 def test_who_was_judged_before_is_left_as_before_and_counted(owner, study):
     session, withdrawn = arrive(study), arrive(study)
     sessions.withdraw(withdrawn)
@@ -351,6 +367,7 @@ def test_who_was_judged_before_is_left_as_before_and_counted(owner, study):
 # --- One rater -----------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_one_raters_page_shows_every_trial_beside_the_others_with_few_queries(
     client, django_assert_max_num_queries
 ):
@@ -376,6 +393,7 @@ def test_one_raters_page_shows_every_trial_beside_the_others_with_few_queries(
     assert traps.count("Passes with Human") == 2
 
 
+@pytest.mark.medium
 def test_an_answer_far_from_the_others_is_marked(client):
     task = {"ratings_per_stimulus": 8, "block_size": 5}
     study = make_study(key="voices", conditions=1, items=5, task=task)
@@ -392,6 +410,7 @@ def test_an_answer_far_from_the_others_is_marked(client):
     assert "far from the others 5" in text
 
 
+@pytest.mark.medium
 def test_decisions_so_far_stand_on_the_page_of_the_rater(owner, study):
     session, other = arrive(study), arrive(study)
     judge(owner, "rejected", session, other)
@@ -403,6 +422,7 @@ def test_decisions_so_far_stand_on_the_page_of_the_rater(owner, study):
     assert "by mistake" in text
 
 
+@pytest.mark.medium
 def test_rules_that_would_leave_the_rater_out_are_named_with_their_reason(client):
     task = {"method": "att", "traps": ATT_TRAPS, "block_size": 10}
     study = make_study(key="voices", traps={"flawed": 2, "human": 3}, task=task)

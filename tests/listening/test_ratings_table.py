@@ -63,6 +63,7 @@ def in_csv(client, query: str = "") -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
 
 
+@pytest.mark.medium
 def test_what_is_filtered_on_the_page_is_what_its_csv_holds(owner, study, monkeypatch):
     monkeypatch.setattr(rating_table, "RATINGS_PER_PAGE", 500)
     rows = in_csv(owner)
@@ -103,6 +104,7 @@ def test_what_is_filtered_on_the_page_is_what_its_csv_holds(owner, study, monkey
     assert cell.startswith("'=")
 
 
+@pytest.mark.medium
 def test_what_no_filter_takes_is_named_and_no_csv_of_everything_comes_instead(owner):
     text = words_of(page_of(owner, "/studies/voices/ratings/?from=high&since=yesterday&sort=mood"))
     assert "Value from “high” narrows nothing: type a number." in text
@@ -114,6 +116,7 @@ def test_what_no_filter_takes_is_named_and_no_csv_of_everything_comes_instead(ow
     assert not StudyEvent.objects.filter(what="exported").exists()
 
 
+@pytest.mark.medium
 def test_why_a_rating_is_left_out_stands_beside_it(owner):
     for use, words in {"rejected": "Session rejected", "trap": "Trap"}.items():
         rows = owner.get(f"/studies/voices/ratings/?use={use}").context["rows"]
@@ -123,6 +126,7 @@ def test_why_a_rating_is_left_out_stands_beside_it(owner):
     assert "No rating is like that" in page_of(owner, "/studies/voices/ratings/?from=99")
 
 
+@pytest.mark.medium
 def test_more_than_can_be_paged_through_is_sorted_by_time_only_and_says_so(owner, monkeypatch):
     by_answer = "/studies/voices/ratings/?sort=-answer"
     scores = [row["rating"].score for row in owner.get(by_answer).context["rows"]]
@@ -144,6 +148,7 @@ def test_more_than_can_be_paged_through_is_sorted_by_time_only_and_says_so(owner
 # --- Counts that are kept ------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_what_took_long_is_shown_as_it_was_while_a_worker_counts(monkeypatch):
     asked, counted = [], []
     monkeypatch.setitem(kept.MAKERS, "sheep", lambda of: counted.append(of) or len(counted))
@@ -164,6 +169,7 @@ def test_what_took_long_is_shown_as_it_was_while_a_worker_counts(monkeypatch):
     assert kept.look("sheep", "x", 0).value == 4
 
 
+@pytest.mark.medium
 def test_a_slow_count_of_progress_follows_what_the_researcher_does(study, monkeypatch):
     monkeypatch.setattr(monitor, "SLOW_S", -1.0)
     asked = []
@@ -181,6 +187,7 @@ def test_a_slow_count_of_progress_follows_what_the_researcher_does(study, monkey
     assert monitor.page_progress("unknown", patience=kept.Patience(0)) is None
 
 
+@pytest.mark.medium
 def test_clips_are_counted_as_their_ratings_are(study):
     skipped = Rating.objects.filter(counts=True).earliest("pk").trial
     type(skipped).objects.filter(pk=skipped.pk).update(state="skipped")
@@ -202,6 +209,7 @@ def test_clips_are_counted_as_their_ratings_are(study):
 # --- Over time -----------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_ratings_over_time_are_those_that_count(owner, study):
     hours = rating_hours("voices")
     assert sum(hour.ratings for hour in hours) == Rating.objects.filter(counts=True).count()
@@ -214,6 +222,7 @@ def test_ratings_over_time_are_those_that_count(owner, study):
     assert marks == sorted(marks, key=lambda mark: mark.at)
 
 
+@pytest.mark.medium
 def test_bars_reach_from_the_first_rating_to_now_and_are_no_more_than_fit():
     start = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
     begin = int(start.timestamp()) // 3600

@@ -14,6 +14,7 @@ from tests.prolific_double.client import Double
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.medium
 def test_approval_pays_the_reward_and_stands_in_the_ledger(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work().hand_in()
@@ -27,6 +28,7 @@ def test_approval_pays_the_reward_and_stands_in_the_ledger(double: Double) -> No
     assert double.ledger()["submissions"][person.submission]["reward"] == 180
 
 
+@pytest.mark.medium
 def test_another_decision_waits_until_the_first_is_seen(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).hand_in()
@@ -39,6 +41,7 @@ def test_another_decision_waits_until_the_first_is_seen(double: Double) -> None:
     assert (person.row().status, person.row().decision) == ("APPROVED", "approve")
 
 
+@pytest.mark.medium
 def test_all_that_is_plain_is_approved_at_once(double: Double) -> None:
     recruitment = make_published(double)
     people = [Person(double, recruitment).work().hand_in() for _ in range(2)]
@@ -52,6 +55,7 @@ def test_all_that_is_plain_is_approved_at_once(double: Double) -> None:
     assert doubtful.row().status == "AWAITING REVIEW"
 
 
+@pytest.mark.medium
 def test_a_rejection_without_a_ground_is_refused(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work().hand_in()
@@ -61,6 +65,7 @@ def test_a_rejection_without_a_ground_is_refused(double: Double) -> None:
     assert person.row().decision == ""
 
 
+@pytest.mark.medium
 def test_a_rejection_waits_for_a_second_person(double: Double) -> None:
     recruitment = make_published(double)
     Recruitment.objects.update(two_people=True)
@@ -77,6 +82,7 @@ def test_a_rejection_waits_for_a_second_person(double: Double) -> None:
     assert double.ledger()["rejections"][person.submission]
 
 
+@pytest.mark.medium
 def test_who_never_came_back_with_the_code_is_completed_and_paid(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work()
@@ -86,6 +92,7 @@ def test_who_never_came_back_with_the_code_is_completed_and_paid(double: Double)
     assert person.row().status == "APPROVED"
 
 
+@pytest.mark.medium
 def test_leaving_out_and_paying_are_apart(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work().hand_in()

@@ -62,6 +62,7 @@ def test_what_a_workspace_does_not_allow_is_found_out_and_leaves_no_draft(double
 # --- Drafted and published -----------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_draft_is_what_was_planned_and_publishing_commits_the_money(double: Double) -> None:
     recruitment = make_recruitment()
     assert drafting.send_draft(recruitment) == []
@@ -83,6 +84,7 @@ def test_a_draft_is_what_was_planned_and_publishing_commits_the_money(double: Do
     assert sums.committed_minor == recruitment.expected_minor > 4 * 180
 
 
+@pytest.mark.medium
 def test_a_closed_door_is_not_published(double: Double) -> None:
     recruitment = make_recruitment()
     drafting.send_draft(recruitment)
@@ -92,6 +94,7 @@ def test_a_closed_door_is_not_published(double: Double) -> None:
     assert recruitment.state == State.DRAFT
 
 
+@pytest.mark.medium
 def test_a_limit_stops_publishing_and_bonuses(double: Double) -> None:
     recruitment = make_recruitment()
     drafting.send_draft(recruitment)
@@ -147,6 +150,7 @@ def test_a_lost_reply_makes_neither_two_drafts_nor_none(double: Double, fault: s
     assert [s["id"] for s in there] == [recruitment.prolific_study]
 
 
+@pytest.mark.medium
 def test_a_draft_whose_reply_was_lost_is_known_as_it_was_asked_for(double: Double) -> None:
     recruitment = make_recruitment(secure=True)
     double.set(features={"secure_links": False})
@@ -167,6 +171,7 @@ def test_a_draft_whose_reply_was_lost_is_known_as_it_was_asked_for(double: Doubl
 
 
 @pytest.mark.parametrize("fault", ["drop_after", "drop_before", "error_500_after"])
+@pytest.mark.medium
 def test_a_lost_reply_to_publishing_is_looked_up(double: Double, fault: str) -> None:
     recruitment = make_recruitment()
     drafting.send_draft(recruitment)
@@ -179,6 +184,7 @@ def test_a_lost_reply_to_publishing_is_looked_up(double: Double, fault: str) -> 
     assert LedgerEntry.objects.filter(kind="committed").count() == (expected == State.LIVE)
 
 
+@pytest.mark.medium
 def test_a_draft_is_discarded_and_its_plan_stays(double: Double) -> None:
     recruitment = make_recruitment()
     drafting.send_draft(recruitment)
@@ -188,6 +194,7 @@ def test_a_draft_is_discarded_and_its_plan_stays(double: Double) -> None:
     assert (fresh.state, fresh.plan) == (State.PLANNED, recruitment.plan)
 
 
+@pytest.mark.medium
 def test_places_are_added_and_the_study_paused_and_resumed(double: Double) -> None:
     recruitment = make_published(double)
     with pytest.raises(RecruitmentError, match="only be added"):
@@ -202,6 +209,7 @@ def test_places_are_added_and_the_study_paused_and_resumed(double: Double) -> No
     assert recruitment.status == "ACTIVE"
 
 
+@pytest.mark.medium
 def test_a_plan_of_a_second_study_keeps_what_the_first_chose(double: Double) -> None:
     first = make_recruitment(hourly_minor=1100, devices=("desktop",))
     drafting.send_draft(first)

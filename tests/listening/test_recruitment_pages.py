@@ -51,6 +51,7 @@ FORM = {
 }
 
 
+@pytest.mark.medium
 def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
     study = make_study(items=20, completion_codes=CODES, task={"ratings_per_stimulus": 4})
     assert "Not connected" in page(ada, study.key)
@@ -125,6 +126,7 @@ def take_back(ada: Client, key: str) -> None:
         ("screened_out_minor", "0.01", "must be at least £0.10"),
     ],
 )
+@pytest.mark.medium
 def test_what_is_wrong_stands_at_its_field_and_what_was_typed_stays(
     ada: Client, double: Double, field: str, value: str, told: str
 ) -> None:
@@ -165,6 +167,7 @@ def test_the_recommended_pay_is_prolifics_own_and_else_its_published_one(
 
 
 @pytest.mark.parametrize("bound", ["abc", "nan", "inf", "-inf", "1e999", "", "²"])
+@pytest.mark.medium
 def test_a_bound_of_a_filter_that_is_no_number_is_said(
     ada: Client, double: Double, bound: str
 ) -> None:
@@ -175,6 +178,7 @@ def test_a_bound_of_a_filter_that_is_no_number_is_said(
     assert "is no number" in told or "Give a lowest or a highest value" in told
 
 
+@pytest.mark.medium
 def test_every_button_refuses_nonsense_with_a_sentence(ada: Client, double: Double) -> None:
     recruitment = make_published(double)
     key = recruitment.study.key
@@ -204,6 +208,7 @@ def test_every_button_refuses_nonsense_with_a_sentence(ada: Client, double: Doub
     assert Recruitment.objects.get().state == "live"
 
 
+@pytest.mark.medium
 def test_strangers_see_and_do_nothing(client: Client, double: Double) -> None:
     recruitment = make_published(double)
     key = recruitment.study.key
@@ -225,6 +230,7 @@ def test_strangers_see_and_do_nothing(client: Client, double: Double) -> None:
     assert Connection.objects.get().token
 
 
+@pytest.mark.medium
 def test_the_page_stands_without_prolific(ada: Client, double: Double) -> None:
     recruitment = make_published(double)
     Person(double, recruitment).work().hand_in()
@@ -238,6 +244,7 @@ def test_the_page_stands_without_prolific(ada: Client, double: Double) -> None:
     assert "Save the plan first" in page(ada, fresh.key)
 
 
+@pytest.mark.medium
 def test_no_page_shows_a_participants_id(ada: Client, double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work().hand_in()
@@ -247,6 +254,7 @@ def test_no_page_shows_a_participants_id(ada: Client, double: Double) -> None:
     assert person.submission not in text
 
 
+@pytest.mark.medium
 def test_a_token_is_forgotten_and_what_was_paid_stays(ada: Client, double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work().hand_in()
@@ -347,6 +355,7 @@ def test_events_are_subscribed_to_and_a_plain_server_says_why_not(
 # --- In doubt ------------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_payment_in_doubt_is_said_and_a_person_decides(
     ada: Client, double: Double, settings: Any
 ) -> None:

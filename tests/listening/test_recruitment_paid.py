@@ -29,6 +29,7 @@ def owed_one(double: Double, minor: int = 150) -> tuple[Recruitment, Person]:
     return recruitment, person
 
 
+@pytest.mark.medium
 def test_a_bonus_is_written_down_then_paid_then_seen(double: Double) -> None:
     recruitment, person = owed_one(double)
     batch = paying.write_batch(recruitment)
@@ -57,6 +58,7 @@ def test_the_same_bonus_twice_is_one(double: Double) -> None:
 
 @pytest.mark.parametrize("fault", ["drop_after", "error_500_after", "drop_before", "error_500"])
 @pytest.mark.parametrize("path", ["/bonus-payments/", "/pay/"])
+@pytest.mark.medium
 def test_a_lost_reply_pays_nobody_twice_and_forgets_nobody(
     double: Double, settings: Any, fault: str, path: str
 ) -> None:
@@ -90,6 +92,7 @@ def test_a_lost_reply_pays_nobody_twice_and_forgets_nobody(
     assert ledger.money_of(recruitment).bonuses_minor == 150
 
 
+@pytest.mark.medium
 def test_a_part_waits_for_the_return(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work(2).hand_in(None)
@@ -108,6 +111,7 @@ def test_a_part_waits_for_the_return(double: Double) -> None:
     assert (pay, Session.objects.get().paid) == ("paid a part", True)
 
 
+@pytest.mark.medium
 def test_a_session_is_paid_once_its_submission_is_approved_and_not_before(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work().hand_in()
@@ -136,6 +140,7 @@ def test_what_is_paid_elsewhere_somebody_says_and_the_log_keeps() -> None:
     assert pay_of_sessions(study.key) == {f"s{session.pk}": "nobody has said"}
 
 
+@pytest.mark.medium
 def test_a_screened_out_rater_is_paid_the_fixed_sum(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment)
@@ -149,6 +154,7 @@ def test_a_screened_out_rater_is_paid_the_fixed_sum(double: Double) -> None:
     assert ledger.money_of(recruitment).screened_out_minor == 30
 
 
+@pytest.mark.medium
 def test_the_ledger_agrees_with_prolifics_account_to_the_penny(double: Double) -> None:
     recruitment = make_published(double)
     people = [Person(double, recruitment).work().hand_in() for _ in range(2)]

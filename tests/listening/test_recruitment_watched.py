@@ -30,6 +30,7 @@ def test_a_returned_place_is_free_here_too(double: Double) -> None:
     assert person.session.blocks.filter(state=1).count() == 0
 
 
+@pytest.mark.medium
 def test_who_timed_out_and_comes_back_goes_on(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work(2)
@@ -45,6 +46,7 @@ def test_who_timed_out_and_comes_back_goes_on(double: Double) -> None:
     assert row.proposal.decision == "complete"
 
 
+@pytest.mark.medium
 def test_sessions_and_submissions_are_compared(double: Double) -> None:
     recruitment = make_published(double, places=6)
     good = Person(double, recruitment).work().hand_in()
@@ -84,6 +86,7 @@ def test_a_withdrawn_rater_is_known_for_pay_alone(double: Double) -> None:
     assert person.session.prolific_session == ""
 
 
+@pytest.mark.medium
 def test_prolific_away_leaves_what_was_known(double: Double) -> None:
     recruitment = make_published(double)
     Person(double, recruitment).work().hand_in()
@@ -95,6 +98,7 @@ def test_prolific_away_leaves_what_was_known(double: Double) -> None:
 
 
 @pytest.mark.parametrize("fault", ["extra_fields", "floats", "unknown_status"])
+@pytest.mark.medium
 def test_odd_replies_do_no_harm(double: Double, fault: str) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work().hand_in()
@@ -167,6 +171,7 @@ ODD: list[Any] = [{}, [], None, "yes", {"results": [{}]}, {"results": None}, 3]
 
 
 @pytest.mark.parametrize("path", ["/submissions/", "/studies/", "/cost/", "/balance/", "/filters/"])
+@pytest.mark.medium
 def test_replies_that_nobody_documented_are_named_and_break_nothing(
     double: Double, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:

@@ -78,6 +78,7 @@ def test_actions_ask_for_a_log_in_and_change_nothing(client, study, url):
     assert Study.objects.get().state == "open"
 
 
+@pytest.mark.medium
 def test_another_researcher_gets_404_and_an_empty_list(client, study):
     session = arrive(study)
     client.force_login(make_user("somebody-else"))
@@ -89,6 +90,7 @@ def test_another_researcher_gets_404_and_an_empty_list(client, study):
     assert "voices" not in page_of(client, "/studies/")
 
 
+@pytest.mark.medium
 def test_a_superuser_sees_every_study_with_its_owner(client, study):
     client.force_login(make_user("root", is_superuser=True))
     assert study.owner.username in words_of(page_of(client, "/studies/"))
@@ -104,6 +106,7 @@ def test_actions_need_a_form_of_this_site(study):
     assert Study.objects.get().state == "open"
 
 
+@pytest.mark.medium
 def test_a_wrong_password_is_a_sentence_and_a_right_one_leads_on(client):
     user = make_user("ada")
     user.set_password("lovelace-1843")
@@ -132,6 +135,7 @@ def test_an_empty_list_says_how_to_import_a_study(client):
     assert "import_study FOLDER --owner ada" in page_of(client, "/studies/")
 
 
+@pytest.mark.medium
 def test_the_list_shows_ratings_sessions_and_last_activity(owner, study):
     answer_all(arrive(study), stop_after=3)
     arrive(study)
@@ -152,6 +156,7 @@ def test_last_activity_is_the_last_answer_and_not_the_arrival(owner, study):
     assert "3 hours, 2 minutes ago" in words_of(page_of(owner, "/studies/").replace("\xa0", " "))
 
 
+@pytest.mark.medium
 def test_many_studies_come_in_pages(client):
     ada = make_user("ada")
     Study.objects.bulk_create(Study(owner=ada, key=f"s{k}", title=f"No. {k}") for k in range(53))
@@ -162,6 +167,7 @@ def test_many_studies_come_in_pages(client):
     assert client.get("/studies/?page=nonsense").status_code == 200
 
 
+@pytest.mark.medium
 def test_a_title_cannot_bring_markup_into_the_pages(owner, study):
     Study.objects.update(title="<script>alert(1)</script>")
     for url in ("/studies/", "/studies/voices/"):
@@ -173,6 +179,7 @@ def test_a_title_cannot_bring_markup_into_the_pages(owner, study):
 # --- One study -----------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_the_study_page_shows_progress_per_condition_and_traps(client):
     study = make_study(
         key="turing",
@@ -198,6 +205,7 @@ def test_no_session_code_is_on_the_study_page(owner, study):
     assert session.code not in page_of(owner, "/studies/voices/")
 
 
+@pytest.mark.medium
 def test_the_number_of_queries_does_not_grow_with_the_sessions(
     owner, study, django_assert_max_num_queries
 ):
@@ -211,6 +219,7 @@ def test_the_number_of_queries_does_not_grow_with_the_sessions(
 # --- What can be done ----------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_study_is_paused_opened_again_and_closed_from_its_page(owner, study):
     for to in ("paused", "open", "closed"):
         answer = owner.post("/studies/voices/state/", {"to": to}, follow=True)
@@ -222,6 +231,7 @@ def test_a_study_is_paused_opened_again_and_closed_from_its_page(owner, study):
     assert owner.post("/studies/voices/state/", {"to": "sold"}, follow=True).status_code == 200
 
 
+@pytest.mark.medium
 def test_a_draft_with_missing_audio_says_so_and_stays_a_draft(owner, study):
     Study.objects.update(state="draft")
     text = words_of(page_of(owner, "/studies/voices/"))
@@ -234,6 +244,7 @@ def test_a_draft_with_missing_audio_says_so_and_stays_a_draft(owner, study):
     assert Study.objects.get().state == "open"
 
 
+@pytest.mark.medium
 def test_a_draft_in_order_opens_from_its_page(owner, study):
     give_sound(study)
     Study.objects.update(state="draft", texts={"consent": "Yes?", "contact": "Us."})
@@ -245,6 +256,7 @@ def test_a_draft_in_order_opens_from_its_page(owner, study):
     assert Study.objects.get().state == "open"
 
 
+@pytest.mark.medium
 def test_a_large_draft_is_checked_when_its_researcher_asks(owner, study, monkeypatch):
     monkeypatch.setattr("listening.views.researcher.CHECKED_UNASKED", 10)
     Study.objects.update(state="draft")
@@ -252,6 +264,7 @@ def test_a_large_draft_is_checked_when_its_researcher_asks(owner, study, monkeyp
     assert "Must be solved" in page_of(owner, "/studies/voices/?check")
 
 
+@pytest.mark.medium
 def test_simulated_raters_are_named_as_such_and_deleted_without_the_others(owner, study):
     person = person_took(study)
     hidden = r'data-live-shown="sessions/simulated" hidden'
@@ -268,6 +281,7 @@ def test_simulated_raters_are_named_as_such_and_deleted_without_the_others(owner
     assert "5 of 60 ratings" in words_of(answer.content.decode())
 
 
+@pytest.mark.medium
 def test_records_in_the_admin_cannot_be_changed(client, study):
     client.force_login(make_user("root", is_superuser=True, is_staff=True))
     answer_all(arrive(study))
@@ -281,6 +295,7 @@ def test_records_in_the_admin_cannot_be_changed(client, study):
     assert client.post(f"{url}/delete/", {"post": "yes"}).status_code == 403
 
 
+@pytest.mark.medium
 def test_the_pages_stand_when_the_cache_is_away(owner, study, monkeypatch):
     def away(*args, **kwargs):
         raise RedisConnectionError("Valkey is being restarted")

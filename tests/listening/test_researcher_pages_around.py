@@ -99,6 +99,7 @@ def test_every_check_can_be_shown_with_its_odds(client, key):
         assert chance_text(check.odds(check.settings({}))) in text
 
 
+@pytest.mark.medium
 def test_checks_are_shown_with_settings_odds_and_how_raters_fared(owner, study):
     come(study)
     come(study, stereo=False)
@@ -109,6 +110,7 @@ def test_checks_are_shown_with_settings_odds_and_how_raters_fared(owner, study):
     assert "volume the rater confirms; nobody fails – – – 3 0 0" in text
 
 
+@pytest.mark.medium
 def test_a_check_that_is_easy_to_guess_is_marked_where_it_selects(owner, study):
     assert "easy to guess" not in page(owner)
     easy = {"trials": 2, "pass_at_least": 1}
@@ -118,6 +120,7 @@ def test_a_check_that_is_easy_to_guess_is_marked_where_it_selects(owner, study):
     assert "easy to guess" not in page(owner)
 
 
+@pytest.mark.medium
 def test_questionnaires_are_shown_with_how_many_answered(owner, study):
     come(study)
     stages.record_questionnaire(arrive(study), "about", {"hearing": "no"})
@@ -155,6 +158,7 @@ def test_traps_that_a_guess_often_passes_are_warned_of(client):
     assert "More than one in ten raters who guess" in text
 
 
+@pytest.mark.medium
 def test_what_single_traps_expect_is_reckoned_with(client):
     trapped(client)
     Stimulus.objects.filter(key="trap_gold-0").update(attributes={"expected": "1|2|3"})
@@ -163,6 +167,7 @@ def test_what_single_traps_expect_is_reckoned_with(client):
     assert "One answer given all the time" not in text
 
 
+@pytest.mark.medium
 def test_the_audio_turing_test_is_shown_with_its_known_odds(client):
     make_study(
         key="around",
@@ -188,6 +193,7 @@ def of_rater(client: Any, session: Session) -> str:
     return words_of(page_of(client, f"/studies/around/raters/{session.pk}/"))
 
 
+@pytest.mark.medium
 def test_who_was_screened_out_is_counted_and_shown_with_the_reason(owner, study):
     session = come(study, huggins=False)
     assert study_progress("around")["sessions"]["screened"] == 1
@@ -197,6 +203,7 @@ def test_who_was_screened_out_is_counted_and_shown_with_the_reason(owner, study)
     assert "There is nothing to decide: the session is screened out" in of_rater(owner, session)
 
 
+@pytest.mark.medium
 def test_one_raters_page_holds_consent_checks_with_odds_answers_and_the_comment(owner, study):
     session = come(study, stereo=False)
     answer_all(session)
@@ -210,6 +217,7 @@ def test_one_raters_page_holds_consent_checks_with_odds_answers_and_the_comment(
     assert "hearing? Yes hearing? No Comment at the end All fine." in text
 
 
+@pytest.mark.medium
 def test_what_raters_write_is_never_markup(owner, study):
     session = come(study)
     answer_all(session)
@@ -223,6 +231,7 @@ def test_what_raters_write_is_never_markup(owner, study):
     assert "&lt;img src=x onerror=alert(2)&gt;" in html
 
 
+@pytest.mark.medium
 def test_practice_is_no_trap_on_the_page(client):
     kinds = [{"kind": "gold", "count": 1, "expected": ["5"], "pass_at_least": 1}]
     task = {

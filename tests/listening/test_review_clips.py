@@ -184,6 +184,7 @@ def test_what_is_not_decided_counts_as_not_passed(study):
     assert {(each.undecided, each.share.value, each.mark) for each in rows} == {(6, 0.0, "missed")}
 
 
+@pytest.mark.medium
 def test_verdicts_outlive_a_replaced_draft_and_only_the_same_sound_keeps_them(study):
     job = job_of(study, share=0.5)
     for _ in range(2):
@@ -205,6 +206,7 @@ def test_verdicts_outlive_a_replaced_draft_and_only_the_same_sound_keeps_them(st
     assert [each.item.clip["stimulus"] for each in review.give_next(again, 9)] == [bad.stimulus]
 
 
+@pytest.mark.medium
 def test_consistency_compares_runs_of_one_text_and_else_several_texts_of_a_system(study):
     first = study.stimuli.filter(condition__key="cond-1", trap="").order_by("key")
     for clip in list(first[:4]):

@@ -51,6 +51,7 @@ def coded(desk: str, codes: list[str], **more: object) -> list[dict[str, object]
     return replies
 
 
+@pytest.mark.medium
 def test_codes_that_most_gave_reach_the_column_codes(job):
     coded(desk_of(job), ["speed", "pauses"])
     coded(desk_of(job), ["speed"], spans=[{"code": "speed", "start": 4, "end": 10}])
@@ -58,6 +59,7 @@ def test_codes_that_most_gave_reach_the_column_codes(job):
     assert Verdict.objects.filter(answer__spans__0__end=10).count() == 5
 
 
+@pytest.mark.medium
 def test_suggestions_come_after_ones_own_codes_and_are_counted_apart(job):
     desk, client = desk_of(job), Client()
     page, given = client.get(desk), ask(client, f"{desk}next/", want=1)
@@ -116,6 +118,7 @@ def test_the_preset_has_four_families_and_fourteen_attributes_and_codebooks_trav
             codebook.from_text(text)
 
 
+@pytest.mark.medium
 def test_a_codebook_gets_another_version_and_loses_no_code_that_was_given(job):
     coded(desk_of(job), ["speed"])
     with pytest.raises(ReviewError, match="Reviewers gave speed"):
@@ -127,6 +130,7 @@ def test_a_codebook_gets_another_version_and_loses_no_code_that_was_given(job):
     assert StudyEvent.objects.get(what="review_changed").details["codebook"] == 2
 
 
+@pytest.mark.medium
 def test_agreement_is_told_code_by_code(job, client):
     coded(desk_of(job), ["speed", "pauses"])
     coded(desk_of(job), ["speed"])
@@ -137,6 +141,7 @@ def test_agreement_is_told_code_by_code(job, client):
     assert "variation" in page  # all gave speed
 
 
+@pytest.mark.medium
 def test_training_items_are_chosen_and_every_coder_learns_what_was_expected(job, client):
     """They come first, are judged as a whole (all codes, no other), and count for no agreement."""
     client.force_login(job.study.owner)

@@ -49,6 +49,7 @@ def judged(client: Client, desk: str, item: str, verdict: str = "fit", note: str
     return ask(client, f"{desk}verdicts/", verdicts=[sent])
 
 
+@pytest.mark.medium
 def test_nothing_on_the_desk_tells_system_rater_truth_or_what_others_said(job):
     first, second = desk_of(job, whom="Grace"), desk_of(job)
     others = Client()
@@ -74,6 +75,7 @@ def test_nothing_on_the_desk_tells_system_rater_truth_or_what_others_said(job):
     assert one["reason"] == "the rhythm is unlike a person's"
 
 
+@pytest.mark.medium
 def test_a_desk_opens_for_its_link_alone_and_only_while_it_works(job):
     desk, client = desk_of(job), Client()
     assert client.get(desk).status_code == 200
@@ -91,6 +93,7 @@ def test_a_desk_opens_for_its_link_alone_and_only_while_it_works(job):
     assert client.get(other).status_code == 404
 
 
+@pytest.mark.medium
 def test_members_review_by_their_role_and_a_reviewer_sees_nothing_else(job, client):
     lab = Project.objects.create(name="Lab")
     Study.objects.update(project=lab)
@@ -113,6 +116,7 @@ def test_members_review_by_their_role_and_a_reviewer_sees_nothing_else(job, clie
         assert client.get(page).status_code == 404
 
 
+@pytest.mark.medium
 def test_who_trains_is_told_what_is_right_after_the_verdict_and_not_before(job):
     from listening.review.training import set_gold
 
@@ -129,6 +133,7 @@ def test_who_trains_is_told_what_is_right_after_the_verdict_and_not_before(job):
     assert judged(client, desk, second["item"]).json()["training"] == []
 
 
+@pytest.mark.medium
 def test_who_differ_see_each_other_when_they_talk_and_not_before(job):
     ada, ben = desk_of(job), desk_of(job)
     client = Client()
@@ -145,6 +150,7 @@ def test_who_differ_see_each_other_when_they_talk_and_not_before(job):
     ]
 
 
+@pytest.mark.medium
 def test_the_list_of_reasons_filters_by_signs_and_marks_some_for_training(job, client):
     client.force_login(job.study.owner)
     page = f"/studies/secret-study/reviews/{job.pk}/items/"

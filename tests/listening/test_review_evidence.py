@@ -21,6 +21,7 @@ def flags(text, **fields):
     return evidence_of([written(text, **fields)])[0].flags
 
 
+@pytest.mark.medium
 def test_signs_are_facts_about_the_text_and_how_it_came():
     assert flags("The rhythm is uneven at the end.") == set()
     assert flags("The rhythm is uneven.", pasted=15) == {"pasted"}

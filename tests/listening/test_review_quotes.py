@@ -23,6 +23,7 @@ def test_marks_are_cut_by_the_units_that_browsers_count_and_overlaps_are_one():
     assert pieces("flat", [(2, 90)]) == [("fl", False), ("at", True)]
 
 
+@pytest.mark.medium
 def test_quotes_are_cited_with_their_marks_and_nobody_is_named(job, client):  # noqa: F811
     client.force_login(job.study.owner)
     url = f"/studies/voices/reviews/{job.pk}/quotes"
@@ -53,6 +54,7 @@ def test_quotes_are_cited_with_their_marks_and_nobody_is_named(job, client):  # 
     assert "" not in {row["system"] for row in rows}
 
 
+@pytest.mark.medium
 def test_withdrawn_reasons_are_not_cited(job, client):  # noqa: F811
     client.force_login(job.study.owner)
     coded(desk_of(job), ["speed"])

@@ -61,6 +61,7 @@ def judge_all(who, verdict="fit"):
     return count
 
 
+@pytest.mark.medium
 def test_each_item_goes_to_as_many_as_are_wanted_and_once_to_each(study):
     job = job_of(study, repeated=0)
     three = [reviewer(job) for _ in range(3)]
@@ -80,6 +81,7 @@ def judge_some(who):
     return len(given)
 
 
+@pytest.mark.medium
 def test_what_was_given_and_not_judged_comes_first_again(study):
     who = reviewer(job_of(study))
     first = [each.code for each in review.give_next(who, 5)]
@@ -87,6 +89,7 @@ def test_what_was_given_and_not_judged_comes_first_again(study):
     assert len(review.give_next(who, 9)) == 9
 
 
+@pytest.mark.medium
 def test_a_share_is_shown_twice_unannounced_and_never_counts_as_another_reviewer(study):
     job = job_of(study, repeated=1, per_item=1)
     who = reviewer(job)
@@ -96,6 +99,7 @@ def test_a_share_is_shown_twice_unannounced_and_never_counts_as_another_reviewer
     assert again.count() == total
 
 
+@pytest.mark.medium
 def test_who_misses_the_pass_mark_of_the_training_waits_until_somebody_lets_them_on(study, client):
     job = job_of(study, training_pass=0.5, repeated=0)
     for item in job.items.order_by("-position")[:2]:
@@ -122,6 +126,7 @@ def test_who_misses_the_pass_mark_of_the_training_waits_until_somebody_lets_them
     assert event.details["goes_on"] == str(bad)
 
 
+@pytest.mark.medium
 def test_what_is_shown_twice_follows_the_seed(study):
     drawn = []
     for seed in (7, 7, 8):
@@ -133,6 +138,7 @@ def test_what_is_shown_twice_follows_the_seed(study):
     assert 0.1 < len(drawn[0]) / job.items.count() < 0.5
 
 
+@pytest.mark.medium
 def test_who_differs_from_a_majority_is_no_dispute_where_the_rule_takes_majorities(study):
     """The page, the list and what a third one is given say the same."""
     job = job_of(study, per_item=3, repeated=0)
@@ -155,6 +161,7 @@ def _say(place, reviewer):
     return ("fit", "unfit", "unsure")[reviewer] if place % 3 == 1 else "fit"
 
 
+@pytest.mark.medium
 def test_a_verdict_sent_twice_is_stored_once_and_the_newest_holds(study):
     who = reviewer(job_of(study))
     given = review.give_next(who, 1)
@@ -173,6 +180,7 @@ def test_a_verdict_sent_twice_is_stored_once_and_the_newest_holds(study):
             cursor.execute(change)
 
 
+@pytest.mark.medium
 def test_bad_verdicts_are_refused_alone_and_a_closed_review_takes_none(study):
     job = job_of(study)
     who, other = reviewer(job), reviewer(job)
@@ -191,6 +199,7 @@ def test_bad_verdicts_are_refused_alone_and_a_closed_review_takes_none(study):
     assert review.give_next(who, 5) == []
 
 
+@pytest.mark.medium
 def test_an_adjudicator_gets_what_the_others_differ_about_and_nothing_else(study):
     job = job_of(study, resolving="third", rule="adjudicated", repeated=0)
     ada, ben, third = reviewer(job), reviewer(job), reviewer(job, adjudicates=True)
@@ -203,6 +212,7 @@ def test_an_adjudicator_gets_what_the_others_differ_about_and_nothing_else(study
     assert {each.occasion for each in given} == {ReviewAssignment.Occasion.THIRD}
 
 
+@pytest.mark.medium
 def test_more_reasons_are_taken_in_behind_those_that_were_drawn(study):
     job = job_of(study, settings={"share": 0.9}, seed=5)
     before = set(job.items.values_list("trial", "position"))
@@ -214,6 +224,7 @@ def test_more_reasons_are_taken_in_behind_those_that_were_drawn(study):
     assert review.take_in(job) == 0
 
 
+@pytest.mark.medium
 def test_a_withdrawal_takes_verdicts_about_it_along(study):
     job = job_of(study)
     judge_all(reviewer(job))
@@ -222,6 +233,7 @@ def test_a_withdrawal_takes_verdicts_about_it_along(study):
     assert not ReviewItem.objects.exists()
 
 
+@pytest.mark.medium
 def test_where_there_is_nothing_to_review_that_is_said():
     empty = make_study()
     with pytest.raises(ReviewError, match="no reasons to review"):
@@ -248,6 +260,7 @@ def both_judge(study, **fields):
     return job
 
 
+@pytest.mark.medium
 def test_the_ratings_have_the_verdict_of_the_rule_and_change_their_mark(study):
     before = ratings_state(study.key)["mark"]
     job = both_judge(study)
@@ -280,10 +293,12 @@ def test_the_ratings_have_the_verdict_of_the_rule_and_change_their_mark(study):
         ("adjudicated", ["fit"], [], ["unfit"], ""),
     ],
 )
+@pytest.mark.medium
 def test_a_rule_turns_verdicts_into_one_or_leaves_it_open(rule, first, talk, third, comes_to):
     assert RULES[rule].decide(Said(first, talk, third)) == comes_to
 
 
+@pytest.mark.medium
 def test_systems_are_told_only_after_a_logged_unblinding(study, client):
     job = both_judge(study)
     assert {row["system"] for row in review_verdicts(study.key, job.pk)} == {""}
@@ -298,6 +313,7 @@ def test_systems_are_told_only_after_a_logged_unblinding(study, client):
     assert StudyEvent.objects.filter(what="review_unblinded").count() == 1
 
 
+@pytest.mark.medium
 def test_notes_go_with_the_reasons_that_are_erased(study):
     from listening.review.forgetting import forget_notes
 

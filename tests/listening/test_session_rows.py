@@ -136,6 +136,7 @@ def test_no_row_names_a_person_or_opens_a_session(study):
     assert str(session.checks["stereo"]["truths"]) not in text
 
 
+@pytest.mark.medium
 def test_every_status_is_told_and_withdrawn_rows_are_bare(study):
     done, out, gone, away, judged = (arrive(study) for _ in range(5))
     for session in (done, gone, away, judged):
@@ -197,6 +198,7 @@ def test_a_study_without_sessions_has_a_file_with_its_columns(study):
 # --- Taken as a file -----------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_the_owner_takes_the_file_from_the_results_page(client, study):
     through(arrive(study), {"age": 30})
     client.force_login(study.owner)

@@ -102,6 +102,7 @@ def test_a_checked_address_of_a_named_domain_makes_an_account_once(uni, settings
         {"email": None},
     ],
 )
+@pytest.mark.medium
 def test_an_address_that_nobody_has_checked_or_of_elsewhere_makes_none(uni, settings, person):
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     uni.person |= person
@@ -110,6 +111,7 @@ def test_an_address_that_nobody_has_checked_or_of_elsewhere_makes_none(uni, sett
     assert (answer.status_code, User.objects.count(), is_in(client)) == (403, 0, False)
 
 
+@pytest.mark.medium
 def test_an_invitation_lets_in_whoever_the_provider_knows(uni):
     uni.person |= {"email_verified": False, "preferred_username": "Owner"}
     owner = make_user("owner")
@@ -165,6 +167,7 @@ def test_an_equal_address_is_no_proof_and_who_has_the_password_connects(uni, set
     assert messages_of(gone) == ["Uni logs in to this account no more."]
 
 
+@pytest.mark.medium
 def test_the_only_way_in_cannot_be_disconnected(uni, settings):
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     client = Client()
@@ -174,6 +177,7 @@ def test_the_only_way_in_cannot_be_disconnected(uni, settings):
     assert SocialAccount.objects.exists()
 
 
+@pytest.mark.medium
 def test_little_is_kept_of_what_a_provider_tells(uni, settings):
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     uni.person |= {"picture": "https://uni.example/grace.jpg", "birthdate": "1906-12-09"}
@@ -181,6 +185,7 @@ def test_little_is_kept_of_what_a_provider_tells(uni, settings):
     assert SocialAccount.objects.get().extra_data == GRACE
 
 
+@pytest.mark.medium
 def test_an_account_that_is_switched_off_stays_out(uni, settings):
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     sign_on(Client())
@@ -202,6 +207,7 @@ def test_an_account_that_is_switched_off_stays_out(uni, settings):
         ("always", None, True),
     ],
 )
+@pytest.mark.medium
 def test_a_providers_second_factor_counts_as_settings_say(uni, settings, trusted, amr, enough):
     use(settings, variables(uni.url, DOMAINS="uni.example", SECOND_FACTOR=trusted))
     settings.EARNEST_REQUIRE_TWO_FACTOR = "all"
@@ -214,6 +220,7 @@ def test_a_providers_second_factor_counts_as_settings_say(uni, settings, trusted
     assert not is_in(other)
 
 
+@pytest.mark.medium
 def test_a_second_factor_of_ones_own_is_asked_for_after_a_sign_on(uni, settings):
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     client = Client()
@@ -233,6 +240,7 @@ def test_a_second_factor_of_ones_own_is_asked_for_after_a_sign_on(uni, settings)
     "fault",
     ["away", "other issuer", "forged", "unsigned", "other audience", "old token", "two people"],
 )
+@pytest.mark.medium
 def test_what_a_provider_says_wrongly_lets_nobody_in(uni, settings, fault):
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     uni.faults = {fault}
@@ -244,6 +252,7 @@ def test_what_a_provider_says_wrongly_lets_nobody_in(uni, settings, fault):
     assert not User.objects.exists()
 
 
+@pytest.mark.medium
 def test_an_answer_belongs_to_one_browser_and_one_question(uni, settings):
     use(settings, variables(uni.url, DOMAINS="uni.example"))
     client, thief = Client(), Client()

@@ -83,6 +83,7 @@ def test_a_skipped_trial_is_marked_with_its_reason_and_has_no_rating(study):
     assert state_of(session, own=True)["progress"] == {"done": 1, "total": 5}
 
 
+@pytest.mark.medium
 def test_its_place_goes_to_another_rater_and_ends_with_exactly_its_ratings(study):
     session = arrive(study)
     trial = skip(session)
@@ -182,6 +183,7 @@ def test_after_withdrawal_there_is_nothing_to_skip(study):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_a_skip_and_an_answer_at_once_leave_one_of_them():
     study = make_study(items=5, conditions=1, task={"ratings_per_stimulus": 1})
     session = arrive(study)
@@ -233,6 +235,7 @@ def at_once(*calls: Any) -> None:
 # --- Traps, practice, repeats --------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_skipped_trap_is_neither_passed_nor_failed():
     session = turing(reopen=False)
     go_through(session, {"flawed", "human"})
@@ -243,6 +246,7 @@ def test_a_skipped_trap_is_neither_passed_nor_failed():
     assert Block.objects.filter(state=Block.State.DONE).count() == 1
 
 
+@pytest.mark.medium
 def test_a_block_that_passes_with_the_traps_that_could_be_played_counts():
     session = turing(reopen=True)
     go_through(session, {"human"})  # one of two must pass, and one was heard
@@ -250,6 +254,7 @@ def test_a_block_that_passes_with_the_traps_that_could_be_played_counts():
     assert Block.objects.filter(state=Block.State.DONE).count() == 1
 
 
+@pytest.mark.medium
 def test_a_block_whose_trap_could_not_be_judged_is_asked_again_and_its_rater_is_done():
     session = turing(reopen=True)
     go_through(session, {"flawed"})
@@ -259,6 +264,7 @@ def test_a_block_whose_trap_could_not_be_judged_is_asked_again_and_its_rater_is_
     assert not Block.objects.exclude(state=Block.State.OPEN).exists()
 
 
+@pytest.mark.medium
 def test_practice_and_repeats_can_be_skipped_too():
     task = {"training": [{"stimulus": "trap_training-0"}], "repeats": 1}
     session = arrive(make_study(traps={"training": 1}, task=task))
@@ -342,6 +348,7 @@ def test_two_skips_are_everybodys(study):
     assert end_of(session) == ("finished", "", "complete")
 
 
+@pytest.mark.medium
 def test_a_clip_that_others_could_not_play_either_is_held_against_nobody():
     study = make_study(items=5, conditions=1, task={"ratings_per_stimulus": 3})
     sessions_of_all = [arrive(study) for _ in range(3)]
@@ -359,6 +366,7 @@ def test_a_study_of_before_gives_a_doubtful_session_the_code_for_complete(study)
     assert state_of(session, own=True)["end"]["code"] == "C"
 
 
+@pytest.mark.medium
 def test_clips_that_several_raters_passed_over_are_named(client):
     study = make_study(items=5, conditions=1, task={"ratings_per_stimulus": 4})
     broken = ""

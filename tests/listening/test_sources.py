@@ -62,6 +62,7 @@ def end_of(session: Session) -> dict:
     return state_of(session, own=True)["end"]
 
 
+@pytest.mark.medium
 def test_only_the_named_ways_lead_in_and_each_says_what_is_missing(study):
     assert "This address is not complete" in door(study)
     assert "This address is not complete" in door(study, source="elsewhere")
@@ -81,6 +82,7 @@ def test_the_plain_link_is_a_way_in_where_it_is_named(db):
     assert enter(study).source == "all"
 
 
+@pytest.mark.medium
 def test_the_researchers_own_id_is_one_person_in_all_sources_others_are_not(study):
     by_lab = enter(study, source="lab", participant="p7")
     again = Client().get(f"/r/{study.link}/", {"source": "class", "student": "p7"})
@@ -98,6 +100,7 @@ def test_the_researchers_own_id_is_one_person_in_all_sources_others_are_not(stud
         assert all(value.startswith("sealed:") for (value,) in cursor.fetchall())
 
 
+@pytest.mark.medium
 def test_a_submission_that_only_its_participant_knows_opens_the_session_again(study):
     session = enter(study, source="mturk", workerId="w1", assignmentId="secret")
     there = Client().get(
@@ -113,6 +116,7 @@ def test_a_submission_that_only_its_participant_knows_opens_the_session_again(st
     assert (session.external_session, Rater.objects.get().external_id) == ("", None)
 
 
+@pytest.mark.medium
 def test_codes_and_ways_back_are_those_of_the_source(study):
     sona = end_of(enter(study, source="sona", id="4711"))
     assert sona["return_url"] == SONA.replace("{participant}", "4711")
@@ -139,6 +143,7 @@ def test_ids_cannot_leave_their_place_in_a_return_address():
     assert source.way_back("screened_out", participant="p", submission="", code="D") == ""
 
 
+@pytest.mark.medium
 def test_a_quota_counts_who_finished_and_who_listens(study):
     first = enter(study, source="lab", participant="1")
     enter(study, source="lab", participant="2")
@@ -176,6 +181,7 @@ def test_a_quota_is_not_passed_by_who_come_at_once():
         assert sum(pool.map(come, range(8))) == 3
 
 
+@pytest.mark.medium
 def test_the_recruiting_page_lists_the_ways_in_and_changes_a_quota(study, client):
     client.force_login(study.owner)
     enter(study, source="lab", participant="1")

@@ -210,6 +210,7 @@ def test_the_last_failed_attempt_screens_out_and_gives_the_places_back(session):
     assert end["debrief"] == ""
 
 
+@pytest.mark.medium
 def test_the_places_of_a_screened_rater_are_filled_by_others():
     study = a_study(questionnaires=[], checks=[HUGGINS], items=5, conditions=1)
     for _ in range(2):
@@ -226,6 +227,7 @@ def test_the_places_of_a_screened_rater_are_filled_by_others():
     assert not Block.objects.exclude(state=Block.State.DONE).exists()
 
 
+@pytest.mark.medium
 def test_who_fails_a_check_that_goes_on_goes_on_and_it_is_kept():
     session = arrive(a_study(checks=[STEREO], questionnaires=[]))
     fail_check(session, "stereo")
@@ -354,6 +356,7 @@ def test_the_same_answer_after_the_trials_takes_nothing_away(session):
     assert state_of(session, own=True)["end"]["code"] == code_at_end(session)
 
 
+@pytest.mark.medium
 def test_a_comment_is_kept_after_the_end_and_the_last_words_count(session):
     stages.record_comment(session, "too early")
     session.refresh_from_db()
@@ -369,6 +372,7 @@ def test_a_comment_is_kept_after_the_end_and_the_last_words_count(session):
 # --- Leaving and coming back ---------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_withdrawal_deletes_answers_checks_and_comment(session):
     past_everything(session)
     answer_all(session)
@@ -412,6 +416,7 @@ def test_who_withdrew_from_the_trials_may_come_again_where_raters_may():
     assert again.pk != session.pk
 
 
+@pytest.mark.medium
 def test_a_screened_rater_who_comes_back_sees_the_end_and_no_new_session():
     for may_come in (1, 3):
         study = a_study(sessions_per_rater=may_come)
@@ -422,6 +427,7 @@ def test_a_screened_rater_who_comes_back_sees_the_end_and_no_new_session():
         assert state_of(sessions.refresh(again), own=True)["end"]["outcome"] == "screened_out"
 
 
+@pytest.mark.medium
 def test_checks_that_take_longer_than_the_lease_end_at_a_trial_all_the_same(session, client):
     fill_in(session, "about")
     pass_check(session, "volume")

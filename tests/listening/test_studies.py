@@ -200,6 +200,7 @@ def test_a_key_that_exists_is_refused_and_nothing_is_left(
     assert sorted(stored_files(media)) == before
 
 
+@pytest.mark.medium
 def test_a_draft_is_replaced_in_place_and_its_old_audio_goes(
     owner: User, tmp_path: Path, media: Path, django_capture_on_commit_callbacks
 ) -> None:
@@ -232,6 +233,7 @@ def test_only_a_draft_is_replaced_so_that_no_link_changes(
     assert study.stimuli.count() == 4
 
 
+@pytest.mark.medium
 def test_a_study_without_ratings_is_deleted_with_its_plan(owner: User, tmp_path: Path) -> None:
     study = create_study(make_folder(tmp_path / "study"), owner)
     studies.open_study(study)
@@ -242,6 +244,7 @@ def test_a_study_without_ratings_is_deleted_with_its_plan(owner: User, tmp_path:
     assert not Block.objects.exists()
 
 
+@pytest.mark.medium
 def test_ratings_do_not_go_with_a_study_by_accident(owner: User, tmp_path: Path) -> None:
     study = create_study(make_folder(tmp_path / "study"), owner)
     studies.open_study(study)
@@ -286,6 +289,7 @@ def test_ids_in_chinese_come_back(owner: User, tmp_path: Path) -> None:
     assert "第一句" in (tmp_path / "out" / "stimuli.csv").read_text("utf-8")
 
 
+@pytest.mark.medium
 def test_opening_plans_every_presentation_once(owner: User, tmp_path: Path) -> None:
     study = create_study(make_folder(tmp_path / "study"), owner)
     assert studies.open_study(study) == 4 * 3
@@ -296,6 +300,7 @@ def test_opening_plans_every_presentation_once(owner: User, tmp_path: Path) -> N
     assert study.state == "open"
 
 
+@pytest.mark.medium
 def test_states_that_cannot_follow_each_other(owner: User, tmp_path: Path) -> None:
     study = create_study(make_folder(tmp_path / "study"), owner)
     with pytest.raises(StudyError, match="only an open one can be paused"):

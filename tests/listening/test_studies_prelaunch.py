@@ -116,6 +116,7 @@ def test_the_same_file_behind_two_stimuli(folder: Path) -> None:
     assert "The same file stands behind “a2”, “b1”" in the_warning(folder)
 
 
+@pytest.mark.medium
 def test_a_condition_that_speaks_much_longer(folder: Path) -> None:
     for seed, clip in enumerate(("b1", "b2"), start=7):
         replace(folder, clip, noise(6, seed=seed))
@@ -133,6 +134,7 @@ def test_a_condition_that_speaks_much_longer(folder: Path) -> None:
         (noise(1.2, level=0.25, seed=9), RATE, ""),
     ],
 )
+@pytest.mark.medium
 def test_traps_that_can_be_told_without_listening(
     folder: Path, samples: np.ndarray, rate: int, told_by: str
 ) -> None:
@@ -183,6 +185,7 @@ def test_blocks_that_cannot_hold_whole_sets_of_traps(
     assert [words in what for words, what in zip(said, told, strict=True)] == [True] * len(said)
 
 
+@pytest.mark.medium
 def test_lines_that_a_condition_lacks_are_named(tmp_path: Path) -> None:
     rows = [*ROWS[:3], *(f"{s}{n},sys-{s},i{n},audio/{s}{n}.wav" for n in (3, 4) for s in "ac")]
     toml = CALM.replace('key = "sys-b"\n', 'key = "sys-b"\n[[conditions]]\nkey = "sys-c"\n')

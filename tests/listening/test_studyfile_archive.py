@@ -109,6 +109,7 @@ def test_an_encrypted_entry_is_refused(tmp_path: Path) -> None:
     assert "without a password" in problem.remedy
 
 
+@pytest.mark.medium
 def test_a_bomb_is_known_by_its_ratio_before_it_is_unpacked(tmp_path: Path) -> None:
     archive = make_zip(tmp_path / "z.zip", {"evil.wav": bytes(60 * 1024**2)})
     assert archive.stat().st_size < 100_000

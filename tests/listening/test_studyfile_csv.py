@@ -261,6 +261,7 @@ def test_what_a_problem_quotes_cannot_steer_a_terminal(tmp_path: Path) -> None:
     assert not {c for c in text if not c.isprintable()}
 
 
+@pytest.mark.medium
 def test_a_mistake_of_a_thousand_rows_is_one_line_with_a_count(tmp_path: Path) -> None:
     rows = [f"x{n},sys-bb,i{n},audio/none{n}.wav" for n in range(1000)]
     found = mistakes(problems_of(tmp_path, csv=csv_with(*ROWS, *rows)))

@@ -189,6 +189,7 @@ def test_the_door_offers_the_languages_and_keeps_who_arrived(study: Study) -> No
     assert '<input type="hidden" name="lang" value="zh-Hans">' in page
 
 
+@pytest.mark.medium
 def test_the_preview_speaks_each_language_as_the_session_does(study: Study) -> None:
     client = Client()
     client.force_login(study.owner)

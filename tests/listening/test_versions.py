@@ -139,6 +139,7 @@ def test_codes_that_pay_are_not_in_what_is_frozen(study):
     assert not any(code in frozen.toml for code in study.completion_codes.values())
 
 
+@pytest.mark.medium
 def test_the_database_lets_nobody_change_or_delete_a_definition(study):
     frozen = study.definitions.get()
     for attempt in (
@@ -157,6 +158,7 @@ def test_the_database_lets_nobody_change_or_delete_a_definition(study):
 # --- Corrected -----------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_correction_reaches_raters_from_then_on_and_sessions_tell_which_words_they_read(study):
     early = arrive(study)
     asked = state_of(early, own=True)["tasks"][0]["criteria"][0]
@@ -216,6 +218,7 @@ def test_what_is_no_correction_of_wording_is_refused_with_the_way_out(study, wor
     assert study.definitions.count() == 1
 
 
+@pytest.mark.medium
 def test_words_pass_the_same_import_as_a_folder(study):
     with pytest.raises(StudyProblems, match="200"):
         corrected(study, {"title": "x" * 201})
@@ -223,6 +226,7 @@ def test_words_pass_the_same_import_as_a_folder(study):
     assert arrive(study).consent_version == "2"
 
 
+@pytest.mark.medium
 def test_who_reads_while_the_words_change_reads_them_again(client, study):
     corrected(study, {"texts/welcome": "Welcome."})
     page = client.post(f"/r/{study.link}/", {"consent": "yes", "wording": "0"})
@@ -233,6 +237,7 @@ def test_who_reads_while_the_words_change_reads_them_again(client, study):
 
 
 @pytest.mark.parametrize("name", sorted(each.name for each in PRESETS))
+@pytest.mark.medium
 def test_every_place_that_is_offered_can_be_corrected(name):
     """All at once, through the import, in every preset: labels stay, words change."""
     file = read_study_toml((PRESET_FOLDER / name / "study.toml").read_bytes(), Notebook())
@@ -249,6 +254,7 @@ def test_every_place_that_is_offered_can_be_corrected(name):
 # --- In the browser ------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_the_pages_correct_show_and_give_out_what_was_frozen(client, study):
     client.force_login(study.owner)
     page = page_of(client, "/studies/small/wording/")
@@ -270,6 +276,7 @@ def test_the_pages_correct_show_and_give_out_what_was_frozen(client, study):
     assert "How natural? → How natural is it?" in words_of(page_of(client, "/studies/small/log/"))
 
 
+@pytest.mark.medium
 def test_versions_are_shown_in_a_chain_on_each_of_them(client, study):
     client.force_login(study.owner)
     later = studies.copy_study(study, study.owner, as_version=True)
@@ -282,6 +289,7 @@ def test_versions_are_shown_in_a_chain_on_each_of_them(client, study):
     assert later.wording == 0
 
 
+@pytest.mark.medium
 def test_the_next_version_opens_as_a_draft_to_change_and_stays_a_version(client, study):
     client.force_login(study.owner)
     form = {"action": "copy", "as": "version", "key": "small-v2", "earlier": "let_in"}

@@ -68,6 +68,7 @@ def analysed(session: Session) -> AnalysisRun:
     return run
 
 
+@pytest.mark.medium
 def test_the_search_finds_what_is_there(session):
     analysed(session)
     for word in WORDS:
@@ -76,6 +77,7 @@ def test_the_search_finds_what_is_there(session):
 
 
 @pytest.mark.parametrize("rejected", [False, True])
+@pytest.mark.medium
 def test_no_table_holds_what_the_withdrawn_gave(session, rejected):
     analysed(session)
     if rejected:
@@ -88,6 +90,7 @@ def test_no_table_holds_what_the_withdrawn_gave(session, rejected):
     assert tables_with("too fast") == []
 
 
+@pytest.mark.medium
 def test_stored_analyses_are_stale_and_their_files_gone(
     session, django_capture_on_commit_callbacks
 ):
@@ -122,6 +125,7 @@ def test_a_second_withdrawal_changes_nothing_more(session):
     assert run.state == "done"
 
 
+@pytest.mark.medium
 def test_the_researcher_reads_which_results_were_deleted(session, admin_client):
     run = analysed(session)
     AnalysisRun.objects.filter(pk=run.pk).update(parameters=Options().parameters())
@@ -163,6 +167,7 @@ def places_with(word: str, kept: dict[str, bytes]) -> list[str]:
     return [place for place, what in kept.items() if word.encode() in what]
 
 
+@pytest.mark.medium
 def test_by_the_pages_own_doors_nothing_is_left_in_tables_files_logs_or_caches(caplog):
     caplog.set_level(logging.DEBUG)
     since = time.time() - 1
@@ -193,6 +198,7 @@ def test_by_the_pages_own_doors_nothing_is_left_in_tables_files_logs_or_caches(c
 
 
 @pytest.mark.parametrize("rejected", [False, True])
+@pytest.mark.medium
 def test_the_page_offers_the_way_out_after_the_end_too(rejected):
     client, study = Client(), make_study()
     session = enter(client, study, **IDS)
@@ -213,6 +219,7 @@ def test_the_page_offers_the_way_out_after_the_end_too(rejected):
 # --- What was made before ------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_what_was_estimated_goes_and_the_pages_say_who_is_gone_from_what(
     session, admin_client, django_capture_on_commit_callbacks
 ):

@@ -95,6 +95,7 @@ def test_failed_sets_other_scales_repeats_and_unfit_reasons_do_not_label():
     assert all_sets.clips[0].labels == {"Human": 3, "Unclear": 1, "Machine": 1}
 
 
+@pytest.mark.medium
 def test_failed_sets_are_those_of_the_reference_analysis():
     data = Path(__file__).parent.parent / "data" / "analysis"
     with gzip.open(data / "att_s1.csv.gz", "rt") as source_file:
@@ -224,6 +225,7 @@ def test_several_criteria_must_be_chosen_from():
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_a_study_of_this_installation_makes_a_dataset():
     kinds = [
         {"kind": "flawed", "count": 1, "expected": ["Machine"], "pass_at_least": 1},

@@ -60,6 +60,7 @@ def test_without_rests_or_noise_there_is_no_ratio():
     assert "as loud as" in metric.ratio(torch.cat([wave * 0.1, wave]), [(0, len(wave))]).reason
 
 
+@pytest.mark.medium
 def test_f0_of_a_glide_is_found_with_its_range_and_speed():
     seconds = np.arange(2 * RATE_HZ) / RATE_HZ
     hz = 100 * 2 ** (seconds / 2)  # an octave in two seconds
@@ -80,6 +81,7 @@ def test_noise_has_no_f0_and_wrong_bounds_are_named():
         make_metric("f0_median_hz", {"low_hz": 700})
 
 
+@pytest.mark.medium
 def test_jitter_shimmer_and_noise_are_those_that_were_made():
     """Pulses whose periods and heights alternate; then a steady voice in noise 20 dB below it."""
     marks = np.cumsum(np.tile([0.0099, 0.0101], 60)) + 0.02

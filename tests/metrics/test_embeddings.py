@@ -46,6 +46,7 @@ def test_whole_clips_have_the_vectors_of_the_package(resemblyzer, known, clip):
     assert np.abs(found - known[f"{clip}/full"]).max() < ROUNDING
 
 
+@pytest.mark.medium
 def test_a_window_does_not_depend_on_its_batch(resemblyzer, monkeypatch):
     windows = reference.wave("long_same-human")[: 5 * 48_000].reshape(5, -1)
     together = resemblyzer.embed(windows)

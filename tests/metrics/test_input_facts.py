@@ -47,6 +47,7 @@ CUT = [("a.wav", "WAV"), ("a.aiff", "AIFF"), ("a.au", "AU"), ("a.w64", "W64"), (
 
 
 @pytest.mark.parametrize(("name", "form"), [*CUT, ("a.mp3", "MP3")])
+@pytest.mark.medium
 def test_a_file_that_lost_half_of_its_sound_is_told(tmp_path, speech, name, form):
     found = warned(tmp_path, np.tile(speech, 4), cut=0.5, name=name, format=form)
     assert list(found) == ["truncated"]
@@ -129,6 +130,7 @@ def test_digital_silence_has_no_bandwidth_and_no_warning(tmp_path):
     assert facts_of(tmp_path / "a.wav").bandwidth_hz is None
 
 
+@pytest.mark.medium
 def test_warnings_go_with_every_output(tmp_path, speech):
     path = tmp_path / "cut.wav"
     soundfile.write(path, np.tile(speech, 4), RATE_HZ)

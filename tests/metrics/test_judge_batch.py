@@ -69,6 +69,7 @@ def answered(path, twist=lambda content: content, status=200):
     return str(out)
 
 
+@pytest.mark.medium
 def test_a_file_of_questions_and_its_answers_leave_nothing_to_ask(server, clips, tmp_path):
     file = tmp_path / "questions.jsonl"
     assert "3 questions about 2 clips" in batch(clips, "--write", str(file))
@@ -85,6 +86,7 @@ def test_a_file_of_questions_and_its_answers_leave_nothing_to_ask(server, clips,
     assert "nothing to ask" in batch(clips, "--write", str(tmp_path / "more.jsonl"))
 
 
+@pytest.mark.medium
 def test_answers_that_cannot_be_used_are_counted_and_asked_again(server, clips, tmp_path):
     file = tmp_path / "questions.jsonl"
     batch(clips, "--write", str(file))
@@ -99,6 +101,7 @@ def test_answers_that_cannot_be_used_are_counted_and_asked_again(server, clips, 
     assert "2 questions" in batch(clips, "--write", str(tmp_path / "rest.jsonl"))
 
 
+@pytest.mark.medium
 def test_what_is_no_batch_is_named_with_its_line(server, clips, tmp_path):
     file = tmp_path / "questions.jsonl"
     batch(clips, "--write", str(file))
@@ -111,6 +114,7 @@ def test_what_is_no_batch_is_named_with_its_line(server, clips, tmp_path):
         batch(clips, "--collect", str(cut))
 
 
+@pytest.mark.medium
 def test_a_batch_is_sent_and_collected_from_the_server(server, clips, tmp_path, monkeypatch):
     kept = {}
 

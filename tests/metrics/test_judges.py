@@ -51,6 +51,7 @@ def measured(metric, wave, material=SPOKEN):
     return score
 
 
+@pytest.mark.medium
 def test_coherence_is_the_mean_of_ten_answers_with_seeds_of_their_own(server):
     server.answer = lambda body: answer(body) | {"score": 3.0 + body["seed"] % 2}
     score = measured(judge("judge_prosodic_coherence"), tone(2, -30))
@@ -74,6 +75,7 @@ def test_the_repeats_share_one_file_of_audio(server, monkeypatch):
     assert (len(made), len(server.requests)) == (1, 5)
 
 
+@pytest.mark.medium
 def test_a_second_run_and_more_repeats_ask_only_what_is_new(server):
     first = measured(judge("judge_prosodic_coherence", repeats=3), tone(2, -30))
     again = measured(judge("judge_prosodic_coherence", repeats=5), tone(2, -30))
@@ -82,6 +84,7 @@ def test_a_second_run_and_more_repeats_ask_only_what_is_new(server):
     assert again.value == first.value
 
 
+@pytest.mark.medium
 def test_failed_answers_are_counted_and_left_out_of_the_mean(server):
     server.answer = lambda body: answer(body) | ({"score": 6} if body["seed"] < 4 else {})
     score = measured(judge("judge_prosodic_coherence", repeats=8), tone(2, -33))
@@ -91,6 +94,7 @@ def test_failed_answers_are_counted_and_left_out_of_the_mean(server):
     assert score.details["reasons"] == {"score out of range": 4}
 
 
+@pytest.mark.medium
 def test_with_fewer_than_half_of_the_answers_the_clip_has_failed(server):
     server.faults = ["refusal"] * 5
     score = measured(judge("judge_prosodic_coherence", repeats=8), tone(2, -33))
@@ -144,6 +148,7 @@ def test_what_cannot_be_judged_is_not_sent(server, wave, material, reason):
     assert server.requests == []
 
 
+@pytest.mark.medium
 def test_many_clips_at_once_are_the_clips_one_by_one(server):
     metric = judge("judge_expressive_richness", repeats=2)
     waves = [tone(12, -50), torch.zeros(16_000), tone(21, -35), tone(3, -20)]
@@ -183,6 +188,7 @@ def test_model_and_rubric_are_stored_with_the_score(server):
         judge("judge_expressive_hierarchy", repeats=0)
 
 
+@pytest.mark.medium
 def test_the_papers_thresholds_need_the_papers_judge_and_prompt(server):
     assert judge("judge_prosodic_coherence").hints() == []
     theirs = {"model": "SpeechJudge-GRM", "rubric": "prosodic_coherence.lfs_figure_12"}
@@ -199,6 +205,7 @@ def test_the_papers_thresholds_need_the_papers_judge_and_prompt(server):
         ("judge_expressive_richness", "expressive_richness.lfs_figure_14", "**Role:** You are a"),
     ],
 )
+@pytest.mark.medium
 def test_the_papers_prompts_are_asked_as_printed_and_their_answers_read(server, key, rubric, first):
     score = measured(judge(key, rubric=rubric), tone(10, -30))
     assert score.value == 4.0
@@ -225,6 +232,7 @@ def own_rubrics(tmp_path):
     configure(None)
 
 
+@pytest.mark.medium
 def test_a_rubric_of_ones_own_is_kept_under_the_hash_of_its_file(server, own_rubrics):
     file = own_rubrics / "prosodic_coherence.lab.toml"
     file.write_text(OWN)

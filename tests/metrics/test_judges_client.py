@@ -147,6 +147,7 @@ def test_what_is_no_answer_is_asked_for_once_more_with_what_was_wrong(client, se
     assert asking.tally([reply, kept], None)["n_asked_again"] == 2
 
 
+@pytest.mark.medium
 def test_a_budget_ends_the_run_for_every_process_that_shares_the_folder(server, tmp_path):
     prices = Prices(1.0, 10.0, 5.0)  # 100 · 1 + 200 · 5 + 40 · 10 per million for an answer
     here = Endpoint(server.url, "tester", cache=tmp_path, prices=prices, budget=0.0031, retries=0)
@@ -223,6 +224,7 @@ def test_a_server_that_is_not_there_ends_the_run(tmp_path):
         asking.ask_all([asked(repeat=i) for i in range(5)], Client(nobody))
 
 
+@pytest.mark.medium
 def test_no_more_questions_are_under_way_than_allowed(server, tmp_path):
     server.together = threading.Barrier(3)  # three at a time, or none is answered
     client = Client(Endpoint(server.url, "tester", cache=tmp_path, concurrency=3))

@@ -195,6 +195,7 @@ def manifest(tmp_path):
     return path
 
 
+@pytest.mark.medium
 def test_the_command_rates_a_manifest_and_writes_what_can_be_imported(server, manifest):
     out, said = manifest.with_name("panel"), (io.StringIO(), io.StringIO())
     server.faults = ["refusal"]
@@ -236,6 +237,7 @@ def test_what_cannot_be_rated_is_said(server, manifest, options, reason):
         call_command("judge_study", manifest, **options)
 
 
+@pytest.mark.medium
 def test_the_stability_command_tells_how_much_of_the_variance_is_the_clips(server, manifest):
     server.answer = lambda body: (
         answer(body) | {"score": answer(body)["score"] - 0.5 * (body["seed"] % 2)}

@@ -35,6 +35,7 @@ def wave():
         ("fast_norm30", "float64", 777, 1e-12),
     ],
 )
+@pytest.mark.medium
 def test_srmr_in_stretches_is_srmr_at_once(wave, variant, precision, cut, within, monkeypatch):
     """Ends that are no multiple of 16, and a wave of several stretches."""
     given = torch.cat([wave, wave * 0.5, wave])[cut:][None]
@@ -48,6 +49,7 @@ def test_srmr_in_stretches_is_srmr_at_once(wave, variant, precision, cut, within
     assert found.k_star == usual.k_star
 
 
+@pytest.mark.medium
 def test_a_silent_long_wave_has_no_value_in_any_variant(monkeypatch):
     monkeypatch.setattr(long_modulation, "LONG", 0)
     for variant in ("slow", "fast", "fast_norm30"):
@@ -119,6 +121,7 @@ def test_shared_work_goes_with_its_wave():
     assert shared.once(torch.zeros(3), "sum", lambda: 8) == 8
 
 
+@pytest.mark.medium
 def test_variants_of_srmr_share_their_gammatone_envelopes(wave, monkeypatch):
     from metrics import quick_envelopes
     from metrics.metric import make_metric

@@ -13,6 +13,7 @@ from tests.metrics import paired
 torch = pytest.importorskip("torch")
 
 
+@pytest.mark.medium
 def test_warping_is_the_exact_path_of_librosa():
     from librosa.sequence import dtw
 
@@ -80,6 +81,7 @@ def test_f0_is_compared_where_both_are_voiced():
     assert found["f0_correlation"] == pytest.approx(np.corrcoef(ours[2:], theirs[2:])[0, 1])
 
 
+@pytest.mark.medium
 def test_what_f0_lacks_is_said():
     metric = make_metric("mcd")
     score = metric.compare(*(np.random.default_rng(n).normal(size=16_000) * 0.1 for n in (1, 2)))

@@ -65,6 +65,7 @@ def committed(django_capture_on_commit_callbacks):
     return lambda: django_capture_on_commit_callbacks(execute=True)
 
 
+@pytest.mark.medium
 def test_the_table_has_means_counts_intervals_and_reasons_by_condition(study, owner):
     a, b, c, _ = study.stimuli.order_by("condition__key", "key")
     keep(a, 2.0)
@@ -79,6 +80,7 @@ def test_the_table_has_means_counts_intervals_and_reasons_by_condition(study, ow
     assert "cond-0" in page
 
 
+@pytest.mark.medium
 def test_runs_of_a_synthesis_stand_beside_the_mean_over_clips(study, owner):
     a, b, *_ = study.stimuli.order_by("condition__key", "key")
     keep(a, 2.0)
@@ -89,12 +91,14 @@ def test_runs_of_a_synthesis_stand_beside_the_mean_over_clips(study, owner):
     assert "2 runs: 3 ± 1.4" in text(owner.get(address))
 
 
+@pytest.mark.medium
 def test_a_study_without_scores_says_what_to_do(study, owner):
     page = text(owner.get(f"/studies/{study.key}/metrics/"))
     assert "Nothing is scored yet" in page
     assert "reverb_consistency_norm" in page
 
 
+@pytest.mark.medium
 def test_a_study_without_clips_says_so(study, owner, monkeypatch):
     monkeypatch.setattr("listening.selectors.stimulus_rows", lambda key: [])
     assert "No clips yet" in text(owner.get(f"/studies/{study.key}/metrics/"))
@@ -103,6 +107,7 @@ def test_a_study_without_clips_says_so(study, owner, monkeypatch):
     assert "has no stimuli" in text(response)
 
 
+@pytest.mark.medium
 def test_the_form_starts_a_run_and_the_page_and_its_json_follow_it(study, owner, queued, committed):
     with committed():
         response = owner.post(f"/studies/{study.key}/metrics/score/", {"preset": "fast"})
@@ -124,6 +129,7 @@ def test_the_form_starts_a_run_and_the_page_and_its_json_follow_it(study, owner,
     assert len(queued) == 2
 
 
+@pytest.mark.medium
 def test_ticked_metrics_are_scored_and_nothing_ticked_is_a_sentence(
     study, owner, queued, committed
 ):
@@ -141,6 +147,7 @@ def test_ticked_metrics_are_scored_and_nothing_ticked_is_a_sentence(
         assert said in text(response)
 
 
+@pytest.mark.medium
 def test_a_queue_that_does_not_answer_is_a_sentence(study, owner, monkeypatch, committed):
     def broken(shard: int) -> None:
         raise OperationalError("down")
@@ -151,6 +158,7 @@ def test_a_queue_that_does_not_answer_is_a_sentence(study, owner, monkeypatch, c
     assert b"The queue does not answer just now" in page.content
 
 
+@pytest.mark.medium
 def test_a_metric_has_a_page_of_its_own(study, owner):
     a, b, c, _ = study.stimuli.order_by("condition__key", "key")
     keep(a, 2.0)
@@ -173,6 +181,7 @@ def test_scores_leave_as_files(study, owner):
     assert json.loads(lines[0])["value"] == 2.0
 
 
+@pytest.mark.medium
 def test_too_many_conditions_are_cut_and_it_is_said(study, owner, monkeypatch):
     monkeypatch.setattr("metrics.pages.MOST_CONDITIONS", 1)
     keep(study.stimuli.first(), 2.0)
@@ -180,6 +189,7 @@ def test_too_many_conditions_are_cut_and_it_is_said(study, owner, monkeypatch):
     assert "Only the first 1 conditions are shown; 1 more" in page
 
 
+@pytest.mark.medium
 def test_own_scores_are_imported_by_the_page_or_refused_whole(study, owner):
     a, b, *_ = study.stimuli.order_by("condition__key", "key")
     address = f"/studies/{study.key}/metrics/import/"
@@ -200,6 +210,7 @@ def test_own_scores_are_imported_by_the_page_or_refused_whole(study, owner):
     assert "Choose a .csv or a .jsonl file." in text(owner.post(address, {"file": other}))
 
 
+@pytest.mark.medium
 def test_only_the_owner_and_superusers_see_it(study, owner):
     address = f"/studies/{study.key}/metrics/"
     assert Client().get(address).url.startswith("/login/")
@@ -213,6 +224,7 @@ def test_only_the_owner_and_superusers_see_it(study, owner):
     assert owner.get("/studies/nothing/metrics/").status_code == 404
 
 
+@pytest.mark.medium
 def test_what_is_kept_of_the_page_changes_with_scores_and_texts(study, owner, monkeypatch):
     url = f"/studies/{study.key}/metrics/"
     stimulus = Stimulus.objects.filter(study=study).first()
@@ -234,6 +246,7 @@ def test_what_is_kept_of_the_page_changes_with_scores_and_texts(study, owner, mo
     assert "Nothing is scored yet" in text(owner.get(url))
 
 
+@pytest.mark.medium
 def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, owner):
     keep(study.stimuli.order_by("pk")[0], 2.0)
     address = f"/studies/{study.key}/metrics/"
@@ -256,6 +269,7 @@ def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, own
     assert page.index("Beside your raters") < page.index("Scores by condition")
 
 
+@pytest.mark.medium
 def test_a_metric_of_a_package_is_offered_with_its_origin_and_a_broken_one_with_its_error(
     study, owner, lab
 ):

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("snr_db", [20, -5])
+@pytest.mark.medium
 def test_si_sdr_and_stoi_are_those_of_torchmetrics(snr_db):
     from torchmetrics.functional import audio as independent
 
@@ -39,6 +40,7 @@ def test_a_copy_has_no_distortion_that_could_be_measured():
 
 
 @pytest.mark.parametrize("late", [731, -731])
+@pytest.mark.medium
 def test_a_late_copy_is_told_and_put_right_when_that_is_asked_for(late):
     clean = paired.human()
     noisy = np.roll(paired.noisy(clean, 20), late)

@@ -94,6 +94,7 @@ def metric_of(lab):
     return declared
 
 
+@pytest.mark.medium
 def test_the_contract_is_one_call_and_silent_for_a_good_metric(metric_of):
     testing.check(metric_of(""))
 

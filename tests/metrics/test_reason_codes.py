@@ -46,6 +46,7 @@ def suggest(job, *more):  # noqa: F811
     return out.getvalue()
 
 
+@pytest.mark.medium
 def test_nothing_is_sent_unless_somebody_says_so(job, server):  # noqa: F811
     assert "5 reasons" in suggest(job)
     assert server.requests == []
@@ -59,6 +60,7 @@ def test_nothing_is_sent_unless_somebody_says_so(job, server):  # noqa: F811
     assert "0 reasons" in suggest(job, "--send")  # what is answered is not asked again
 
 
+@pytest.mark.medium
 def test_an_answer_that_is_none_is_asked_for_once_more_and_then_told(job, server):  # noqa: F811
     Justification.objects.update(text="A hiss.")
     server.faults = ["more fields"]
@@ -76,6 +78,7 @@ def test_an_answer_that_is_none_is_asked_for_once_more_and_then_told(job, server
     assert {each.reason for each in failed} == {"codes and none contradict each other"}
 
 
+@pytest.mark.medium
 def test_reviewers_see_it_after_their_own_and_it_is_held_against_them(job, server, client):  # noqa: F811
     texts = ["A hiss.", "A hiss and its rhythm.", "Nothing."]
     for n, row in enumerate(Justification.objects.order_by("pk")):
@@ -98,6 +101,7 @@ def test_reviewers_see_it_after_their_own_and_it_is_held_against_them(job, serve
     assert re.search(row, page, re.DOTALL), page
 
 
+@pytest.mark.medium
 def test_the_page_asks_only_after_a_tick(
     job,  # noqa: F811
     server,

@@ -105,6 +105,7 @@ def test_clips_without_two_windows_have_a_reason_and_their_counts():
     assert scores[3].reason == "audio holds NaN or infinity"
 
 
+@pytest.mark.medium
 def test_windows_can_be_chosen():
     metric = make_metric("reverb_consistency", {"window_s": 1.0, "hop_s": 0.5})
     metric.load("cpu")

@@ -77,6 +77,7 @@ def work(queue):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_a_run_is_split_by_the_hash_of_its_clips_and_ends_when_all_shards_have(study, queue):
     run = ask(study, queue)
     hashes = [stimulus.sha256 for stimulus in study.stimuli.all()]
@@ -98,6 +99,7 @@ def test_a_run_is_split_by_the_hash_of_its_clips_and_ends_when_all_shards_have(s
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_a_job_that_comes_twice_works_once(study, queue, counted):
     ask(study, queue)
     work([*queue, *queue])
@@ -105,6 +107,7 @@ def test_a_job_that_comes_twice_works_once(study, queue, counted):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_a_shard_that_another_worker_holds_is_left_to_it(study, queue, counted):
     ask(study, queue, shards=1)
     shard = queue[0]
@@ -140,6 +143,7 @@ def test_asking_again_joins_the_run_that_works(study, queue):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_a_cancelled_run_stops_after_its_batch_and_can_be_continued(
     study, queue, counted, monkeypatch
 ):
@@ -166,6 +170,7 @@ def test_a_cancelled_run_stops_after_its_batch_and_can_be_continued(
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_a_dead_worker_shows_and_its_shard_is_queued_again_once(study, queue):
     run = ask(study, queue, shards=1)
     shard = run.shards.get()
@@ -199,6 +204,7 @@ def test_a_shard_whose_message_was_lost_is_queued_again_but_not_one_that_waits(
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_a_job_makes_way_after_its_time_and_the_rest_is_done_by_another(
     study, queue, counted, monkeypatch
 ):
@@ -229,6 +235,7 @@ def test_a_shard_that_breaks_says_why_and_the_run_can_be_continued(study, queue,
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_failed_scores_are_counted_and_a_new_run_tries_them_again(study, queue, tmp_path):
     file = tmp_path / f"{CLIPS[0]}.flac"
     good = file.read_bytes()

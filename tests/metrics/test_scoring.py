@@ -97,6 +97,7 @@ def test_a_study_is_scored_and_its_rows_carry_the_values(study):
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_a_second_run_scores_only_what_is_missing(study, counted):
     (first,) = score("demo", ["srmr"], "cpu")
     assert (first.scored, first.stored, len(counted)) == (3, 0, 3)  # the shared file once
@@ -126,6 +127,7 @@ def test_other_parameters_and_other_versions_are_scored_anew(study, counted, mon
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_scores_stored_before_a_crash_are_kept(study, monkeypatch):
     monkeypatch.setitem(runner.BATCH_S, "cpu", 0.1)  # a batch per clip
     original, calls = runner.score_batch, []
@@ -145,6 +147,7 @@ def test_scores_stored_before_a_crash_are_kept(study, monkeypatch):
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_a_failed_clip_is_kept_with_its_reason_and_tried_again(study):
     broken = study[1]
     file = Path(broken["path"])
@@ -165,6 +168,7 @@ def test_a_failed_clip_is_kept_with_its_reason_and_tried_again(study):
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_a_score_says_how_it_was_made(study):
     score("demo", ["reverb_consistency"], "cpu")
     stored = MetricScore.objects.get(value__isnull=False)
@@ -200,6 +204,7 @@ def test_one_score_per_audio_metric_version_and_parameters():
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_score_study_reports_counts_and_reasons(study):
     out, err = StringIO(), StringIO()
     call_command(
@@ -232,6 +237,7 @@ def test_score_study_refuses_what_it_does_not_know(study, arguments, said):
         call_command("score_study", *arguments, "--device=cpu")
 
 
+@pytest.mark.medium
 def test_score_files_works_without_a_database():
     """pytest-django fails any test without its mark that touches the database."""
     out = StringIO()
@@ -274,6 +280,7 @@ def test_list_metrics_names_each_with_its_parameters():
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_a_study_of_the_listening_room_is_scored_from_its_original_files():
     from listening.audio import keep_original
     from listening.models import Condition, Item, Study
@@ -295,6 +302,7 @@ def test_a_study_of_the_listening_room_is_scored_from_its_original_files():
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_warnings_and_facts_are_stored_exported_and_listed(study):
     from metrics.clip_warnings import warned_clips
     from metrics.models import ClipFacts

@@ -82,6 +82,7 @@ def test_the_divergence_of_normal_sets_is_its_closed_form():
     assert 0 < kl.distance(few, theirs[:6] @ np.ones((3, 20))) < np.inf
 
 
+@pytest.mark.medium
 def test_the_interval_is_over_clips_and_small_sets_are_warned_of():
     rng = np.random.default_rng(6)
     clips = [rng.normal(size=3) + 0.01 * rng.normal(size=(30, 3)) for _ in range(8)]
@@ -96,6 +97,7 @@ def test_the_interval_is_over_clips_and_small_sets_are_warned_of():
 
 
 @pytest.mark.parametrize("metric", [KID, FAD])
+@pytest.mark.medium
 def test_the_interval_is_as_wide_as_distances_spread(metric):
     rng = np.random.default_rng(7)
 

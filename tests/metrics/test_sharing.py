@@ -78,6 +78,7 @@ def test_a_masked_network_hears_each_clip_as_alone(kind, norm):
     assert (worst > 1e-3) == (norm == "group")  # what transformers does with the same mask
 
 
+@pytest.mark.medium
 def test_networks_that_would_leak_take_equal_lengths_only():
     assert masking.similar(network("Hubert", "layer", conv_pos_batch_norm=True).config, "cuda") == 1
     assert masking.similar(network("Wav2Vec2", "layer", add_adapter=True).config, "cuda") == 1

@@ -45,6 +45,7 @@ def values(metric, score):
     return [each.value for each in metric.by_output(score).values()]
 
 
+@pytest.mark.medium
 def test_pesq_comes_first_although_the_network_gives_stoi_first(make):
     metric, wave = make(chunk_s=0), reference.wave("human-0880-clean")
     with torch.inference_mode():
@@ -55,6 +56,7 @@ def test_pesq_comes_first_although_the_network_gives_stoi_first(make):
     assert 0 <= stoi <= 1 <= pesq <= 4.65
 
 
+@pytest.mark.medium
 def test_chunks_are_weighted_by_length_and_a_short_rest_is_dropped(make):
     metric, whole = make(chunk_s=2, rest_s=1), make(chunk_s=0)
     wave = reference.wave("long_same-human")
@@ -68,6 +70,7 @@ def test_chunks_are_weighted_by_length_and_a_short_rest_is_dropped(make):
     assert shorter.details == {"chunks_used": 2, "chunks_total": 2}
 
 
+@pytest.mark.medium
 def test_a_batch_equals_one_by_one(make, monkeypatch):
     metric, wave = make(chunk_s=2), reference.wave("long_same-human")
     waves = [wave[:64_000], wave[64_000:150_000], wave[:20_000], wave[:10_000]]

@@ -85,6 +85,7 @@ def test_silence_has_no_value(variant):
     assert (result.value, result.reason) == (None, "silent")
 
 
+@pytest.mark.medium
 def test_a_silent_wave_does_not_disturb_its_neighbours(windows):
     mixed = torch.stack([windows[0], torch.zeros(48_000), windows[1]])
     found = values(mixed)

@@ -84,6 +84,7 @@ def test_turns_of_one_speaker_leave_the_clip_whole(consistency):
     assert score.value == pytest.approx(KNOWN["flite_rms-0920-clean"]["timbre"], abs=ROUNDING)
 
 
+@pytest.mark.medium
 def test_a_speaker_with_too_little_is_named_and_left_out(consistency):
     wave = reference.wave(DIALOGUE)[: 20 * 16_000]
     (score,) = consistency.measure(
@@ -98,6 +99,7 @@ def test_a_speaker_with_too_little_is_named_and_left_out(consistency):
     assert "behind the end" in behind.reason
 
 
+@pytest.mark.medium
 def test_turns_may_stand_in_the_manifest_and_are_not_ignored_when_unreadable(consistency):
     wave = reference.wave(DIALOGUE)
     told = "; ".join(f"{turn.speaker} {turn.start_s}-{turn.end_s}" for turn in TURNS)
@@ -156,6 +158,7 @@ def test_similarity_to_a_voice_agrees_with_the_reference(similarity):
             assert score.value == pytest.approx(KNOWN[clip]["timbre_similarity"], abs=ROUNDING)
 
 
+@pytest.mark.medium
 def test_the_reference_voice_is_read_once_and_may_be_missing(similarity, tmp_path, monkeypatch):
     loads = []
     original = voices.Voices.whole
@@ -185,12 +188,14 @@ def test_a_reference_that_has_changed_fails_until_it_is_back(similarity, tmp_pat
     assert similarity.measure([wave], [again])[0].value is not None
 
 
+@pytest.mark.medium
 def test_another_voice_is_less_alike(similarity):
     clips = ["long_same-human", "long_drift-flite_slt"]
     human, slt = similarity.measure([reference.wave(c)[: 10 * 16_000] for c in clips], [VOICE] * 2)
     assert human.value > slt.value + 0.2
 
 
+@pytest.mark.medium
 def test_whole_clips_have_the_cosine_of_the_packages_vectors():
     known = np.load(reference.DATA / "embeddings.npz")
     human, rms = "human-0880-clean", "flite_rms-0920-clean"

@@ -55,6 +55,7 @@ def values(csv: str) -> list[str]:
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_the_page_counts_warnings_per_kind_and_condition_and_plays_the_clips(
     study, look, monkeypatch
 ):
@@ -72,6 +73,7 @@ def test_the_page_counts_warnings_per_kind_and_condition_and_plays_the_clips(
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_the_table_and_its_files_leave_out_or_keep_what_is_asked_for(look):
     assert "<strong>1.500</strong>" in look("")
     without = look("?without=clipped")
@@ -93,6 +95,7 @@ def test_the_table_and_its_files_leave_out_or_keep_what_is_asked_for(look):
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_files_commands_and_the_api_filter_alike(study, tmp_path, capsys):
     client = Client()
     client.force_login(study.owner)

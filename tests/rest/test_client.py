@@ -50,6 +50,7 @@ def client():
         yield made
 
 
+@pytest.mark.medium
 def test_a_study_goes_from_its_folder_to_its_ratings(client, tmp_path, capsys):
     folder = make_folder(tmp_path / "study")
     wrong = make_folder(tmp_path / "wrong", toml=TOML.replace('method = "mos"', 'method = "mso"'))
@@ -95,6 +96,7 @@ def test_a_study_goes_from_its_folder_to_its_ratings(client, tmp_path, capsys):
     assert [row["key"] for row in client.studies()] == ["small"]
 
 
+@pytest.mark.medium
 def test_a_large_zip_is_sent_in_pieces_and_a_draft_is_replaced(client, tmp_path, monkeypatch):
     monkeypatch.setattr(folders, "LEAST", 8_000)
     monkeypatch.setattr(folders, "AT_ONCE", 20_000)
@@ -110,6 +112,7 @@ def test_a_large_zip_is_sent_in_pieces_and_a_draft_is_replaced(client, tmp_path,
     assert Study.objects.count() == 1
 
 
+@pytest.mark.medium
 def test_a_study_is_made_of_json(client, tmp_path):
     folder = make_folder(tmp_path / "study")
     with (folder / "stimuli.csv").open(newline="") as file:
@@ -126,6 +129,7 @@ def test_a_study_is_made_of_json(client, tmp_path):
     assert caught.value.mistakes[0]["field"] == "files.../x.wav"
 
 
+@pytest.mark.medium
 def test_the_notebook_goes_from_a_folder_to_results(client, tmp_path, monkeypatch, capsys):
     """Its cells run here one after the other; raters answer where it says that they do."""
     book = json.loads((ROOT / "docs/notebooks/a-study-by-script.ipynb").read_text("utf-8"))
@@ -152,6 +156,7 @@ def test_the_notebook_goes_from_a_folder_to_results(client, tmp_path, monkeypatc
     assert Study.objects.get().state == "paused"
 
 
+@pytest.mark.medium
 def test_analyses_and_metrics_say_what_is_wrong_with_what_is_asked(client):
     make_study(key="voices")
     with pytest.raises(EarnestError, match="no option colour"):
@@ -211,6 +216,7 @@ def test_a_webhook_is_made_with_its_secret_and_removed(client, monkeypatch):
     assert client.webhooks() == []
 
 
+@pytest.mark.medium
 def test_tokens_are_made_shown_once_and_revoked_on_their_page():
     from django.contrib.auth.models import User
     from django.test import Client as Browser

@@ -33,6 +33,7 @@ COPY = (
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
 def test_a_rating_that_is_seen_after_one_with_a_larger_number_is_not_lost():
     study = make_study(key="voices")
     answer_all(arrive(study), stop_after=2)
@@ -72,6 +73,7 @@ def test_who_waits_too_long_for_a_writer_is_told_to_come_again(monkeypatch):
 
 
 @pytest.mark.django_db
+@pytest.mark.medium
 def test_every_form_has_the_same_ratings_and_the_log_says_once_that_they_were_taken():
     import pyarrow as pa
     import pyarrow.parquet as parquet

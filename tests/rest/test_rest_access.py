@@ -127,6 +127,7 @@ def test_every_method_asks_the_one_place_that_decides_and_gets_what_the_table_sa
     assert tried == SCOPES
 
 
+@pytest.mark.medium
 def test_a_token_does_what_its_scopes_say_and_no_more(lab):
     scripts = {scope: Script(token_of("owner", scope)) for scope in tokens.SCOPES}
     for route in api:
@@ -138,6 +139,7 @@ def test_a_token_does_what_its_scopes_say_and_no_more(lab):
                 assert f"lacks the scope “{wanted}”" in answer.json()["detail"]
 
 
+@pytest.mark.medium
 def test_a_token_of_a_project_reaches_nothing_else(lab):
     make_study(key="private", items=2)
     Study.objects.filter(key="private").update(owner=make_user("owner"))
@@ -154,6 +156,7 @@ def test_a_token_of_a_project_reaches_nothing_else(lab):
     assert labs.get("studies/voices").status_code == 404
 
 
+@pytest.mark.medium
 def test_a_token_that_is_over_says_why_and_opens_nothing(lab):
     token = token_of("owner")
     script, rows = Script(token), ApiToken.objects.filter(digest=tokens.digest(token))
