@@ -61,7 +61,8 @@ FROM listening_session s JOIN listening_study t ON t.id = s.study_id
 JOIN listening_rater r ON r.id = s.rater_id WHERE s.code = %(session)s
 """
 LOCK = f"{SITTING} FOR NO KEY UPDATE OF s"
-LOAD_OF = f"""  -- what stands around the trial, read after the session's row is locked
+# What stands around the trial, read after the session's row is locked.
+LOAD_OF = f"""
 SELECT t.id, t.code, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.item_id,
        t.stimulus_id, t.versus_id, t.others, t.context,
        t.versus_first, t.trap, t.expected::text, r.simulated,
@@ -102,7 +103,8 @@ SELECT coalesce(json_agg(u), '[]')::text AS upcoming FROM (
 """
 UPCOMING = UPCOMING_OF.format(trials="listening_trial")
 # All that is read for one answer, or for a state, in one go; without a lock, so WRITE looks again.
-READ = f"""
+READ = " ".join(
+    f"""
 WITH mine AS MATERIALIZED (
     SELECT p.id, p.session_id, p.rater_id, p.code, p.state, p.position, p.task_id, p.block_id,
            p.slot_id, p.item_id, p.stimulus_id, p.versus_id, p.others, p.context, p.versus_first,
@@ -117,7 +119,8 @@ SELECT json_build_object(
     'left', count(*) FILTER (WHERE p.{PLANNED}), 'lost', count(*) FILTER (WHERE p.{VOID}),
     'tasks', coalesce(json_agg(p.task_id), '[]'))::text AS read
 FROM mine p
-"""
+""".split()
+)  # one of up to 4,096 characters is parsed once by psycopg, not each time
 
 
 class Clip(Struct):

@@ -6,11 +6,12 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
 from listening import leases, sessions
 from listening.models import Block, Justification, Rater, Rating, Session, Trial
 from listening.refusals import Refused
-from listening.statements import FETCHED, rows_of
+from listening.statements import FETCHED, READ, WRITE, rows_of
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -57,6 +58,10 @@ def test_trials_are_changed_in_their_page_and_none_of_their_indexes_is_written(s
         changed, in_page = cursor.fetchone()
     assert changed >= 2 * session.trials.count()
     assert in_page == changed
+
+
+def test_psycopg_remembers_how_the_statements_of_an_answer_are_sent():
+    assert max(map(len, (READ, WRITE, FETCHED))) <= MAX_CACHED_STATEMENT_LENGTH
 
 
 def test_a_repeated_answer_returns_the_first_rating(session):
