@@ -27,7 +27,7 @@ from msgspec.json import Decoder, encode
 from config.bridge import Bridge, Message, Receive, Scope, Send, header_variables
 from config.headers import WithHeaders
 from config.limits import ANSWERING, spared
-from config.loop_pool import FAILURES, Connection, LoopPool
+from config.loop_pool import FAILURES, Cursor, LoopPool
 from config.operations.logs import HEADER, id_for
 from config.operations.requests import tally
 from listening.answers import AHEAD, FASTEST, START_S, StoredAnswer, checked
@@ -97,7 +97,7 @@ class AnswerDoor:
         """The state of a session that has something to answer."""
         _request(scope, sent).get_host()
         async with self.pool.connection() as connection:
-            sitting, plan = _listening(await _found(connection, code))
+            sitting, plan = _listening(await _found(connection.cursor(), code))
         return encode(_spoken(sitting, plan))
 
     async def _stored(
@@ -110,7 +110,8 @@ class AnswerDoor:
         _check_token(scope, sent)
         answer = answer_of(_answer.decode(body))
         async with self.pool.connection() as connection:
-            read = await _found(connection, code, answer.trial)
+            cursor = connection.cursor()
+            read = await _found(cursor, code, answer.trial)
             sitting, plan = _listening(read)
             trial = _plain(read)
             rules = task_rules(trial.task_id)
@@ -119,9 +120,9 @@ class AnswerDoor:
             # before it is stored: what fails now is the view's
             told = encode(stored_facts(stored, _spoken(sitting, _after(plan))))
             if trial.left_in_block > 1:
-                await _write(connection, values)
+                await _write(cursor, values)
             else:
-                await _write_last(connection, values, rules)
+                await _write_last(cursor, values, rules)
         return told
 
     async def _reply(self, sent: Mapping[str, str], send: Send, status: int, told: bytes) -> None:
@@ -136,28 +137,28 @@ class AnswerDoor:
         await send({"type": "http.response.body", "body": told})
 
 
-async def _found(connection: Connection, code: str, trial: str = "") -> Read:
+async def _found(cursor: Cursor, code: str, trial: str = "") -> Read:
     values = {"session": code, "code": trial, "ahead": AHEAD, "fastest": FASTEST, "start": START_S}
-    ((found,),) = await (await connection.execute(READ, values)).fetchall()
+    ((found,),) = await (await cursor.execute(READ, values)).fetchall()
     return _read.decode(found)
 
 
-async def _write(connection: Connection, values: Mapping[str, Any]) -> None:
-    ((stored,),) = await (await connection.execute(WRITE, values)).fetchall()
+async def _write(cursor: Cursor, values: Mapping[str, Any]) -> None:
+    ((stored,),) = await (await cursor.execute(WRITE, values)).fetchall()
     if not stored:
         raise NotPlain
 
 
-async def _write_last(connection: Connection, values: Mapping[str, Any], rules: TaskRules) -> None:
+async def _write_last(cursor: Cursor, values: Mapping[str, Any], rules: TaskRules) -> None:
     """The last answer of a block, which is settled with it; nothing is stored where it failed."""
     held = {"session": values["session"], "block": values["block"]}
-    async with connection.transaction():
-        await _write(connection, values)
+    async with cursor.connection.transaction():
+        await _write(cursor, values)
         if rules.judges_blocks:
-            outcomes = await (await connection.execute(OUTCOMES, held)).fetchall()
+            outcomes = await (await cursor.execute(OUTCOMES, held)).fetchall()
             if not judge_block(rules.traps, outcomes).valid:
                 raise NotPlain
-        await connection.execute(SETTLED, {"blocks": [held["block"]]})
+        await cursor.execute(SETTLED, {"blocks": [held["block"]]})
 
 
 def _listening(read: Read) -> tuple[Sitting, Plan]:

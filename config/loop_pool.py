@@ -14,6 +14,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 CONNECTIONS = 8
 FAILURES = (psycopg.Error, PoolTimeout, TimeoutError)  # of the database, or of who waits for it
 Connection = psycopg.AsyncConnection[Any]
+Cursor = psycopg.AsyncCursor[Any]
 
 
 class LoopPool:

@@ -103,10 +103,13 @@ def _check_playback(facts: Mapping[str, Any]) -> None:
         raise ValueError("playback facts that no database can keep")
 
 
+_as_json = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
+
+
 def is_storable(value: Any) -> bool:
     """Whether PostgreSQL can keep it as JSON: no NUL, no half of a surrogate pair, no infinity."""
     try:
-        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text = _as_json(value)
         text.encode()
     except ValueError:
         return False

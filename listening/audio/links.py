@@ -187,5 +187,6 @@ def _tag_of(code: str) -> bytes:
     return _tag(code, _keys(settings.SECRET_KEY)[1])
 
 
+@lru_cache(maxsize=8192)  # of a session
 def _tag(code: str, key: bytes) -> bytes:
     return hmac.digest(key, code.encode(), "sha256")[:TAG_BYTES]
