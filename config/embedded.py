@@ -261,7 +261,8 @@ def stop_leftovers(server: Server, var: Path, *, grace_s: float = 30) -> None:
             return
         for process in ours:
             if not asked or time.monotonic() > deadline:
-                process.send_signal(signal.SIGKILL if asked else server.stop_signal)
+                with suppress(psutil.NoSuchProcess):  # it ended just now
+                    process.send_signal(signal.SIGKILL if asked else server.stop_signal)
         asked = True
         time.sleep(0.05)
     raise EmbeddedError(f"An earlier {server.name} in {folder} does not stop; end it by hand.")

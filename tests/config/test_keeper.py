@@ -14,6 +14,7 @@ import psutil
 import psycopg
 import pytest
 
+from config import embedded
 from config.embedded import POSTGRES, VALKEY, EmbeddedError, Server, postgres_bin, socket_folder
 from config.keeper import Use
 from tests.config.helpers import BASE_DIR, PATIENCE_S, own_folder, processes_in, wait_for
@@ -23,6 +24,17 @@ from tests.config.helpers import BASE_DIR, PATIENCE_S, own_folder, processes_in,
 def var() -> Iterator[Path]:
     with own_folder() as folder:
         yield folder
+
+
+def test_a_leftover_that_ends_before_it_is_asked_to_is_no_failure(monkeypatch, tmp_path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    process = psutil.Process(gone.pid)
+    gone.wait()
+    found = iter([[process], []])
+    monkeypatch.setattr(psutil, "process_iter", lambda: next(found))
+    monkeypatch.setattr(embedded, "_runs_in", lambda *about: True)
+    monkeypatch.setattr(embedded, "_may_be_inside", lambda folder: True)
+    embedded.stop_leftovers(VALKEY, tmp_path)
 
 
 @pytest.fixture(scope="module")

@@ -21,35 +21,36 @@ ROOT = Path(__file__).parent.parent.parent
 BF16 = Arithmetic("bf16")
 
 
-class Weigher(Metric):
-    """A network of one matrix, of what is asked of it."""
-
-    key = "weigher"
-    description = "A product of the wave's first samples with a matrix"
-    source = "made up for these tests"
-    precisions = Precisions(1e-3, 1e-2, 1e-5, "this matrix")
-
-    def load(self, device="cpu"):
-        super().load(device)
-        draw = torch.Generator().manual_seed(1)
-        self.network = torch.nn.Linear(64, 64)
-        for part in self.network.parameters():
-            part.data = torch.randn(part.shape, generator=draw)
-        self.seen = []
-
-    def compilable(self):
-        return [(self, "network")]
-
-    def score(self, waves):
-        with exact():
-            self.seen.append(torch.backends.cuda.matmul.allow_tf32)
-            self.seen.append(torch.backends.cudnn.allow_tf32)
-            heard = self.network(torch.stack([wave[:64] for wave in waves]))
-            return [float(value) for value in heard.square().mean(dim=1).sqrt()]
-
-
 @pytest.fixture(scope="module", autouse=True)
 def weigher():
+    """Known to the registry while these tests run, not when they are collected."""
+
+    class Weigher(Metric):
+        """A network of one matrix, of what is asked of it."""
+
+        key = "weigher"
+        description = "A product of the wave's first samples with a matrix"
+        source = "made up for these tests"
+        precisions = Precisions(1e-3, 1e-2, 1e-5, "this matrix")
+
+        def load(self, device="cpu"):
+            super().load(device)
+            draw = torch.Generator().manual_seed(1)
+            self.network = torch.nn.Linear(64, 64)
+            for part in self.network.parameters():
+                part.data = torch.randn(part.shape, generator=draw)
+            self.seen = []
+
+        def compilable(self):
+            return [(self, "network")]
+
+        def score(self, waves):
+            with exact():
+                self.seen.append(torch.backends.cuda.matmul.allow_tf32)
+                self.seen.append(torch.backends.cudnn.allow_tf32)
+                heard = self.network(torch.stack([wave[:64] for wave in waves]))
+                return [float(value) for value in heard.square().mean(dim=1).sqrt()]
+
     yield Weigher
     del Metric.registry["weigher"]
 
