@@ -37,14 +37,14 @@ class ModuleManifestStorage(CompressedManifestStaticFilesStorage):  # type: igno
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
-        self.told: dict[tuple[str | None, bool, bool], str] = {}
+        self.urls: dict[tuple[str | None, bool, bool], str] = {}
 
     def url(self, name: str | None, force: bool = False) -> str:
         """By the manifest, which a process reads once: a rater's page names forty files."""
-        asked = name, force, settings.DEBUG
-        if asked not in self.told:
-            self.told[asked] = super().url(name, force)
-        return self.told[asked]
+        which = name, force, settings.DEBUG
+        if which not in self.urls:
+            self.urls[which] = super().url(name, force)
+        return self.urls[which]
 
     def url_converter(
         self, name: str, hashed_files: dict[str, str], template: str | None = None

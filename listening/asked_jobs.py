@@ -139,7 +139,7 @@ def _give_up(row: AskedJob, same: Q) -> None:
 
 
 def _work_on(mark: str, work: Callable[[], R]) -> R | None:
-    with alone(lock_number(mark)) as mine:
+    with alone(lock_of(mark)) as mine:
         if not mine:
             log.info("Another worker is at job %s", mark[:8])
             return None
@@ -162,14 +162,19 @@ def mark_of(job: str, given: tuple[Any, ...]) -> str:
     return hashlib.sha256(json.dumps([job, *given], sort_keys=True).encode()).hexdigest()
 
 
-def lock_number(mark: str) -> int:
-    """The number of a job's advisory lock: one that nothing else in the database uses."""
-    return int.from_bytes(hashlib.sha256(f"asked job {mark}".encode()).digest()[:8], signed=True)
-
-
 def _is_free(mark: str) -> bool:
-    with alone(lock_number(mark)) as free:
+    with alone(lock_of(mark)) as free:
         return free
+
+
+def lock_of(mark: str) -> int:
+    """The number of a job's lock."""
+    return lock_number(f"asked job {mark}")
+
+
+def lock_number(name: str) -> int:
+    """The number of an advisory lock: one that nothing else in the database uses."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], signed=True)
 
 
 @contextlib.contextmanager

@@ -30,7 +30,8 @@ def rows_of(statement: str, **values: Any) -> list[Any]:
         return cursor.execute(statement, values, prepare=True).fetchall()
 
 
-# Parts of the statements below: `{trials}` are all trials, or those of one session, read before.
+# `{trials}` in these parts of statements: all trials, or those of one session, read before.
+
 # The time there was to hear the current trial, in the worst case over how far one looks back:
 # since the page could first have played some earlier trial, which it has `ahead` trials before its
 # turn, less what that trial and all later ones took to hear. So answers that a page kept while it

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import logging
 import os
 import platform
@@ -314,9 +313,8 @@ def alone(shard_id: int) -> AbstractContextManager[bool]:
 
 
 def lock_number(shard_id: int) -> int:
-    """The number of a shard's advisory lock: one that nothing else in the database uses."""
-    digest = hashlib.sha256(b"metrics shard %d" % shard_id).digest()
-    return int.from_bytes(digest[:8], signed=True)
+    """The number of a shard's lock."""
+    return asked_jobs.lock_number(f"metrics shard {shard_id}")
 
 
 @contextlib.contextmanager

@@ -19,11 +19,10 @@ from pathlib import Path
 
 import numpy as np
 from django.conf import settings
-from soundfile import SoundFile
 
 from listening.audio import flac
 from listening.audio.decoded import Decoded, Version, decoded, version_of
-from listening.audio.dither import NOISE_SAMPLES, dithered, noise_from
+from listening.audio.dither import dithered, noise_from
 from listening.audio.links import ClipRequest
 from listening.audio.recent import Recent
 
@@ -171,11 +170,10 @@ def _seed(purpose: str, what: object) -> bytes:
 def _encoded(sound: Decoded, seed: bytes, pads_s: tuple[float, float]) -> bytes:
     """FLAC of 16 bit, dithered and filled up by what the seed says; the rate stays."""
     rng = _rng(seed)
-    noise = noise_from(int(rng.integers(NOISE_SAMPLES)))
+    noise = noise_from(rng)
     samples = 0
     with flac.file_in_memory() as file:
-        shape = sound.rate_hz, sound.channels, "PCM_16"
-        with SoundFile(file.fileno(), "w", *shape, format="FLAC", closefd=False) as made:
+        with flac.encoder(file, sound.rate_hz, sound.channels) as made:
             for block in _padded(sound, *pads_s):
                 samples += block.size
                 made.write(dithered(block, noise))
@@ -186,7 +184,7 @@ def _encoded(sound: Decoded, seed: bytes, pads_s: tuple[float, float]) -> bytes:
 
 
 def _begun(clip: ClipRequest, sound: Decoded) -> Beginning:
-    noise = noise_from(int(_rng(_seed("beginning", _beginning_of(clip))).integers(NOISE_SAMPLES)))
+    noise = noise_from(_rng(_seed("beginning", _beginning_of(clip))))
     blocks = list(_padded(sound, pads_of(clip)[0], 0))
     samples, steps = np.concatenate(blocks), np.concatenate([dithered(b, noise) for b in blocks])
     count = len(samples) // flac.BLOCK
@@ -198,7 +196,7 @@ def _begun(clip: ClipRequest, sound: Decoded) -> Beginning:
 def _ended(begun: Beginning, seed: bytes, after_s: float) -> bytes:
     """A beginning that is there; the rest and a quiet end of its own."""
     rng = _rng(seed)
-    noise = noise_from(int(rng.integers(NOISE_SAMPLES)))
+    noise = noise_from(rng)
     quiet = np.zeros((round(after_s * begun.rate_hz), begun.rest.shape[1]), np.float32)
     end = np.concatenate([begun.rest, quiet])
     head, last = flac.encoded(dithered(end, noise), begun.rate_hz)

@@ -23,9 +23,9 @@ def dithered(block: np.ndarray, noise: Callable[[int], np.ndarray]) -> np.ndarra
     return np.clip(steps, -FULL_SCALE, FULL_SCALE - 1, out=steps).astype(np.int16)
 
 
-def noise_from(place: int) -> Callable[[int], np.ndarray]:
-    """Gives the next so many values of the noise, which has no end."""
-    whole = _noise(settings.SECRET_KEY)
+def noise_from(rng: np.random.Generator) -> Callable[[int], np.ndarray]:
+    """Gives the next so many values of the noise, which has no end, from a place that is drawn."""
+    whole, place = _noise(settings.SECRET_KEY), int(rng.integers(NOISE_SAMPLES))
 
     def following(values: int) -> np.ndarray:
         nonlocal place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from itertools import pairwise
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -13,6 +14,7 @@ from fastcrc import crc8, crc16
 from soundfile import SoundFile
 
 BLOCK = 4096  # samples of each channel in a frame, the last one's aside: what libFLAC takes
+MARK = b"fLaC"  # begins a file
 BLOCK_HEAD = 4  # bytes, of metadata
 SIZE_OF_BLOCKS = slice(8, 12)  # of the file: least and most samples of a frame
 SIZE_OF_FRAMES = slice(12, 18)  # least and most bytes of a frame; 0: not known
@@ -32,6 +34,11 @@ def file_in_memory() -> BinaryIO:
     return TemporaryFile(buffering=0)
 
 
+def encoder(file: BinaryIO, rate_hz: int, channels: int) -> SoundFile:
+    """What appearances are written with."""
+    return SoundFile(file.fileno(), "w", rate_hz, channels, "PCM_16", format="FLAC", closefd=False)
+
+
 def encoded(samples: np.ndarray, rate_hz: int) -> tuple[bytes, list[bytes]]:
     """Whole numbers of 16 bit, frames × channels, as a file's head and its frames, from number 0.
 
@@ -41,8 +48,7 @@ def encoded(samples: np.ndarray, rate_hz: int) -> tuple[bytes, list[bytes]]:
     if not len(samples):
         return b"", []
     with file_in_memory() as file:
-        shape = rate_hz, samples.shape[1], "PCM_16"
-        with SoundFile(file.fileno(), "w", *shape, format="FLAC", closefd=False) as flac:
+        with encoder(file, rate_hz, samples.shape[1]) as flac:
             ends, written = [], 0
             for end in range(BLOCK + 1, len(samples) + 1, BLOCK):
                 flac.write(samples[written:end])
@@ -79,11 +85,17 @@ def with_total(head: bytes, samples: int) -> bytes:
 
 def end_of_head(data: bytes) -> int:
     """Where the frames begin."""
-    place, last = 4, False
+    *_, (_, end) = _blocks(data)
+    return end
+
+
+def _blocks(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where each block of metadata begins and ends."""
+    end, last = len(MARK), False
     while not last:
-        last = bool(data[place] & 0x80)
-        place += BLOCK_HEAD + int.from_bytes(data[place + 1 : place + BLOCK_HEAD], "big")
-    return place
+        begin, last = end, bool(data[end] & 0x80)
+        end += BLOCK_HEAD + int.from_bytes(data[begin + 1 : begin + BLOCK_HEAD], "big")
+        yield begin, end
 
 
 def filled(head: bytes, frames: bytes, missing_bytes: int) -> bytes:
@@ -91,10 +103,8 @@ def filled(head: bytes, frames: bytes, missing_bytes: int) -> bytes:
     open_head = bytearray(head)
     open_head[SIZE_OF_FRAMES] = bytes(6)
     open_head[MD5] = bytes(16)
-    place = BLOCK_HEAD
-    while place < len(head):  # another block follows
-        open_head[place] &= 0x7F
-        place += BLOCK_HEAD + int.from_bytes(head[place + 1 : place + BLOCK_HEAD], "big")
+    for begin, _ in _blocks(head):
+        open_head[begin] &= 0x7F  # another block follows
     return b"".join((open_head, _padding(missing_bytes), frames))
 
 

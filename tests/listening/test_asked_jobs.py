@@ -122,7 +122,7 @@ def held(row):
     given = connection.get_connection_params()
     names = ("host", "port", "user", "password", "dbname")
     other = psycopg.connect(**{k: given[k] for k in names if given.get(k)}, autocommit=True)
-    taken = other.execute("SELECT pg_try_advisory_lock(%s)", [asked_jobs.lock_number(row.mark)])
+    taken = other.execute("SELECT pg_try_advisory_lock(%s)", [asked_jobs.lock_of(row.mark)])
     assert taken.fetchone() == (True,)
     return other
 
@@ -248,7 +248,7 @@ def test_of_a_queue_that_cannot_be_looked_into_only_its_emptiness_is_known(monke
 
 def test_a_lock_is_let_go_of_at_the_end(db):
     row = AskedJob(mark="0" * 64)
-    with alone(asked_jobs.lock_number(row.mark)) as mine:
+    with alone(asked_jobs.lock_of(row.mark)) as mine:
         assert mine
     held(row).close()
 

@@ -16,6 +16,17 @@ SECONDS = 2  # of audio that it hears: 200 mel frames, 50 audio tokens
 SPECIALS = ["<pad>", "<unk>", "<|AUDIO|>", "<|audio_bos|>", "<|audio_eos|>"]
 
 
+def save_drawn(model, folder):
+    """A model with weights that are wide enough for its answers to differ."""
+    import torch
+
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.normal_(0, 0.3)
+    model.save_pretrained(folder)
+
+
 def words_of_the_prompt():
     """A tokenizer that knows the words of Auto-ATT's prompt."""
     from tokenizers import Tokenizer, models, pre_tokenizers
@@ -80,11 +91,7 @@ def save_tiny(folder, seed=0, inner=None, **special):
     )
     torch.manual_seed(seed)
     model = transformers.Qwen2AudioForConditionalGeneration(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.ndim > 1:
-                parameter.normal_(0, 0.3)
-    model.save_pretrained(folder)
+    save_drawn(model, folder)
     return folder
 
 
@@ -123,11 +130,7 @@ def save_tiny_omni(folder):
     config = transformers.Qwen2_5OmniConfig(thinker_config=thinker, enable_audio_output=False)
     torch.manual_seed(0)
     model = transformers.Qwen2_5OmniForConditionalGeneration(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.ndim > 1:
-                parameter.normal_(0, 0.3)
-    model.save_pretrained(folder)
+    save_drawn(model, folder)
     tokenizer.save_pretrained(folder)
     transformers.WhisperFeatureExtractor(feature_size=16, chunk_length=SECONDS).save_pretrained(
         folder
