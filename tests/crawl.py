@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from tests.demo_house import DemoHouse
-from tests.visitor import Seen, Visitor, answer_to
+from tests.visitor import Seen, State, Visitor, answer_to
 
 
 @dataclass
@@ -38,13 +38,12 @@ class Crawl:
 
 
 def crawl_of(house: DemoHouse) -> Crawl:
-    ids = {"PROLIFIC_PID": "5f" * 12, "STUDY_ID": "6a" * 12, "SESSION_ID": "7b" * 12}
-    whole, half, gone = house.visitor(**ids), house.visitor(), house.visitor()
+    whole, state = with_a_trap_amid(house)
+    half, gone = house.visitor(), house.visitor()
     crawled = Crawl(house, whole, half, gone)
-    try_the_door(whole)
     half_state = half.pass_checks(half.arrive())
     half.answer(half_state)
-    go_through(crawled, half_state["trials"][2]["id"])
+    go_through(crawled, state, half_state["trials"][2]["id"])
     gone_state = gone.pass_checks(gone.arrive())
     gone.answer(gone_state)
     gone.post("withdraw", {"confirm": True})
@@ -52,6 +51,25 @@ def crawl_of(house: DemoHouse) -> Crawl:
     gone.reload()
     fetch_everything_linked(whole)
     return crawled
+
+
+def with_a_trap_amid(house: DemoHouse) -> tuple[Visitor, State]:
+    """A rater whose first set holds a trap before its last three trials, as nearly all do."""
+    for number in range(20):
+        ids = {"PROLIFIC_PID": f"{number:02d}" + "5f" * 11}
+        ids |= {"STUDY_ID": "6a" * 12, "SESSION_ID": f"{number:02d}" + "7b" * 11}
+        visitor = house.visitor(**ids)
+        try_the_door(visitor)
+        state = visitor.arrive()
+        rows = house.rows(
+            "SELECT t.trap FROM listening_trial t JOIN listening_session s ON s.id = t.session_id"
+            " JOIN listening_task k ON k.id = t.task_id WHERE s.code = %s AND k.key = 'att'"
+            " ORDER BY t.position",
+            visitor.code,
+        )
+        if any(row["trap"] for row in rows[:-3]):
+            return visitor, state
+    raise AssertionError("20 raters, and the traps of each were their last trials")
 
 
 def try_the_door(visitor: Visitor) -> None:
@@ -66,10 +84,10 @@ def try_the_door(visitor: Visitor) -> None:
         visitor.ask(method, door)
 
 
-def go_through(crawled: Crawl, foreign_trial: str) -> None:
+def go_through(crawled: Crawl, state: State, foreign_trial: str) -> None:
     """Every trial, each with its clips in all manners, wrong answers now and then, and reloads."""
     visitor = crawled.whole
-    state = visitor.pass_checks(visitor.arrive())
+    state = visitor.pass_checks(state)
     while state["stage"] == "trial":
         crawled.trials |= {trial["id"]: trial for trial in state["trials"]}
         current = state["trials"][0]

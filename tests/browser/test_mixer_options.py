@@ -87,9 +87,8 @@ def test_the_reference_comes_first_a_share_opens_and_a_press_starts_anew(
     assert kept(page, 0)["loop"] == {"on": True, "from": 0, "to": 4}
     order = [kept(page, 0)[name] for name in ("reference_ms", "rated_ms")]
     page.reload()  # what was heard before it still counts, and in the same order
-    expect(lock).to_be_visible()
-    page.get_by_text("Instructions and keys").click()  # the first tap: clips are decoded
-
+    page.get_by_text("Instructions and keys").click()  # by the first tap, clips are decoded
+    expect(slider(page, "B")).to_be_enabled()
     slider(page, "A").fill("20")
     slider(page, "B").fill("90")
     go_on(page)
