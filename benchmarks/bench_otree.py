@@ -244,7 +244,7 @@ def main() -> None:
         from config.embedded import socket_folder
 
         facts = machine_facts()
-        count = int(rounds * seconds * 50)
+        count = int(rounds * seconds * 150)
         study = demo_like_study(write_clips(settings.MEDIA_ROOT, 5), count)
         waiting = list(scripted(options.port, start_sessions(study, count), Tally()))
         with connection.cursor() as cursor:

@@ -85,7 +85,7 @@ def main() -> None:
 
         facts = machine_facts()
         clips = write_clips(settings.MEDIA_ROOT, 20)
-        fast = int(rounds * seconds * 40) if options.only != "open" else 0
+        fast = int(rounds * seconds * 120) if options.only != "open" else 0
         crowd = crowd if options.only != "closed" else 0
         study = demo_like_study(clips, fast + crowd)
         started = start_sessions(study, fast + crowd)

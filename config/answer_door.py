@@ -2,9 +2,9 @@
 
 A plain answer to the current trial is checked by the rules that every answer meets (`checked`),
 stored by the statement that stores every answer, and replied to as `listening.api.AnswerView` does;
-in the event loop, by two statements. So is the state of a session that has something to answer. All
-else (a refusal, another shape, a flood, the last answer of a session, a block that failed, a
-database that is away) is left to the views, which meet the same and say why.
+in the event loop, by two statements, which answers that come at once share. So is the state of a
+session that has something to answer. All else (a refusal, another shape, a flood, training, a block
+that failed, a database that is away) is left to the views, which meet the same and say why.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from django.middleware.csrf import CsrfViewMiddleware
 from msgspec import MsgspecError
 from msgspec.json import Decoder, encode
 
+from config.batches import Batches
 from config.bridge import Bridge, Message, Receive, Scope, Send, header_variables
 from config.headers import WithHeaders
 from config.limits import ANSWERING, spared
-from config.loop_pool import FAILURES, Cursor, LoopPool
+from config.loop_pool import FAILURES, Connection, LoopPool
 from config.operations.logs import HEADER, id_for
 from config.operations.requests import tally
 from listening.answers import AHEAD, FASTEST, START_S, StoredAnswer, checked
@@ -36,14 +37,18 @@ from listening.design.traps import TRAINING, judge_block
 from listening.languages import speaking
 from listening.leases import SETTLED
 from listening.models import Session, Trial
+from listening.outcomes import COURSE, FINISH, course_values, review_of
 from listening.stages import is_current
-from listening.statements import OUTCOMES, READ, WRITE, LoadedTrial, Read, Sitting, upcoming_of
-from listening.task_rules import TaskRules, task_rules
+from listening.statements import OUTCOMES, READ, WRITE_FREE, LoadedTrial, Read, Sitting, upcoming_of
+from listening.task_rules import task_rules
+from listening.views.ownership import is_raters
 from listening.views.state import Plan, planned_state
 
 PATH = re.compile(r"/api/s/([\w-]+)/(answers/)?")
 ANSWERS, STATE = "api-answers", "api-state"  # routes
 LONGEST_BYTES = 64 * 1024
+AT_ONCE, LARGEST = 2, 64  # statements of a kind on their way, and what one of them holds
+LOOKING = {"ahead": AHEAD, "fastest": FASTEST, "start": START_S}
 PATIENCE_S = 10.0  # what hangs is given up, and stores nothing later; then the view waits
 JSON = "application/json"
 REQUEST_ID = HEADER.lower().encode()
@@ -72,6 +77,8 @@ class AnswerDoor:
     def __init__(self, pages: Bridge, added: Mapping[bytes, bytes], pool: LoopPool) -> None:
         """`added`: the headers that every answer carries."""
         self.pages, self.added, self.pool = pages, dict(added), pool
+        self.reads = Batches(self._read, at_once=AT_ONCE, largest=LARGEST)
+        self.writes = Batches(self._write, at_once=AT_ONCE, largest=LARGEST)
 
     def takes(self, scope: Scope) -> bool:
         found = PATH.fullmatch(scope["path"])
@@ -96,8 +103,7 @@ class AnswerDoor:
     async def _state(self, code: str, scope: Scope, sent: Mapping[str, str]) -> bytes:
         """The state of a session that has something to answer."""
         _request(scope, sent).get_host()
-        async with self.pool.connection() as connection:
-            sitting, plan = _listening(await _found(connection.cursor(), code))
+        sitting, plan = _listening(await self.reads((code, "")))
         return encode(_spoken(sitting, plan))
 
     async def _stored(
@@ -107,23 +113,60 @@ class AnswerDoor:
         body = _body(sent, came)
         if not spared.passes(ANSWERING, code):
             raise NotPlain
-        _check_token(scope, sent)
+        request = _checked_request(scope, sent)
         answer = answer_of(_answer.decode(body))
-        async with self.pool.connection() as connection:
-            cursor = connection.cursor()
-            read = await _found(cursor, code, answer.trial)
-            sitting, plan = _listening(read)
-            trial = _plain(read)
-            rules = task_rules(trial.task_id)
-            values = checked(sitting, trial, rules, answer)
-            stored = StoredAnswer(repeat=False, over=False, sitting=sitting)
-            # before it is stored: what fails now is the view's
-            told = encode(stored_facts(stored, _spoken(sitting, _after(plan))))
-            if trial.left_in_block > 1:
-                await _write(cursor, values)
-            else:
-                await _write_last(cursor, values, rules)
+        read = await self.reads((code, answer.trial))
+        sitting, plan = _listening(read)
+        trial = _plain(read)
+        rules = task_rules(trial.task_id)
+        values = checked(sitting, trial, rules, answer)
+        if trial.left_in_block == 1:
+            return await self._told_of_last(request, sitting, trial, _after(plan), values)
+        told = _told(sitting, _after(plan))  # what fails before it is stored is the view's
+        if not await self.writes(values):
+            raise NotPlain
         return told
+
+    async def _read(self, asked: list[tuple[str, str]]) -> list[Read]:
+        """What READ returns of each (session's code, trial's code)."""
+        sessions, codes = zip(*asked, strict=True)
+        values = {"sessions": [*sessions], "codes": [*codes], **LOOKING}
+        async with asyncio.timeout(PATIENCE_S), self.pool.connection() as connection:
+            cursor = await connection.execute(READ, values)
+            return [_read.decode(found) for (found,) in await cursor.fetchall()]
+
+    async def _write(self, answers: list[dict[str, Any]]) -> list[bool]:
+        """Which of these answers are stored: those whose rows nobody holds or has changed."""
+        async with asyncio.timeout(PATIENCE_S), self.pool.connection() as connection:
+            stored = await _written(connection, answers)
+        return [place in stored for place in range(len(answers))]
+
+    async def _told_of_last(
+        self,
+        request: HttpRequest,
+        sitting: Sitting,
+        trial: LoadedTrial,
+        plan: Plan,
+        values: dict[str, Any],
+    ) -> bytes:
+        """The last answer of a block, which is settled with it, or of a session, which ends.
+
+        Nothing is stored where the block failed, or the reply cannot be made.
+        """
+        rules = task_rules(trial.task_id)
+        held = {"session": sitting.pk, "block": trial.block_id}
+        async with self.pool.connection() as connection, connection.transaction():
+            if not await _written(connection, [values]):
+                raise NotPlain
+            if rules.judges_blocks:
+                outcomes = await (await connection.execute(OUTCOMES, held)).fetchall()
+                if not judge_block(rules.traps, outcomes).valid:
+                    raise NotPlain
+            await connection.execute(SETTLED, {"blocks": [trial.block_id]})
+            if plan.left:
+                return _told(sitting, plan)
+            sitting.status, sitting.review = await _finished(connection, sitting.pk, trial)
+            return _told(sitting, plan, own=is_raters(request, sitting.link, sitting.rater))
 
     async def _reply(self, sent: Mapping[str, str], send: Send, status: int, told: bytes) -> None:
         headers = [
@@ -137,28 +180,20 @@ class AnswerDoor:
         await send({"type": "http.response.body", "body": told})
 
 
-async def _found(cursor: Cursor, code: str, trial: str = "") -> Read:
-    values = {"session": code, "code": trial, "ahead": AHEAD, "fastest": FASTEST, "start": START_S}
-    ((found,),) = await (await cursor.execute(READ, values)).fetchall()
-    return _read.decode(found)
+async def _written(connection: Connection, answers: list[dict[str, Any]]) -> set[int]:
+    """The places of those that are stored."""
+    numbered = [{**values, "n": place} for place, values in enumerate(answers)]
+    given = {"answers": encode(numbered).decode()}
+    return {n for (n,) in await (await connection.execute(WRITE_FREE, given)).fetchall()}
 
 
-async def _write(cursor: Cursor, values: Mapping[str, Any]) -> None:
-    ((stored,),) = await (await cursor.execute(WRITE, values)).fetchall()
-    if not stored:
-        raise NotPlain
-
-
-async def _write_last(cursor: Cursor, values: Mapping[str, Any], rules: TaskRules) -> None:
-    """The last answer of a block, which is settled with it; nothing is stored where it failed."""
-    held = {"session": values["session"], "block": values["block"]}
-    async with cursor.connection.transaction():
-        await _write(cursor, values)
-        if rules.judges_blocks:
-            outcomes = await (await cursor.execute(OUTCOMES, held)).fetchall()
-            if not judge_block(rules.traps, outcomes).valid:
-                raise NotPlain
-        await cursor.execute(SETTLED, {"blocks": [held["block"]]})
+async def _finished(connection: Connection, session: int, trial: LoadedTrial) -> tuple[str, str]:
+    """Ends the session of this trial, its last; its status and why it needs a look, if it does."""
+    (course,) = await (await connection.execute(COURSE, course_values(session))).fetchall()
+    review = review_of(course, simulated=trial.simulated)
+    values = {"session": session, "review": review}
+    ((status, review, _),) = await (await connection.execute(FINISH, values)).fetchall()
+    return status, review
 
 
 def _listening(read: Read) -> tuple[Sitting, Plan]:
@@ -176,11 +211,9 @@ def _listening(read: Read) -> tuple[Sitting, Plan]:
 
 
 def _plain(read: Read) -> LoadedTrial:
-    """The trial that is answered, if something comes after it: the last answer does more."""
+    """The trial that is answered, if it is planned; what training is told, its view knows."""
     trial = read.trial
     if trial is None or trial.state != Trial.State.PLANNED or trial.trap == TRAINING:
-        raise NotPlain
-    if trial.left == 1:
         raise NotPlain
     return trial
 
@@ -190,18 +223,25 @@ def _after(plan: Plan) -> Plan:
     return replace(plan, answered=plan.answered + 1, left=plan.left - 1)
 
 
-def _spoken(sitting: Sitting, plan: Plan) -> dict[str, Any]:
+def _spoken(sitting: Sitting, plan: Plan, *, own: bool = False) -> dict[str, Any]:
     with speaking(sitting.language):  # whose the session is matters at the end alone
-        return planned_state(sitting, plan, own=False)
+        return planned_state(sitting, plan, own=own)
 
 
-def _check_token(scope: Scope, sent: Mapping[str, str]) -> None:
-    """CSRF token, origin and host, as Django checks them; NotPlain where it would refuse."""
+def _told(sitting: Sitting, plan: Plan, *, own: bool = False) -> bytes:
+    """The reply to an answer, with the state as the answer leaves it."""
+    stored = StoredAnswer(repeat=False, over=plan.left == 0, sitting=sitting)
+    return encode(stored_facts(stored, _spoken(sitting, plan, own=own)))
+
+
+def _checked_request(scope: Scope, sent: Mapping[str, str]) -> HttpRequest:
+    """CSRF token, origin and host are checked as Django does; NotPlain where it would refuse."""
     request = _request(scope, sent)
     request.get_host()
     _csrf.process_request(request)
     if _csrf.process_view(request, _no_view, (), {}) is not None:
         raise NotPlain
+    return request
 
 
 def _request(scope: Scope, sent: Mapping[str, str]) -> HttpRequest:

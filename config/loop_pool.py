@@ -13,6 +13,12 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 CONNECTIONS = 8
 FAILURES = (psycopg.Error, PoolTimeout, TimeoutError)  # of the database, or of who waits for it
+# Each statement finds its rows by an index, at any size, and whatever PostgreSQL knows of it yet.
+SETTINGS = (
+    "plan_cache_mode = force_generic_plan",
+    *(f"enable_{way} = off" for way in ("seqscan", "hashjoin", "mergejoin")),
+    "jit = off",
+)
 Connection = psycopg.AsyncConnection[Any]
 Cursor = psycopg.AsyncCursor[Any]
 
@@ -56,4 +62,5 @@ def _pool() -> AsyncConnectionPool:
 async def _prepared_once(connection: Connection) -> None:
     """Each statement is planned once: for whole numbers of one width, and for whatever they are."""
     connection.adapters.register_dumper(int, Int8BinaryDumper)
-    await connection.execute("SET plan_cache_mode = force_generic_plan")
+    for setting in SETTINGS:
+        await connection.execute(f"SET {setting}")

@@ -88,8 +88,7 @@ def store_answer(session: str, answer: Answer) -> StoredAnswer:
         return StoredAnswer(repeat=True, over=trial.left == 0, sitting=sitting)
     rules = task_rules(trial.task_id)
     values = checked(sitting, trial, rules, answer)
-    ((stored,),) = rows_of(WRITE, **values)
-    if not stored:  # its block went to somebody else since it was read
+    if not rows_of(WRITE, answers=encode([values]).decode()):  # its block went to somebody else
         raise Refused(LEASE_LOST)
     _close_block_after(sitting.pk, trial, rules)
     feedback = None
@@ -150,8 +149,8 @@ def checked(
         **{"trial": trial.id, "slot": trial.slot_id, "counts": trial.slot_id is not None},
         **{"trap_passed": _trap_passed(rules, trial, ratings), "needed_s": needed_s},
         **{"latency_ms": answer.latency_ms, "plays": answer.plays},
-        **{"heard": answer.heard_fraction, "playback": encode(answer.playback).decode()},
-        **{"ratings": encode([rating._asdict() for rating in ratings]).decode()},
+        **{"heard": answer.heard_fraction, "playback": answer.playback},
+        **{"ratings": [rating._asdict() for rating in ratings]},
         **{"text": str(reason.get("text", "")).strip()},
         **{k: reason.get(k) for k in ("keystrokes", "pasted_chars", "typing_ms")},
     }

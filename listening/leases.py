@@ -12,7 +12,8 @@ from listening.models import Block, Session, Trial
 # `block_leased` only where it can read the state when it plans, which a parameter hides.
 OPEN = f"state = {Block.State.OPEN}"
 LEASED = f"state = {Block.State.LEASED}"
-FULL_LEASE = "lease_until = statement_timestamp() + make_interval(secs => %(lease_s)s)"
+FULL_LEASE_OF = "lease_until = statement_timestamp() + make_interval(secs => {lease_s})"
+FULL_LEASE = FULL_LEASE_OF.format(lease_s="%(lease_s)s")
 RAN_OUT = f"{LEASED} AND lease_until < statement_timestamp()"  # expired, and not yet given back
 
 PLANNED = f"state = '{Trial.State.PLANNED}'"  # of trials
@@ -20,12 +21,6 @@ ANSWERED = f"state = '{Trial.State.ANSWERED}'"
 SKIPPED = f"state = '{Trial.State.SKIPPED}'"
 VOID = f"state = '{Trial.State.VOID}'"
 
-# An answer and a skip write nothing unless this CTE returns the block: the session still holds it.
-# `+ 0`: by the primary key; while its counts are old, PostgreSQL would walk through `block_leased`.
-EXTENDED = f"""
-    UPDATE listening_block SET {FULL_LEASE}
-    WHERE id = %(block)s AND session_id = %(session)s AND state + 0 = {Block.State.LEASED}
-"""
 # It asks the ratings, not the caller: whoever gave the block back, another may have filled it.
 SETTLED = f"""
     UPDATE listening_block SET lease_until = NULL,

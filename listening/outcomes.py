@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from listening.design.sources import Source, source_named
@@ -42,16 +42,40 @@ FROM own LEFT JOIN others ON others.stimulus_id = own.stimulus_id
 """
 
 
-def review_reasons(session: Session) -> list[str]:
-    """Why a person should look at a session before it is paid; keys of `REVIEW`, mostly none."""
-    (course,) = rows_of(COURSE, session=session.pk, by_others=SKIPPED_BY_OTHERS)
+# Its last trial is dealt with, and its row is locked.
+FINISH = f"""
+UPDATE listening_session SET review = %(review)s, finished_at = statement_timestamp(),
+    status = CASE WHEN short THEN '{Session.Status.EXPIRED}' ELSE '{Session.Status.FINISHED}' END
+WHERE id = %(session)s RETURNING status, review, finished_at
+"""
+
+
+def course_values(session: int) -> dict[str, int]:
+    """What COURSE is asked with."""
+    return {"session": session, "by_others": SKIPPED_BY_OTHERS}
+
+
+def review_of(course: Sequence[Any], *, simulated: bool) -> str:
+    """Why a person should look at a session before it is paid: keys of `REVIEW`, mostly none.
+
+    ``course``: a row of COURSE.
+    """
+    trials, needed_s, skips, took_s = course
     reasons = []
-    if course.skips > max(SKIPS_ALLOWED, SKIPPED_SHARE_ALLOWED * course.trials):
+    if skips > max(SKIPS_ALLOWED, SKIPPED_SHARE_ALLOWED * trials):
         reasons.append("skips")
-    in_time = course.took_s is None or course.took_s >= course.needed_s
-    if not in_time and not session.rater.simulated:
+    if took_s is not None and took_s < needed_s and not simulated:
         reasons.append("pace")
-    return reasons
+    return " ".join(reasons)
+
+
+def finish(session: Session) -> None:
+    """End a locked session that has nothing left to answer."""
+    (course,) = rows_of(COURSE, **course_values(session.pk))
+    review = review_of(course, simulated=session.rater.simulated)
+    ((session.status, session.review, session.finished_at),) = rows_of(
+        FINISH, session=session.pk, review=review
+    )
 
 
 def outcome_of(status: str, review: str) -> str:

@@ -31,7 +31,7 @@ from listening.models import (
     Trial,
 )
 from listening.models.codes import pilot_rater_code, rater_code, scripted_rater_code
-from listening.outcomes import review_reasons
+from listening.outcomes import finish
 from listening.refusals import LEASE_LOST, Refused
 from listening.signals import withdrawn
 from listening.source_quotas import is_full, lock_quota
@@ -316,10 +316,7 @@ def _finish_if_over(session: Session) -> None:
     """Close a locked session that has nothing left to answer."""
     if session.trials.filter(state=Trial.State.PLANNED).exists():
         return
-    session.status = Session.Status.EXPIRED if session.short else Session.Status.FINISHED
-    session.review = " ".join(review_reasons(session))
-    session.finished_at = timezone.now()
-    session.save(update_fields=["status", "review", "finished_at"])
+    finish(session)
 
 
 def withdraw(session: Session) -> None:

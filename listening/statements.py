@@ -12,8 +12,8 @@ from psycopg import Cursor
 from psycopg.rows import namedtuple_row
 
 from listening.design.traps import TRAINING
-from listening.leases import ANSWERED, EXTENDED, PLANNED, SKIPPED, VOID
-from listening.models import Session
+from listening.leases import ANSWERED, FULL_LEASE_OF, PLANNED, SKIPPED, VOID
+from listening.models import Block, Session
 
 
 def rows_of(statement: str, **values: Any) -> list[Any]:
@@ -49,7 +49,7 @@ FROM (SELECT lag(p.answered_at, %(ahead)s::int) OVER (ORDER BY p.answered_at, p.
               ORDER BY p.answered_at DESC, p.position DESC OFFSET %(ahead)s - 1 LIMIT 1), 0) d
 """
 # A session, and what its page needs of its study and its rater.
-SITTING = """
+SITTING_OF = """
 SELECT s.id AS pk, s.code, s.status, s.ready, s.checks::text, s.questionnaires::text, s.comment,
        s.prolific_session, t.title, coalesce(nullif(s.language, ''), t.language) AS language,
        t.texts::text, t.translations::text, t.checks::text AS asked,
@@ -57,10 +57,12 @@ SELECT s.id AS pk, s.code, s.status, s.ready, s.checks::text, s.questionnaires::
        t.completion_codes::text, t.break_every, s.review, s.rejected_because,
        s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific,
        s.source, t.sources::text, s.external_session, r.external_id, t.owner_id, t.id AS study,
-       t.wording, s.wording_last
+       t.wording, s.wording_last, t.link, r.code AS rater
 FROM listening_session s JOIN listening_study t ON t.id = s.study_id
-JOIN listening_rater r ON r.id = s.rater_id WHERE s.code = %(session)s
+JOIN listening_rater r ON r.id = s.rater_id WHERE s.code = {session}
 """
+ONE = {"session": "%(session)s", "code": "%(code)s", "trials": "listening_trial"}
+SITTING = SITTING_OF.format(**ONE)
 LOCK = f"{SITTING} FOR NO KEY UPDATE OF s"
 # What stands around the trial, read after the session's row is locked.
 LOAD_OF = f"""
@@ -81,10 +83,9 @@ LATERAL (SELECT min(p.position) FILTER (WHERE p.{PLANNED}) AS current,
         coalesce(min(p.fetched_at), s.started_at) AS first_fetch
     FROM {{trials}} p WHERE p.session_id = t.session_id) plan,
 LATERAL ({SPARE}) listened
-WHERE t.code = %(code)s AND s.code = %(session)s
+WHERE t.code = {{code}} AND s.code = {{session}}
 """
-LOAD = LOAD_OF.format(trials="listening_trial")
-
+LOAD = LOAD_OF.format(**ONE)
 
 # The trials that come next, without the one that is answered just now, and their clips: as JSON.
 UPCOMING_OF = f"""
@@ -99,27 +100,32 @@ SELECT coalesce(json_agg(u), '[]')::text AS upcoming FROM (
                 WHERE c.id IN (t.stimulus_id, t.versus_id) OR c.id = ANY(t.others)
                     OR c.id = ANY(t.context)) c) AS clips
     FROM {{trials}} t JOIN listening_session s ON s.id = t.session_id
-    WHERE s.code = %(session)s AND t.{PLANNED} AND t.code <> %(code)s
+    WHERE s.code = {{session}} AND t.{PLANNED} AND t.code <> {{code}}
     ORDER BY t.position LIMIT %(ahead)s) u
 """
-UPCOMING = UPCOMING_OF.format(trials="listening_trial")
-# All that is read for one answer, or for a state, in one go; without a lock, so WRITE looks again.
+UPCOMING = UPCOMING_OF.format(**ONE)
+# All that is read for some answers, or states, in one go; without a lock, so WRITE looks again.
+ASKED = {"session": "asked.session", "code": "asked.code", "trials": "mine"}
 READ = " ".join(
     f"""
-WITH mine AS MATERIALIZED (
-    SELECT p.id, p.session_id, p.rater_id, p.code, p.state, p.position, p.task_id, p.block_id,
-           p.slot_id, p.item_id, p.stimulus_id, p.versus_id, p.others, p.context, p.versus_first,
-           p.trap, p.expected, p.fetched, p.fetched_at, p.answered_at, p.needed_s
-    FROM listening_trial p JOIN listening_session s ON s.id = p.session_id
-    WHERE s.code = %(session)s ORDER BY p.position)
-SELECT json_build_object(
-    'sitting', (SELECT row_to_json(sitting) FROM ({SITTING}) sitting),
-    'trial', (SELECT row_to_json(trial) FROM ({LOAD_OF.format(trials="mine")}) trial),
-    'upcoming', ({UPCOMING_OF.format(trials="mine")})::json,
-    'answered', count(*) FILTER (WHERE p.{ANSWERED} OR p.{SKIPPED}),
-    'left', count(*) FILTER (WHERE p.{PLANNED}), 'lost', count(*) FILTER (WHERE p.{VOID}),
-    'tasks', coalesce(json_agg(p.task_id), '[]'))::text AS read
-FROM mine p
+SELECT (
+    WITH mine AS MATERIALIZED (
+        SELECT p.id, p.session_id, p.rater_id, p.code, p.state, p.position, p.task_id, p.block_id,
+               p.slot_id, p.item_id, p.stimulus_id, p.versus_id, p.others, p.context,
+               p.versus_first, p.trap, p.expected, p.fetched, p.fetched_at, p.answered_at,
+               p.needed_s
+        FROM listening_trial p JOIN listening_session s ON s.id = p.session_id
+        WHERE s.code = asked.session ORDER BY p.position)
+    SELECT json_build_object(
+        'sitting', (SELECT row_to_json(sitting) FROM ({SITTING_OF.format(**ASKED)}) sitting),
+        'trial', (SELECT row_to_json(trial) FROM ({LOAD_OF.format(**ASKED)}) trial),
+        'upcoming', ({UPCOMING_OF.format(**ASKED)})::json,
+        'answered', count(*) FILTER (WHERE p.{ANSWERED} OR p.{SKIPPED}),
+        'left', count(*) FILTER (WHERE p.{PLANNED}), 'lost', count(*) FILTER (WHERE p.{VOID}),
+        'tasks', coalesce(json_agg(p.task_id), '[]'))::text
+    FROM mine p)
+FROM unnest(%(sessions)s::text[], %(codes)s::text[]) WITH ORDINALITY AS asked(session, code, n)
+ORDER BY n
 """.split()
 )  # one of up to 4,096 characters is parsed once by psycopg, not each time
 
@@ -188,6 +194,8 @@ class Sitting(Struct):
     study: int
     wording: int
     wording_last: int
+    link: str
+    rater: str  # the code
 
 
 class LoadedTrial(Struct):
@@ -219,7 +227,7 @@ class LoadedTrial(Struct):
 
 
 class Read(Struct):
-    """What READ returns."""
+    """What READ returns of each that is asked."""
 
     sitting: Sitting | None
     trial: LoadedTrial | None
@@ -230,35 +238,52 @@ class Read(Struct):
     tasks: list[int] = []
 
 
-# One statement, so that an answer is stored whole or not at all: no session that listens, no lease,
-# no trial, no rating. They are locked in the order of all that changes them: session, block, trial.
-# What was read before may be old: what has changed since is looked at again, and nothing is stored.
-# `|| ''`: by the primary key; while its counts are old, PostgreSQL would walk all open sessions.
-LISTENING = f"""
-    SELECT id FROM listening_session
-    WHERE id = %(session)s AND status || '' = '{Session.Status.STARTED}' AND ready FOR NO KEY UPDATE
+# What some answers, or a skip, change: those of `given` whose session listens and holds the block
+# and whose trial is planned. What was read before may be old: it is looked at again here, and
+# nothing is stored where it is. Locked in the order of all who change them: session, block, trial.
+# `|| ''`, `+ 0`: by the primary key; while its counts are old, PostgreSQL would walk through all.
+HELD_OF = f"""
+    SELECT given.* FROM given,
+    LATERAL (SELECT id FROM listening_session WHERE id = given.session AND ready
+        AND status || '' = '{Session.Status.STARTED}' FOR NO KEY UPDATE {{wait}}) s,
+    LATERAL (SELECT id FROM listening_block WHERE id = given.block AND session_id = s.id
+        AND state + 0 = {Block.State.LEASED} FOR NO KEY UPDATE {{wait}}) b,
+    LATERAL (SELECT id FROM listening_trial WHERE id = given.trial AND block_id = b.id
+        AND {PLANNED} FOR NO KEY UPDATE {{wait}}) t
 """
-WRITE = f"""
-WITH sitting AS ({LISTENING}), lease AS ({EXTENDED} AND EXISTS (SELECT FROM sitting) RETURNING id),
-answered AS (
+EXTENDED = f"""
+    UPDATE listening_block b SET {FULL_LEASE_OF.format(lease_s="held.lease_s")}
+    FROM held WHERE b.id = held.block
+"""
+# One statement, so that each answer is stored whole or not at all; it tells which are. What comes
+# twice is stored once: whose trial it was the first time has all.
+WRITE_OF = f"""
+WITH given AS (
+    SELECT * FROM json_to_recordset(%(answers)s::json) AS g(n int, session bigint, block bigint,
+        lease_s float8, trial bigint, slot bigint, counts boolean, trap_passed boolean,
+        needed_s float8, latency_ms int, plays int, heard float8, playback jsonb, ratings json,
+        text text, keystrokes int, pasted_chars int, typing_ms int)
+), held AS MATERIALIZED ({HELD_OF}), lease AS ({EXTENDED}), answered AS (
     UPDATE listening_trial t SET {ANSWERED}, answered_at = statement_timestamp(),
-        latency_ms = %(latency_ms)s, plays = %(plays)s, heard_fraction = %(heard)s,
-        playback = %(playback)s::jsonb, trap_passed = %(trap_passed)s, needed_s = %(needed_s)s
-    FROM lease WHERE t.id = %(trial)s AND t.{PLANNED} RETURNING t.id
+        latency_ms = held.latency_ms, plays = held.plays, heard_fraction = held.heard,
+        playback = held.playback, trap_passed = held.trap_passed, needed_s = held.needed_s
+    FROM held WHERE t.id = held.trial RETURNING t.id, held.*
 ), rated AS (
     INSERT INTO listening_rating
         (trial_id, slot_id, criterion_id, stimulus_id, label, score, counts, rated_at)
-    SELECT answered.id, %(slot)s, r.criterion, r.stimulus, r.label, r.score, %(counts)s,
+    SELECT answered.id, slot, r.criterion, r.stimulus, r.label, r.score, counts,
         statement_timestamp()
-    FROM answered, json_to_recordset(%(ratings)s::json)
-        AS r(criterion bigint, stimulus bigint, label text, score float8) RETURNING 1
+    FROM answered, json_to_recordset(ratings)
+        AS r(criterion bigint, stimulus bigint, label text, score float8)
 ), reason AS (
     INSERT INTO listening_justification (trial_id, text, keystrokes, pasted_chars, typing_ms)
-    SELECT answered.id, %(text)s, %(keystrokes)s, %(pasted_chars)s, %(typing_ms)s
-    FROM answered WHERE %(text)s <> '' RETURNING 1
+    SELECT id, text, keystrokes, pasted_chars, typing_ms FROM answered WHERE text <> ''
 )
-SELECT count(*) FROM rated
+SELECT n FROM answered
 """
+WRITE = WRITE_OF.format(wait="")
+# Of many answers at once: whose rows are locked by somebody is left out, and keeps nobody waiting.
+WRITE_FREE = WRITE_OF.format(wait="SKIP LOCKED")
 # How the traps of a block went for its session.
 OUTCOMES = f"""
 SELECT trap, coalesce(trap_passed, false) AS passed FROM listening_trial
@@ -272,8 +297,11 @@ UPDATE listening_trial SET fetched = fetched | %(clip)s,
 WHERE id = %(trial)s AND fetched & %(clip)s = 0 RETURNING id
 """
 SKIP = f"""
-WITH lease AS ({EXTENDED} RETURNING id)
+WITH given AS (
+    SELECT %(session)s::bigint AS session, %(block)s::bigint AS block, %(trial)s::bigint AS trial,
+        %(lease_s)s::float8 AS lease_s
+), held AS MATERIALIZED ({HELD_OF.format(wait="")}), lease AS ({EXTENDED})
 UPDATE listening_trial t SET {SKIPPED}, answered_at = statement_timestamp(),
     playback = %(playback)s::jsonb
-FROM lease WHERE t.id = %(trial)s AND t.{PLANNED} RETURNING t.id
+FROM held WHERE t.id = held.trial RETURNING t.id
 """

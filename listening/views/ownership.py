@@ -59,8 +59,13 @@ def remember(response: HttpResponse, session: Session) -> None:
 
 def is_own(request: HttpRequest, session: Session) -> bool:
     """Whether this browser began the session, or has proved that it is its rater's."""
-    code = rater_code_in(request, session.study.link)
-    return bool(code) and hmac.compare_digest(code, session.rater.code)
+    return is_raters(request, session.study.link, session.rater.code)
+
+
+def is_raters(request: HttpRequest, link: str, rater: str) -> bool:
+    """Whether this browser is that of the rater with this code, in the study with this link."""
+    code = rater_code_in(request, link)
+    return bool(code) and hmac.compare_digest(code, rater)
 
 
 def may_enter(request: HttpRequest, session: Session, arrival: Arrival, proof: str) -> bool:

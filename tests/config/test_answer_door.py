@@ -6,13 +6,15 @@ import json
 import psycopg
 import pytest
 from django.db import connections
+from django.http import HttpResponse
 
 from config import answer_door
 from config.answer_door import AnswerDoor
 from config.limits import Spared
 from config.loop_pool import LoopPool
 from listening import sessions, task_rules
-from listening.models import Block, Justification, Rating
+from listening.models import Block, Justification, Rating, Session
+from listening.views.ownership import remember
 from listening.views.state import state_of
 from tests.factories import ATT_TRAPS, an_answer, arrive, current, make_study
 from tests.listening.sample_questionnaire import about
@@ -49,11 +51,46 @@ HEADERS = {
 
 def sent(session, body, headers=(), pieces=1, method="POST"):
     """What the door tells, or LEFT with the body as the view gets it."""
+    (told,) = sent_at_once([(session, body)], headers, pieces, method)
+    return told
+
+
+def sent_at_once(bodies, headers=(), pieces=1, method="POST"):
+    """What the door tells each of (session, body), who all come together."""
+
+    async def run():
+        pages = Pages()
+        door = AnswerDoor(pages, {b"x-added": b"1"}, pool := LoopPool())
+        head = [*(HEADERS | dict(headers)).items()]
+        asked = (one_sent(door, pages, *each, head, pieces, method) for each in bodies)
+        told = await asyncio.gather(*asked)
+        await pool.close()
+        return told
+
+    return asyncio.run(run())
+
+
+class Pages:
+    """Django's side, which keeps what is left to it, by path."""
+
+    def __init__(self):
+        self.given = []
+
+    async def __call__(self, scope, receive, send):
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body += message["body"]
+            more = message["more_body"]
+        self.given.append((scope["id"], body))
+
+
+async def one_sent(door, pages, session, body, head, pieces, method):
     step = -(-len(body) // pieces) or 1
     parts = [body[at : at + step] for at in range(0, len(body), step)] or [b""]
     waiting = [{"type": "http.request", "body": p, "more_body": True} for p in parts]
     waiting[-1]["more_body"] = False
-    told, given = [], []
+    told = []
 
     async def receive():
         return waiting.pop(0)
@@ -61,24 +98,13 @@ def sent(session, body, headers=(), pieces=1, method="POST"):
     async def send(message):
         told.append(message)
 
-    async def pages(scope, receive, send):
-        more = True
-        while more:
-            message = await receive()
-            given.append(message["body"])
-            more = message["more_body"]
-
-    async def run():
-        door = AnswerDoor(pages, {b"x-added": b"1"}, pool := LoopPool())
-        path = f"/api/s/{session.code}/" + ("answers/" if method == "POST" else "")
-        scope = {"method": method, "path": path, "headers": [*(HEADERS | dict(headers)).items()]}
-        assert door.takes(scope)
-        await door(scope, receive, send)
-        await pool.close()
-
-    asyncio.run(run())
-    if given:
-        assert (b"".join(given), told) == (body, [])
+    path = f"/api/s/{session.code}/" + ("answers/" if method == "POST" else "")
+    scope = {"id": object(), "method": method, "path": path, "headers": head}
+    assert door.takes(scope)
+    await door(scope, receive, send)
+    left = [given for number, given in pages.given if number is scope["id"]]
+    if left:
+        assert (left, told) == ([body], [])
         return LEFT
     start, rest = told
     status = 201 if method == "POST" else 200
@@ -198,13 +224,90 @@ def test_the_last_answer_of_a_block_that_failed_its_traps_is_left_to_the_view(mo
     assert (first.state, Rating.objects.count()) == (Block.State.LEASED, count)
 
 
-def test_a_repeat_a_flood_and_the_last_of_a_session_are_left_to_the_view(session, monkeypatch):
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("short", [True, False])
+def test_the_last_answer_ends_the_session_and_its_own_browser_alone_gets_the_code(own, short):
+    codes = {"complete": "DONE1", "partial": "PART1", "needs_review": "LOOK1"}
+    session = arrive(make_study(completion_codes=codes))
+    state_of(session, own=False)
+    while session.trials.filter(state="planned").count() > 1:
+        sessions.record_answer(session, an_answer(current(session)))
+    Session.objects.filter(pk=session.pk).update(short=short)
+    trial, cookies = current(session), HttpResponse()
+    remember(cookies, session)
+    cookie = cookies.cookies.output(header="").strip().partition(";")[0] if own else "nobody=1"
+    told = sent(
+        session, body_for(session), {b"cookie": HEADERS[b"cookie"] + f"; {cookie}".encode()}
+    )
+    session.refresh_from_db()
+    trial.refresh_from_db()
+    ended = Session.Status.EXPIRED if short else Session.Status.FINISHED
+    assert (session.status, session.review, trial.state) == (ended, "", "answered")
+    assert session.finished_at >= trial.answered_at
+    assert trial.block.state == Block.State.DONE
+    assert told["state"] == json.loads(json.dumps(state_of(session, own=own)))
+    assert bool(told["state"]["end"]["code"]) is own
+
+
+def test_who_skipped_much_is_marked_for_a_look_at_the_end(session):
+    session.trials.exclude(pk=current(session).pk).update(state="skipped")
+    told = sent(session, body_for(session))
+    session.refresh_from_db()
+    assert (session.status, session.review) == (Session.Status.FINISHED, "skips")
+    assert told["state"] == json.loads(json.dumps(state_of(session, own=False)))
+
+
+def test_answers_that_come_at_once_share_statements_and_are_told_apart(monkeypatch):
+    monkeypatch.setattr(answer_door, "spared", Spared())
+    sessions_ = [arrive(study) for study in [make_study()] for _ in range(6)]
+    state_of(sessions_[0], own=False)
+    written = []
+    store = answer_door._written
+
+    async def counted(connection, answers):
+        written.append(len(answers))
+        return await store(connection, answers)
+
+    monkeypatch.setattr(answer_door, "_written", counted)
+    labels = ["1", "2", "3", "4", "5", "1"]
+    bodies = [(s, body_for(s, answers={"0": n})) for s, n in zip(sessions_, labels, strict=True)]
+    trials = [current(session) for session in sessions_]
+    told = sent_at_once(bodies)
+    for session, state in zip(sessions_, told, strict=True):
+        assert state["state"] == json.loads(json.dumps(state_of(session, own=False)))
+    assert [t.ratings.get().label for t in trials] == labels
+    assert sum(written) == 6
+    assert len(written) < 4
+
+
+@pytest.mark.parametrize("table", ["session", "block", "trial"])
+def test_whose_rows_are_locked_waits_in_the_view_and_keeps_nobody_else_waiting(monkeypatch, table):
+    monkeypatch.setattr(answer_door, "spared", Spared())
+    study = make_study()
+    one, other = arrive(study), arrive(study)
+    state_of(one, own=False)
+    trial = current(one)
+    pk = {"session": one.pk, "block": trial.block_id, "trial": trial.pk}[table]
+    with other_connection() as busy, busy.transaction():
+        busy.execute(f"SELECT FROM listening_{table} WHERE id = {pk} FOR UPDATE")
+        told = sent_at_once([(one, body_for(one)), (other, body_for(other))])
+    assert told[0] == LEFT
+    assert told[1]["stored"]
+    assert not trial.ratings.exists()
+
+
+def test_an_answer_sent_twice_at_once_is_stored_once(session):
+    body = body_for(session)
+    told = sent_at_once([(session, body), (session, body)])
+    assert sorted(each.get("stored", False) for each in told) == [False, True]
+    assert Rating.objects.count() == 1
+    assert Justification.objects.count() == 1
+
+
+def test_a_repeat_and_a_flood_are_left_to_the_view(session, monkeypatch):
     body = body_for(session)
     assert sent(session, body)["stored"]
     assert sent(session, body) == LEFT
-    last = session.trials.filter(state="planned")
-    last.exclude(pk=current(session).pk).update(state="skipped")
-    assert sent(session, body_for(session)) == LEFT
     monkeypatch.setattr(Spared, "passes", lambda *_: False)
     assert sent(session, body_for(session)) == LEFT
     assert Rating.objects.count() == 1
@@ -243,7 +346,7 @@ def test_what_hangs_is_given_up_and_stores_nothing_later(session, monkeypatch):
     monkeypatch.setattr(answer_door, "PATIENCE_S", 0.3)
     with other_connection() as other:
         other.execute("BEGIN")
-        other.execute("SELECT FROM listening_session FOR UPDATE")
+        other.execute("LOCK TABLE listening_rating")
         assert sent(session, body_for(session)) == LEFT
         other.execute("ROLLBACK")
     assert not Rating.objects.exists()

@@ -1,0 +1,64 @@
+"""Calls that come while others are on their way wait for each other, and go on together.
+
+Who comes alone goes at once. The busier a process is, the more calls share a statement, and the
+less each of them costs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+Call = TypeVar("Call")
+Result = TypeVar("Result")
+
+
+class Batches(Generic[Call, Result]):
+    """Awaited with a call, it returns its result, from `work`, which gets all that have come."""
+
+    def __init__(
+        self,
+        work: Callable[[list[Call]], Awaitable[Sequence[Result]]],
+        *,
+        at_once: int,
+        largest: int,
+    ) -> None:
+        """`work` returns one result per call, in their order; what it raises, all of them get.
+
+        `at_once`: batches on their way at most. `largest`: calls in one.
+        """
+        self.work, self.at_once, self.largest = work, at_once, largest
+        self.waiting: deque[tuple[Call, asyncio.Future[Result]]] = deque()
+        self.working: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, call: Call) -> Result:
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self.waiting.append((call, future))
+        if len(self.working) < self.at_once:
+            task = asyncio.create_task(self._work())
+            self.working.add(task)
+            task.add_done_callback(self.working.discard)
+        return await future
+
+    async def _work(self) -> None:
+        while batch := self._next():
+            try:
+                results = await self.work([call for call, _ in batch])
+            except Exception as error:
+                for _, future in batch:
+                    if not future.done():  # whoever waited has gone
+                        future.set_exception(error)
+            else:
+                for (_, future), result in zip(batch, results, strict=True):
+                    if not future.done():
+                        future.set_result(result)
+
+    def _next(self) -> list[tuple[Call, asyncio.Future[Result]]]:
+        batch: list[tuple[Call, asyncio.Future[Result]]] = []
+        while self.waiting and len(batch) < self.largest:
+            call, future = self.waiting.popleft()
+            if not future.done():
+                batch.append((call, future))
+        return batch
