@@ -7,10 +7,14 @@ less each of them costs.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
+from config.operations.health import reason_of
+
+log = logging.getLogger(__name__)
 Call = TypeVar("Call")
 Result = TypeVar("Result")
 
@@ -47,6 +51,7 @@ class Batches(Generic[Call, Result]):
             try:
                 results = await self.work([call for call, _ in batch])
             except Exception as error:
+                log.warning("%d calls failed that went together: %s", len(batch), reason_of(error))
                 for _, future in batch:
                     if not future.done():  # whoever waited has gone
                         future.set_exception(error)

@@ -5,6 +5,7 @@ import logging
 import os
 import re
 from asyncio import get_running_loop, timeout
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
@@ -15,9 +16,11 @@ from urllib.parse import quote
 from django.conf import settings
 from django.db import close_old_connections
 from django.http import parse_cookie
+from msgspec.json import encode
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 
+from config.batches import Batches
 from config.bridge import Receive, Scope, Send, send_plain
 from config.loop_pool import FAILURES, LoopPool
 from config.operations.health import reason_of
@@ -25,7 +28,7 @@ from config.operations.unavailable import is_away
 from listening.audio import ClipRequest, appearance_of, resolve_clip
 from listening.audio.links import PATH
 from listening.fetches import fetch_values, record_fetch
-from listening.statements import FETCHED
+from listening.statements import FETCHED_FREE
 
 TYPES = {
     ".wav": "audio/wav",
@@ -37,6 +40,7 @@ TYPES = {
     ".webm": "audio/webm",
 }
 ONE_RANGE = re.compile(r"bytes=(?:(\d{1,15})-(\d{0,15})|-(\d{1,15}))")
+AT_ONCE, LARGEST = 1, 64  # statements on their way, and clips in one of them
 PATIENCE_S = 5.0  # with a connection that hangs
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -57,6 +61,7 @@ class Clips:
 
     def __init__(self, pool: LoopPool, threads: int = 4) -> None:
         self.pool = pool
+        self.fetches = Batches(self._noted, at_once=AT_ONCE, largest=LARGEST)
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix="clips")
 
     def takes(self, scope: Scope) -> bool:
@@ -94,10 +99,23 @@ class Clips:
         if values is None:
             return
         try:
-            async with timeout(PATIENCE_S), self.pool.connection() as connection:
-                await connection.execute(FETCHED, values)
+            async with timeout(PATIENCE_S):
+                noted = await self.fetches(values)
         except FAILURES:  # Django's own connections know a way, or say what is wrong
+            noted = False
+        if not noted:
             await self._in_thread(_record_fetch, clip)
+
+    async def _noted(self, fetched: list[dict[str, int]]) -> list[bool]:
+        """Of which trials it is known now that these clips are on their way."""
+        clips: defaultdict[int, int] = defaultdict(int)
+        for each in fetched:
+            clips[each["trial"]] |= each["clip"]
+        given = encode([{"trial": trial, "clips": bits} for trial, bits in clips.items()]).decode()
+        async with timeout(PATIENCE_S), self.pool.connection() as connection:
+            cursor = await connection.execute(FETCHED_FREE, {"fetched": given})
+            locked = {trial for (trial,) in await cursor.fetchall()}
+        return [each["trial"] not in locked for each in fetched]
 
 
 def _found(token: str, cookies: str) -> tuple[ClipRequest, bytes | Path] | None:

@@ -296,6 +296,22 @@ UPDATE listening_trial SET fetched = fetched | %(clip)s,
     fetched_at = coalesce(fetched_at, statement_timestamp())
 WHERE id = %(trial)s AND fetched & %(clip)s = 0 RETURNING id
 """
+# The same of many trials, each once, by bits of its clips. Tells of which it is not noted, since
+# somebody has locked them: nobody is waited for.
+FETCHED_FREE = """
+WITH given AS (
+    SELECT g.* FROM json_to_recordset(%(fetched)s::json) AS g(trial bigint, clips bigint),
+    LATERAL (SELECT FROM listening_trial WHERE id = trial AND fetched & clips <> clips) t
+), free AS MATERIALIZED (
+    SELECT given.* FROM given,
+    LATERAL (SELECT FROM listening_trial WHERE id = trial FOR NO KEY UPDATE SKIP LOCKED) t
+), noted AS (
+    UPDATE listening_trial t SET fetched = t.fetched | free.clips,
+        fetched_at = coalesce(t.fetched_at, statement_timestamp())
+    FROM free WHERE t.id = free.trial
+)
+SELECT trial FROM given WHERE trial NOT IN (SELECT trial FROM free)
+"""
 SKIP = f"""
 WITH given AS (
     SELECT %(session)s::bigint AS session, %(block)s::bigint AS block, %(trial)s::bigint AS trial,

@@ -80,7 +80,7 @@ def test_so_many_are_on_their_way_and_so_many_in_one():
     with_work(story, at_once=2, largest=2)
 
 
-def test_what_fails_fails_for_its_batch_alone():
+def test_what_fails_fails_for_its_batch_alone_and_is_logged(caplog):
     async def story(work, batches):
         tasks = [*await asked(batches, 1), *await asked(batches, 2, None)]
         work.go()
@@ -94,6 +94,7 @@ def test_what_fails_fails_for_its_batch_alone():
         assert [type(error) for error in failed] == [ValueError, ValueError]
 
     with_work(story, at_once=1)
+    assert "2 calls failed that went together: no number" in caplog.text
 
 
 @pytest.mark.parametrize("on_its_way", [True, False])

@@ -11,7 +11,7 @@ from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 from listening import leases, sessions
 from listening.models import Block, Justification, Rater, Rating, Session, Trial
 from listening.refusals import Refused
-from listening.statements import FETCHED, READ, WRITE, rows_of
+from listening.statements import FETCHED, FETCHED_FREE, READ, WRITE_FREE, rows_of
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +61,7 @@ def test_trials_are_changed_in_their_page_and_none_of_their_indexes_is_written(s
 
 
 def test_psycopg_remembers_how_the_statements_of_an_answer_are_sent():
-    assert max(map(len, (READ, WRITE, FETCHED))) <= MAX_CACHED_STATEMENT_LENGTH
+    assert max(map(len, (READ, WRITE_FREE, FETCHED_FREE))) <= MAX_CACHED_STATEMENT_LENGTH
 
 
 def test_a_repeated_answer_returns_the_first_rating(session):
