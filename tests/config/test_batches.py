@@ -94,7 +94,7 @@ def test_what_fails_fails_for_its_batch_alone_and_is_logged(caplog):
         assert [type(error) for error in failed] == [ValueError, ValueError]
 
     with_work(story, at_once=1)
-    assert "2 calls failed that went together: no number" in caplog.text
+    assert "2 calls failed that went together: ValueError" in caplog.text
 
 
 @pytest.mark.parametrize("on_its_way", [True, False])
