@@ -14,6 +14,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -120,10 +121,11 @@ class AnswerDoor:
         trial = _plain(read)
         rules = task_rules(trial.task_id)
         values = checked(sitting, trial, rules, answer)
-        if trial.left_in_block == 1:
+        over = trial.left_in_block == 1
+        if trial.left == 1 or (over and rules.judges_blocks):
             return await self._told_of_last(request, sitting, trial, _after(plan), values)
         told = _told(sitting, _after(plan))  # what fails before it is stored is the view's
-        if not await self.writes(values):
+        if not await self.writes((values, over)):
             raise NotPlain
         return told
 
@@ -135,10 +137,22 @@ class AnswerDoor:
             cursor = await connection.execute(READ, values)
             return [_read.decode(found) for (found,) in await cursor.fetchall()]
 
-    async def _write(self, answers: list[dict[str, Any]]) -> list[bool]:
-        """Which of these answers are stored: those whose rows nobody holds or has changed."""
-        async with asyncio.timeout(PATIENCE_S), self.pool.connection() as connection:
-            stored = await _written(connection, answers)
+    async def _write(self, answers: list[tuple[dict[str, Any], bool]]) -> list[bool]:
+        """Which of these answers are stored: those whose rows nobody holds or has changed.
+
+        Each comes with whether its block is over, which is settled with it then.
+        """
+        given = [values for values, _ in answers]
+        some_over = any(over for _, over in answers)
+        async with (
+            asyncio.timeout(PATIENCE_S),
+            self.pool.connection() as connection,
+            connection.transaction() if some_over else nullcontext(),
+        ):
+            stored = await _written(connection, given)
+            blocks = [given[n]["block"] for n in sorted(stored) if answers[n][1]]
+            if blocks:
+                await connection.execute(SETTLED, {"blocks": blocks})
         return [place in stored for place in range(len(answers))]
 
     async def _told_of_last(
@@ -149,7 +163,7 @@ class AnswerDoor:
         plan: Plan,
         values: dict[str, Any],
     ) -> bytes:
-        """The last answer of a block, which is settled with it, or of a session, which ends.
+        """The last answer of a session, which ends, or of a block that is judged by its traps.
 
         Nothing is stored where the block failed, or the reply cannot be made.
         """

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import psycopg
+from django.conf import settings
 from django.db import connections
 from psycopg.types.numeric import Int8BinaryDumper
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
@@ -62,5 +63,7 @@ def _pool() -> AsyncConnectionPool:
 async def _prepared_once(connection: Connection) -> None:
     """Each statement is planned once: for whole numbers of one width, and for whatever they are."""
     connection.adapters.register_dumper(int, Int8BinaryDumper)
+    if settings.EARNEST_POOLER:
+        return  # the next transaction on this connection may be a page's
     for setting in SETTINGS:
         await connection.execute(f"SET {setting}")

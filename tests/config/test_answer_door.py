@@ -213,6 +213,25 @@ def test_the_last_answer_of_a_block_settles_it_with_the_answer(monkeypatch, judg
 
 
 @pytest.mark.medium
+def test_blocks_end_and_go_on_in_one_batch(monkeypatch):
+    """Of three that come at once, one ends its block, and one whose block is locked stays open."""
+    monkeypatch.setattr(answer_door, "spared", Spared())
+    ends, first = two_blocks()
+    goes_on, locked = (arrive(ends.study) for _ in range(2))
+    came = [ends, goes_on, locked]
+    labels = [(current(session).expected or ["Human"])[0] for session in came]
+    bodies = [body_for(s, answers={"0": n}) for s, n in zip(came, labels, strict=True)]
+    with other_connection() as busy, busy.transaction():
+        busy.execute(
+            f"SELECT FROM listening_block WHERE id = {current(locked).block_id} FOR UPDATE"
+        )
+        told = sent_at_once(list(zip(came, bodies, strict=True)))
+    assert [each.get("stored", False) for each in told] == [True, True, False]
+    assert Block.objects.get(pk=first.pk).state == Block.State.DONE
+    assert {current(s).block.state for s in came} == {Block.State.LEASED}
+
+
+@pytest.mark.medium
 def test_the_last_answer_of_a_block_that_failed_its_traps_is_left_to_the_view(monkeypatch):
     monkeypatch.setattr(answer_door, "spared", Spared())
     session, first = two_blocks(reopen_invalid=True)
