@@ -34,7 +34,7 @@ RULES = (
     Rule(
         "sources and headers of compiled modules",
         ("*.c", "*.cc", "*.h", "*.hpp", "*.pxd", "*.pxi", "*.pyx", "*.a", "*/include/*"),
-        OF_GPUS,
+        (*OF_GPUS, "pytensor/*"),  # which reads its own when a model is made
     ),
     Rule("catalogues before they are compiled", ("*.po",)),
     Rule(

@@ -40,6 +40,9 @@ import silero_vad, speechmos, torchaudio, transformers.models.wav2vec2.modeling_
 import numba
 assert numba.njit(lambda x: x + 1)(1) == 2
 librosa.feature.melspectrogram(y=scipy.signal.unit_impulse(4096))
+with pymc.Model() as model:
+    pymc.Normal("y", pymc.Normal("mean"), 1, observed=[1.0, 2.0])
+model.compile_logp(mode="NUMBA")(model.initial_point())
 from django.utils import translation
 frame = pandas.DataFrame({"a": [1.5, 2], "b": ["x", "y"]})
 file = io.BytesIO()
@@ -91,6 +94,7 @@ def test_files_go_by_their_rule_and_empty_folders_with_them(slim, tmp_path):
         "django/test/client.py",
         "librosa/__init__.pyi",
         "triton/backends/nvidia/include/cuda.h",
+        "pytensor/tensor/c_code/dimshuffle.c",
         "nvidia/cu13/include/cuda.h",
         "django/conf/locale/en/LC_MESSAGES/django.mo",
         "django/conf/locale/zh_Hans/LC_MESSAGES/django.mo",
