@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
-import os
 import shutil
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -183,7 +182,7 @@ def backend(device: str) -> str:
     if not Path(sysconfig.get_path("include"), "Python.h").exists():
         return "aot_eager"
     if kind(device) == "cuda":
-        builds = "CC" in os.environ or any(map(shutil.which, C_COMPILERS))
+        builds = any(map(shutil.which, C_COMPILERS))
         return "inductor" if builds and importlib.util.find_spec("triton") else "aot_eager"
     return "inductor" if any(map(shutil.which, COMPILERS)) else "aot_eager"
 
