@@ -207,6 +207,23 @@ def test_the_dashboard_shows_every_metric_and_asks_for_no_other(client: Client, 
     assert counted - shown == {"earnest_build"}  # a version, which has no course
 
 
+@pytest.mark.django_db
+def test_no_label_is_one_that_prometheus_gives_itself(client: Client, settings):
+    """It would call ours exported_job, and a legend by {{job}} would show the scrape's name."""
+    settings.EARNEST_METRICS_TOKEN = "secret"
+    client.get("/s/abc123/")
+    failures.note("job x.y", "ValueError")
+    heartbeats.write("jobs@here", "default")
+    AskedJob.objects.create(job="x.y", given=[], mark="1", asked_at=timezone.now())
+    page = client.get("/metrics", headers={"Authorization": "Bearer secret"}).content.decode()
+    found = list(text_string_to_metric_families(page))
+    labels = {label for family in found for sample in family.samples for label in sample.labels}
+    assert {"route", "queue"} <= labels
+    assert labels & {"job", "instance"} == set()
+    asked = set(re.findall(r"{{(\w+)}}", GRAFANA.read_text()))
+    assert asked <= labels | {"study", "state"}  # there is no study here
+
+
 def test_panels_have_numbers_and_places_of_their_own():
     panels = json.loads(GRAFANA.read_text())["panels"]
     assert [panel["id"] for panel in panels] == list(range(1, len(panels) + 1))
