@@ -10,9 +10,11 @@ import contextlib
 import functools
 import importlib.util
 import shutil
+import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from metrics.devices import kind
@@ -22,6 +24,7 @@ NAMES = ("precision", "compile")  # of parameters that any metric takes
 ANY_LENGTH = "clips of every length would be compiled anew"  # why a metric is not compiled
 RECURRENT = "recurrent networks are not compiled"
 COMPILERS = ("g++", "clang++", "c++")
+C_COMPILERS = ("gcc", "clang")  # that Triton looks for
 NO_TF32 = "TF32 is arithmetic of NVIDIA GPUs from Ampere on (A100, RTX 30) and has no effect here"
 
 
@@ -173,11 +176,14 @@ def tf32_now() -> bool:
 def backend(device: str) -> str:
     """What `torch.compile` is given: "inductor", or where nothing can build its code, "aot_eager".
 
-    Inductor builds C++ for a processor, and Triton's kernels for a GPU. The other one traces the
-    network, gains no time, and is there so that a run does not end.
+    Inductor builds C++ for a processor, and Triton's kernels for a GPU, for which Triton builds C.
+    The other one traces the network, gains no time, and is there so that a run does not end.
     """
+    if not Path(sysconfig.get_path("include"), "Python.h").exists():
+        return "aot_eager"
     if kind(device) == "cuda":
-        return "inductor" if importlib.util.find_spec("triton") else "aot_eager"
+        builds = any(map(shutil.which, C_COMPILERS))
+        return "inductor" if builds and importlib.util.find_spec("triton") else "aot_eager"
     return "inductor" if any(map(shutil.which, COMPILERS)) else "aot_eager"
 
 

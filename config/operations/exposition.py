@@ -92,7 +92,10 @@ def of_database() -> Iterator[Metric]:
     yield gauge("free_blocks", "What raters may still claim", "study", listening["free_blocks"])
     yield gauge("scoring_shards", "Parts of metric runs", "state", now.scoring)
     yield gauge("analyses", "Of the last day", "state", now.analyses)
-    yield gauge("asked_jobs", "Asked for and not ended", "job", now.asked)
+    yield gauge("asked_jobs", "Asked for and not ended", "name", now.asked)
+    yield gauge(
+        "asked_jobs_oldest_seconds", "Since the first was asked for", "name", now.asked_oldest_s
+    )
     yield single("database_bytes", "Size of the database", now.database_bytes)
     yield single("database_connections", "Open ones", now.connections)
     ages = {beat.name: beat.age_s for beat in heartbeats.read()}

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection
-from django.db.models import Count
+from django.db.models import Count, Min
 from django.utils import timezone
 
 from listening.models import AskedJob
@@ -25,13 +25,15 @@ class Figures:
     scoring: dict[str, int]  # shards by state, of runs that still work or ended in the last day
     analyses: dict[str, int]  # by state, asked for in the last day
     asked: dict[str, int]  # jobs that somebody waits for, by the name of the job
+    asked_oldest_s: dict[str, float]  # since when the first of them, then
     database_bytes: int
     connections: int
     most_connections: int
 
 
 def count() -> Figures:
-    day_ago = timezone.now() - timedelta(days=1)
+    now = timezone.now()
+    day_ago = now - timedelta(days=1)
     shard = apps.get_model("metrics", "ScoringShard")._default_manager
     analysis = apps.get_model("analysis", "AnalysisRun")._default_manager
     recent = shard.filter(run__state="working") | shard.filter(run__finished_at__gt=day_ago)
@@ -47,6 +49,10 @@ def count() -> Figures:
         scoring=_by_state(recent),
         analyses=_by_state(analysis.filter(created_at__gt=day_ago)),
         asked=_by("job", AskedJob.objects.all()),
+        asked_oldest_s={
+            job: (now - first).total_seconds()
+            for job, first in AskedJob.objects.values_list("job").annotate(Min("asked_at"))
+        },
         database_bytes=size,
         connections=connections,
         most_connections=most,

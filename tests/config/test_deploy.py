@@ -147,7 +147,7 @@ def instructions() -> list[list[str]]:
 def test_all_that_is_copied_is_there_and_let_into_the_build():
     copied = [shlex.split(rest) for word, rest in instructions() if word == "COPY"]
     sources = [name for each in copied if "--from" not in each[0] for name in each[:-1]]
-    found = {path.name for name in sources for path in CODE.glob(name)}
+    found = {str(path.relative_to(CODE)) for name in sources for path in CODE.glob(name)}
     assert all(list(CODE.glob(name)) for name in sources)
     let_in = [line[1:] for line in (CODE / ".dockerignore").read_text().split() if line[0] == "!"]
     assert {name for name in found if not any(fnmatch(name, each) for each in let_in)} == set()
@@ -189,9 +189,17 @@ def test_packages_are_taken_from_the_lock():
     assert {name for name in locked if name.startswith(("nvidia", "cuda"))} < gone
     installs = text.replace("\\\n", " ").split("uv pip install")[1:]
     loose = [line for line in installs if "--require-hashes" not in line]
-    assert len(installs) == 5
+    assert len(installs) == 6
     assert len(loose) == 1
     assert "--torch-backend cpu" in loose[0]
+
+
+def test_every_image_is_made_small():
+    stages = re.split(r"^FROM ", (DEPLOY / "Containerfile").read_text(), flags=re.M)
+    packages = [each for each in stages if re.match(r"locked AS \w+-packages", each)]
+    assert len(packages) == 3
+    for each in packages:
+        assert each.index("uv pip install") < each.index("python slim.py /opt/earnest")
 
 
 # --- Compose -------------------------------------------------------------------------------------

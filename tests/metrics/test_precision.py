@@ -207,16 +207,33 @@ def test_declarations_add_up():
         Precisions().within(BF16)
 
 
-def test_the_compiler_that_is_here_is_taken(monkeypatch):
+def test_the_compiler_that_is_here_is_taken(monkeypatch, tmp_path):
+    """Inductor builds with a C++ compiler, Triton its driver with one of C: images have none."""
     monkeypatch.undo()
     chosen = precision.backend.__wrapped__
     there = set()
+    (tmp_path / "Python.h").touch()
     monkeypatch.setattr(precision.shutil, "which", lambda name: name if name in there else None)
+    monkeypatch.setattr(precision.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(precision.sysconfig, "get_path", lambda name: str(tmp_path))
     assert chosen("cpu") == "aot_eager"
+    assert chosen("cuda:1") == "aot_eager"
     there.add("clang++")
     assert chosen("cpu") == "inductor"
+    assert chosen("cuda:1") == "aot_eager"
+    there.add("gcc")
+    assert chosen("cuda:1") == "inductor"
     monkeypatch.setattr(precision.importlib.util, "find_spec", lambda name: None)
     assert chosen("cuda:1") == "aot_eager"
+
+
+def test_without_python_s_headers_nothing_is_built(monkeypatch, tmp_path):
+    monkeypatch.undo()
+    monkeypatch.setattr(precision.shutil, "which", lambda name: name)
+    monkeypatch.setattr(precision.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(precision.sysconfig, "get_path", lambda name: str(tmp_path))
+    chosen = precision.backend.__wrapped__
+    assert {chosen("cpu"), chosen("cuda:0")} == {"aot_eager"}
 
 
 @pytest.mark.slow
