@@ -1,5 +1,7 @@
 """How much sound the header of a WAV, RF64, W64, AIFF or AU file promises, and how much is there.
 
+Of Ogg, whose header promises nothing: whether the file reaches the end of its stream.
+
 libsndfile reads a file that was cut as if it had always been so short.
 """
 
@@ -13,6 +15,8 @@ from typing import BinaryIO
 
 UNKNOWN = frozenset({0, 0x7FFFF000, 0x7FFFFFFF, 0xFFFFFFFF})  # of who wrote before it could know
 MOST_CHUNKS = 1000
+OGG_PAGE = 27 + 255 + 255 * 255  # bytes of the largest page: head, table, segments
+OGG_END = 4  # the flag of the last page of a stream
 W64_DATA = bytes.fromhex("64617461f3acd3118cd100c04f8edb8a")
 
 
@@ -99,3 +103,17 @@ def _au(file: BinaryIO) -> int | None:
     start, size = (int.from_bytes(file.read(4), "big") for _ in range(2))
     file.seek(start)
     return size
+
+
+def ogg_ends(path: Path | str) -> bool:
+    """Whether an Ogg file's last page is whole and says that its stream ends there."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(0, size - OGG_PAGE))
+        rest = file.read()
+    start = rest.rfind(b"OggS")
+    page = rest[start:] if start >= 0 else b""
+    if len(page) < 27 or not page[5] & OGG_END:
+        return False
+    table = page[27 : 27 + page[26]]
+    return len(page) >= 27 + page[26] + sum(table)

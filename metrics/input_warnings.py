@@ -18,6 +18,7 @@ TITLES = {
     "narrow_band": "Narrow-band audio",
 }
 MISSING_S = 0.001  # of a header that counts samples
+MISSING_BLOCK_S = {"matroska": 0.25}  # headers of these count blocks, with what fills them up
 MISSING_SHARE = {"MP3": 0.02}  # headers of these only estimate
 CLIPPED_SHARE = 1e-4
 DC = 0.02
@@ -52,6 +53,12 @@ def _of_audio(facts: AudioFacts) -> Iterator[tuple[str, str]]:
             f"its header states {facts.header_s:.2f} s, {facts.duration_s:.2f} s are there; "
             "copy the file again",
         )
+    elif facts.cut:
+        yield (
+            "truncated",
+            f"the file ends before its stream does, after {facts.duration_s:.2f} s of sound; "
+            "copy the file again",
+        )
     if facts.peak > OVER:
         over_db = 20 * math.log10(facts.peak)
         yield (
@@ -76,8 +83,9 @@ def is_truncated(facts: AudioFacts) -> bool:
     if facts.header_s is None:
         return False
     missing_s = facts.header_s - facts.duration_s
+    least_s = MISSING_BLOCK_S.get(facts.container, MISSING_S)
     share = MISSING_SHARE.get(facts.container, 0.0)
-    return missing_s > max(MISSING_S, share * facts.header_s)
+    return missing_s > max(least_s, share * facts.header_s)
 
 
 def cancels(facts: AudioFacts) -> bool:

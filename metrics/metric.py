@@ -272,7 +272,7 @@ def unusable(wave: torch.Tensor) -> Score | None:
     if wave.numel() == 0:
         return undefined("no samples")
     if not all(bool(torch.isfinite(part).all()) for part in long_waves.parts_of(wave)):
-        return undefined("audio holds NaN or infinity")
+        return undefined("audio holds NaN or infinity; export it again, as 16 or 24 bit")
     return None
 
 

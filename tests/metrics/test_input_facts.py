@@ -59,6 +59,60 @@ def test_a_whole_file_lost_nothing(tmp_path, speech, name, form):
     assert "truncated" not in warned(tmp_path, speech, name=name, format=form)
 
 
+@pytest.mark.parametrize("whole_pages", [False, True])
+def test_an_ogg_that_lost_its_end_is_told(tmp_path, speech, whole_pages):
+    path = tmp_path / "a.ogg"
+    soundfile.write(path, np.tile(speech, 4), RATE_HZ, format="OGG")
+    whole = path.read_bytes()
+    half = whole[: len(whole) // 2]
+    path.write_bytes(half[: half.rindex(b"OggS")] if whole_pages else half)
+    (said,) = input_warnings.warnings_of(facts_of(path), Accepts()).items()
+    assert said[0] == "truncated"
+    assert said[1].startswith("the file ends before its stream does, after ")
+
+
+def webm(path, wave, film=False):
+    """Opus in WebM as a program writes it that knows how long it will be."""
+    import av
+
+    with av.open(path, "w", format="webm") as file:
+        stream = file.add_stream("libopus", rate=48_000, layout="mono")
+        if film:
+            picture = file.add_stream("libvpx", rate=1, width=16, height=16, pix_fmt="yuv420p")
+            for at in range(20):
+                still = av.VideoFrame(16, 16, "yuv420p")
+                still.pts = at
+                file.mux(picture.encode(still))
+            file.mux(picture.encode(None))
+        samples = soxr.resample(wave, RATE_HZ, 48_000).astype(np.float32)
+        for start in range(0, len(samples), 960):
+            part = np.ascontiguousarray(samples[None, start : start + 960])
+            frame = av.AudioFrame.from_ndarray(part, format="flt", layout="mono")
+            frame.sample_rate, frame.pts = 48_000, start
+            file.mux(stream.encode(frame))
+        file.mux(stream.encode(None))
+    return path
+
+
+@pytest.mark.medium
+def test_a_webm_that_lost_half_of_its_sound_is_told_and_a_whole_one_lost_nothing(tmp_path, speech):
+    path = webm(tmp_path / "a.webm", speech)
+    facts = facts_of(path)
+    assert facts.header_s == pytest.approx(facts.duration_s, abs=0.05)
+    assert input_warnings.warnings_of(facts, Accepts()) == {}
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    said = input_warnings.warnings_of(facts_of(path), Accepts())["truncated"]
+    assert said.startswith(f"its header states {facts.header_s:.2f} s")
+
+
+@pytest.mark.medium
+def test_pictures_that_go_on_after_the_sound_make_it_no_cut_one(tmp_path, speech):
+    facts = facts_of(webm(tmp_path / "a.webm", speech, film=True))
+    assert facts.header_s is None
+    assert input_warnings.warnings_of(facts, Accepts()) == {}
+
+
 def test_a_wav_that_was_streamed_states_no_length(tmp_path, speech):
     path = tmp_path / "a.wav"
     soundfile.write(path, speech, RATE_HZ)

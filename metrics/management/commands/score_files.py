@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import audio, records, runner, summary
+from metrics.audio_paths import printable
 from metrics.inputs import InputClip, InputError, clips_of
 from metrics.management.input_notes import InputNotes
 from metrics.management.metric_options import add_metric_options, chosen, settled
@@ -153,8 +154,11 @@ class Command(BaseCommand):
         small = {"provenance": None, "audio": None}
         self.records += [{**record, **small} for record in new_records]
         labels = {output.key: label_of(batch.metric, output) for output in batch.metric.outputs()}
+        firsts: dict[str, str] = {}  # reasons of the metric's first output, by file
         for record in new_records:
-            self.tell(record, labels[record["metric"]])
+            first = firsts.setdefault(record["file"], record["reason"])
+            repeated = record["metric"] != batch.metric.key and record["reason"] == first
+            self.tell(record, labels[record["metric"]], repeated)
         for scored in batch.clips:
             if scored.unread:
                 for named, clip in self.inputs.of(scored.clip):
@@ -163,16 +167,16 @@ class Command(BaseCommand):
         progress.add(len(batch.clips), batch.metric.key)
         return sum(scored.score.failed and not scored.unread for scored in batch.clips)
 
-    def tell(self, record: dict[str, Any], label: str) -> None:
-        """One score on the screen, as it was asked for."""
-        self.notes.add(record["file"], record["warnings"])
+    def tell(self, record: dict[str, Any], label: str, repeated: bool) -> None:
+        """One score on the screen; ``repeated``: its reason is that of the metric's first one."""
+        self.notes.add(printable(record["file"]), record["warnings"])
         if self.jsonl:
             self.stdout.write(records.line_of(record), ending="")
         elif not self.file and not of_all_clips(record):
             self.stdout.write(text_line(record, label))
-        elif record["reason"]:
+        elif record["reason"] and not repeated:
             reason = record["reason"].removeprefix(f"{record['file']}: ")
-            self.reasons.add(label, record["file"], reason)
+            self.reasons.add(label, printable(record["file"]), printable(one_line(reason)))
 
     def tell_unread(self, named: InputClip, reason: str, say: Any, sha256: str = "") -> None:
         """One line for a file that no metric can be asked about, wherever scores are wanted."""
@@ -187,7 +191,7 @@ class Command(BaseCommand):
         elif not self.file:
             self.stdout.write(text_line(record, UNREAD))
             return
-        say(reason)
+        say(printable(reason))
 
     def summarise(self, metrics: list[Metric]) -> None:
         """A table per output: conditions with their counts, means and intervals."""
@@ -236,8 +240,8 @@ def of_all_clips(record: dict[str, Any]) -> bool:
 def text_line(record: dict[str, Any], label: str) -> str:
     """A record as columns: label, value, file, and the reason where there is no value."""
     value = "-" if record["value"] is None else f"{record['value']:.5g}"
-    path = record["file"]
-    reason = one_line(record["reason"].removeprefix(path + ": "))
+    path = printable(record["file"])
+    reason = printable(one_line(record["reason"].removeprefix(record["file"] + ": ")))
     warned = ", ".join(record.get("warnings") or ())
     more = "".join([f"  ({reason})" if reason else "", f"  [{warned}]" if warned else ""])
     return f"{label:<24} {value:>10}  {path}{more}"
