@@ -12,7 +12,7 @@ from typing import Any
 from metrics.audio_paths import told
 from metrics.clips import Clip, ScoredBatch, ScoredClip
 from metrics.inputs import InputClip
-from metrics.metric import Metric, Score, canonical_json
+from metrics.metric import Metric, Score, canonical_parameters
 from metrics.provenance import provenance
 from metrics.titles import title_of
 
@@ -122,7 +122,7 @@ def line_of(record: Mapping[str, Any]) -> str:
 
 def key_of(record: Mapping[str, Any]) -> Key:
     """What names a record's number."""
-    parameters = canonical_json(record["parameters"])
+    parameters = canonical_parameters(record["parameters"])
     return (
         record["sha256"],
         record["metric"],
@@ -134,7 +134,7 @@ def key_of(record: Mapping[str, Any]) -> Key:
 
 def keys_of(metric: Metric, clip: Clip) -> list[Key]:
     """What names the numbers of a metric about a clip, its first output first."""
-    parameters = canonical_json(metric.parameters_dict())
+    parameters = canonical_parameters(metric.parameters_dict())
     given = clip.material.fingerprint(metric.needs)
     return [(clip.sha256, out.key, metric.version, parameters, given) for out in metric.outputs()]
 

@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from metrics import metric as contract
 from metrics import records, runner, summary
 from metrics.material import Material
-from metrics.metric import Metric, Output, Score
+from metrics.metric import Metric, Output, Score, make_metric
 from metrics.record_file import RecordFile, RecordsError
 from metrics.runner import Clip, ScoredBatch, ScoredClip
 from tests.config.helpers import wait_for
@@ -72,6 +72,13 @@ def test_a_clip_is_done_when_every_output_is_there_with_the_same_material(tmp_pa
     assert [json.loads(line)["metric"] for line in lines] == ["test_words", "test_letters"]
     path.write_text(lines[0])
     assert missing(path, [clip()], [metric]) == [1]
+
+
+def test_a_number_may_be_written_with_or_without_its_decimals(tmp_path):
+    path, timbre = tmp_path / "out.jsonl", "timbre_consistency"
+    kept(path, make_metric(timbre, {"window_s": 3}), [clip()], Score(0.9))
+    assert missing(path, [clip()], [make_metric(timbre)]) == [0]  # its 3.0
+    assert missing(path, [clip()], [make_metric(timbre, {"window_s": 3.5})]) == [1]
 
 
 def test_a_failed_score_is_tried_again_and_the_newest_counts(tmp_path, words):
