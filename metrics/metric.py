@@ -329,7 +329,7 @@ def canonical_json(value: Any) -> str:
 
 
 def canonical_parameters(parameters: Mapping[str, Any]) -> str:
-    """Parameters as text, by which scores are told apart: equal ones give equal text, 3 and 3.0 too.
+    """Parameters as text that tells scores apart: equal ones give equal text, 3 and 3.0 too.
 
     JSON, YAML and PostgreSQL each write a number in their own way.
     """
