@@ -16,6 +16,7 @@ TITLES = {
     "dc_offset": "Offset from zero",
     "channels_cancel": "Channels cancel",
     "narrow_band": "Narrow-band audio",
+    "odd_reference": "Odd reference audio",
 }
 MISSING_S = 0.001  # of a header that counts samples
 MISSING_BLOCK_S = {"matroska": 0.25}  # headers of these count blocks, with what fills them up
@@ -103,3 +104,14 @@ def warned(score: Score, facts: AudioFacts, accepts: Accepts) -> Score:
     if not found:
         return score
     return dataclasses.replace(score, reason=reason, warnings={**found, **score.warnings})
+
+
+def of_reference(facts: AudioFacts, accepts: Accepts) -> dict[str, str]:
+    """What is odd about a recording that clips are compared with: one warning of their scores."""
+    words = "; ".join(warnings_of(facts, accepts).values())
+    return {"odd_reference": f"its reference audio: {words}"} if words else {}
+
+
+def beside(score: Score, odd: dict[str, str]) -> Score:
+    """The score of a clip with the warnings of the recording that it is compared with."""
+    return dataclasses.replace(score, warnings={**odd, **score.warnings}) if odd else score

@@ -6,6 +6,7 @@ import soundfile
 import soxr
 
 from metrics import audio, input_warnings, runner
+from metrics.material import Material
 from metrics.metric import Accepts, make_metric, undefined
 from tests.metrics import reference
 
@@ -200,3 +201,34 @@ def test_every_warning_has_a_title():
     with open(source, encoding="utf-8") as file:
         text = file.read()
     assert all(text.count(f'"{code}"') > 1 for code in input_warnings.TITLES)
+
+
+@pytest.mark.parametrize("key", ["si_sdr", "timbre_similarity"])
+@pytest.mark.medium
+def test_what_is_odd_about_a_reference_goes_with_the_scores_beside_it(tmp_path, speech, key):
+    long = np.tile(speech, 3)
+    path, good, bad = (tmp_path / f"{name}.wav" for name in ("clip", "good", "bad"))
+    for place, level in ((path, 0.5), (good, 1), (bad, 1)):
+        soundfile.write(place, level * long, RATE_HZ)
+    whole = bad.read_bytes()
+    bad.write_bytes(whole[: len(whole) * 2 // 3])
+    about = [
+        Material(reference_path=str(each), reference_audio_path=str(each)) for each in (good, bad)
+    ]
+    metric = make_metric(key)
+    clips = [runner.clip_of(path, material) for material in about]
+    scores = [each.score for each in runner.score_clips(metric, clips, "cpu")]
+    assert [score.value is not None for score in scores] == [True, True]
+    assert scores[0].warnings == {}
+    assert list(scores[1].warnings) == ["odd_reference"]
+    assert scores[1].warnings["odd_reference"].startswith("its reference audio: its header states")
+
+
+def test_a_reference_whose_channels_cancel_is_told_and_not_only_called_silent(tmp_path, speech):
+    path = tmp_path / "two.wav"
+    soundfile.write(path, np.stack([speech, -speech], 1), RATE_HZ)
+    soundfile.write(tmp_path / "a.wav", speech, RATE_HZ)
+    clip = runner.clip_of(tmp_path / "a.wav", Material(reference_audio_path=str(path)))
+    (scored,) = runner.score_clips(make_metric("si_sdr"), [clip], "cpu")
+    assert "channels lies" in scored.score.reason
+    assert list(scored.score.warnings) == ["odd_reference"]
