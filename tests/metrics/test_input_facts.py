@@ -150,6 +150,16 @@ def test_a_narrow_band_is_told_whatever_the_rate_of_the_file(tmp_path, speech):
     assert input_warnings.warnings_of(facts, Accepts()) == {}  # not every metric minds
 
 
+LEARNT_FROM_16_KHZ = """arousal audiobox_pq distillmos dnsmos dnsmos_pro emotion emotion2vec
+emotion_similarity nisqa plcmos scoreq scoreq_ref speaker_similarity speech_bert_score spoof squim_pesq
+timbre_consistency timbre_similarity utmos"""
+
+
+@pytest.mark.parametrize("key", LEARNT_FROM_16_KHZ.split())
+def test_what_learnt_from_wide_bands_says_so(key):
+    assert make_metric(key).accepts.least_bandwidth_hz == 6_000
+
+
 def test_two_clicks_do_not_hide_a_narrow_band(tmp_path, speech):
     narrow = soxr.resample(soxr.resample(speech, RATE_HZ, 8_000), 8_000, RATE_HZ)
     narrow[[0, len(narrow) // 2]] += 0.5
