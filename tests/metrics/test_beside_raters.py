@@ -72,6 +72,30 @@ def test_a_metric_is_never_said_to_agree_better_than_raters_do():
 def test_metrics_whose_intervals_meet_are_not_ranked():
     told = first(row("a", -0.7, -0.8, -0.5), row("b", 0.6, 0.4, 0.75), row("c", 0.2, 0.0, 0.3))
     assert told["rivals"] == ["b"]
+    assert told["sentence"].startswith("a has the largest correlation with raters: SRCC −0.7")
+
+
+def test_a_metric_without_an_interval_may_be_as_good_as_the_first():
+    told = first(row("a", 0.7, 0.6, 0.8), row("b", 0.2, None, None))
+    assert told["rivals"] == ["b"]
+    assert told["sentence"].startswith("a has the largest correlation with raters: SRCC 0.70")
+    told = first(row("a", 0.7, None, None), row("b", 0.2, 0.1, 0.3))
+    assert told["rivals"] == ["b"]
+    assert told["sentence"].startswith("a has the largest correlation with raters: SRCC 0.70")
+
+
+def test_what_has_no_direction_stands_after_all_that_have_one():
+    told = first(
+        row("dnsmos", 0.3, 0.2, 0.4, sign="+"),
+        row("peak_dbfs", 0.8, 0.7, 0.9),
+        row("srmr", -0.6, -0.7, -0.5, sign="+"),
+    )
+    assert [each["metric"] for each in told["metrics"]] == ["dnsmos", "srmr", "peak_dbfs"]
+
+
+def test_nothing_is_minus_zero():
+    assert beside_raters.ranged(0.5, -0.001, 0.9) == "0.50 [0.00, 0.90]"
+    assert beside_raters.ranged(-0.5, -0.9, None) == "−0.50"
 
 
 def test_what_is_not_known_is_said():

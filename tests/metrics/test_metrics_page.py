@@ -263,9 +263,9 @@ def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, own
         finished_at=timezone.now(),
     )
     page = text(owner.get(address))
-    assert "SRMR agrees best with raters: SRCC 0.60 [0.50, 0.70]" in page
+    assert "SRMR has the largest correlation with raters: SRCC 0.60 [0.50, 0.70]" in page
     assert "it stays behind that by 0.30 [0.19, 0.40]" in page
-    assert "The intervals of length_s reach its own" in page
+    assert "length_s may agree as well: intervals meet, or are not known" in page
     assert page.index("Beside your raters") < page.index("Scores by condition")
 
 
