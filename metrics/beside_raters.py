@@ -131,7 +131,8 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
     if not known:
         if any(each["against"] for each in family["metrics"]):
             return (
-                "Every metric goes against the direction that it declares: none agrees with raters."
+                "No metric’s correlation has the sign of its direction: none is shown to agree "
+                "with raters."
             )
         return f"No metric has a defined correlation with raters per {unit}."
     best, top = known[0], known[0]["ceiling"]

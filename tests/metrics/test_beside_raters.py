@@ -116,7 +116,10 @@ def test_a_metric_that_goes_against_its_direction_agrees_with_nobody():
     own = {f"clip-{n}": -float(n) for n in range(20)} | {"clip-4": -40.0, "clip-5": None}
     told = first(wrong, row("b", -0.3, -0.5, -0.1, sign="−"), points=points, values=own)
     assert told["clips"][0][1][0]["stimulus"] == "clip-4"  # though the analysis draws the other
-    assert "Every metric goes against" in first(wrong)["sentence"]
+    assert "none is shown to agree with raters" in first(wrong)["sentence"]
+    maybe = first(wrong, row("c", -0.1, -0.4, 0.2, sign="+"), row("d", -0.2, None, None, sign="+"))
+    told = {each["metric"]: (each["against"], each["told_against"]) for each in maybe["metrics"]}
+    assert told == {"a": (True, True), "c": (True, False), "d": (True, False)}
     assert (
         "not told apart from a metric that has nothing"
         in first(row("c", 0.1, -0.2, 0.4))["sentence"]
