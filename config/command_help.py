@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 from collections import defaultdict
 from textwrap import wrap
@@ -13,6 +15,7 @@ from config.missing import remedy
 from config.operations.version import version
 from config.reachable import bucket_problem
 
+UNREAD = 128 + 13  # the status that a shell gives to what SIGPIPE ended
 ROOMS = ("listening", "metrics", "analysis", "config")
 
 
@@ -44,6 +47,25 @@ def first_sentence(module: str, name: str) -> str:
 
 
 def execute() -> None:
+    """Run the command that was typed; quietly end when nobody reads on what it prints."""
+    try:
+        _execute()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        if not _unread():
+            raise  # of another pipe or connection
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is left
+        sys.exit(UNREAD)
+
+
+def _unread() -> bool:
+    """Whether the reader of what is printed has gone, as `head` does."""
+    ends = select.poll()
+    ends.register(sys.stdout.fileno(), 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in ends.poll(0))
+
+
+def _execute() -> None:
     if sys.argv[1:] in (["version"], ["--version"]):  # Django would tell its own
         print(f"Earnest {version()}, Django {get_version()}")
         return
