@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -73,7 +74,9 @@ def test_the_table_has_means_counts_intervals_and_reasons_by_condition(study, ow
     keep(c, None, "silent")
     page = text(owner.get(f"/studies/{study.key}/metrics/"))
     assert "<strong>3.000</strong>" in page
-    assert "-9.706 to 15.706" in page  # 3 ± 12.706 · 1.414 / √2
+    assert "◂0.000 to 15.706" in page  # 3 ± 12.706 · 1.414 / √2, and no SRMR is below 0
+    assert "◂ ▸ The interval runs past what the metric can be" in page
+    assert page.count('data-label="cond-0"') == page.count("metrics/metric/?metric=") > 0
     assert "1 × silent" in page
     assert "Listen to the clip" in page
     assert "1 not scored yet" in page
@@ -167,6 +170,9 @@ def test_a_metric_has_a_page_of_its_own(study, owner):
     page = text(owner.get(f"/studies/{study.key}/metrics/metric/", {"metric": "srmr"}))
     for said in ("higher is better", "(default)", "too short", "2.0000", a.key, "<circle"):
         assert said in page
+    assert "◂0.000 to 15.706" in page  # and no SRMR is below 0
+    heard = reverse("study-preview-clip", args=[study.key, a.key])
+    assert f'<audio controls preload="none" src="{heard}"' in page
     missing = owner.get(f"/studies/{study.key}/metrics/metric/", {"metric": "srmrr"})
     assert missing.status_code == 404
 

@@ -131,6 +131,23 @@ def test_a_summary_has_counts_mean_deviation_interval_and_reasons(words):
     assert "-0.4374 to 6.437" in "\n".join(summary.table("test_words", [a, b]))
 
 
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ((None, None), "-0.4374 to 6.437"),
+        ((0.0, None), "◂0 to 6.437"),
+        ((1.0, 5.0), "◂1 to 5▸"),
+        ((-0.4374 - 1e-12, 6.437), "-0.4374 to 6.437"),
+    ],
+)
+def test_no_interval_is_told_beyond_what_a_metric_can_be(ends, said):
+    each = summary.Summary("a", 4, 0, 0, 3.0, 2.16, -0.4374, 6.437)
+    output = Output("m", low=ends[0], high=ends[1])
+    assert summary.span_of(each, output) == said
+    assert said in "\n".join(summary.table("m", [each], output))
+    assert summary.runs_past(said) == ("◂" in said)
+
+
 def test_runs_of_a_synthesis_count_once_each_however_many_clips_they_have():
     rows = [("a", "1", 1.0), ("a", "1", 3.0), ("a", "2", 6.0), ("b", "1", 5.0), ("b", "2", None)]
     made = summary.summarise((condition, Score(v, "" if v else "x")) for condition, _, v in rows)

@@ -217,7 +217,7 @@ class Command(BaseCommand):
                             if key in stored
                         ),
                     )
-                    lines = summary.table(label_of(metric, output), summaries)
+                    lines = summary.table(label_of(metric, output), summaries, output)
                     self.stdout.write("\n".join(["", *lines]))
 
 
