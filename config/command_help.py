@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import sys
 from collections import defaultdict
 from textwrap import wrap
@@ -15,7 +16,8 @@ from config.missing import remedy
 from config.operations.version import version
 from config.reachable import bucket_problem
 
-UNREAD = 128 + 13  # the status that a shell gives to what SIGPIPE ended
+INTERRUPTED = 128 + signal.SIGINT  # the status that a shell gives to what this signal ended
+UNREAD = 128 + 13  # and SIGPIPE, which Windows does not have
 ROOMS = ("listening", "metrics", "analysis", "config")
 
 
@@ -47,10 +49,16 @@ def first_sentence(module: str, name: str) -> str:
 
 
 def execute() -> None:
-    """Run the command that was typed; quietly end when nobody reads on what it prints."""
+    """Run the command that was typed.
+
+    It ends without a traceback when it is interrupted, and when nobody reads on what it prints.
+    """
     try:
         _execute()
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         if not _unread():
             raise  # of another pipe or connection

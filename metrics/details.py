@@ -57,6 +57,7 @@ def metric_details(
         "more_conditions": max(0, len(summaries) - pages.MOST_CONDITIONS),
         "clip_lists": clip_lists(series, clips),
         "parameters": parameters_of(series),
+        "accepts": metric.accepts.words(metric.sample_rate_hz) if (metric := series.metric) else "",
         "origin": plugins.origin_of(type(series.metric)) if series.metric else "",
         "hints": [h for h in (series.metric.hints() if series.metric else ()) if about(h, series)],
         "ways": ways_of(series, hashes),

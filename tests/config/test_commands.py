@@ -39,6 +39,19 @@ def test_a_reader_who_leaves_early_ends_a_command_without_a_traceback(word: str)
     assert (ended.returncode, ended.stderr.decode()) == (command_help.UNREAD, "")
 
 
+def test_an_interrupted_command_says_so_in_a_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(command_help, "_execute", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        command_help.execute()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "\nInterrupted.\n"
+
+
 def test_a_broken_connection_is_no_reader_who_left(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):

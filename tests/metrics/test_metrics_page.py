@@ -171,6 +171,7 @@ def test_a_metric_has_a_page_of_its_own(study, owner):
     for said in ("higher is better", "(default)", "too short", "2.0000", a.key, "<circle"):
         assert said in page
     assert "◂0.000 to 15.706" in page  # and no SRMR is below 0
+    assert "mono at 16000 Hz (channels averaged, other rates resampled)" in page
     heard = reverse("study-preview-clip", args=[study.key, a.key])
     assert f'<audio controls preload="none" src="{heard}"' in page
     missing = owner.get(f"/studies/{study.key}/metrics/metric/", {"metric": "srmrr"})
