@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import audio, records, runner, summary
 from metrics.audio_paths import printable
-from metrics.inputs import InputClip, InputError, clips_of
+from metrics.inputs import KNOWN, InputClip, InputError, clips_of
 from metrics.management.input_notes import InputNotes
 from metrics.management.metric_options import add_metric_options, chosen, settled
 from metrics.management.no_value_reasons import Reasons, one_line
@@ -22,8 +22,8 @@ from metrics.records import Inputs
 from metrics.runner import Clip, ScoredBatch
 from metrics.selectors import label_of
 
-EPILOG = """A manifest is CSV or JSONL with the column file, any of stimulus, condition, item, text,
-language, speaker, turns and reference, and attributes under other names (caption, synthesis_s)."""
+EPILOG = f"""A manifest is CSV or JSONL with the column file, any of {", ".join(KNOWN[1:])}, and
+attributes under other names (caption, synthesis_s)."""
 UNREAD = "cannot be read"
 
 
