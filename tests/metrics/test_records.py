@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from io import StringIO
 from pathlib import Path
 
@@ -87,6 +88,26 @@ def test_a_failed_score_is_tried_again_and_the_newest_counts(tmp_path, words):
     assert missing(path, [clip()], [metric]) == [1]
     kept(path, metric, [clip()])
     assert missing(path, [clip()], [metric]) == [0]
+
+
+def test_long_records_are_read_again_and_not_held_in_memory(tmp_path, words):
+    path, count = tmp_path / "out.jsonl", 200
+    clips = [clip(text=f"é {n}") for n in range(count)]
+    for n, each in enumerate(clips):
+        heard = {"heard": "ü" * 20_000, "n": n}
+        kept(path, words(), [each], Score(1.0, details=heard, also={"test_letters": 7.0}))
+    kept(path, words(), clips[:1], Score(None, "broke", failed=True))
+    kept(path, words(), clips[:1], Score(3.0, details={"n": -1}, also={"test_letters": 7.0}))
+    tracemalloc.start()
+    with RecordFile(path) as file:
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        keys = [records.keys_of(words(), each)[0] for each in clips]
+        numbers = [file.record(key)["details"]["n"] for key in keys]
+        assert file.record(keys[0])["value"] == 3.0
+        assert len(file.record(keys[1])["details"]["heard"]) == 20_000
+    assert numbers == [-1, *range(1, count)]
+    assert held < count * 2_000  # bytes; each has 40,000 of them in the file
 
 
 def test_equal_clips_are_scored_once(tmp_path, words):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -57,7 +58,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         metrics = chosen(options)
         self.store, self.jsonl = options["store"], options["jsonl"]
-        self.records: list[dict[str, Any]] = []
+        self.scores: dict[records.Key, Score] = {}  # where no file has them
         self.unread: dict[str, InputClip] = {}  # by path
         self.notes = InputNotes()
         notes: list[str] = []
@@ -72,12 +73,12 @@ class Command(BaseCommand):
                     self.stderr.write(note)
                 self.inputs = self.hashed(given)
                 failed = self.score(metrics, options)
+                for line in self.notes.lines():
+                    self.stderr.write(line)
+                if not self.jsonl and len(given) > 1:
+                    self.summarise(metrics)
             except (InputError, RecordsError, ValueError) as error:
                 raise CommandError(str(error)) from error
-        for line in self.notes.lines():
-            self.stderr.write(line)
-        if not self.jsonl and len(given) > 1:
-            self.summarise(metrics)
         self.end(failed)
 
     def own_part(self, given: list[InputClip], options: dict[str, Any]) -> list[InputClip]:
@@ -151,8 +152,8 @@ class Command(BaseCommand):
             scoring.store(batch, self.device)
         if self.file:
             self.file.add(new_records)
-        small = {"provenance": None, "audio": None}
-        self.records += [{**record, **small} for record in new_records]
+        else:
+            self.scores |= {records.key_of(each): records.score_of(each) for each in new_records}
         labels = {output.key: label_of(batch.metric, output) for output in batch.metric.outputs()}
         firsts: dict[str, str] = {}  # reasons of the metric's first output, by file
         for record in new_records:
@@ -195,30 +196,29 @@ class Command(BaseCommand):
 
     def summarise(self, metrics: list[Metric]) -> None:
         """A table per output: conditions with their counts, means and intervals."""
-        stored = dict(self.file.done) if self.file else {}
-        stored |= {records.key_of(record): record for record in self.records}
         lost = [
             (named.condition, Score(None, UNREAD, failed=True)) for named in self.unread.values()
         ]
         for metric in metrics:
             for place, output in enumerate(metric.outputs()):
-                keys = [(n, records.keys_of(metric, clip)[place]) for n, clip in self.inputs.pairs]
-                scores = [
-                    (named.condition, records.score_of(stored[key]))
-                    for named, key in keys
-                    if key in stored
-                ]
-                if scores:
-                    summaries = summary.with_runs(
-                        summary.summarise([*scores, *lost], metric, output.key),
-                        (
-                            (n.condition, run_of(n.run), records.score_of(stored[key]).value)
-                            for n, key in keys
-                            if key in stored
-                        ),
-                    )
-                    lines = summary.table(label_of(metric, output), summaries, output)
-                    self.stdout.write("\n".join(["", *lines]))
+                known = list(self.known(metric, place))
+                if not known:
+                    continue
+                scores = [(named.condition, score) for named, score in known]
+                runs = ((n.condition, run_of(n.run), score.value) for n, score in known)
+                summaries = summary.summarise([*scores, *lost], metric, output.key)
+                summaries = summary.with_runs(summaries, runs)
+                lines = summary.table(label_of(metric, output), summaries, output)
+                self.stdout.write("\n".join(["", *lines]))
+
+    def known(self, metric: Metric, place: int) -> Iterator[tuple[InputClip, Score]]:
+        """Each input with its score by one output of a metric, where there is one."""
+        for named, clip in self.inputs.pairs:
+            key = records.keys_of(metric, clip)[place]
+            if self.file and key in self.file.done:
+                yield named, records.score_of(self.file.record(key))
+            elif key in self.scores:
+                yield named, self.scores[key]
 
 
 def once_each(clips: list[Clip], metrics: list[Metric]) -> list[runner.Work]:
