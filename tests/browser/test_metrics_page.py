@@ -62,7 +62,7 @@ def test_every_condition_is_in_sight_on_a_phone_and_beside_its_metric_on_a_desk(
         box = cell.bounding_box()
         assert box is not None
         assert box["x"] >= 0
-        assert box["x"] + box["width"] <= PHONE["viewport"]["width"]
+        assert box["x"] + box["width"] <= 390
     told = "getComputedStyle(document.querySelectorAll('.metric-table td')[1], '::before').content"
     assert page.evaluate(told) == f'"{LONG}"'
     assert not page.evaluate(TOO_WIDE)
@@ -76,7 +76,7 @@ def test_every_condition_is_in_sight_on_a_phone_and_beside_its_metric_on_a_desk(
     report.look_in_both_schemes(page, "metrics on a desk")
     page.get_by_role("link", name="SRMR").first.click()
     expect(page.locator(".apart audio")).to_have_count(16)  # eight at either end
-    page.set_viewport_size(PHONE["viewport"])
+    page.set_viewport_size({"width": 390, "height": 844})
     assert not page.evaluate(TOO_WIDE)
     report.look_in_both_schemes(page, "a metric on a phone")
     assert (report.grave, report.moderate) == ([], {})
