@@ -16,8 +16,8 @@ import soundfile
 import soxr
 from numpy.typing import NDArray
 
+from listening.audio_headers import OggEnd, ogg_end, sound_bytes
 from metrics.audio_facts import AudioFacts, Meter
-from metrics.audio_headers import ogg_ends, sound_bytes
 from metrics.audio_paths import told, unreadable, why_no_file
 from metrics.containers import Container, ContainerError, demuxer_of
 from metrics.long_waves import Gathered
@@ -116,7 +116,7 @@ def _facts(meter: Meter, source: Source, path: Path | str) -> AudioFacts:
     header_s = None if source.format in WITHOUT_LENGTH else source.frames / rate
     if found is not None:
         header_s = round(meter.frames * found.stretch) / rate
-    cut = source.format == "OGG" and not ogg_ends(path)
+    cut = source.format == "OGG" and ogg_end(path) is not OggEnd.WHOLE
     bits = BITS.get(source.subtype)
     return meter.facts(source.format, source.subtype, bits, rate, header_s, cut)
 

@@ -10,14 +10,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import BinaryIO
 
 UNKNOWN = frozenset({0, 0x7FFFF000, 0x7FFFFFFF, 0xFFFFFFFF})  # of who wrote before it could know
 MOST_CHUNKS = 1000
 OGG_PAGE = 27 + 255 + 255 * 255  # bytes of the largest page: head, table, segments
-OGG_END = 4  # the flag of the last page of a stream
+OGG_HEAD = 27
+OGG_LAST = 4  # the flag of the last page of a stream
 W64_DATA = bytes.fromhex("64617461f3acd3118cd100c04f8edb8a")
+
+
+class OggEnd(Enum):
+    """How an Ogg file ends."""
+
+    WHOLE = "with its stream"
+    OPEN = "after a page that is not the last"  # cut there, or a live stream that was recorded
+    CUT = "in the middle of a page"
 
 
 @dataclass(frozen=True)
@@ -105,15 +115,15 @@ def _au(file: BinaryIO) -> int | None:
     return size
 
 
-def ogg_ends(path: Path | str) -> bool:
-    """Whether an Ogg file's last page is whole and says that its stream ends there."""
+def ogg_end(path: Path | str) -> OggEnd:
+    """How an Ogg file ends: with its stream, before it, or in the middle of a page."""
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         file.seek(max(0, size - OGG_PAGE))
         rest = file.read()
     start = rest.rfind(b"OggS")
     page = rest[start:] if start >= 0 else b""
-    if len(page) < 27 or not page[5] & OGG_END:
-        return False
-    table = page[27 : 27 + page[26]]
-    return len(page) >= 27 + page[26] + sum(table)
+    table = page[27 : 27 + page[26]] if len(page) >= OGG_HEAD else b""
+    if len(page) < OGG_HEAD + len(table) + sum(table) or len(table) < page[26]:
+        return OggEnd.CUT
+    return OggEnd.WHOLE if page[5] & OGG_LAST else OggEnd.OPEN
