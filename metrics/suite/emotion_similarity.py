@@ -37,7 +37,7 @@ class EmotionSimilarity(PairedMetric):
     parameters_type = EmotionSimilarityParameters
     parameters: EmotionSimilarityParameters
     shortest_s = chunks.SHORTEST_S
-    accepts = Accepts(WIDE_BAND_HZ, shortest_s)
+    accepts = Accepts(WIDE_BAND_HZ)
 
     def load(self, device: str = "cpu") -> None:
         """Load the network of a folder, or of a hub, onto `device`."""
