@@ -105,7 +105,8 @@ def _facts(named: InputClip) -> dict[str, str]:
 def unread_record(named: InputClip, reason: str, sha256: str = "") -> dict[str, Any]:
     """The one line of a file that no metric can be asked about, and why."""
     names = _names(named.path, sha256, named)
-    return {**names, "metric": None, "value": None, "reason": reason, "failed": True}
+    said = {"metric": None, "value": None, "reason": reason, "warnings": {}, "failed": True}
+    return {**names, **said}
 
 
 def renamed(record: Mapping[str, Any], named: InputClip) -> dict[str, Any]:

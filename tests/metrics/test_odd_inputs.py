@@ -59,6 +59,7 @@ def test_every_input_has_its_line_with_value_or_reason(odd, tmp_path):
     path = tmp_path / "out.jsonl"
     _, err = score_files(odd, "--out", path, fails="4 files cannot be read")
     by_name = {line["file"].rsplit("/", 1)[1]: line for line in lines_of(path)}
+    assert [line["warnings"] for line in by_name.values()] == [{}] * 6
     assert by_name["good.wav"]["value"] == by_name[r"caf\xe9.wav"]["value"] == 0.2
     reasons = {name: line["reason"] for name, line in by_name.items() if line["metric"] is None}
     assert reasons.keys() == {"folder.wav", "gone.wav", "pipe.wav", "text.wav"}
