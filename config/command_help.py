@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import select
+import signal
 import sys
 from collections import defaultdict
 from textwrap import wrap
@@ -13,6 +16,8 @@ from config.missing import remedy
 from config.operations.version import version
 from config.reachable import bucket_problem
 
+INTERRUPTED = 128 + signal.SIGINT  # the status that a shell gives to what this signal ended
+UNREAD = 128 + 13  # and SIGPIPE, which Windows does not have
 ROOMS = ("listening", "metrics", "analysis", "config")
 
 
@@ -44,6 +49,31 @@ def first_sentence(module: str, name: str) -> str:
 
 
 def execute() -> None:
+    """Run the command that was typed.
+
+    It ends without a traceback when it is interrupted, and when nobody reads on what it prints.
+    """
+    try:
+        _execute()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("\nInterrupted.", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        if not _unread():
+            raise  # of another pipe or connection
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is left
+        sys.exit(UNREAD)
+
+
+def _unread() -> bool:
+    """Whether the reader of what is printed has gone, as `head` does."""
+    ends = select.poll()
+    ends.register(sys.stdout.fileno(), 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in ends.poll(0))
+
+
+def _execute() -> None:
     if sys.argv[1:] in (["version"], ["--version"]):  # Django would tell its own
         print(f"Earnest {version()}, Django {get_version()}")
         return

@@ -16,9 +16,9 @@ import soundfile
 import soxr
 from numpy.typing import NDArray
 
+from listening.audio_headers import OggEnd, ogg_end, sound_bytes
 from metrics.audio_facts import AudioFacts, Meter
-from metrics.audio_headers import sound_bytes
-from metrics.audio_paths import told, why_no_file
+from metrics.audio_paths import told, unreadable, why_no_file
 from metrics.containers import Container, ContainerError, demuxer_of
 from metrics.long_waves import Gathered
 
@@ -87,7 +87,7 @@ def decoded(path: Path | str, rates_hz: Collection[int]) -> Decoded:
             for rate, resampler in resamplers.items():
                 parts[rate].append(resampler(mono))
         if meter is None:
-            raise AudioError(f"{told(path)}: the file holds no samples")
+            raise AudioError(f"{told(path)}: the file holds no samples; make it again")
         for rate, resampler in resamplers.items():
             parts[rate].append(resampler.rest())
         facts = _facts(meter, source, path)
@@ -110,15 +110,15 @@ def _facts(meter: Meter, source: Source, path: Path | str) -> AudioFacts:
     """What was measured, with the form of the file."""
     rate = source.samplerate
     if isinstance(source, Container):
-        stated = source.promised
-        header_s = None if stated is None else stated / rate
-        return meter.facts(source.demuxer, source.codec, None, rate, header_s)
+        return meter.facts(source.demuxer, source.codec, None, rate, source.stated_s)
     assert isinstance(source, soundfile.SoundFile)
     found = sound_bytes(path)
     header_s = None if source.format in WITHOUT_LENGTH else source.frames / rate
     if found is not None:
         header_s = round(meter.frames * found.stretch) / rate
-    return meter.facts(source.format, source.subtype, BITS.get(source.subtype), rate, header_s)
+    cut = source.format == "OGG" and ogg_end(path) is not OggEnd.WHOLE
+    bits = BITS.get(source.subtype)
+    return meter.facts(source.format, source.subtype, bits, rate, header_s, cut)
 
 
 class Resampler:
@@ -158,7 +158,7 @@ def file_sha256(path: Path | str) -> str:
         with open(path, "rb") as source:
             return hashlib.file_digest(source, "sha256").hexdigest()
     except OSError as error:
-        raise AudioError(f"{told(path)}: cannot be read ({error.strerror})") from error
+        raise AudioError(f"{told(path)}: {unreadable(error)}") from error
 
 
 def check_file(path: Path | str) -> None:
@@ -207,9 +207,17 @@ def _named_errors(path: Path | str) -> Iterator[None]:
     try:
         yield
     except soundfile.LibsndfileError as error:
-        raise AudioError(f"{told(path)}: broken audio ({error.error_string})") from error
+        raise _unlike_audio(path, "broken audio", error.error_string) from error
     except ContainerError as error:
-        raise AudioError(f"{told(path)}: broken audio ({error})") from error
+        raise _unlike_audio(path, "broken audio", str(error)) from error
+
+
+def _unlike_audio(path: Path | str, what: str, said: str) -> AudioError:
+    """The error of a file that a decoder refuses; ``said``: by the decoder."""
+    if not os.path.getsize(path):
+        return AudioError(f"{told(path)}: is empty (0 bytes); copy it again from its source")
+    why = said.strip().rstrip(".")
+    return AudioError(f"{told(path)}: {what} ({why}); copy it again, or save it as WAV or FLAC")
 
 
 @contextlib.contextmanager
@@ -222,13 +230,11 @@ def _opened(path: Path | str) -> Iterator[Source]:
             Container(path, demuxer) if demuxer else soundfile.SoundFile(os.fsencode(path))
         )
     except OSError as error:
-        raise AudioError(f"{told(path)}: cannot be read ({error.strerror})") from error
+        raise AudioError(f"{told(path)}: {unreadable(error)}") from error
     except soundfile.LibsndfileError as error:
-        raise AudioError(
-            f"{told(path)}: no audio that can be read ({error.error_string})"
-        ) from error
+        raise _unlike_audio(path, "no audio that can be read", error.error_string) from error
     except ContainerError as error:
-        raise AudioError(f"{told(path)}: no audio that can be read ({error})") from error
+        raise _unlike_audio(path, "no audio that can be read", str(error)) from error
     try:
         if not 0 < source.samplerate <= MAX_RATE_HZ:
             raise AudioError(f"{told(path)}: sample rate {source.samplerate} Hz is not believable")

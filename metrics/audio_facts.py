@@ -36,6 +36,7 @@ class AudioFacts:
     bandwidth_hz: float | None  # where the sound ends, in steps of 250 Hz; None: silent
     cancelled_db: float | None  # how far the channels' mean lies below them; None: one channel
     not_finite: int = 0  # samples that are NaN or infinite
+    cut: bool = False  # the file ends before its stream does: of Ogg, which states no length
 
     def plain(self) -> dict[str, Any]:
         """As stored: plain JSON values, rounded to what they are worth."""
@@ -79,7 +80,13 @@ class Meter:
         self._spectrum.add(mono)
 
     def facts(
-        self, container: str, coding: str, bits: int | None, rate_hz: int, header_s: float | None
+        self,
+        container: str,
+        coding: str,
+        bits: int | None,
+        rate_hz: int,
+        header_s: float | None,
+        cut: bool = False,
     ) -> AudioFacts:
         """All that was measured, with what the header says."""
         means = self._sums / max(1, self.frames)
@@ -97,6 +104,7 @@ class Meter:
             bandwidth_hz=self._spectrum.edge_hz(),
             cancelled_db=self._cancelled_db(),
             not_finite=self.not_finite,
+            cut=cut,
         )
 
     def _cancelled_db(self) -> float | None:

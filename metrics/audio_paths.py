@@ -24,14 +24,28 @@ def why_no_file(path: Path | str) -> str:
     """Why no sound can be read from this place; empty when it is a plain file."""
     try:
         mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            os.scandir(path).close()
     except FileNotFoundError:
         if os.path.islink(path):
-            return f"is a link to {told(os.readlink(path))}, which is not there"
-        return "there is no such file"
+            return f"is a link to {told(os.readlink(path))}, which is not there; mend or delete it"
+        return "there is no such file; look for a slip in its name"
     except OSError as error:
-        return f"cannot be read ({error.strerror})"
+        return unreadable(error)
     if stat.S_ISREG(mode):
         return ""
     kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
     what = next((name for test, name in kinds if test(mode)), "a device")
-    return f"is {what}, not a file"
+    return f"is {what}, not a file; rename it, or leave it out"
+
+
+def unreadable(error: OSError) -> str:
+    """That a file or folder cannot be read, why, and what to do."""
+    if isinstance(error, PermissionError):
+        return f"cannot be read ({error.strerror}); let this user read it"
+    return f"cannot be read ({error.strerror}); copy it again from its source"
+
+
+def printable(path: Path | str) -> str:
+    """The path for a line on a terminal: what would break the line or steer it, as \\n or \\x1b."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in told(path))

@@ -70,7 +70,8 @@ def values_of(study: str, metric: str) -> dict[str, float | None]:
 def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
     """One task and criterion as the page has it; ``values``: of a metric, by stimulus."""
     known = ranked(family["metrics"])
-    metrics = [*known, *(each for each in family["metrics"] if each not in known)]
+    others = [each for each in family["metrics"] if each not in known]
+    metrics = [*known, *sorted(others, key=lambda each: not each["directed"])]
     clips = clips_apart(points_of(family, known, values), known)
     return {
         **family,
@@ -130,7 +131,8 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
     if not known:
         if any(each["against"] for each in family["metrics"]):
             return (
-                "Every metric goes against the direction that it declares: none agrees with raters."
+                "No metric’s correlation has the sign of its direction: none is shown to agree "
+                "with raters."
             )
         return f"No metric has a defined correlation with raters per {unit}."
     best, top = known[0], known[0]["ceiling"]
@@ -141,7 +143,10 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
             f"The nearest to raters is {best['title']}, and it is not told apart from a metric "
             f"that has nothing to do with them: {found}.{reachable(top)}"
         )
-    agrees = " agrees best with raters" if len(known) > 1 else ""
+    agrees = ""
+    if len(known) > 1:
+        agrees = " has the largest correlation" if rivals(known) else " agrees best"
+        agrees += " with raters"
     said = f"{best['title']}{agrees}: {found}."
     if top is None:
         return f"{said}{reachable(None)}"
@@ -164,13 +169,14 @@ def reachable(top: Mapping[str, Any] | None) -> str:
 
 
 def rivals(known: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The metrics whose interval reaches that of the first: none of them is shown to be best."""
+    """The metrics that may be as good as the first: none of them is shown to be best.
+
+    Their interval reaches that of the first, or one of both is not known.
+    """
     if not known or known[0]["srcc_low"] is None:
-        return []
+        return [each["title"] for each in known[1:]]
     floor = min(magnitudes(known[0]))
-    return [
-        e["title"] for e in known[1:] if e["srcc_low"] is not None and max(magnitudes(e)) >= floor
-    ]
+    return [e["title"] for e in known[1:] if e["srcc_low"] is None or max(magnitudes(e)) >= floor]
 
 
 def magnitudes(metric: Mapping[str, Any]) -> tuple[float, float]:
@@ -192,9 +198,8 @@ def numbers_said(metric: Mapping[str, Any]) -> dict[str, str]:
 
 def ranged(value: float, low: float | None, high: float | None) -> str:
     """A coefficient with its interval, two decimals."""
-    words = (
-        f"{value:.2f}" if low is None or high is None else f"{value:.2f} [{low:.2f}, {high:.2f}]"
-    )
+    told = [f"{each:z.2f}" for each in (value, low, high) if each is not None]
+    words = f"{told[0]} [{told[1]}, {told[2]}]" if len(told) == 3 else told[0]
     return words.replace("-", "−")
 
 

@@ -68,7 +68,17 @@ class Container:
         units = self._stream.duration if demuxer == "mp4" else None
         step = float(self._stream.time_base or 0) * self.samplerate
         self._step, self._promised = step, round(units * step) if units else None
-        self.promised, self.codec = self._promised, str(self._stream.codec_context.name)
+        self.stated_s = self._stated_s()
+        self.codec = str(self._stream.codec_context.name)
+
+    def _stated_s(self) -> float | None:
+        """The duration that the file states of its sound; None: of nothing, or of a film."""
+        if self._promised is not None:
+            return self._promised / self.samplerate
+        whole = self._container.duration  # in microseconds; Matroska's is in its head
+        if self.demuxer != "matroska" or not whole or len(self._container.streams) != 1:
+            return None
+        return float(whole / 1_000_000)
 
     @property
     def frames(self) -> int:

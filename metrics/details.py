@@ -10,11 +10,11 @@ from typing import Any
 
 from metrics import clip_warnings, pages, plugins
 from metrics.input_warnings import TITLES
-from metrics.metric import canonical_json
+from metrics.metric import Output, canonical_json
 from metrics.models import MetricScore
 from metrics.selectors import Keys, Series, stored_series
 from metrics.studymaterial import study_stimuli
-from metrics.summary import Summary
+from metrics.summary import Summary, runs_past, span_of, within
 from metrics.warning_filter import WarningFilter, codes_by_clip
 
 CLIPS_SHOWN = 8  # of the highest and of the lowest
@@ -53,10 +53,11 @@ def metric_details(
         "filter": kept or WarningFilter(),
         "kept": len(looked_at),
         "clips": len(stimuli),
-        "intervals": drawn(summaries[: pages.MOST_CONDITIONS], names),
+        "intervals": drawn(summaries[: pages.MOST_CONDITIONS], names, series.output),
         "more_conditions": max(0, len(summaries) - pages.MOST_CONDITIONS),
         "clip_lists": clip_lists(series, clips),
         "parameters": parameters_of(series),
+        "accepts": metric.accepts.words(metric.sample_rate_hz) if (metric := series.metric) else "",
         "origin": plugins.origin_of(type(series.metric)) if series.metric else "",
         "hints": [h for h in (series.metric.hints() if series.metric else ()) if about(h, series)],
         "ways": ways_of(series, hashes),
@@ -125,22 +126,31 @@ def _in_words(way: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def drawn(summaries: Sequence[Summary], names: Mapping[str, str]) -> dict[str, Any]:
-    """Each condition's mean and interval as places from 0 to `WIDTH`, for a drawing."""
+def drawn(summaries: Sequence[Summary], names: Mapping[str, str], output: Output) -> dict[str, Any]:
+    """Each condition's mean and interval as places from 0 to `WIDTH`, for a drawing.
+
+    An interval is drawn as far as the output can be.
+    """
     known = [each for each in summaries if each.mean is not None]
-    ends = [x for each in known for x in (each.low, each.mean, each.high) if x is not None]
+    ends = [
+        within(x, output)
+        for each in known
+        for x in (each.low, each.mean, each.high)
+        if x is not None
+    ]
     if not ends:
         return {"rows": [], "low": None, "high": None}
     low, high = min(ends), max(ends)
     span = (high - low) or 1.0
 
     def place(value: float) -> float:
-        return round(WIDTH * (value - low) / span, 2)
+        return round(WIDTH * (within(value, output) - low) / span, 2)
 
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "summary": each,
             "called": names.get(each.condition, each.condition),
+            "span": span_of(each, output, ".3f"),
             "mean": place(each.mean),
             "low": None if each.low is None else place(each.low),
             "high": None if each.high is None else place(each.high),
@@ -148,4 +158,5 @@ def drawn(summaries: Sequence[Summary], names: Mapping[str, str]) -> dict[str, A
         for each in known
         if each.mean is not None
     ]
-    return {"rows": rows, "low": low, "high": high}
+    marked = any(runs_past(each["span"]) for each in rows)
+    return {"rows": rows, "low": low, "high": high, "runs_past": marked}

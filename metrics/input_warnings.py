@@ -16,8 +16,10 @@ TITLES = {
     "dc_offset": "Offset from zero",
     "channels_cancel": "Channels cancel",
     "narrow_band": "Narrow-band audio",
+    "odd_reference": "Odd reference audio",
 }
 MISSING_S = 0.001  # of a header that counts samples
+MISSING_BLOCK_S = {"matroska": 0.25}  # headers of these count blocks, with what fills them up
 MISSING_SHARE = {"MP3": 0.02}  # headers of these only estimate
 CLIPPED_SHARE = 1e-4
 DC = 0.02
@@ -52,6 +54,12 @@ def _of_audio(facts: AudioFacts) -> Iterator[tuple[str, str]]:
             f"its header states {facts.header_s:.2f} s, {facts.duration_s:.2f} s are there; "
             "copy the file again",
         )
+    elif facts.cut:
+        yield (
+            "truncated",
+            f"the file ends before its stream does, after {facts.duration_s:.2f} s of sound; "
+            "copy the file again",
+        )
     if facts.peak > OVER:
         over_db = 20 * math.log10(facts.peak)
         yield (
@@ -76,8 +84,9 @@ def is_truncated(facts: AudioFacts) -> bool:
     if facts.header_s is None:
         return False
     missing_s = facts.header_s - facts.duration_s
+    least_s = MISSING_BLOCK_S.get(facts.container, MISSING_S)
     share = MISSING_SHARE.get(facts.container, 0.0)
-    return missing_s > max(MISSING_S, share * facts.header_s)
+    return missing_s > max(least_s, share * facts.header_s)
 
 
 def cancels(facts: AudioFacts) -> bool:
@@ -95,3 +104,14 @@ def warned(score: Score, facts: AudioFacts, accepts: Accepts) -> Score:
     if not found:
         return score
     return dataclasses.replace(score, reason=reason, warnings={**found, **score.warnings})
+
+
+def of_reference(facts: AudioFacts, accepts: Accepts) -> dict[str, str]:
+    """What is odd about a recording that clips are compared with: one warning of their scores."""
+    words = "; ".join(warnings_of(facts, accepts).values())
+    return {"odd_reference": f"its reference audio: {words}"} if words else {}
+
+
+def beside(score: Score, odd: dict[str, str]) -> Score:
+    """The score of a clip with the warnings of the recording that it is compared with."""
+    return dataclasses.replace(score, warnings={**odd, **score.warnings}) if odd else score

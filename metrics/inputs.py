@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,6 +56,8 @@ def clips_of(places: Sequence[Path | str], notes: list[str] | None = None) -> li
     for place in map(Path, places):
         if place.is_dir():
             inside = folder_clips(place, notes)
+            if not inside and place.suffix.lower() in audio.SUFFIXES:  # as among a folder's files
+                inside = [InputClip(str(place), told(place.stem))]
             if not inside:
                 problems.append(f"{place}: no audio files in this folder; name another one")
             clips += inside
@@ -74,15 +77,19 @@ def clips_of(places: Sequence[Path | str], notes: list[str] | None = None) -> li
 def folder_clips(folder: Path, notes: list[str] | None = None) -> list[InputClip]:
     """Every audio file in the folder and below, by name; the subfolder is the condition.
 
-    What is called like audio and is no file (a folder, a pipe, a link to nothing) is a clip, too:
-    reading it says what it is. ``notes`` gets a line for what is left out.
+    What is called like audio and is no file (a folder, a pipe, a link to nothing) is a clip, too,
+    and so is a folder that cannot be opened: reading it says what it is. ``notes`` gets a line for
+    what is left out.
     """
     clips: list[InputClip] = []
     others: Counter[str] = Counter()
-    for path in sorted(folder.rglob("*")):
+    found, closed = everything_in(folder)
+    for path in sorted({*found, *closed}):
         named_audio = path.suffix.lower() in audio.SUFFIXES
         if path.name.startswith("."):
             others["hidden"] += path.is_file()
+        elif path in closed:
+            clips.append(InputClip(str(path), told(path.relative_to(folder.parent))))
         elif named_audio:
             inside = path.relative_to(folder)
             condition = told(inside.parent) if path.parent != folder else ""
@@ -93,6 +100,24 @@ def folder_clips(folder: Path, notes: list[str] | None = None) -> list[InputClip
         kinds = ", ".join(f"{count} {kind}" for kind, count in others.most_common(MOST_KINDS))
         notes.append(f"{told(folder)}: {sum(others.values())} other files are left out ({kinds})")
     return clips
+
+
+def everything_in(folder: Path) -> tuple[list[Path], list[Path]]:
+    """All that lies in the folder and below, behind links too; and the folders nobody can open."""
+    found: list[Path] = []
+    closed: list[Path] = []
+
+    def unopened(error: OSError) -> None:
+        closed.append(Path(error.filename))
+
+    for name, folders, files in os.walk(folder, onerror=unopened, followlinks=True):
+        place = Path(name)
+        above = [up for up in place.parents if up.is_relative_to(folder)]
+        if any(up.samefile(place) for up in above):  # a link back up has nothing new
+            folders.clear()
+        else:
+            found += [place / inside for inside in (*folders, *files)]
+    return found, closed
 
 
 def manifest_clips(path: Path) -> tuple[list[InputClip], list[str]]:

@@ -171,6 +171,10 @@ class Metric:
                 f"{self.key} has no parameter {', '.join(unknown)}; "
                 f"it has {', '.join(allowed) or 'none'}"
             )
+        for field in dataclasses.fields(self.parameters_type):
+            if field.name in given and (wanted := unfit(given[field.name], field.default)):
+                said = f"{field.name} is {json.dumps(given[field.name])}, but must be {wanted}"
+                raise ParameterError(f"{self.key}: {said}")
         return self.parameters_type(**given)
 
     def load(self, device: str = "cpu") -> None:
@@ -254,6 +258,22 @@ class Metric:
         return plain | self.arithmetic.plain()
 
 
+def unfit(value: Any, usual: Any) -> str:
+    """What a value must be that stands in the place of ``usual``; empty where it is that."""
+    kinds = {
+        bool: (bool, "true or false"),
+        int: (int, "a whole number"),
+        float: (int | float, "a number"),
+        str: (str, "a text"),
+    }
+    kind, words = kinds.get(type(usual), (object, ""))
+    if isinstance(value, bool) and kind is not object and kind is not bool:
+        return words
+    if isinstance(value, float) and not math.isfinite(value):
+        return words
+    return "" if isinstance(value, kind) else words
+
+
 def as_floating(wave: torch.Tensor) -> torch.Tensor:
     """The wave in floating point; a signed integer wave is divided by its full scale."""
     import torch
@@ -272,7 +292,7 @@ def unusable(wave: torch.Tensor) -> Score | None:
     if wave.numel() == 0:
         return undefined("no samples")
     if not all(bool(torch.isfinite(part).all()) for part in long_waves.parts_of(wave)):
-        return undefined("audio holds NaN or infinity")
+        return undefined("audio holds NaN or infinity; export it again, as 16 or 24 bit")
     return None
 
 
@@ -306,6 +326,19 @@ def without_nan(value: Any) -> Any:
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys and no spaces: equal values give equal text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def canonical_parameters(parameters: Mapping[str, Any]) -> str:
+    """Parameters as text that tells scores apart: equal ones give equal text, 3 and 3.0 too.
+
+    JSON, YAML and PostgreSQL each write a number in their own way.
+    """
+    return canonical_json(
+        {
+            name: int(value) if isinstance(value, float) and value.is_integer() else value
+            for name, value in parameters.items()
+        }
+    )
 
 
 def outputs() -> dict[str, type[Metric]]:

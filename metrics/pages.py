@@ -24,7 +24,7 @@ from metrics.over_runs import FIRST, OverRuns, over_runs, run_of
 from metrics.presets import Choice, same, shipped
 from metrics.selectors import IMPORTED, Keys, Series, stored_series
 from metrics.studymaterial import heard_stimuli
-from metrics.summary import Summary, pooled
+from metrics.summary import Summary, pooled, runs_past, span_of
 from metrics.sums import Sums, summed_series, table_mark
 from metrics.titles import pooled_words, title_of_key
 from metrics.warning_filter import WarningFilter
@@ -70,6 +70,15 @@ class TableRow:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """An output's numbers of one condition, called so; ``span``: the interval as text."""
+
+    called: str
+    summary: Summary | None
+    span: str
+
+
+@dataclass(frozen=True)
 class Choosable:
     """A metric that can be ticked, with what keeps it from being of use here."""
 
@@ -100,9 +109,12 @@ def run_state(run: ScoringRun) -> dict[str, Any]:
 def page(study: str, kept: WarningFilter | None = None) -> dict[str, Any]:
     """Everything on the page beside the newest run; the table is over the clips that are kept."""
     overview = clips_and_scores(study)
+    looked_at = overview | (table_of_kept(study, kept) if kept else {})
+    rows = [(row, cells_of(row, looked_at["called"])) for row in looked_at["table"]]
     return {
-        **overview,
-        **(table_of_kept(study, kept) if kept else {}),
+        **looked_at,
+        "rows": rows,
+        "runs_past": any(runs_past(cell.span) for _, cells in rows for cell in cells),
         "every_row": overview["table"],
         "filter": kept or WarningFilter(),
         "beside": beside_raters(
@@ -114,6 +126,14 @@ def page(study: str, kept: WarningFilter | None = None) -> dict[str, Any]:
         "groups": choosable(overview["lacking"]),
         "left_out": sorted(Metric.registry.left_out.items()),
     }
+
+
+def cells_of(row: TableRow, called: Sequence[str]) -> list[Cell]:
+    """A row's numbers with the conditions that they are of."""
+    return [
+        Cell(name, each, span_of(each, row.series.output, ".3f") if each else "")
+        for name, each in zip(called, row.summaries, strict=True)
+    ]
 
 
 def clips_and_scores(study: str) -> dict[str, Any]:

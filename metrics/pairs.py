@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics import audio
+from metrics import audio, input_warnings
 from metrics.material import REFERENCE_AUDIO, Material
 from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.sharing import Input, Sharing
@@ -59,26 +59,38 @@ class PairedMetric(Metric):
         scores: list[Score] = []
         for first in range(0, len(takes), PAIRS):  # their waves are held in double precision
             heard = [self._pair(take) for take in takes[first : first + PAIRS]]
-            pairs = [pair for pair in heard if not isinstance(pair, Score)]
+            pairs = [pair for pair, _ in heard if not isinstance(pair, Score)]
             compared = iter(self.compare_all(pairs))
-            scores += [pair if isinstance(pair, Score) else next(compared) for pair in heard]
+            scores += [
+                input_warnings.beside(pair if isinstance(pair, Score) else next(compared), odd)
+                for pair, odd in heard
+            ]
         return scores
 
-    def _pair(self, take: Take) -> tuple[Wave, Wave] | Score:
-        """A clip and its reference, or why they cannot be compared."""
-        reference = self._reference(take.material)
-        if isinstance(reference, Score):
-            return reference
+    def _pair(self, take: Take) -> tuple[tuple[Wave, Wave] | Score, dict[str, str]]:
+        """A clip and its reference, or why they do not compare; and what is odd of the latter."""
+        decoded = self._reference(take.material)
+        if isinstance(decoded, Score):
+            return decoded, {}
+        reference = decoded.waves[self.sample_rate_hz].astype(np.float64)
+        odd = input_warnings.of_reference(decoded.facts, self.accepts)
+        return self._fitting(take, reference, odd), odd
+
+    def _fitting(
+        self, take: Take, reference: Wave, odd: dict[str, str]
+    ) -> tuple[Wave, Wave] | Score:
+        """Both waves, or which of them is too short or silent."""
         wave = take.wave.detach().double().cpu().numpy()
         for name, samples in (("the clip", wave), ("the reference audio", reference)):
             length_s = len(samples) / self.sample_rate_hz
             if length_s < self.shortest_s:
                 return undefined(f"{name} is too short: {length_s:.2f} s of {self.shortest_s} s")
             if not samples.any() or np.ptp(samples) == 0:
-                return undefined(f"{name} is silent")
+                why = f" ({odd['odd_reference']})" if samples is reference and odd else ""
+                return undefined(f"{name} is silent{why}")
         return wave, reference
 
-    def _reference(self, material: Material) -> Wave | Score:
+    def _reference(self, material: Material) -> audio.Decoded | Score:
         """The reference recording, or why there is none; one that changed is a failure."""
         path = material.reference_audio_path
         if material.is_reference_audio:
@@ -91,12 +103,12 @@ class PairedMetric(Metric):
         try:
             if material.reference_audio_sha256:
                 audio.check_unchanged(path, material.reference_audio_sha256)
-            wave = audio.load_wave(path, self.sample_rate_hz).astype(np.float64)
+            decoded = audio.decoded(path, (self.sample_rate_hz,))
         except audio.AudioError as error:
             return Score(None, f"the reference audio cannot be read: {error}", failed=True)
-        if not np.isfinite(wave).all():
+        if decoded.facts.not_finite:
             return undefined("the reference audio holds NaN or infinity")
-        return wave
+        return decoded
 
 
 def aligned(wave: Wave, reference: Wave, rate_hz: int, align: str) -> tuple[Wave, Wave, Lag]:

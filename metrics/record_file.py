@@ -6,14 +6,18 @@ import contextlib
 import fcntl
 import json
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
+from metrics.audio_paths import told
 from metrics.clips import Clip, Work
 from metrics.metric import Metric
-from metrics.records import Inputs, Key, key_of, keys_of, line_id, line_of, renamed
+from metrics.records import Inputs, Key, keys_of, line_id, line_of, renamed
+
+READ_AT_ONCE = 8_192  # bytes: most lines are shorter
 
 
 class RecordsError(ValueError):
@@ -25,11 +29,13 @@ class RecordFile:
 
     A last line that was cut by a crash is dropped. Each batch is on the disk when `add` returns,
     or nothing of it. The file is locked until `close`, or until the process ends, however it does.
+    In memory is only where each record stands: files of a million are usual.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self.done: dict[Key, dict[str, Any]] = {}  # the newest record of each key
+        self.done: dict[Key, int] = {}  # where the newest line of each key begins
+        self._failed: set[Key] = set()
         self._lines: set[Any] = set()  # what has a line
         try:
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
@@ -72,7 +78,7 @@ class RecordFile:
                 try:
                     if not line.endswith(b"\n"):
                         break  # cut: whoever wrote it was killed
-                    self._known(json.loads(line))
+                    self._known(json.loads(line), good)
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     raise RecordsError(
                         f"{self.path}, line {number}: no record of scores ({error}); "
@@ -82,12 +88,30 @@ class RecordFile:
         if good < os.fstat(self._file).st_size:
             os.ftruncate(self._file, good)
 
-    def _known(self, record: dict[str, Any]) -> None:
+    def _known(self, record: dict[str, Any], start: int) -> None:
         if record["metric"] is None:  # a file that could not be read: told again when it changes
             self._lines.add((record["file"], record["reason"]))
             return
-        self.done[key_of(record)] = record
-        self._lines.add(line_id(record))
+        about, *names = line_id(record)
+        key: Any = tuple(map(sys.intern, about))  # the same few words in very many lines
+        self.done[key] = start
+        self._lines.add((key, *map(sys.intern, names)))
+        if record["failed"]:
+            self._failed.add(key)
+        else:
+            self._failed.discard(key)
+
+    def record(self, key: Key) -> dict[str, Any]:
+        """The newest record of a key that is known, read again."""
+        line, start = b"", self.done[key]
+        while not line.endswith(b"\n"):
+            more = os.pread(self._file, READ_AT_ONCE, start + len(line))
+            whole, end, _ = more.partition(b"\n")
+            line += whole + end
+            if not more:
+                raise RecordsError(f"{self.path}: was changed meanwhile; run the same again")
+        record: dict[str, Any] = json.loads(line)
+        return record
 
     def missing(
         self, clips: Iterable[Clip], metrics: Iterable[Metric]
@@ -114,7 +138,7 @@ class RecordFile:
         return work, stored
 
     def _has(self, key: Key) -> bool:
-        return key in self.done and not self.done[key]["failed"]
+        return key in self.done and key not in self._failed
 
     def name_the_others(self, inputs: Inputs, metrics: Iterable[Metric]) -> int:
         """Give inputs whose audio was scored under another name lines of their own; how many."""
@@ -124,7 +148,8 @@ class RecordFile:
             for named, clip in inputs.pairs
             for key in keys_of(metric, clip)
             if self._has(key)
-            and line_id(record := renamed(self.done[key], named)) not in self._lines
+            and (key, told(named.path), named.stimulus) not in self._lines
+            and (record := renamed(self.record(key), named))
         ]
         self.add(new)
         return len(new)
@@ -138,8 +163,9 @@ class RecordFile:
         if not new:
             return
         before = os.fstat(self._file).st_size
+        lines = [line_of(record).encode() for record in new]
         try:
-            self._write("".join(map(line_of, new)).encode())
+            self._write(b"".join(lines))
             os.fsync(self._file)
         except OSError as error:
             with contextlib.suppress(OSError):  # the next run drops a cut line
@@ -148,8 +174,9 @@ class RecordFile:
                 f"{self.path}: cannot be written ({error.strerror}); its {len(self._lines)} lines "
                 "are whole. Make room and run the same again: it goes on from there"
             ) from error
-        for record in new:
-            self._known(record)
+        for record, line in zip(new, lines, strict=True):
+            self._known(record, before)
+            before += len(line)
 
     def _write(self, text: bytes) -> None:
         rest = memoryview(text)

@@ -12,7 +12,7 @@ from typing import Any
 from metrics.audio_paths import told
 from metrics.clips import Clip, ScoredBatch, ScoredClip
 from metrics.inputs import InputClip
-from metrics.metric import Metric, Score, canonical_json
+from metrics.metric import Metric, Score, canonical_parameters
 from metrics.provenance import provenance
 from metrics.titles import title_of
 
@@ -105,7 +105,8 @@ def _facts(named: InputClip) -> dict[str, str]:
 def unread_record(named: InputClip, reason: str, sha256: str = "") -> dict[str, Any]:
     """The one line of a file that no metric can be asked about, and why."""
     names = _names(named.path, sha256, named)
-    return {**names, "metric": None, "value": None, "reason": reason, "failed": True}
+    said = {"metric": None, "value": None, "reason": reason, "warnings": {}, "failed": True}
+    return {**names, **said}
 
 
 def renamed(record: Mapping[str, Any], named: InputClip) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def line_of(record: Mapping[str, Any]) -> str:
 
 def key_of(record: Mapping[str, Any]) -> Key:
     """What names a record's number."""
-    parameters = canonical_json(record["parameters"])
+    parameters = canonical_parameters(record["parameters"])
     return (
         record["sha256"],
         record["metric"],
@@ -134,7 +135,7 @@ def key_of(record: Mapping[str, Any]) -> Key:
 
 def keys_of(metric: Metric, clip: Clip) -> list[Key]:
     """What names the numbers of a metric about a clip, its first output first."""
-    parameters = canonical_json(metric.parameters_dict())
+    parameters = canonical_parameters(metric.parameters_dict())
     given = clip.material.fingerprint(metric.needs)
     return [(clip.sha256, out.key, metric.version, parameters, given) for out in metric.outputs()]
 

@@ -11,6 +11,7 @@ REMEDIES = (  # the first whose words are in the reason
     ("no weights", "Put the files where the reason says, or let this machine fetch them."),
     ("no package", "Install the package on the machines that score, then score again."),
     ("out of memory", "Score again with fewer programs running, on a larger machine, or cut it."),
+    ("nan or infinity", "Export the clip again, as 16 or 24 bit, and import it again."),
     ("has changed", "Import the study again: the file is no longer the one that was imported."),
     ("no such file", "Put the file back; workers on other machines must see the same media store."),
     ("no audio that can be read", "Save the clip as WAV or FLAC and import it again."),

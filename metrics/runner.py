@@ -17,7 +17,7 @@ from metrics.clips import failure
 from metrics.devices import OUT_OF_MEMORY, empty_cache, is_out_of_memory, kind
 from metrics.devices import resolve_device as resolve_device
 from metrics.devices import torch_threads as torch_threads
-from metrics.metric import Metric, Score, canonical_json
+from metrics.metric import Metric, Score, canonical_parameters
 from metrics.provenance import provenance as provenance
 from metrics.reading import Read, batches, by_length, reading
 from metrics.weights import Unavailable
@@ -113,7 +113,7 @@ def load_all(
     """
     ready, broken = {}, []
     for name, metric in metrics.items():
-        key = (type(metric), canonical_json(metric.parameters_dict()), device)
+        key = (type(metric), canonical_parameters(metric.parameters_dict()), device)
         if key not in _LOADED:
             try:
                 if said := precision.unfit(metric.arithmetic, device):

@@ -11,7 +11,7 @@ from typing import Any
 
 from metrics.clip_warnings import clips_kept
 from metrics.material import Material
-from metrics.metric import Metric, ParameterError, canonical_json, make_metric
+from metrics.metric import Metric, ParameterError, canonical_parameters, make_metric
 from metrics.models import ClipFacts, MetricScore
 from metrics.selectors import IMPORTED, study_mark
 from metrics.studymaterial import study_stimuli
@@ -81,7 +81,7 @@ def _about(score: MetricScore, kind: type[Metric] | None) -> dict[str, Any]:
     """Which way a score is better and its range; of an imported one, what was said with it."""
     if score.origin == IMPORTED or kind is None:
         return {name: score.details.get(name) for name in ABOUT}
-    return _about_output(kind.key, score.metric, canonical_json(score.parameters))
+    return _about_output(kind.key, score.metric, canonical_parameters(score.parameters))
 
 
 @functools.lru_cache(maxsize=4096)

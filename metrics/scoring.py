@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from listening.selectors import audio_is_remote, bring_audio
 from metrics import runner
-from metrics.metric import Metric, Score, canonical_json
+from metrics.metric import Metric, Score, canonical_parameters
 from metrics.models import ClipFacts, MetricScore
 from metrics.portions import portions
 from metrics.runner import Clip, ScoredBatch, ScoredClip, Work
@@ -70,7 +70,7 @@ def score_and_store(
 
 def settings_of(metric: Metric) -> str:
     """The metric with its parameters as text: the same for equal ones."""
-    return f"{metric.key} {canonical_json(metric.parameters_dict())}"
+    return f"{metric.key} {canonical_parameters(metric.parameters_dict())}"
 
 
 def missing(clips: Iterable[Clip], metrics: Sequence[Metric]) -> tuple[list[Work], Counter[int]]:

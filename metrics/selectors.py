@@ -19,7 +19,7 @@ from metrics.metric import (
     Output,
     ParameterError,
     Score,
-    canonical_json,
+    canonical_parameters,
     make_metric,
 )
 from metrics.models import CodeSuggestion, MetricScore
@@ -138,7 +138,7 @@ def stored_series(study: str, hashes: Collection[str], label: str | None = None)
             if origin == IMPORTED and given != own:
                 continue
             if parameters_text not in canonical:
-                canonical[parameters_text] = canonical_json(json.loads(parameters_text))
+                canonical[parameters_text] = canonical_parameters(json.loads(parameters_text))
             series = (key, version, canonical[parameters_text], origin)
             value, reason, failed = score
             scores.setdefault(series, {})[sha256, given] = Score(value, reason, failed=failed)
@@ -179,7 +179,7 @@ def _computed(scores: Mapping[Any, Any]) -> Iterator[Series]:
         if origin == COMPUTED:
             by_output.setdefault((key, version), []).append(parameters)
     for key, kind in Metric.registry.items():
-        usual = canonical_json(make_metric(key).parameters_dict())
+        usual = canonical_parameters(make_metric(key).parameters_dict())
         for output in kind.outputs():
             sets = by_output.get((output.key, kind.version), [])
             for parameters in sorted(sets, key=lambda text: (text != usual, text)):
@@ -201,7 +201,7 @@ def _as_stored(key: str, parameters: str) -> Metric | None:
         metric = make_metric(key, json.loads(parameters))
     except (ParameterError, TypeError):
         return None
-    return metric if canonical_json(metric.parameters_dict()) == parameters else None
+    return metric if canonical_parameters(metric.parameters_dict()) == parameters else None
 
 
 def _imported(

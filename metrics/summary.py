@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any
 
-from metrics.metric import Metric, Score
+from metrics.metric import Metric, Output, Score
 from metrics.over_runs import OverRuns, over_runs
 
 LEVEL = 0.95
+PAST_LOW, PAST_HIGH = "◂", "▸"  # of an interval that runs past what there can be
+DUST = 1e-9  # of rounding: no end of a range is passed by so little
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,12 @@ def quantile(p: float, freedom: int) -> float:
     return float(t.ppf(p, freedom))
 
 
-def table(label: str, summaries: Iterable[Summary]) -> list[str]:
-    """The summaries as lines of text, conditions below one another."""
+def table(label: str, summaries: Iterable[Summary], output: Output | None = None) -> list[str]:
+    """The summaries as lines of text, conditions below one another; ``output``: of whose range."""
     head = f"{label:<34} {'n':>6} {'no value':>8} {'failed':>6} {'mean':>10} {'sd':>10}"
     lines = [f"{head} {'95 % interval':>23}"]
     for each in summaries:
-        span = "-" if each.low is None else f"{shown(each.low)} to {shown(each.high)}"
+        span = span_of(each, output) or "-"
         lines.append(
             f"  {each.condition or '(all)':<32} {each.n:>6} {each.n_undefined:>8} "
             f"{each.n_failed:>6} {shown(each.mean):>10} {shown(each.sd):>10} {span:>23}"
@@ -136,6 +138,32 @@ def table(label: str, summaries: Iterable[Summary]) -> list[str]:
         lines += [f"    {name}: {shown(value)}" for name, value in each.pooled.items()]
         lines += [f"    {each.over_runs.words}"] if each.over_runs else []
     return lines
+
+
+def span_of(summary: Summary, output: Output | None, digits: str = ".4g") -> str:
+    """The interval as text; empty where there is none.
+
+    An end past what the output can be is written as the most that it can be, and marked.
+    """
+    if summary.low is None or summary.high is None:
+        return ""
+    low, high = within(summary.low, output), within(summary.high, output)
+    below, above = low > summary.low, high < summary.high
+    return f"{PAST_LOW * below}{low:z{digits}} to {high:z{digits}}{PAST_HIGH * above}"
+
+
+def within(value: float, output: Output | None) -> float:
+    """A value, or the end of what the output can be where it lies beyond that."""
+    if output and output.low is not None and value < output.low - DUST:
+        return output.low
+    if output and output.high is not None and value > output.high + DUST:
+        return output.high
+    return value
+
+
+def runs_past(span: str) -> bool:
+    """Whether an interval's text has a mark."""
+    return PAST_LOW in span or PAST_HIGH in span
 
 
 def shown(value: float | None) -> str:

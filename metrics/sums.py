@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from metrics.metric import Metric, canonical_json, outputs
+from metrics.metric import Metric, canonical_parameters, outputs
 from metrics.models import MetricScore
 from metrics.selectors import IMPORTED, Keys, Series, series_of, study_mark
 from metrics.summary import Summary, student
@@ -138,7 +138,7 @@ def study_sums(keys: Keys, hashes: Collection[str], only: str = "") -> dict[Name
 
 def _name(about: Sequence[str]) -> Name:
     metric, version, parameters, origin = about
-    return metric, version, canonical_json(json.loads(parameters)), origin
+    return metric, version, canonical_parameters(json.loads(parameters)), origin
 
 
 def _query_values(
@@ -202,5 +202,5 @@ def summed_series(
         about[name] = own.filter(metric=name).values_list("details", flat=True).first() or {}
     empty: dict[Name, Any] = {name: {} for name in by_name}
     for series in series_of(empty, about):
-        parameters = canonical_json(series.metric.parameters_dict() if series.metric else {})
+        parameters = canonical_parameters(series.metric.parameters_dict() if series.metric else {})
         yield series, by_name[series.output.key, series.version, parameters, series.origin]

@@ -11,6 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+GITHUB = "https://github.com"
+PUBLISHED = {  # where files come from that no hub has, by how their names begin
+    "dnsmos_pro/": f"{GITHUB}/fcumlin/DNSMOSPro (runs/CORPUS/model_best.pt)",
+    "nisqa/": f"{GITHUB}/gabrielmittag/NISQA (weights)",
+    "scoreq/": "https://zenodo.org/records/15739280",
+    "sigmos/": f"{GITHUB}/microsoft/SIG-Challenge (ICASSP2024/sigmos)",
+    "squim_objective_dns2020.pth": "https://download.pytorch.org/torchaudio/models",
+    "wavlm_large_finetune.pth": (
+        f"{GITHUB}/microsoft/UniSpeech (a link in downstreams/speaker_verification/README.md)"
+    ),
+}
 SHORT = 12  # hexadecimal digits that tell one file of weights from another
 
 
@@ -89,7 +100,8 @@ def model_file(
 ) -> Path:
     """One file of weights: a path, in `folder()`, or at ``cached``, where ``fetch`` puts it.
 
-    Raises Unavailable with the places that were tried; ``fetch`` is not called when offline.
+    Raises Unavailable with the place that was tried and where the file is published; ``fetch`` is
+    not called when offline.
     """
     for place in (Path(name), folder() / name, cached):
         if place and place.is_file():
@@ -104,7 +116,9 @@ def model_file(
             return cached
     elif fetch:
         trouble = ", and it may not be fetched (offline)"
-    raise Unavailable(f"no weights: put the file {name} into {folder()}{trouble}")
+    published = next((at for begin, at in PUBLISHED.items() if name.startswith(begin)), "")
+    source = f", from {published}" if published else ""
+    raise Unavailable(f"no weights: {name} is not in {folder()}{trouble}; put it there{source}")
 
 
 def sha256_of(path: Path | str) -> str:

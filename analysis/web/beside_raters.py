@@ -102,7 +102,8 @@ def _metric(row: Mapping[str, Any], top: Bounded | None) -> dict[str, Any]:
     """One metric; ``gap`` None where its interval or the ceiling is not known, or it goes against.
 
     The ceiling is over the clips that it scored; reports stored by earlier versions have ``top``.
-    ``directed``: it says which way is better. ``against``: raters prefer clips the other way.
+    ``directed``: it says which way is better. ``against``: its coefficient has the other sign;
+    ``told_against``: and so has all of its interval.
     """
     own = {name: row.get(name) for name in ("metric", "srcc", "srcc_low", "srcc_high", "n")}
     top = _bounded(row) or top
@@ -116,6 +117,7 @@ def _metric(row: Mapping[str, Any], top: Bounded | None) -> dict[str, Any]:
         "ceiling": top and {"value": top.value, "low": top.low, "high": top.high},
         "directed": directed,
         "against": against,
+        "told_against": against and None not in ends and ends[1] * ends[2] > 0,
         "gap": behind and {"value": behind.value, "low": behind.low, "high": behind.high},
     }
 

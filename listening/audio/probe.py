@@ -16,6 +16,7 @@ import numpy as np
 from listening.audio.loudness import LoudnessMeter
 from listening.audio.opening import opened
 from listening.audio.sources import AudioError, Samples, Source
+from listening.audio_headers import OggEnd, ogg_end, sound_bytes
 
 MAX_BYTES = 500 * 1024**2
 MAX_DURATION_S = 30 * 60
@@ -24,6 +25,7 @@ MIN_RATE_HZ, MAX_RATE_HZ = 4_000, 192_000
 FULL_SCALE = 32_766.5 / 32_768  # a 16-bit sample at either end of its range reaches this
 SILENCE_BELOW_PEAK_DB = 40
 STREAMED_BYTES = 0x7FFF_0000  # programs that write to a pipe put this or more into the header
+CUT_OFF = "The file was cut off: copy it again from its source."
 LOST_TAIL_S = 0.1  # what lossy formats may declare too much
 
 
@@ -122,7 +124,7 @@ def _check_shape(sound: Source) -> None:
 
 
 def _check_whole(path: Path, size: int) -> None:
-    """WAV and AIFF say how long they are; decoding does not tell that one was cut off."""
+    """Headers say how much there is, and Ogg comes in whole pages; decoding tells neither."""
     with path.open("rb") as file:
         mark, length = file.read(4), file.read(4)
     orders: dict[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"FORM": "big"}
@@ -130,9 +132,17 @@ def _check_whole(path: Path, size: int) -> None:
         promised = int.from_bytes(length, orders[mark]) + 8
         if size + 1 < promised < STREAMED_BYTES:
             raise AudioError(
-                f"The file has {size:,} bytes, and its header promises {promised:,}.",
-                "The file was cut off: copy it again from its source.",
+                f"The file has {size:,} bytes, and its header promises {promised:,}.", CUT_OFF
             )
+    found = sound_bytes(path)
+    if found is not None and found.there + 1 < found.promised < STREAMED_BYTES:
+        raise AudioError(
+            f"Of the sound, {found.there:,} bytes are there, and its header promises "
+            f"{found.promised:,}.",
+            CUT_OFF,
+        )
+    if mark == b"OggS" and ogg_end(path) is OggEnd.CUT:
+        raise AudioError(f"The file ends {OggEnd.CUT.value}.", CUT_OFF)
 
 
 def _check_duration(duration_s: float) -> None:
@@ -150,8 +160,7 @@ def _check_length(frames: int, sound: Source) -> None:
     missing_s = ((sound.frames or 0) - frames) / sound.rate_hz
     if missing_s > LOST_TAIL_S:
         raise AudioError(
-            f"The sound ends {missing_s:.1f} s before the length that its header promises.",
-            "The file was cut off: copy it again from its source.",
+            f"The sound ends {missing_s:.1f} s before the length that its header promises.", CUT_OFF
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from metrics.auto_att.dataset import TRAP, Dataset, LabelledClip
 from metrics.auto_att.predict import Prediction
 
+NORMAL_975 = 1.959963984540054  # quantile of the normal distribution
 Pair = tuple[LabelledClip, Prediction]
 
 
@@ -49,6 +50,8 @@ class ClipResult:
     clips: int
     mean_absolute_error: float | None
     spearman: float | None
+    spearman_low: float | None = None  # at 95 %, as if clips were drawn at random
+    spearman_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -190,7 +193,16 @@ def fit(pairs: Sequence[Pair]) -> ClipResult:
     error = _mean([abs(a - b) for a, b in zip(people, said, strict=True)])
     if len(set(people)) < 2 or len(set(said)) < 2:
         return ClipResult(len(pairs), error, None)
-    return ClipResult(len(pairs), error, float(stats.spearmanr(people, said).statistic))
+    spearman = float(stats.spearmanr(people, said).statistic)
+    return ClipResult(len(pairs), error, spearman, *spearman_interval(spearman, len(pairs)))
+
+
+def spearman_interval(r: float, n: int) -> tuple[float | None, float | None]:
+    """The 95 % interval of Spearman's correlation of ``n`` clips (Bonett and Wright 2000)."""
+    if n < 4 or abs(r) >= 1:
+        return None, None
+    half = NORMAL_975 * math.sqrt((1 + r * r / 2) / (n - 3))
+    return math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from metrics.auto_att.evaluate import Evaluation, TrapResult
 from metrics.auto_att.paper_table import ABSENT, SOURCE, TRAP_F1, table4
-from metrics.auto_att.report import number
+from metrics.auto_att.report import correlation, number
 
 VOICES = {"new": "Voices that were not trained on", "all": "All voices"}
 
@@ -53,8 +53,9 @@ def clips(results: Mapping[str, Evaluation]) -> str:
     rows = [["predictions", "clips", "mean absolute error", "Spearman"]]
     for name, result in results.items():
         of = result.clips
-        rows.append([name, str(of.clips), number(of.mean_absolute_error), number(of.spearman)])
-    return as_table(rows)
+        rows.append([name, str(of.clips), number(of.mean_absolute_error), correlation(of)])
+    note = "Spearman with its 95 % interval over clips (Bonett and Wright 2000)."
+    return f"{as_table(rows)}\n\n{note}"
 
 
 def left_out(results: Mapping[str, Evaluation]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metrics.auto_att.dataset import Dataset
-from metrics.auto_att.evaluate import Evaluation, Ranking
+from metrics.auto_att.evaluate import ClipResult, Evaluation, Ranking
 from metrics.auto_att.predict import Prediction
 
 
@@ -69,7 +69,7 @@ def evaluation_lines(path: str, result: Evaluation) -> str:
         lines.append(f"  {ranking_line(ranking)}")
     lines.append(
         f"  clips: {clips.clips}, mean absolute error {number(clips.mean_absolute_error)}, "
-        f"Spearman {number(clips.spearman)} (how far raters agree among themselves, its ceiling, "
+        f"Spearman {correlation(clips)} (how far raters agree among themselves, its ceiling, "
         "is in the study's report)"
     )
     for reason, count in sorted(result.left_out.items()):
@@ -86,6 +86,13 @@ def ranking_line(ranking: Ranking) -> str:
         return f"{head}: no distance ({ranking.reason})"
     p = ranking.reason if ranking.p is None else f"p = {ranking.p:.3g}"
     return f"{head}: Kendall distance {ranking.distance:.3f} ({p})"
+
+
+def correlation(of: ClipResult) -> str:
+    """Spearman's correlation with its interval."""
+    if of.spearman_low is None:
+        return number(of.spearman)
+    return f"{number(of.spearman)} [{number(of.spearman_low)}, {number(of.spearman_high)}]"
 
 
 def number(value: float | None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metrics import weights
-from metrics.metric import Metric, Score
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Score
 from metrics.precision import ANY_LENGTH, Precisions
 from metrics.predictors import chunks
 from metrics.predictors.pretrained import pretrained
@@ -30,6 +30,7 @@ class ClassifierMetric(Metric):
     sharing = Sharing(Input.MASKED, why="networks that do not mask: equal lengths")
     precisions = Precisions(0.002, 0.02, None, "small random weights", ANY_LENGTH)
     packages = ("torch", "transformers")
+    accepts = Accepts(WIDE_BAND_HZ)
     parameters: ClassifierParameters
 
     def load(self, device: str = "cpu") -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metrics import weights
-from metrics.metric import Accepts, Metric, Output, Score
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, Score
 from metrics.precision import ANY_LENGTH, Precisions
 from metrics.predictors import chunks
 from metrics.predictors.pretrained import WEIGHTS, pretrained
@@ -36,7 +36,7 @@ class Arousal(Metric):
     description = "Arousal that a network hears: 0 calm, 1 excited"
     title = "Arousal"
     source = "Wagner et al. (2023), Dawn of the transformer era; audeering's wav2vec 2.0"
-    accepts = Accepts(shortest_s=chunks.SHORTEST_S)
+    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     more_outputs = (
         Output("dominance", "Dominance that a network hears: 0 weak, 1 strong", title="Dominance"),
         Output("valence", "Valence that a network hears: 0 negative, 1 positive", title="Valence"),

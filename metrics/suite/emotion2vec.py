@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metrics import weights
-from metrics.metric import Accepts, Metric, Score, Take, undefined
+from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Score, Take, undefined
 from metrics.predictors import chunks
 from metrics.predictors.emotion2vec import Emotion2vecNetwork
 from metrics.sharing import Input, Sharing
@@ -34,7 +34,7 @@ class Emotion2vec(Metric):
     high = 1.0
     higher_is_better = True
     needs = ("attributes.emotion",)
-    accepts = Accepts(shortest_s=chunks.SHORTEST_S)
+    accepts = Accepts(WIDE_BAND_HZ, chunks.SHORTEST_S)
     packages = ("torch", "PyYAML")
     sharing = Sharing(Input.EQUAL, why="convolutions of positions would hear what is filled up")
     parameters_type = Emotion2vecParameters

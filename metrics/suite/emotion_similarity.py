@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.metric import Score
+from metrics.metric import WIDE_BAND_HZ, Accepts, Score
 from metrics.pairs import PairedMetric, Wave
 from metrics.predictors import chunks
 from metrics.predictors.emotion2vec import Emotion2vecNetwork
@@ -37,6 +37,7 @@ class EmotionSimilarity(PairedMetric):
     parameters_type = EmotionSimilarityParameters
     parameters: EmotionSimilarityParameters
     shortest_s = chunks.SHORTEST_S
+    accepts = Accepts(WIDE_BAND_HZ)
 
     def load(self, device: str = "cpu") -> None:
         """Load the network of a folder, or of a hub, onto `device`."""

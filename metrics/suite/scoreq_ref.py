@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics import weights
-from metrics.metric import ParameterError, Parameters, Score, undefined
+from metrics.metric import WIDE_BAND_HZ, Accepts, ParameterError, Parameters, Score, undefined
 from metrics.pairs import PairedMetric, Wave
 from metrics.precision import Precisions
 from metrics.predictors.onnx import session
@@ -44,6 +44,7 @@ class ScoreqRef(PairedMetric):
     high = 2.0
     higher_is_better = False
     packages = ("onnxruntime", "numpy")
+    accepts = Accepts(WIDE_BAND_HZ)
     sharing = Sharing(Input.ALONE, 0.0, "pair by pair")
     precisions = Precisions(why="an ONNX file computes in float32")
     parameters_type = ScoreqRefParameters

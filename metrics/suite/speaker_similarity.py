@@ -68,11 +68,12 @@ class SpeakerSimilarity(Metric):
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One value per take with a reference voice."""
-        return [
+        scores = [
             unfit(take.wave, SHORTEST_S, self.sample_rate_hz)
             or self._score(take.wave, self.timbre.reference(take.material))
             for take in takes
         ]
+        return self.timbre.beside_odd_voices(scores, takes)
 
     def _score(self, wave: torch.Tensor, reference: NDArray[Any] | Score) -> Score:
         if isinstance(reference, Score):

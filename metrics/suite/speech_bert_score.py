@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metrics import weights
-from metrics.metric import Output, ParameterError, Parameters, Score
+from metrics.metric import WIDE_BAND_HZ, Accepts, Output, ParameterError, Parameters, Score
 from metrics.pairs import PairedMetric, Wave
 from metrics.precision import ANY_LENGTH, Precisions
 from metrics.predictors.inference import exact
@@ -47,6 +47,7 @@ class SpeechBertScore(PairedMetric):
     low = -1.0
     high = 1.0
     higher_is_better = True
+    accepts = Accepts(WIDE_BAND_HZ)
     more_outputs = (
         Output(
             "speech_bert_recall",

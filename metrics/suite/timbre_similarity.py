@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metrics import audio, turns, voices
+from metrics import audio, input_warnings, turns, voices
 from metrics.material import Material
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Score, Take, undefined
 from metrics.precision import RECURRENT, Precisions
@@ -56,6 +56,7 @@ class TimbreSimilarity(Metric):
         self.voices = Voices(self.parameters)
         self.packages = (*self.voices.packages, "soundfile")
         self._references: dict[str, NDArray[np.float64] | Score] = {}
+        self._odd: dict[str, dict[str, str]] = {}  # warnings about the same recordings
 
     def load(self, device: str = "cpu") -> None:
         """Load the embedding, and what finds speech where it is asked for."""
@@ -72,9 +73,17 @@ class TimbreSimilarity(Metric):
             if not isinstance(reference, Score)
         ]
         windows = iter(self.voices.windows(waves))
-        return [
+        scores = [
             reference if isinstance(reference, Score) else self.summary(next(windows), reference)
             for reference in references
+        ]
+        return self.beside_odd_voices(scores, takes)
+
+    def beside_odd_voices(self, scores: Sequence[Score], takes: Sequence[Take]) -> list[Score]:
+        """The scores with what is odd about the recordings of their reference voices."""
+        return [
+            input_warnings.beside(score, self._odd.get(_name(take.material), {}))
+            for score, take in zip(scores, takes, strict=True)
         ]
 
     def reference(self, material: Material) -> NDArray[np.float64] | Score:
@@ -86,10 +95,11 @@ class TimbreSimilarity(Metric):
             return undefined("no reference voice")
         if len(turns.speakers_of(material.turns)) > 1:
             return undefined("several speakers, one reference voice")
-        name = material.reference_sha256 or material.reference_path
+        name = _name(material)
         if name not in self._references:
             if len(self._references) >= KEPT:
                 self._references.clear()
+                self._odd.clear()
             try:
                 self._references[name] = self._embedded(material)
             except audio.AudioError as error:
@@ -102,7 +112,9 @@ class TimbreSimilarity(Metric):
 
         if material.reference_sha256:
             audio.check_unchanged(material.reference_path, material.reference_sha256)
-        wave = audio.load_wave(material.reference_path, self.sample_rate_hz)
+        decoded = audio.decoded(material.reference_path, (self.sample_rate_hz,))
+        self._odd[_name(material)] = input_warnings.of_reference(decoded.facts, self.accepts)
+        wave = decoded.waves[self.sample_rate_hz]
         taken = torch.from_numpy(wave[: round(self.parameters.reference_s * self.sample_rate_hz)])
         if len(taken) < self.voices.embedding.shortest_s * self.sample_rate_hz:
             return undefined("the reference voice is too short")
@@ -124,3 +136,7 @@ class TimbreSimilarity(Metric):
         similarities = windows.vectors @ reference
         details["window_similarities"] = similarities.tolist()
         return Score(float(similarities.mean()), "", details)
+
+
+def _name(material: Material) -> str:
+    return material.reference_sha256 or material.reference_path

@@ -77,6 +77,7 @@ def test_the_report_says_who_goes_with_people_and_what_could_be_reached(report):
     told = part(report)
     assert not told["problem"]
     assert "of 5 metrics, " in told["sentences"][0]
+    assert "; 3 others may as well: their intervals reach its own; with" in told["sentences"][0]
     assert "a perfect metric could reach about 0." in told["sentences"][0]
     assert "Over these 4 conditions it has SRCC" in told["sentences"][0]
     assert "for other conditions too [" in told["sentences"][0]

@@ -84,7 +84,10 @@ def test_a_folder_of_everybody_is_left(var: Path, monkeypatch: pytest.MonkeyPatc
     assert mode(var) == 0o755
 
 
-@pytest.mark.parametrize(("command", "umask"), [("plan", 0o027), ("check", 0o077)])
+@pytest.mark.parametrize(
+    ("command", "umask"),
+    [("plan", 0o027), ("score_files", 0o027), ("judge_batch", 0o027), ("check", 0o077)],
+)
 def test_commands_that_write_for_people_keep_their_umask(
     command: str, umask: int, settings: Any, monkeypatch: pytest.MonkeyPatch
 ):

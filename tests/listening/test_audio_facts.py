@@ -111,6 +111,21 @@ def test_a_wav_or_aiff_that_was_cut_off_is_refused(tmp_path: Path, suffix: str) 
         probed(path)
 
 
+CUT = [("au", "its header promises 128,0"), ("w64", "its header promises 128,0")]
+
+
+@pytest.mark.parametrize(("suffix", "said"), [*CUT, ("ogg", "ends in the middle of a page")])
+def test_other_files_that_were_cut_off_are_refused(tmp_path: Path, suffix: str, said: str) -> None:
+    path = tmp_path / f"cut.{suffix}"
+    noise = np.random.default_rng(1).normal(0, 0.1, 4 * RATE)  # which no coding makes small
+    soundfile.write(path, noise, RATE)
+    probed(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(AudioError, match=said):
+        probed(path)
+
+
 @pytest.mark.parametrize("length", [b"\xff\xff\xff\xff", b"\x24\xf0\xff\x7f"])
 def test_a_wav_that_was_written_to_a_pipe_is_accepted(tmp_path: Path, length: bytes) -> None:
     path = tmp_path / "piped.wav"

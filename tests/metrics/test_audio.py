@@ -139,7 +139,7 @@ def test_full_scale_of_16_bits_is_exact(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, "no such file"), (b"", "read"), (b"words " * 99, "read")]
+    ("content", "said"), [(None, "no such file"), (b"", "is empty"), (b"words " * 99, "read")]
 )
 def test_a_file_that_is_no_audio_is_named(tmp_path, content, said):
     path = tmp_path / "clip.wav"

@@ -4,7 +4,8 @@ import itertools
 
 import pytest
 
-from metrics.auto_att import evaluate, predict
+from analysis.statistics.correlations import fisher_interval
+from metrics.auto_att import evaluate, predict, report
 from metrics.auto_att.dataset import Dataset, LabelledClip
 from metrics.auto_att.evaluate import ClipResult, Evaluation, Ranking, TrapResult
 from metrics.auto_att.evaluation_page import markdown
@@ -110,6 +111,24 @@ def test_odd_cases_have_a_reason_and_never_a_nan():
     nothing = evaluate.evaluate(Dataset(clips, {}), [])
     assert nothing.left_out == {"no prediction": 3}
     assert nothing.clips.mean_absolute_error is None
+
+
+@pytest.mark.parametrize(("r", "n"), [(0.3, 20), (-0.8, 9), (0.0, 4), (0.999, 200)])
+def test_the_interval_of_a_correlation_is_that_of_the_reports(r, n):
+    assert evaluate.spearman_interval(r, n) == pytest.approx(
+        fisher_interval("spearman", r, n, 0.95)
+    )
+
+
+@pytest.mark.parametrize(("r", "n"), [(0.5, 3), (1.0, 20), (-1.0, 20)])
+def test_a_correlation_without_an_interval_has_none(r, n):
+    assert evaluate.spearman_interval(r, n) == (None, None)
+    assert report.correlation(evaluate.ClipResult(n, 0.1, r)) == f"{r:.3f}"
+
+
+def test_a_correlation_is_told_with_its_interval():
+    told = evaluate.ClipResult(20, 0.1, 0.3, *evaluate.spearman_interval(0.3, 20))
+    assert report.correlation(told) == "0.300 [-0.175, 0.661]"
 
 
 def test_predictions_come_back_from_a_file(tmp_path):

@@ -72,6 +72,30 @@ def test_a_metric_is_never_said_to_agree_better_than_raters_do():
 def test_metrics_whose_intervals_meet_are_not_ranked():
     told = first(row("a", -0.7, -0.8, -0.5), row("b", 0.6, 0.4, 0.75), row("c", 0.2, 0.0, 0.3))
     assert told["rivals"] == ["b"]
+    assert told["sentence"].startswith("a has the largest correlation with raters: SRCC −0.7")
+
+
+def test_a_metric_without_an_interval_may_be_as_good_as_the_first():
+    told = first(row("a", 0.7, 0.6, 0.8), row("b", 0.2, None, None))
+    assert told["rivals"] == ["b"]
+    assert told["sentence"].startswith("a has the largest correlation with raters: SRCC 0.70")
+    told = first(row("a", 0.7, None, None), row("b", 0.2, 0.1, 0.3))
+    assert told["rivals"] == ["b"]
+    assert told["sentence"].startswith("a has the largest correlation with raters: SRCC 0.70")
+
+
+def test_what_has_no_direction_stands_after_all_that_have_one():
+    told = first(
+        row("dnsmos", 0.3, 0.2, 0.4, sign="+"),
+        row("peak_dbfs", 0.8, 0.7, 0.9),
+        row("srmr", -0.6, -0.7, -0.5, sign="+"),
+    )
+    assert [each["metric"] for each in told["metrics"]] == ["dnsmos", "srmr", "peak_dbfs"]
+
+
+def test_nothing_is_minus_zero():
+    assert beside_raters.ranged(0.5, -0.001, 0.9) == "0.50 [0.00, 0.90]"
+    assert beside_raters.ranged(-0.5, -0.9, None) == "−0.50"
 
 
 def test_what_is_not_known_is_said():
@@ -92,7 +116,10 @@ def test_a_metric_that_goes_against_its_direction_agrees_with_nobody():
     own = {f"clip-{n}": -float(n) for n in range(20)} | {"clip-4": -40.0, "clip-5": None}
     told = first(wrong, row("b", -0.3, -0.5, -0.1, sign="−"), points=points, values=own)
     assert told["clips"][0][1][0]["stimulus"] == "clip-4"  # though the analysis draws the other
-    assert "Every metric goes against" in first(wrong)["sentence"]
+    assert "none is shown to agree with raters" in first(wrong)["sentence"]
+    maybe = first(wrong, row("c", -0.1, -0.4, 0.2, sign="+"), row("d", -0.2, None, None, sign="+"))
+    told = {each["metric"]: (each["against"], each["told_against"]) for each in maybe["metrics"]}
+    assert told == {"a": (True, True), "c": (True, False), "d": (True, False)}
     assert (
         "not told apart from a metric that has nothing"
         in first(row("c", 0.1, -0.2, 0.4))["sentence"]

@@ -6,6 +6,7 @@ import soundfile
 import soxr
 
 from metrics import audio, input_warnings, runner
+from metrics.material import Material
 from metrics.metric import Accepts, make_metric, undefined
 from tests.metrics import reference
 
@@ -59,6 +60,60 @@ def test_a_whole_file_lost_nothing(tmp_path, speech, name, form):
     assert "truncated" not in warned(tmp_path, speech, name=name, format=form)
 
 
+@pytest.mark.parametrize("whole_pages", [False, True])
+def test_an_ogg_that_lost_its_end_is_told(tmp_path, speech, whole_pages):
+    path = tmp_path / "a.ogg"
+    soundfile.write(path, np.tile(speech, 4), RATE_HZ, format="OGG")
+    whole = path.read_bytes()
+    half = whole[: len(whole) // 2]
+    path.write_bytes(half[: half.rindex(b"OggS")] if whole_pages else half)
+    (said,) = input_warnings.warnings_of(facts_of(path), Accepts()).items()
+    assert said[0] == "truncated"
+    assert said[1].startswith("the file ends before its stream does, after ")
+
+
+def webm(path, wave, film=False):
+    """Opus in WebM as a program writes it that knows how long it will be."""
+    import av
+
+    with av.open(path, "w", format="webm") as file:
+        stream = file.add_stream("libopus", rate=48_000, layout="mono")
+        if film:
+            picture = file.add_stream("libvpx", rate=1, width=16, height=16, pix_fmt="yuv420p")
+            for at in range(20):
+                still = av.VideoFrame(16, 16, "yuv420p")
+                still.pts = at
+                file.mux(picture.encode(still))
+            file.mux(picture.encode(None))
+        samples = soxr.resample(wave, RATE_HZ, 48_000).astype(np.float32)
+        for start in range(0, len(samples), 960):
+            part = np.ascontiguousarray(samples[None, start : start + 960])
+            frame = av.AudioFrame.from_ndarray(part, format="flt", layout="mono")
+            frame.sample_rate, frame.pts = 48_000, start
+            file.mux(stream.encode(frame))
+        file.mux(stream.encode(None))
+    return path
+
+
+@pytest.mark.medium
+def test_a_webm_that_lost_half_of_its_sound_is_told_and_a_whole_one_lost_nothing(tmp_path, speech):
+    path = webm(tmp_path / "a.webm", speech)
+    facts = facts_of(path)
+    assert facts.header_s == pytest.approx(facts.duration_s, abs=0.05)
+    assert input_warnings.warnings_of(facts, Accepts()) == {}
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    said = input_warnings.warnings_of(facts_of(path), Accepts())["truncated"]
+    assert said.startswith(f"its header states {facts.header_s:.2f} s")
+
+
+@pytest.mark.medium
+def test_pictures_that_go_on_after_the_sound_make_it_no_cut_one(tmp_path, speech):
+    facts = facts_of(webm(tmp_path / "a.webm", speech, film=True))
+    assert facts.header_s is None
+    assert input_warnings.warnings_of(facts, Accepts()) == {}
+
+
 def test_a_wav_that_was_streamed_states_no_length(tmp_path, speech):
     path = tmp_path / "a.wav"
     soundfile.write(path, speech, RATE_HZ)
@@ -93,6 +148,16 @@ def test_a_narrow_band_is_told_whatever_the_rate_of_the_file(tmp_path, speech):
     assert "upsampled" in found["narrow_band"]
     facts = facts_of(tmp_path / "a.wav")
     assert input_warnings.warnings_of(facts, Accepts()) == {}  # not every metric minds
+
+
+LEARNT_FROM_16_KHZ = """arousal audiobox_pq distillmos dnsmos dnsmos_pro emotion emotion2vec
+emotion_similarity nisqa plcmos scoreq scoreq_ref speaker_similarity speech_bert_score spoof
+squim_pesq timbre_consistency timbre_similarity utmos"""
+
+
+@pytest.mark.parametrize("key", LEARNT_FROM_16_KHZ.split())
+def test_what_learnt_from_wide_bands_says_so(key):
+    assert make_metric(key).accepts.least_bandwidth_hz == 6_000
 
 
 def test_two_clicks_do_not_hide_a_narrow_band(tmp_path, speech):
@@ -146,3 +211,34 @@ def test_every_warning_has_a_title():
     with open(source, encoding="utf-8") as file:
         text = file.read()
     assert all(text.count(f'"{code}"') > 1 for code in input_warnings.TITLES)
+
+
+@pytest.mark.parametrize("key", ["si_sdr", "timbre_similarity"])
+@pytest.mark.medium
+def test_what_is_odd_about_a_reference_goes_with_the_scores_beside_it(tmp_path, speech, key):
+    long = np.tile(speech, 3)
+    path, good, bad = (tmp_path / f"{name}.wav" for name in ("clip", "good", "bad"))
+    for place, level in ((path, 0.5), (good, 1), (bad, 1)):
+        soundfile.write(place, level * long, RATE_HZ)
+    whole = bad.read_bytes()
+    bad.write_bytes(whole[: len(whole) * 2 // 3])
+    about = [
+        Material(reference_path=str(each), reference_audio_path=str(each)) for each in (good, bad)
+    ]
+    metric = make_metric(key)
+    clips = [runner.clip_of(path, material) for material in about]
+    scores = [each.score for each in runner.score_clips(metric, clips, "cpu")]
+    assert [score.value is not None for score in scores] == [True, True]
+    assert scores[0].warnings == {}
+    assert list(scores[1].warnings) == ["odd_reference"]
+    assert scores[1].warnings["odd_reference"].startswith("its reference audio: its header states")
+
+
+def test_a_reference_whose_channels_cancel_is_told_and_not_only_called_silent(tmp_path, speech):
+    path = tmp_path / "two.wav"
+    soundfile.write(path, np.stack([speech, -speech], 1), RATE_HZ)
+    soundfile.write(tmp_path / "a.wav", speech, RATE_HZ)
+    clip = runner.clip_of(tmp_path / "a.wav", Material(reference_audio_path=str(path)))
+    (scored,) = runner.score_clips(make_metric("si_sdr"), [clip], "cpu")
+    assert "channels lies" in scored.score.reason
+    assert list(scored.score.warnings) == ["odd_reference"]

@@ -1,12 +1,14 @@
 """Files, folders and manifests as clips with their material; what is wrong is named by row."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 import soundfile
 
 from metrics import audio, inputs
+from metrics.management.commands import score_files
 from metrics.material import Turn
 
 
@@ -149,3 +151,11 @@ def test_a_name_that_no_file_can_have_is_a_problem_of_its_row(tmp_path):
     path.write_text(json.dumps({"file": "x" * 5000}) + "\n")
     with pytest.raises(inputs.InputError, match="line 1: the file cannot be looked for"):
         inputs.clips_of([path])
+
+
+def test_every_column_of_a_manifest_is_in_the_guide_and_in_the_help():
+    guide = (Path(__file__).parents[2] / "docs/metrics.md").read_text(encoding="utf-8")
+    (told,) = (line for line in guide.splitlines() if line.startswith("**A manifest**"))
+    for column in inputs.KNOWN:
+        assert f"`{column}`" in told
+        assert column in score_files.EPILOG

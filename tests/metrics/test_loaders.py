@@ -1,8 +1,12 @@
 """SCOREQ, SIGMOS, emotion, spoofing, language: the real loading code on tiny networks."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from metrics import weights
 from metrics.material import Material
 from metrics.metric import ParameterError, make_metric
 from metrics.suite import dnsmos_pro, sigmos
@@ -16,6 +20,25 @@ RIPPLE = 0.01 * np.tile([1, -1], 16_000)  # a wave without any is taken for sile
 
 def wave(seconds=2):
     return torch.tensor(paired.human(seconds))
+
+
+PUT_THERE = ["dnsmos_pro", "nisqa", "scoreq", "scoreq_ref", "sigmos", "speaker_similarity"]
+
+
+@pytest.mark.parametrize("key", PUT_THERE)
+def test_weights_that_nobody_fetches_are_named_with_the_place_they_are_published(
+    key, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(weights._Place, "folder", tmp_path)
+    with pytest.raises(Unavailable) as caught:
+        paired.loaded(key)
+    said = re.fullmatch(
+        rf"no weights: (\S+) is not in {tmp_path}; put it there, from (https://\S+).*",
+        str(caught.value),
+    )
+    guide = (Path(__file__).parents[2] / "docs/metrics.md").read_text(encoding="utf-8")
+    assert said[1] in guide
+    assert said[2] in guide
 
 
 def test_scoreq_fills_whole_frames_and_averages_chunks(tmp_path):

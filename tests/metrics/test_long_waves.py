@@ -150,5 +150,5 @@ def test_what_was_looked_at_is_let_go_of_part_by_part(monkeypatch):
         look(wave)
         assert len(released) == 10
     wave[-1] = torch.nan
-    assert unusable(wave).reason == "audio holds NaN or infinity"
+    assert unusable(wave).reason == "audio holds NaN or infinity; export it again, as 16 or 24 bit"
     assert not voices.silent(wave)

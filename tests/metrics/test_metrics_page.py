@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
@@ -73,7 +74,9 @@ def test_the_table_has_means_counts_intervals_and_reasons_by_condition(study, ow
     keep(c, None, "silent")
     page = text(owner.get(f"/studies/{study.key}/metrics/"))
     assert "<strong>3.000</strong>" in page
-    assert "-9.706 to 15.706" in page  # 3 ± 12.706 · 1.414 / √2
+    assert "◂0.000 to 15.706" in page  # 3 ± 12.706 · 1.414 / √2, and no SRMR is below 0
+    assert "◂ ▸ The interval runs past what the metric can be" in page
+    assert page.count('data-label="cond-0"') == page.count("metrics/metric/?metric=") > 0
     assert "1 × silent" in page
     assert "Listen to the clip" in page
     assert "1 not scored yet" in page
@@ -167,6 +170,10 @@ def test_a_metric_has_a_page_of_its_own(study, owner):
     page = text(owner.get(f"/studies/{study.key}/metrics/metric/", {"metric": "srmr"}))
     for said in ("higher is better", "(default)", "too short", "2.0000", a.key, "<circle"):
         assert said in page
+    assert "◂0.000 to 15.706" in page  # and no SRMR is below 0
+    assert "mono at 16000 Hz (channels averaged, other rates resampled)" in page
+    heard = reverse("study-preview-clip", args=[study.key, a.key])
+    assert f'<audio controls preload="none" src="{heard}"' in page
     missing = owner.get(f"/studies/{study.key}/metrics/metric/", {"metric": "srmrr"})
     assert missing.status_code == 404
 
@@ -263,9 +270,9 @@ def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, own
         finished_at=timezone.now(),
     )
     page = text(owner.get(address))
-    assert "SRMR agrees best with raters: SRCC 0.60 [0.50, 0.70]" in page
+    assert "SRMR has the largest correlation with raters: SRCC 0.60 [0.50, 0.70]" in page
     assert "it stays behind that by 0.30 [0.19, 0.40]" in page
-    assert "The intervals of length_s reach its own" in page
+    assert "length_s may agree as well: intervals meet, or are not known" in page
     assert page.index("Beside your raters") < page.index("Scores by condition")
 
 

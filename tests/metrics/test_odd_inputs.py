@@ -59,17 +59,79 @@ def test_every_input_has_its_line_with_value_or_reason(odd, tmp_path):
     path = tmp_path / "out.jsonl"
     _, err = score_files(odd, "--out", path, fails="4 files cannot be read")
     by_name = {line["file"].rsplit("/", 1)[1]: line for line in lines_of(path)}
+    assert [line["warnings"] for line in by_name.values()] == [{}] * 6
     assert by_name["good.wav"]["value"] == by_name[r"caf\xe9.wav"]["value"] == 0.2
     reasons = {name: line["reason"] for name, line in by_name.items() if line["metric"] is None}
     assert reasons.keys() == {"folder.wav", "gone.wav", "pipe.wav", "text.wav"}
-    assert reasons["folder.wav"].endswith("folder.wav: is a folder, not a file")
-    assert reasons["gone.wav"].endswith("is a link to nowhere.wav, which is not there")
-    assert reasons["pipe.wav"].endswith("is a pipe, not a file")
+    rename = "; rename it, or leave it out"
+    assert reasons["folder.wav"].endswith(f"folder.wav: is a folder, not a file{rename}")
+    gone = "is a link to nowhere.wav, which is not there; mend or delete it"
+    assert reasons["gone.wav"].endswith(gone)
+    assert reasons["pipe.wav"].endswith(f"is a pipe, not a file{rename}")
+    decoder = "no audio that can be read (Format not recognised)"
+    assert reasons["text.wav"].endswith(f"{decoder}; copy it again, or save it as WAV or FLAC")
     assert "2 other files are left out (1 hidden, 1 .txt)" in err
     assert r"1 name is no UTF-8, and written with \x: " in err
     again = path.read_bytes()
     score_files(odd, "--out", path, fails="4 files cannot be read")
     assert path.read_bytes() == again  # nothing is said twice
+
+
+def test_what_a_shell_finds_in_a_folder_ends_no_run(odd, tmp_path):
+    path = tmp_path / "out.jsonl"
+    wanted = sorted(each for each in odd.iterdir() if each.suffix == ".wav")
+    score_files(*wanted, "--out", path, fails="5 files cannot be read")  # and .hidden.wav
+    assert len(lines_of(path)) == len(wanted)
+    reasons = {line["stimulus"]: line["reason"] for line in lines_of(path)}
+    assert reasons["folder"].endswith("is a folder, not a file; rename it, or leave it out")
+
+
+def test_an_empty_file_is_called_empty(tmp_path):
+    (tmp_path / "a.wav").touch()
+    out, _ = score_files(tmp_path / "a.wav", fails="1 file cannot be read")
+    assert "(is empty (0 bytes); copy it again from its source)" in out
+
+
+def test_a_folder_that_cannot_be_opened_is_told(tmp_path, monkeypatch):
+    folder, path, real = tmp_path / "clips", tmp_path / "out.jsonl", os.scandir
+    for name in ("open", "v1.2"):
+        (folder / name).mkdir(parents=True)
+        sound(folder / name / "a.wav")
+
+    def scandir(place="."):
+        if os.fspath(place).endswith("v1.2"):
+            raise PermissionError(errno.EACCES, "Permission denied", os.fspath(place))
+        return real(place)
+
+    monkeypatch.setattr(os, "scandir", scandir)  # whoever runs the tests may open everything
+    score_files(folder, "--out", path, fails="1 file cannot be read")
+    found = {line["file"]: line["reason"] for line in lines_of(path)}
+    assert found.pop(str(folder / "open" / "a.wav")) == ""
+    denied = f"{folder / 'v1.2'}: cannot be read (Permission denied); let this user read it"
+    assert found == {str(folder / "v1.2"): denied}
+
+
+def test_folders_behind_links_are_looked_into_and_circles_are_not(tmp_path):
+    folder, path = tmp_path / "clips", tmp_path / "out.jsonl"
+    folder.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    sound(tmp_path / "elsewhere" / "a.wav")
+    for name in ("one", "two"):  # of the same clips, under two conditions
+        (folder / name).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "elsewhere" / "back").symlink_to(folder)
+    (folder / "loop").symlink_to(folder)
+    score_files(folder, "--out", path)
+    assert sorted(line["condition"] for line in lines_of(path)) == ["one", "two"]
+
+
+def test_a_name_with_a_line_break_is_one_line_of_the_screen(tmp_path):
+    sound(tmp_path / "a\nb\x1b[2J.wav")
+    (tmp_path / "c\nd.wav").write_text("no audio")
+    out, err = score_files(tmp_path, fails="1 file cannot be read")
+    assert "a\\nb\\x1b[2J.wav" in out
+    assert "c\\nd.wav" in out
+    assert "\x1b" not in out + err
+    assert not [line for line in (out + err).splitlines() if line.startswith(("b", "d.wav"))]
 
 
 def test_the_screen_tells_all_inputs_too(odd):

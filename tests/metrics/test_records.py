@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from io import StringIO
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from django.core.management import CommandError, call_command
 from metrics import metric as contract
 from metrics import records, runner, summary
 from metrics.material import Material
-from metrics.metric import Metric, Output, Score
+from metrics.metric import Metric, Output, Score, make_metric
 from metrics.record_file import RecordFile, RecordsError
 from metrics.runner import Clip, ScoredBatch, ScoredClip
 from tests.config.helpers import wait_for
@@ -74,12 +75,39 @@ def test_a_clip_is_done_when_every_output_is_there_with_the_same_material(tmp_pa
     assert missing(path, [clip()], [metric]) == [1]
 
 
+def test_a_number_may_be_written_with_or_without_its_decimals(tmp_path):
+    path, timbre = tmp_path / "out.jsonl", "timbre_consistency"
+    kept(path, make_metric(timbre, {"window_s": 3}), [clip()], Score(0.9))
+    assert missing(path, [clip()], [make_metric(timbre)]) == [0]  # its 3.0
+    assert missing(path, [clip()], [make_metric(timbre, {"window_s": 3.5})]) == [1]
+
+
 def test_a_failed_score_is_tried_again_and_the_newest_counts(tmp_path, words):
     path, metric = tmp_path / "out.jsonl", words()
     kept(path, metric, [clip()], Score(None, "out of memory", failed=True))
     assert missing(path, [clip()], [metric]) == [1]
     kept(path, metric, [clip()])
     assert missing(path, [clip()], [metric]) == [0]
+
+
+def test_long_records_are_read_again_and_not_held_in_memory(tmp_path, words):
+    path, count = tmp_path / "out.jsonl", 200
+    clips = [clip(text=f"é {n}") for n in range(count)]
+    for n, each in enumerate(clips):
+        heard = {"heard": "ü" * 20_000, "n": n}
+        kept(path, words(), [each], Score(1.0, details=heard, also={"test_letters": 7.0}))
+    kept(path, words(), clips[:1], Score(None, "broke", failed=True))
+    kept(path, words(), clips[:1], Score(3.0, details={"n": -1}, also={"test_letters": 7.0}))
+    tracemalloc.start()
+    with RecordFile(path) as file:
+        held, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        keys = [records.keys_of(words(), each)[0] for each in clips]
+        numbers = [file.record(key)["details"]["n"] for key in keys]
+        assert file.record(keys[0])["value"] == 3.0
+        assert len(file.record(keys[1])["details"]["heard"]) == 20_000
+    assert numbers == [-1, *range(1, count)]
+    assert held < count * 2_000  # bytes; each has 40,000 of them in the file
 
 
 def test_equal_clips_are_scored_once(tmp_path, words):
@@ -122,6 +150,23 @@ def test_a_summary_has_counts_mean_deviation_interval_and_reasons(words):
     assert b.pooled == {"clips": 4.0}
     assert (a.mean, a.sd, a.low) == (5.0, None, None)
     assert "-0.4374 to 6.437" in "\n".join(summary.table("test_words", [a, b]))
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ((None, None), "-0.4374 to 6.437"),
+        ((0.0, None), "◂0 to 6.437"),
+        ((1.0, 5.0), "◂1 to 5▸"),
+        ((-0.4374 - 1e-12, 6.437), "-0.4374 to 6.437"),
+    ],
+)
+def test_no_interval_is_told_beyond_what_a_metric_can_be(ends, said):
+    each = summary.Summary("a", 4, 0, 0, 3.0, 2.16, -0.4374, 6.437)
+    output = Output("m", low=ends[0], high=ends[1])
+    assert summary.span_of(each, output) == said
+    assert said in "\n".join(summary.table("m", [each], output))
+    assert summary.runs_past(said) == ("◂" in said)
 
 
 def test_runs_of_a_synthesis_count_once_each_however_many_clips_they_have():

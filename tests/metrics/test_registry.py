@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -186,6 +186,27 @@ def test_the_example_of_the_guide_is_a_metric():
 def test_an_unknown_metric_is_answered_with_the_known_ones():
     with pytest.raises(contract.ParameterError, match="reverb_consistency"):
         make_metric("srmrr")
+
+
+WRONG = {bool: 1, int: 2.5, float: "3", str: 5}
+
+
+def test_a_parameter_of_the_wrong_kind_is_named_by_every_metric():
+    for key, kind in Metric.registry.items():
+        for field in fields(kind.parameters_type):
+            wrong = WRONG[type(field.default)]
+            with pytest.raises(contract.ParameterError, match=f"^{key}: {field.name} is .+ must"):
+                make_metric(key, {field.name: wrong})
+
+
+@pytest.mark.parametrize("value", [True, float("nan"), float("inf"), None, [3.0]])
+def test_what_only_looks_like_a_number_is_none(value):
+    with pytest.raises(contract.ParameterError, match="must be a number"):
+        make_metric("timbre_consistency", {"window_s": value})
+
+
+def test_a_whole_number_does_for_any_number():
+    assert make_metric("timbre_consistency", {"window_s": 4}).parameters.window_s == 4
 
 
 @pytest.mark.slow

@@ -9,12 +9,13 @@ import psycopg
 import pytest
 from celery import current_app
 from django.conf import settings
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
 from listening.models import Condition, Item, Study
 from metrics import audio, jobs, runner, runs, scoring
+from metrics.management.commands import score_progress
 from metrics.models import MetricScore, ScoringRun, ScoringShard
 from metrics.presets import Choice
 from tests.config.helpers import wait_for
@@ -69,6 +70,20 @@ def progress_of(study):
     out = io.StringIO()
     call_command("score_progress", study.key, stdout=out)
     return out.getvalue()
+
+
+@pytest.mark.django_db
+def test_the_progress_of_no_run_says_why_and_how_to_have_one(study):
+    for key in (study.key, "nowhere"):
+        with pytest.raises(CommandError, match=f"{key}.+ there is no such study, or none of its"):
+            call_command("score_progress", key)
+
+
+@pytest.mark.parametrize(("workers", "said"), [(1, "1 worker,"), (2, "2 workers,")])
+def test_one_worker_is_not_several(workers, said):
+    told = dict.fromkeys(("run", "done", "total", "percent", "shards_done", "shards"), 1)
+    told |= {"state": "working", "failed": 0, "stuck": 0, "doing": "SRMR", "left": ""}
+    assert said in score_progress.line_of({**told, "workers": workers})
 
 
 def work(queue):

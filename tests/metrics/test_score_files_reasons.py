@@ -25,3 +25,14 @@ def test_weights_that_are_missing_are_said_once_with_a_count(tmp_path, monkeypat
     told = out.getvalue() + err.getvalue()
     assert told.count("put them somewhere") == 2  # at once, and with the count
     assert "3 clips in all" in told
+
+
+def test_a_reason_of_all_outputs_of_a_metric_is_said_once(tmp_path):
+    for name in "ab":
+        soundfile.write(tmp_path / f"{name}.wav", np.zeros(16000 + ord(name)), 16000)
+    out, err = StringIO(), StringIO()
+    given = {"metrics": "loudness_lufs", "out": str(tmp_path / "o.jsonl")}
+    call_command("score_files", tmp_path, **given, stdout=out, stderr=err)
+    said = [line for line in err.getvalue().splitlines() if ": silent" in line]
+    assert len(said) == 2  # the first clip, and the count of both
+    assert all(line.startswith("loudness_lufs: ") for line in said)

@@ -48,6 +48,14 @@ def found():
     return {row["metric"]: row["value"] for row in selectors.score_rows("demo")}
 
 
+def test_scores_whose_parameters_are_written_in_two_ways_are_of_one_series(rows):
+    rows.append({**rows[0], "stimulus": "t", "sha256": "b" * 64})
+    for row, written in zip(rows, ({"window_s": 3}, {}), strict=True):  # and the usual 3.0
+        keep(make_metric("timbre_consistency", written), row, 0.9)
+    (series,) = selectors.stored_series("demo", [row["sha256"] for row in rows])
+    assert len(series.scores) == 2
+
+
 def test_a_text_that_changed_hides_the_scores_that_depend_on_it(rows, errors):
     clip = keep(errors, rows[0], 0.5, 2.0)
     keep(make_metric("srmr"), rows[0], 7.0)

@@ -240,7 +240,11 @@ def test_broken_waves_get_reasons_and_the_others_their_values(windows):
     stereo = windows[:2].T
     scores = srmr.measure([broken, windows[0], torch.zeros(0), infinite, stereo, windows[1][:99]])
     assert [score.value is None for score in scores] == [True, False, True, True, True, True]
-    assert scores[0].reason == scores[3].reason == "audio holds NaN or infinity"
+    assert (
+        scores[0].reason
+        == scores[3].reason
+        == "audio holds NaN or infinity; export it again, as 16 or 24 bit"
+    )
     assert scores[2].reason == "no samples"
     assert "not mono" in scores[4].reason
     assert "too short" in scores[5].reason

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics import audio, records, runner, summary
-from metrics.inputs import InputClip, InputError, clips_of
+from metrics.audio_paths import printable
+from metrics.inputs import KNOWN, InputClip, InputError, clips_of
 from metrics.management.input_notes import InputNotes
 from metrics.management.metric_options import add_metric_options, chosen, settled
 from metrics.management.no_value_reasons import Reasons, one_line
@@ -21,8 +23,8 @@ from metrics.records import Inputs
 from metrics.runner import Clip, ScoredBatch
 from metrics.selectors import label_of
 
-EPILOG = """A manifest is CSV or JSONL with the column file, any of stimulus, condition, item, text,
-language, speaker, turns and reference, and attributes under other names (caption, synthesis_s)."""
+EPILOG = f"""A manifest is CSV or JSONL with the column file, any of {", ".join(KNOWN[1:])}, and
+attributes under other names (caption, synthesis_s)."""
 UNREAD = "cannot be read"
 
 
@@ -56,7 +58,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         metrics = chosen(options)
         self.store, self.jsonl = options["store"], options["jsonl"]
-        self.records: list[dict[str, Any]] = []
+        self.scores: dict[records.Key, Score] = {}  # where no file has them
         self.unread: dict[str, InputClip] = {}  # by path
         self.notes = InputNotes()
         notes: list[str] = []
@@ -71,12 +73,12 @@ class Command(BaseCommand):
                     self.stderr.write(note)
                 self.inputs = self.hashed(given)
                 failed = self.score(metrics, options)
+                for line in self.notes.lines():
+                    self.stderr.write(line)
+                if not self.jsonl and len(given) > 1:
+                    self.summarise(metrics)
             except (InputError, RecordsError, ValueError) as error:
                 raise CommandError(str(error)) from error
-        for line in self.notes.lines():
-            self.stderr.write(line)
-        if not self.jsonl and len(given) > 1:
-            self.summarise(metrics)
         self.end(failed)
 
     def own_part(self, given: list[InputClip], options: dict[str, Any]) -> list[InputClip]:
@@ -150,11 +152,14 @@ class Command(BaseCommand):
             scoring.store(batch, self.device)
         if self.file:
             self.file.add(new_records)
-        small = {"provenance": None, "audio": None}
-        self.records += [{**record, **small} for record in new_records]
+        else:
+            self.scores |= {records.key_of(each): records.score_of(each) for each in new_records}
         labels = {output.key: label_of(batch.metric, output) for output in batch.metric.outputs()}
+        firsts: dict[str, str] = {}  # reasons of the metric's first output, by file
         for record in new_records:
-            self.tell(record, labels[record["metric"]])
+            first = firsts.setdefault(record["file"], record["reason"])
+            repeated = record["metric"] != batch.metric.key and record["reason"] == first
+            self.tell(record, labels[record["metric"]], repeated)
         for scored in batch.clips:
             if scored.unread:
                 for named, clip in self.inputs.of(scored.clip):
@@ -163,16 +168,16 @@ class Command(BaseCommand):
         progress.add(len(batch.clips), batch.metric.key)
         return sum(scored.score.failed and not scored.unread for scored in batch.clips)
 
-    def tell(self, record: dict[str, Any], label: str) -> None:
-        """One score on the screen, as it was asked for."""
-        self.notes.add(record["file"], record["warnings"])
+    def tell(self, record: dict[str, Any], label: str, repeated: bool) -> None:
+        """One score on the screen; ``repeated``: its reason is that of the metric's first one."""
+        self.notes.add(printable(record["file"]), record["warnings"])
         if self.jsonl:
             self.stdout.write(records.line_of(record), ending="")
         elif not self.file and not of_all_clips(record):
             self.stdout.write(text_line(record, label))
-        elif record["reason"]:
+        elif record["reason"] and not repeated:
             reason = record["reason"].removeprefix(f"{record['file']}: ")
-            self.reasons.add(label, record["file"], reason)
+            self.reasons.add(label, printable(record["file"]), printable(one_line(reason)))
 
     def tell_unread(self, named: InputClip, reason: str, say: Any, sha256: str = "") -> None:
         """One line for a file that no metric can be asked about, wherever scores are wanted."""
@@ -187,34 +192,33 @@ class Command(BaseCommand):
         elif not self.file:
             self.stdout.write(text_line(record, UNREAD))
             return
-        say(reason)
+        say(printable(reason))
 
     def summarise(self, metrics: list[Metric]) -> None:
         """A table per output: conditions with their counts, means and intervals."""
-        stored = dict(self.file.done) if self.file else {}
-        stored |= {records.key_of(record): record for record in self.records}
         lost = [
             (named.condition, Score(None, UNREAD, failed=True)) for named in self.unread.values()
         ]
         for metric in metrics:
             for place, output in enumerate(metric.outputs()):
-                keys = [(n, records.keys_of(metric, clip)[place]) for n, clip in self.inputs.pairs]
-                scores = [
-                    (named.condition, records.score_of(stored[key]))
-                    for named, key in keys
-                    if key in stored
-                ]
-                if scores:
-                    summaries = summary.with_runs(
-                        summary.summarise([*scores, *lost], metric, output.key),
-                        (
-                            (n.condition, run_of(n.run), records.score_of(stored[key]).value)
-                            for n, key in keys
-                            if key in stored
-                        ),
-                    )
-                    lines = summary.table(label_of(metric, output), summaries)
-                    self.stdout.write("\n".join(["", *lines]))
+                known = list(self.known(metric, place))
+                if not known:
+                    continue
+                scores = [(named.condition, score) for named, score in known]
+                runs = ((n.condition, run_of(n.run), score.value) for n, score in known)
+                summaries = summary.summarise([*scores, *lost], metric, output.key)
+                summaries = summary.with_runs(summaries, runs)
+                lines = summary.table(label_of(metric, output), summaries, output)
+                self.stdout.write("\n".join(["", *lines]))
+
+    def known(self, metric: Metric, place: int) -> Iterator[tuple[InputClip, Score]]:
+        """Each input with its score by one output of a metric, where there is one."""
+        for named, clip in self.inputs.pairs:
+            key = records.keys_of(metric, clip)[place]
+            if self.file and key in self.file.done:
+                yield named, records.score_of(self.file.record(key))
+            elif key in self.scores:
+                yield named, self.scores[key]
 
 
 def once_each(clips: list[Clip], metrics: list[Metric]) -> list[runner.Work]:
@@ -236,8 +240,8 @@ def of_all_clips(record: dict[str, Any]) -> bool:
 def text_line(record: dict[str, Any], label: str) -> str:
     """A record as columns: label, value, file, and the reason where there is no value."""
     value = "-" if record["value"] is None else f"{record['value']:.5g}"
-    path = record["file"]
-    reason = one_line(record["reason"].removeprefix(path + ": "))
+    path = printable(record["file"])
+    reason = printable(one_line(record["reason"].removeprefix(record["file"] + ": ")))
     warned = ", ".join(record.get("warnings") or ())
     more = "".join([f"  ({reason})" if reason else "", f"  [{warned}]" if warned else ""])
     return f"{label:<24} {value:>10}  {path}{more}"

@@ -31,7 +31,10 @@ class Command(BaseCommand):
         while True:
             run = ScoringRun.objects.filter(study__key=options["study"]).first()
             if run is None:
-                raise CommandError(f"study {options['study']!r} has no run of metrics")
+                raise CommandError(
+                    f"study {options['study']!r}: there is no such study, or none of its runs was "
+                    "left to the workers; score_study --queue leaves one to them"
+                )
             told = runs.progress(run)
             self.stdout.write(line_of(told))
             if not (options["follow"] and run.state == ScoringRun.State.WORKING):
@@ -49,9 +52,11 @@ def line_of(told: dict[str, Any]) -> str:
         f"run {told['run']} ({told['state']}): {told['done']} of {told['total']} scores",
         f"{told['percent']} %",
         f"{told['shards_done']} of {told['shards']} parts",
-        f"{told['workers']} workers",
+        f"{told['workers']} {'worker' if told['workers'] == 1 else 'workers'}",
         f"{told['failed']} failed" if told["failed"] else "",
-        f"{told['stuck']} parts without their worker" if told["stuck"] else "",
+        f"{told['stuck']} {'part' if told['stuck'] == 1 else 'parts'} without their worker"
+        if told["stuck"]
+        else "",
         told["doing"],
         told["left"],
     ]

@@ -39,7 +39,7 @@ def sentences(of: Gathered, ceilings: CeilingsFor) -> Iterator[str]:
     sentence = (
         f"{of.title}: {among} with people{closely} per {what}: {_valued(first)} over {first.n}"
     )
-    sentence += _clear(first)
+    sentence += _clear(first) + _rivals(of, names, first)
     own = ceilings(names[0])
     top = top_of(own, STIMULUS, "srcc")["ceiling"]
     if top is not None:
@@ -53,6 +53,19 @@ def sentences(of: Gathered, ceilings: CeilingsFor) -> Iterator[str]:
     yield f"{sentence}."
     if len(names) > 1:
         yield f"{of.title}: {_told_apart(of, names, what)}"
+
+
+def _rivals(of: Gathered, names: Sequence[str], first: Correlated) -> str:
+    """How many other metrics may go with people as closely: their intervals reach its own."""
+    if first.low is None or first.high is None or first.low <= 0 <= first.high:
+        return ""
+    floor = min(abs(first.low), abs(first.high))
+    others = [of.number(name, STIMULUS, "srcc", AS_IS) for name in names[1:]]
+    known = [each for each in others if each and each.low is not None and each.high is not None]
+    near = sum(max(abs(each.low or 0), abs(each.high or 0)) >= floor for each in known)
+    if not near:
+        return ""
+    return f"; {near} other{'s' * (near > 1)} may as well: their intervals reach its own"
 
 
 def _reachable(own: Ceilings) -> str:

@@ -1,5 +1,7 @@
 """How much sound the header of a WAV, RF64, W64, AIFF or AU file promises, and how much is there.
 
+Of Ogg, whose header promises nothing: whether the file reaches the end of its stream.
+
 libsndfile reads a file that was cut as if it had always been so short.
 """
 
@@ -8,12 +10,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import BinaryIO
 
 UNKNOWN = frozenset({0, 0x7FFFF000, 0x7FFFFFFF, 0xFFFFFFFF})  # of who wrote before it could know
 MOST_CHUNKS = 1000
+OGG_PAGE = 27 + 255 + 255 * 255  # bytes of the largest page: head, table, segments
+OGG_HEAD = 27
+OGG_LAST = 4  # the flag of the last page of a stream
 W64_DATA = bytes.fromhex("64617461f3acd3118cd100c04f8edb8a")
+
+
+class OggEnd(Enum):
+    """How an Ogg file ends."""
+
+    WHOLE = "with its stream"
+    OPEN = "after a page that is not the last"  # cut there, or a live stream that was recorded
+    CUT = "in the middle of a page"
 
 
 @dataclass(frozen=True)
@@ -99,3 +113,17 @@ def _au(file: BinaryIO) -> int | None:
     start, size = (int.from_bytes(file.read(4), "big") for _ in range(2))
     file.seek(start)
     return size
+
+
+def ogg_end(path: Path | str) -> OggEnd:
+    """How an Ogg file ends: with its stream, before it, or in the middle of a page."""
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        file.seek(max(0, size - OGG_PAGE))
+        rest = file.read()
+    start = rest.rfind(b"OggS")
+    page = rest[start:] if start >= 0 else b""
+    table = page[27 : 27 + page[26]] if len(page) >= OGG_HEAD else b""
+    if len(page) < OGG_HEAD + len(table) + sum(table) or len(table) < page[26]:
+        return OggEnd.CUT
+    return OggEnd.WHOLE if page[5] & OGG_LAST else OggEnd.OPEN
