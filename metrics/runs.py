@@ -18,6 +18,7 @@ from django.db import connection, models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from config.missing import failure
 from listening import asked_jobs
 from listening.asked_jobs import MESSAGE, WORKER
 from listening.queues import taken_until
@@ -209,9 +210,7 @@ def work_on(shard_id: int, queue: Queue) -> None:
             ScoringShard.objects.filter(pk=shard_id).update(state=ScoringShard.State.QUEUED)
         except Exception as error:
             known = isinstance(error, NoStimuli | ValueError)
-            if not known:
-                log.exception("%s broke", shard)
-            message = str(error) if known else f"{type(error).__name__}: {error}"
+            message = str(error) if known else failure(error, "gpu", log, str(shard))
             _end(shard, ScoringShard.State.FAILED, message or type(error).__name__)
         else:
             _end(shard, ScoringShard.State.DONE, "")

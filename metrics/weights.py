@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from config.missing import installing, sentence
+
 SHORT = 12  # hexadecimal digits that tell one file of weights from another
 
 
@@ -44,7 +46,8 @@ def folder() -> Path:
 def need_package(package: str, install: str) -> None:
     """Unavailable, with what to install, when a Python package is not there."""
     if importlib.util.find_spec(package) is None:
-        raise Unavailable(f"no package: {package} is missing; pip install {install}")
+        told = sentence(package) or f"{package} is missing; {installing(install)}"
+        raise Unavailable(f"no package: {told}")
 
 
 def package_file(package: str, inside: str) -> Path:

@@ -230,7 +230,9 @@ def test_a_shard_that_breaks_says_why_and_the_run_can_be_continued(study, queue,
     work(queue)
     run.refresh_from_db()
     assert run.state == STATE.FAILED
-    assert runs.progress(run)["errors"] == ["RuntimeError: disk on fire"]
+    assert runs.progress(run)["errors"] == [
+        "it broke (RuntimeError: disk on fire); see the worker's log"
+    ]
     monkeypatch.undo()
 
 
