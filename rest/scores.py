@@ -9,11 +9,13 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from analysis.ratings.cells import in_pieces
 from listening.access import ANALYSE, LOOK
+from listening.design.studyfile.problems import did_you_mean
 from listening.events import note
 from metrics import pages, runs, score_tables
 from metrics.input_warnings import TITLES
@@ -56,10 +58,19 @@ class ScoringRuns(ApiView):
 
 def _choices(asked: dict[str, Any]) -> list[Choice]:
     if asked.get("preset"):
-        return preset(asked["preset"]).choices(judges=asked["judges"])
+        try:
+            return preset(asked["preset"]).choices(judges=asked["judges"])
+        except PresetError as error:
+            raise ValidationError({"preset": str(error)}) from None
     choices = [Choice(each["metric"], each["parameters"]) for each in asked["metrics"]]
-    if unknown := sorted({choice.metric for choice in choices} - set(Metric.registry)):
-        raise PresetError(f"no metric is called {', '.join(unknown)}")
+    unknown = {
+        f"metrics.{place}.metric": f"No metric is called “{choice.metric}”. "
+        + did_you_mean(choice.metric, Metric.registry)
+        for place, choice in enumerate(choices)
+        if choice.metric not in Metric.registry
+    }
+    if unknown:
+        raise ValidationError(unknown)
     return choices
 
 

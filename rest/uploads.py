@@ -60,6 +60,9 @@ class OneUpload(ApiView):
         if not 0 < size <= files.LARGEST_ZIP_BYTES:
             raise ValidationError({"size": f"1 to {files.LARGEST_ZIP_BYTES:,} bytes are taken."})
         piece = request.data.read() if hasattr(request.data, "read") else b""
+        if offset + len(piece) > size:
+            told = f"The piece ends behind the {size:,} bytes that `size` says."
+            raise ValidationError({"offset": told})
         try:
             files.receive(draft, ARCHIVE, size, offset, piece)
         except files.WrongPiece as wrong:

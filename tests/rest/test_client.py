@@ -166,7 +166,7 @@ def test_analyses_and_metrics_say_what_is_wrong_with_what_is_asked(client):
     assert client.results("voices")["report"] is None
     with pytest.raises(EarnestError, match="No analysis of this study is finished"):
         client.result_file("voices", "estimates.csv")
-    with pytest.raises(EarnestError, match="no metric is called pesq9"):
+    with pytest.raises(EarnestError, match=r"No metric is called “pesq9”\. Did you mean “pesq”"):
         client.score("voices", metrics=["pesq9"])
     scoring = client.score("voices", metrics=["length_s"])
     assert client.scoring("voices")[0]["run"] == scoring["run"]
