@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import defaultdict
 from textwrap import wrap
+from typing import Any
 
 from django import get_version
 from django.core.management import ManagementUtility, get_commands, load_command_class
@@ -12,7 +13,9 @@ from django.core.management import ManagementUtility, get_commands, load_command
 from config.missing import remedy
 from config.operations.version import version
 from config.reachable import bucket_problem
+from listening.program import IN_A_CLONE, PROGRAM
 
+SCRIPTS = "python -m earnest" if IN_A_CLONE else PROGRAM
 ROOMS = ("listening", "metrics", "analysis", "config")
 
 
@@ -30,9 +33,20 @@ class Commands(ManagementUtility):
         for room in ROOMS:
             for name, module in rooms.pop(room, {}).items():
                 lines.append(f"  {name:<20} {first_sentence(module, name)}")
+        lines += ["", f"Asking a server by its REST API (docs/api.md): {SCRIPTS} COMMAND"]
+        lines += [f"  {name:<20} {words}" for name, words in of_the_client()]
         others = sorted(name for names in rooms.values() for name in names)
         lines += ["", "Of Django and its packages:", *wrap(", ".join(others), 98)]
         return "\n".join(lines)
+
+
+def of_the_client() -> list[tuple[str, str]]:
+    """The client's commands, each with what it does."""
+    from earnest.cli import parser
+
+    groups: Any = parser()._subparsers
+    (commands,) = groups._group_actions
+    return [(each.dest, each.help or "") for each in commands._get_subactions()]
 
 
 def first_sentence(module: str, name: str) -> str:

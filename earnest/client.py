@@ -12,7 +12,7 @@ import httpx
 
 from earnest import folders
 from earnest.errors import EarnestError
-from earnest.sending import Sender
+from earnest.sending import Sender, plain
 from earnest.table import Table
 
 TRIES = 5
@@ -42,9 +42,17 @@ class Client:
         url = url or os.environ.get("EARNEST_URL", "")
         token = token or os.environ.get("EARNEST_TOKEN", "")
         if not url.startswith(("http://", "https://")):
-            raise EarnestError("Say where the server is: Client(url, token), or EARNEST_URL.")
+            raise EarnestError(
+                "Say where the server is, such as https://listen.example.org: "
+                "export EARNEST_URL=…, or Client(url, token)."
+            )
         if not token:
-            raise EarnestError("A token is needed: make one on the page Account, EARNEST_TOKEN.")
+            raise EarnestError(
+                "A token is needed: make one on the page Account, Tokens; then "
+                "export EARNEST_TOKEN=…, or Client(url, token)."
+            )
+        if not (token.isascii() and token.isprintable() and " " not in token):
+            raise EarnestError("This is no token: copy the whole of it, earnest_ and what follows.")
         http = httpx.Client(
             base_url=f"{url.rstrip('/')}/api/v1/",
             headers={"Authorization": f"Bearer {token}"},
@@ -64,10 +72,10 @@ class Client:
 
     def _get(self, path: str, **query: Any) -> Any:
         asked = {name: value for name, value in query.items() if value is not None}
-        return self.sender.ask("GET", path, params=asked).json()
+        return plain(self.sender.ask("GET", path, params=asked))
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self.sender.ask("POST", path, json=body).json()
+        return plain(self.sender.ask("POST", path, json=body))
 
     # --- Studies ----------------------------------------------------------------------------------
 
@@ -123,7 +131,7 @@ class Client:
 
     def change(self, key: str, **change: Any) -> Told:
         """What colleagues see: name, tags, archived."""
-        told: Told = self.sender.ask("PATCH", f"studies/{key}", json=change).json()
+        told: Told = plain(self.sender.ask("PATCH", f"studies/{key}", json=change))
         return told
 
     def findings(self, key: str) -> list[Told]:

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
-from zipfile import ZIP_STORED, BadZipFile, ZipFile
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, is_zipfile
 
 from earnest.errors import EarnestError
-from earnest.sending import Sender
+from earnest.sending import Sender, plain
 
 AT_ONCE = 8 * 1024**2
 LEAST = 512 * 1024  # every server takes pieces of this size
@@ -21,9 +21,13 @@ TOML = "study.toml"
 def zipped(source: Path) -> Iterator[IO[bytes]]:
     """The zip of a folder, or the zip that it is; on the disk, not in memory."""
     if source.is_file():
+        if not is_zipfile(source):
+            raise EarnestError(f"{source} is no zip. Name a study folder, or a zip of one.")
         with source.open("rb") as file:
             yield file
         return
+    if not source.exists():
+        raise EarnestError(f"{source} is not there. Check the path.")
     if not (source / TOML).is_file():
         raise EarnestError(f"{source} is no study folder: there is no {TOML} in it.")
     with TemporaryFile() as file:
@@ -50,13 +54,13 @@ def send(sender: Sender, file: IO[bytes], method: str, path: str, **query: Any) 
     else:
         code = upload(sender, file, size)
         answer = sender.ask(method, path, json={"upload": code}, params=params)
-    told: dict[str, Any] = answer.json()
+    told: dict[str, Any] = plain(answer)
     return told
 
 
 def upload(sender: Sender, file: IO[bytes], size: int) -> str:
     """The code of the upload, when all of it is there."""
-    code = str(sender.ask("POST", "uploads").json()["upload"])
+    code = str(plain(sender.ask("POST", "uploads"))["upload"])
     at, piece = 0, AT_ONCE
     while at < size:
         file.seek(at)
