@@ -97,7 +97,7 @@ class Client:
     def validate(self, folder: str | Path) -> Told:
         """Every mistake of a study folder, or a zip of one; nothing is stored."""
         with folders.zipped(Path(folder)) as file:
-            return folders.send(self.sender, file, "POST", "validations")
+            return folders.send(self.sender, file, "POST", folders.VALIDATIONS)
 
     def create(self, folder: str | Path, project: int | None = None) -> Told:
         """A study from a folder, as a draft: `study`, `remarks`, `findings`."""

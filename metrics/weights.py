@@ -46,7 +46,8 @@ def folder() -> Path:
 def need_package(package: str, install: str) -> None:
     """Unavailable, with what to install, when a Python package is not there."""
     if importlib.util.find_spec(package) is None:
-        told = sentence(package) or f"{package} is missing; {installing(install)}"
+        words = sentence(package)
+        told = f"{words[:1].lower()}{words[1:]}" or f"{package} is missing; {installing(install)}"
         raise Unavailable(f"no package: {told}")
 
 

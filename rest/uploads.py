@@ -69,6 +69,12 @@ class OneUpload(ApiView):
             return self._state(code, wrong.received, size)
         return self._state(code, min(offset + len(piece), size), size)
 
+    @described("Gives an upload up", {204: None}, problems=(404,))
+    def delete(self, request: Request, code: str) -> Response:
+        """What was sent of it is deleted."""
+        folder.delete(upload_for(self.who, code))
+        return Response(status=204)
+
     def _state(self, code: str, received: int, size: int) -> Response:
         return Response({"upload": code, "received": received, "whole": received >= size})
 

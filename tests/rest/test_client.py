@@ -104,6 +104,11 @@ def test_a_large_zip_is_sent_in_pieces_and_a_draft_is_replaced(client, tmp_path,
     made = client.create(folder)
     assert made["study"]["key"] == "small"
     assert not Draft.objects.exists()  # nor what was uploaded
+    assert client.validate(folder)["valid"]
+    wrong = make_folder(tmp_path / "wrong", toml=TOML.replace('method = "mos"', 'method = "mso"'))
+    with pytest.raises(EarnestError, match="Did you mean “mos”"):
+        client.create(wrong)
+    assert not Draft.objects.exists()  # what was refused stays nowhere
     make_folder(folder, toml=TOML.replace("A small study", "A better study"))
     assert client.replace("small", folder)["study"]["title"] == "A better study"
     make_folder(folder, toml=TOML.replace('"small"', '"other"'))
