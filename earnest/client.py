@@ -146,7 +146,7 @@ class Client:
     # --- Sessions and ratings ---------------------------------------------------------------------
 
     def sessions(self, key: str) -> Table:
-        return Table(self._get(f"studies/{key}/sessions")["sessions"])
+        return _table(self._get(f"studies/{key}/sessions"), "sessions")
 
     def reject(self, key: str, sessions: Iterable[str], reason: str) -> Told:
         """Sessions such as “s12”: their ratings are kept, and no longer count."""
@@ -166,10 +166,11 @@ class Client:
         The table's `cursor` is what to ask with next time.
         """
         rows: list[Told] = []
+        columns: tuple[str, ...] = ()
         for page in self.rating_pages(key, since):
             rows += page.rows
-            since = page.cursor
-        return Table(rows, since)
+            since, columns = page.cursor, page.columns
+        return Table(rows, since, columns)
 
     def rating_pages(self, key: str, since: str = "") -> Iterator[Table]:
         """The same in pages of some thousand, which need little memory."""
@@ -177,7 +178,7 @@ class Client:
         while more:
             told = self._get(f"studies/{key}/ratings", since=since or None, limit=AT_ONCE)
             since, more = told["next"], told["more"]
-            yield Table(told["ratings"], since)
+            yield _table(told, "ratings", since)
 
     # --- Results ----------------------------------------------------------------------------------
 
@@ -222,7 +223,7 @@ class Client:
     def scores(self, key: str, only: str = "", without: str = "") -> Table:
         """Scores of the clips with, and without, warnings of these codes (commas between; any)."""
         asked = {"only": only or None, "without": without or None}
-        return Table(self._get(f"studies/{key}/metrics/scores", **asked)["scores"])
+        return _table(self._get(f"studies/{key}/metrics/scores", **asked), "scores")
 
     # --- Webhooks ---------------------------------------------------------------------------------
 
@@ -240,3 +241,7 @@ class Client:
 
     def remove_webhook(self, pk: int) -> None:
         self.sender.ask("DELETE", f"webhooks/{pk}")
+
+
+def _table(told: Told, name: str, cursor: str = "") -> Table:
+    return Table(told[name], cursor, tuple(told.get("columns", ())))

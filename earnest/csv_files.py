@@ -60,7 +60,7 @@ class Growing:
     def add(self, page: Table) -> None:
         """The rows of a page, and only then how far the file goes."""
         with self.out.open("a", encoding="utf-8", newline="") as file:
-            _lines(page, file, self._head(page) if page.rows else [], head=not self._has_rows())
+            _lines(page, file, self._head(page), head=not self._has_rows())
             file.flush()
             os.fsync(file.fileno())
         part = Path(f"{self.beside}{PART}")
@@ -76,7 +76,7 @@ class Growing:
             return columns
         with self.out.open(encoding="utf-8", newline="") as file:
             head = next(csv.reader(file), [])
-        if set(head) != set(columns):
+        if columns and set(head) != set(columns):
             other = ", ".join(sorted(set(head) ^ set(columns)))
             raise EarnestError(
                 f"{self.out} has other columns than the server gives now ({other}). Begin a new "
@@ -86,7 +86,8 @@ class Growing:
 
 
 def columns_of(table: Table) -> list[str]:
-    return list(dict.fromkeys(name for row in table for name in row))
+    """As the server names them, where it does; and what else rows have."""
+    return list(dict.fromkeys((*table.columns, *(name for row in table for name in row))))
 
 
 def _rows(pages: Iterable[Table], file: IO[str]) -> tuple[int, str]:
@@ -101,10 +102,8 @@ def _rows(pages: Iterable[Table], file: IO[str]) -> tuple[int, str]:
 
 
 def _lines(table: Table, file: IO[str], columns: Sequence[str], *, head: bool) -> None:
-    if not table.rows:
-        return
     writer = csv.writer(file, lineterminator="\n")
-    if head:
+    if head and columns:
         writer.writerow(columns)
     for row in table:
         writer.writerow([_cell(row.get(name)) for name in columns])

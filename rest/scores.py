@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
@@ -112,13 +113,14 @@ class Scores(ApiView):
         note_taken(study, self.by, f"scores.{form}")
         rows = score_tables.export_rows(key, kept)
         if form == "json":
-            return StreamingHttpResponse(in_pieces(_object(json_array(rows))), content_type=JSON)
+            lines = _object(score_tables.NAMES, json_array(rows))
+            return StreamingHttpResponse(in_pieces(lines), content_type=JSON)
         text = score_tables.as_csv(rows) if form == "csv" else score_tables.as_jsonl(rows)
         kind = f"{CSV}; charset=utf-8" if form == "csv" else JSONL
         return HttpResponse(text, content_type=kind)
 
 
-def _object(lines: Iterator[str]) -> Iterator[str]:
-    yield '{"scores": '
+def _object(columns: Sequence[str], lines: Iterator[str]) -> Iterator[str]:
+    yield f'{{"columns": {json.dumps(columns)}, "scores": '
     yield from lines
     yield "}\n"

@@ -242,6 +242,9 @@ class RatingsShape(Shape):
 
     next = serializers.CharField(help_text="The cursor for `since`, also where nothing new came.")
     more = serializers.BooleanField(help_text="Whether there are others after these already.")
+    columns = serializers.ListField(
+        child=serializers.CharField(), help_text="Of a rating, also where there is none."
+    )
     ratings = serializers.ListField(child=serializers.DictField())
 
 
@@ -309,7 +312,9 @@ class NewWebhook(Shape):
 
     url = serializers.CharField(max_length=1600)
     name = serializers.CharField(required=False, allow_blank=True, default="", max_length=80)
-    events = serializers.ListField(child=serializers.CharField(max_length=30), max_length=50)
+    events = serializers.ListField(
+        child=serializers.CharField(max_length=30), min_length=1, max_length=50
+    )
     study = serializers.SlugField(
         required=False, max_length=80, help_text="Only of this study; else of all."
     )

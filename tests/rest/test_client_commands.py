@@ -99,6 +99,20 @@ def test_a_file_that_was_begun_before_there_were_ratings_has_its_head(tmp_path: 
     assert Path(f"{out}{CURSOR}").read_text() == f"r1-2 {out.stat().st_size}\n"
 
 
+def test_a_table_without_rows_has_its_columns(tmp_path: Path):
+    double = Double()
+    none = {"next": "r1-0", "more": False, "columns": list(ROW), "ratings": []}
+    double.answers["studies/voices/ratings"] = httpx.Response(200, json=none)
+    frame = double.client.ratings("voices").frame()
+    assert (list(frame.columns), len(frame)) == (list(ROW), 0)
+    assert frame.groupby("session")["score"].mean().to_dict() == {}  # as in the notebook
+    out = tmp_path / "ratings.csv"
+    assert appended(out, double) == 0
+    assert out.read_text() == "session,score,counts,justification\n"
+    assert appended(out, Double([ROW])) == 0
+    assert len(rows_of(out)) == 1
+
+
 def test_columns_stay_in_the_order_of_the_file_and_others_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

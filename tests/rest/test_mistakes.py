@@ -1,5 +1,6 @@
 """Each mistake of a script is refused with where it is and what to do, and nothing is done."""
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ from listening.models import Draft, Study
 from rest import studies
 from tests.factories import make_study
 from tests.own_cache import empty_cache
-from tests.rest.asking import Script, token_of
+from tests.rest.asking import Script, content, token_of
 
 pytestmark = pytest.mark.django_db
 ZIP, FORM = "application/zip", "application/x-www-form-urlencoded"
@@ -129,6 +130,22 @@ def test_a_piece_that_ends_behind_its_upload_is_refused(script):
     whole = script.ask("PUT", path, b"x" * 10, content_type=kind).json()
     assert whole == {"upload": code, "received": 10, "whole": True}
     assert Draft.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "column"), [("ratings", "score"), ("sessions", "status"), ("metrics/scores", "value")]
+)
+def test_a_table_names_its_columns_also_where_it_has_no_row(script, path, column):
+    told = b"".join(script.get(f"studies/voices/{path}").streaming_content)
+    assert column in json.loads(told)["columns"]
+    head = content(script.get(f"studies/voices/{path}?format=csv")).decode().splitlines()[0]
+    assert head.split(",") == json.loads(told)["columns"]
+
+
+def test_a_webhook_that_is_told_of_nothing_is_refused(script):
+    body = {"url": "https://lab.example/hook", "events": []}
+    (mistake,) = told(script.post("webhooks", body), 422)["mistakes"]
+    assert mistake["field"] == "events"
 
 
 def test_progress_names_the_same_link_as_the_study(script):
