@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections import defaultdict
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
@@ -16,6 +18,10 @@ from config.reachable import bucket_problem
 from listening.program import IN_A_CLONE, PROGRAM
 
 SCRIPTS = "python -m earnest" if IN_A_CLONE else PROGRAM
+PATHS = (  # what a path that was typed may bring
+    *(errno.ENOENT, errno.EEXIST, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR),
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENAMETOOLONG),
+)
 ROOMS = ("listening", "metrics", "analysis", "config")
 
 
@@ -67,7 +73,18 @@ def execute() -> None:
         if not (words := remedy(error)):
             raise
         sys.exit(f"CommandError: {words}")
+    except OSError as error:
+        if not (words := path_problem(error)) or "--traceback" in sys.argv:
+            raise
+        sys.exit(f"CommandError: {words}")
     except Exception as error:
         if not (words := bucket_problem(error)):
             raise
         sys.exit(f"CommandError: {words}")
+
+
+def path_problem(error: OSError) -> str:
+    """What is wrong with a file or folder that somebody named; empty for all else."""
+    if error.errno not in PATHS or not isinstance(error.filename, str | Path):
+        return ""
+    return f"“{error.filename}” cannot be read or written: {error.strerror}. Name another place."

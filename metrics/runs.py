@@ -22,6 +22,7 @@ from config.missing import failure
 from listening import asked_jobs
 from listening.asked_jobs import MESSAGE, WORKER
 from listening.queues import taken_until
+from listening.selectors import no_study
 from listening.signals import job_lost
 from metrics import runner, scoring, settling
 from metrics.models import MetricScore, ScoringRun, ScoringShard
@@ -109,7 +110,7 @@ def ask_by_key(
     related: Any = ScoringRun._meta.get_field("study").related_model
     study_id = related.objects.filter(key=study).values_list("pk", flat=True).first()
     if study_id is None:
-        raise NoStimuli(f"study {study!r}: there is no such study")
+        raise NoStimuli(no_study(study))
     return ask(study_id, study, choices, queue, "command", shards, arithmetic)
 
 

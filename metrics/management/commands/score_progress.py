@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.selectors import no_study
 from metrics import runs
 from metrics.models import ScoringRun
 
@@ -31,7 +32,8 @@ class Command(BaseCommand):
         while True:
             run = ScoringRun.objects.filter(study__key=options["study"]).first()
             if run is None:
-                raise CommandError(f"study {options['study']!r} has no run of metrics")
+                words = no_study(options["study"])
+                raise CommandError(words or f"study {options['study']!r} has no run of metrics")
             told = runs.progress(run)
             self.stdout.write(line_of(told))
             if not (options["follow"] and run.state == ScoringRun.State.WORKING):
