@@ -5,13 +5,12 @@ Pages, jobs and commands all say it in these words. `requirements-*.txt` list th
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import logging
 import platform
 import sys
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 from shlex import quote
 from urllib.parse import unquote, urlsplit
@@ -89,7 +88,7 @@ def installing_beside_a_wheel(requirement: str, prefix: Path, python: str, wheel
         if requirement.startswith("earnest["):
             return f"uvx --from {quote(wheel + requirement.removeprefix('earnest'))} earnest"
         return f"uvx --with {quote(requirement)} --from {quote(wheel)} earnest"
-    if importlib.util.find_spec("pip") is not None:
+    if any(distributions(name="pip")):
         return f"{quote(python)} -m pip install {quote(requirement)}"
     return f"uv pip install --python {quote(python)} {quote(requirement)}"
 

@@ -76,7 +76,7 @@ def test_the_command_is_one_that_works_in_the_environment_that_is_running(tmp_pa
 
 
 def test_where_there_is_no_pip_the_command_is_one_of_uv(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    monkeypatch.setattr("config.missing.distributions", lambda name: iter(()))
     by_uv = installing_beside_a_wheel(*BESIDE)
     assert by_uv == "uv pip install --python /x/venv/bin/python 'earnest[metrics]'"
 
