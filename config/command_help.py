@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import signal
 import sys
 from collections import defaultdict
+from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 from django import get_version
 from django.core.management import ManagementUtility, get_commands, load_command_class
@@ -15,9 +18,15 @@ from django.core.management import ManagementUtility, get_commands, load_command
 from config.missing import remedy
 from config.operations.version import version
 from config.reachable import bucket_problem
+from listening.program import IN_A_CLONE, PROGRAM
 
 INTERRUPTED = 128 + signal.SIGINT  # the status that a shell gives to what this signal ended
 UNREAD = 128 + 13  # and SIGPIPE, which Windows does not have
+SCRIPTS = "python -m earnest" if IN_A_CLONE else PROGRAM
+PATHS = (  # what a path that was typed may bring
+    *(errno.ENOENT, errno.EEXIST, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR),
+    *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENAMETOOLONG),
+)
 ROOMS = ("listening", "metrics", "analysis", "config")
 
 
@@ -35,9 +44,20 @@ class Commands(ManagementUtility):
         for room in ROOMS:
             for name, module in rooms.pop(room, {}).items():
                 lines.append(f"  {name:<20} {first_sentence(module, name)}")
+        lines += ["", f"Asking a server by its REST API (docs/api.md): {SCRIPTS} COMMAND"]
+        lines += [f"  {name:<20} {words}" for name, words in of_the_client()]
         others = sorted(name for names in rooms.values() for name in names)
         lines += ["", "Of Django and its packages:", *wrap(", ".join(others), 98)]
         return "\n".join(lines)
+
+
+def of_the_client() -> list[tuple[str, str]]:
+    """The client's commands, each with what it does."""
+    from earnest.cli import parser
+
+    groups: Any = parser()._subparsers
+    (commands,) = groups._group_actions
+    return [(each.dest, each.help or "") for each in commands._get_subactions()]
 
 
 def first_sentence(module: str, name: str) -> str:
@@ -83,7 +103,18 @@ def _execute() -> None:
         if not (words := remedy(error)):
             raise
         sys.exit(f"CommandError: {words}")
+    except OSError as error:
+        if not (words := path_problem(error)) or "--traceback" in sys.argv:
+            raise
+        sys.exit(f"CommandError: {words}")
     except Exception as error:
         if not (words := bucket_problem(error)):
             raise
         sys.exit(f"CommandError: {words}")
+
+
+def path_problem(error: OSError) -> str:
+    """What is wrong with a file or folder that somebody named; empty for all else."""
+    if error.errno not in PATHS or not isinstance(error.filename, str | Path):
+        return ""
+    return f"“{error.filename}” cannot be read or written: {error.strerror}. Name another place."

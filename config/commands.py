@@ -75,6 +75,8 @@ def earnest() -> int:
 
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
         return supervise()
+    if sys.argv[1] == "help" and sys.argv[2:3] and sys.argv[2] in OF_THE_CLIENT:
+        sys.argv[1:] = [*sys.argv[2:], "--help"]
     if sys.argv[1] in OF_THE_CLIENT:
         from earnest.cli import main as ask
 

@@ -1,6 +1,8 @@
 """Tries the real servers that the environment names, so that a dead one is a sentence at once."""
 
 import sys
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -9,6 +11,7 @@ from django.conf import settings
 from config.embedded import POSTGRES, VALKEY
 
 PATIENCE_S = 5
+MOVED = "moved-database"  # in EARNEST_VAR
 
 
 class UnreachableError(Exception):
@@ -26,13 +29,27 @@ def _problem(what: str, variable: str, reason: str, *, answered: bool) -> Unreac
     )
 
 
+def note_moved(var: Path, place: str) -> None:
+    """Writes down that the embedded database lives elsewhere now: two would drift apart."""
+    (var / MOVED).write_text(f"{place} on {datetime.now(UTC):%Y-%m-%d}\n", "utf-8")
+
+
+def _stays_here(var: Path) -> None:
+    note = var / MOVED
+    if note.is_file():
+        raise UnreachableError(
+            f"The database of {var} was moved to {note.read_text('utf-8').strip()}: set "
+            f"DATABASE_URL to it. To go on with what was left here instead, delete {note}."
+        )
+
+
 def try_database(*, pages: bool = False) -> None:
     """Connects to the database of DATABASE_URL; the embedded one is its keeper's business.
 
     Only `pages`, the web processes, may reach it through a pooler.
     """
     if POSTGRES in settings.EMBEDDED:
-        return
+        return _stays_here(settings.EARNEST_VAR)
     import psycopg
     from django.db import connection
 

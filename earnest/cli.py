@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from earnest import csv_files
 from earnest.client import Client
 from earnest.errors import EarnestError, said
-from earnest.table import Table
 
-CURSOR = ".cursor"  # beside a file that is added to: how far it goes
 Command = Callable[[Client, argparse.Namespace], int]
 
 
@@ -24,14 +23,20 @@ def main(arguments: Sequence[str] | None = None, client: Client | None = None) -
     asked = parser().parse_args(arguments)
     try:
         with nullcontext(client) if client else Client(asked.url, asked.token) as opened:
-            run: Command = asked.run
-            return run(opened, asked)
+            command: Command = asked.command
+            return command(opened, asked)
     except EarnestError as error:
         print(error, file=sys.stderr)
         return 1
-    except OSError as error:
-        print(f"{error.filename or ''}: {error.strerror}", file=sys.stderr)
+    except BrokenPipeError:  # such as of `| head`
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # what is left is for nobody
         return 1
+    except OSError as error:
+        print(f"{error.filename or 'It could not be written'}: {error.strerror}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 130
 
 
 def parser() -> argparse.ArgumentParser:
@@ -84,12 +89,12 @@ def _add_study(commands: Any) -> None:
     copy = _add_key(commands, "copy", _copy, "a copy, as a draft")
     copy.add_argument("--to", default="", help="the key of the copy")
     copy.add_argument("--version", action="store_true", help="the next version of it")
-    _add_key(commands, "archive", lambda c, a: _shown(c.change(a.key, archived=True)), "put away")
+    _add_key(commands, "archive", _archive, "put away")
 
 
 def _add(commands: Any, name: str, run: Command, words: str) -> argparse.ArgumentParser:
     made: argparse.ArgumentParser = commands.add_parser(name, help=words, description=words)
-    made.set_defaults(run=run)
+    made.set_defaults(command=run)  # no option may be called so
     return made
 
 
@@ -134,7 +139,8 @@ def _validate(client: Client, asked: argparse.Namespace) -> int:
     found = client.validate(asked.folder)
     for line in (*map(said, found["mistakes"]), *found["remarks"]):
         print(line)
-    print("Nothing is wrong." if found["valid"] else f"{len(found['mistakes'])} mistakes.")
+    many = len(found["mistakes"])
+    print(["Nothing is wrong.", "1 mistake."][many] if many < 2 else f"{many:,} mistakes.")
     return 0 if found["valid"] else 1
 
 
@@ -144,6 +150,12 @@ def _open(client: Client, asked: argparse.Namespace) -> int:
 
 def _copy(client: Client, asked: argparse.Namespace) -> int:
     return _shown(client.copy(asked.key, asked.to, as_version=asked.version))
+
+
+def _archive(client: Client, asked: argparse.Namespace) -> int:
+    study = client.change(asked.key, archived=True)
+    print(f"“{study['key']}” is archived, and as before {study['state']}.")
+    return 0
 
 
 def _progress(client: Client, asked: argparse.Namespace) -> int:
@@ -159,69 +171,31 @@ def _progress(client: Client, asked: argparse.Namespace) -> int:
 
 
 def _ratings(client: Client, asked: argparse.Namespace) -> int:
-    since, mode = asked.since, "w"
-    remembered = Path(f"{asked.out}{CURSOR}")
-    if asked.append:
-        if asked.out is None:
-            raise EarnestError("Say which file is added to: --out FILE --append")
-        if asked.out.exists() != remembered.exists():
-            raise EarnestError(
-                f"{asked.out} and {remembered} belong together, and one is missing: how far the "
-                "file goes is not known. Take both away to begin again."
-            )
-        if remembered.exists():
-            since, mode = remembered.read_text("utf-8").strip(), "a"
-    count = 0
-    for page in client.rating_pages(asked.key, since):
-        _write(page, asked.out, mode)
-        count, since, mode = (
-            count + len(page),
-            page.cursor,
-            "a" if page.rows or mode == "a" else mode,
-        )
-        if asked.append:
-            remembered.write_text(since, "utf-8")
-    print(f"{count:,} ratings. What comes later: --since {since}", file=sys.stderr)
+    if not asked.append:
+        count, since = csv_files.write(client.rating_pages(asked.key, asked.since), asked.out)
+    elif asked.out is None:
+        raise EarnestError("Say which file is added to: --out FILE --append")
+    elif asked.since:
+        raise EarnestError("--append goes on where the file ends: leave --since out.")
+    else:
+        file = csv_files.Growing(asked.out)
+        count, since = 0, file.since()
+        for page in client.rating_pages(asked.key, since):
+            file.add(page)
+            count, since = count + len(page), page.cursor
+    told = "1 rating" if count == 1 else f"{count:,} ratings"
+    print(f"{told}. What comes later: --since {since}", file=sys.stderr)
     return 0
 
 
 def _sessions(client: Client, asked: argparse.Namespace) -> int:
-    _write(client.sessions(asked.key), asked.out, "w")
+    csv_files.write([client.sessions(asked.key)], asked.out)
     return 0
 
 
 def _scores(client: Client, asked: argparse.Namespace) -> int:
-    _write(client.scores(asked.key, asked.only, asked.without), asked.out, "w")
+    csv_files.write([client.scores(asked.key, asked.only, asked.without)], asked.out)
     return 0
-
-
-def _write(table: Table, out: Path | None, mode: str) -> None:
-    """Rows as CSV; the head only where the file begins."""
-    if out is None:
-        _lines(table, sys.stdout, mode == "w")
-        return
-    with out.open(mode, encoding="utf-8", newline="") as file:
-        _lines(table, file, mode == "w")
-
-
-def _lines(table: Table, file: IO[str], head: bool) -> None:
-    if not table.rows:
-        return
-    columns = list(dict.fromkeys(name for row in table for name in row))
-    writer = csv.writer(file, lineterminator="\n")
-    if head:
-        writer.writerow(columns)
-    for row in table:
-        writer.writerow([_cell(row.get(name)) for name in columns])
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False)
-    danger = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
-    return f"'{value}" if danger else value  # a spreadsheet would run it
 
 
 # --- Results --------------------------------------------------------------------------------------
@@ -229,7 +203,12 @@ def _cell(value: Any) -> Any:
 
 def _results(client: Client, asked: argparse.Namespace) -> int:
     if asked.run:
-        client.analyse(asked.key)
+        run = client.analyse(asked.key)
+        if run["state"] != "done":
+            raise EarnestError(
+                f"The analysis is {run['state']}, {run['share']:.0%} done, and goes on. Ask for "
+                "the results later, without --run."
+            )
     if asked.file:
         content = client.result_file(asked.key, asked.file)
     else:
@@ -238,13 +217,16 @@ def _results(client: Client, asked: argparse.Namespace) -> int:
             raise EarnestError("No analysis is finished yet. Ask for one: --run")
         content = json.dumps(told["report"], ensure_ascii=False, indent=1).encode()
     if asked.out is None:
-        sys.stdout.write(content.decode("utf-8", "replace"))
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)  # as it is: a figure may be sent into a file
     else:
         asked.out.write_bytes(content)
     return 0
 
 
 def _score(client: Client, asked: argparse.Namespace) -> int:
+    if bool(asked.preset) == bool(asked.metrics):
+        raise EarnestError("Say what is to be scored: --preset fast, or names of metrics.")
     told = client.score(asked.key, asked.preset, asked.metrics)
     print(f"Run {told['run']} is {told['state']}: {told['done']:,} of {told['total']:,} scores.")
     return 0

@@ -12,7 +12,7 @@ import httpx
 
 from earnest import folders
 from earnest.errors import EarnestError
-from earnest.sending import Sender
+from earnest.sending import Sender, plain
 from earnest.table import Table
 
 TRIES = 5
@@ -42,9 +42,17 @@ class Client:
         url = url or os.environ.get("EARNEST_URL", "")
         token = token or os.environ.get("EARNEST_TOKEN", "")
         if not url.startswith(("http://", "https://")):
-            raise EarnestError("Say where the server is: Client(url, token), or EARNEST_URL.")
+            raise EarnestError(
+                "Say where the server is, such as https://listen.example.org: "
+                "export EARNEST_URL=…, or Client(url, token)."
+            )
         if not token:
-            raise EarnestError("A token is needed: make one on the page Account, EARNEST_TOKEN.")
+            raise EarnestError(
+                "A token is needed: make one on the page Account, Tokens; then "
+                "export EARNEST_TOKEN=…, or Client(url, token)."
+            )
+        if not (token.isascii() and token.isprintable() and " " not in token):
+            raise EarnestError("This is no token: copy the whole of it, earnest_ and what follows.")
         http = httpx.Client(
             base_url=f"{url.rstrip('/')}/api/v1/",
             headers={"Authorization": f"Bearer {token}"},
@@ -64,10 +72,10 @@ class Client:
 
     def _get(self, path: str, **query: Any) -> Any:
         asked = {name: value for name, value in query.items() if value is not None}
-        return self.sender.ask("GET", path, params=asked).json()
+        return plain(self.sender.ask("GET", path, params=asked))
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        return self.sender.ask("POST", path, json=body).json()
+        return plain(self.sender.ask("POST", path, json=body))
 
     # --- Studies ----------------------------------------------------------------------------------
 
@@ -89,7 +97,7 @@ class Client:
     def validate(self, folder: str | Path) -> Told:
         """Every mistake of a study folder, or a zip of one; nothing is stored."""
         with folders.zipped(Path(folder)) as file:
-            return folders.send(self.sender, file, "POST", "validations")
+            return folders.send(self.sender, file, "POST", folders.VALIDATIONS)
 
     def create(self, folder: str | Path, project: int | None = None) -> Told:
         """A study from a folder, as a draft: `study`, `remarks`, `findings`."""
@@ -123,7 +131,7 @@ class Client:
 
     def change(self, key: str, **change: Any) -> Told:
         """What colleagues see: name, tags, archived."""
-        told: Told = self.sender.ask("PATCH", f"studies/{key}", json=change).json()
+        told: Told = plain(self.sender.ask("PATCH", f"studies/{key}", json=change))
         return told
 
     def findings(self, key: str) -> list[Told]:
@@ -138,7 +146,7 @@ class Client:
     # --- Sessions and ratings ---------------------------------------------------------------------
 
     def sessions(self, key: str) -> Table:
-        return Table(self._get(f"studies/{key}/sessions")["sessions"])
+        return _table(self._get(f"studies/{key}/sessions"), "sessions")
 
     def reject(self, key: str, sessions: Iterable[str], reason: str) -> Told:
         """Sessions such as “s12”: their ratings are kept, and no longer count."""
@@ -158,10 +166,11 @@ class Client:
         The table's `cursor` is what to ask with next time.
         """
         rows: list[Told] = []
+        columns: tuple[str, ...] = ()
         for page in self.rating_pages(key, since):
             rows += page.rows
-            since = page.cursor
-        return Table(rows, since)
+            since, columns = page.cursor, page.columns
+        return Table(rows, since, columns)
 
     def rating_pages(self, key: str, since: str = "") -> Iterator[Table]:
         """The same in pages of some thousand, which need little memory."""
@@ -169,7 +178,7 @@ class Client:
         while more:
             told = self._get(f"studies/{key}/ratings", since=since or None, limit=AT_ONCE)
             since, more = told["next"], told["more"]
-            yield Table(told["ratings"], since)
+            yield _table(told, "ratings", since)
 
     # --- Results ----------------------------------------------------------------------------------
 
@@ -214,7 +223,7 @@ class Client:
     def scores(self, key: str, only: str = "", without: str = "") -> Table:
         """Scores of the clips with, and without, warnings of these codes (commas between; any)."""
         asked = {"only": only or None, "without": without or None}
-        return Table(self._get(f"studies/{key}/metrics/scores", **asked)["scores"])
+        return _table(self._get(f"studies/{key}/metrics/scores", **asked), "scores")
 
     # --- Webhooks ---------------------------------------------------------------------------------
 
@@ -232,3 +241,7 @@ class Client:
 
     def remove_webhook(self, pk: int) -> None:
         self.sender.ask("DELETE", f"webhooks/{pk}")
+
+
+def _table(told: Told, name: str, cursor: str = "") -> Table:
+    return Table(told[name], cursor, tuple(told.get("columns", ())))

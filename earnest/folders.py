@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any
-from zipfile import ZIP_STORED, BadZipFile, ZipFile
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, is_zipfile
 
 from earnest.errors import EarnestError
-from earnest.sending import Sender
+from earnest.sending import Sender, plain
 
 AT_ONCE = 8 * 1024**2
 LEAST = 512 * 1024  # every server takes pieces of this size
 TOML = "study.toml"
+VALIDATIONS = "validations"
 
 
 @contextmanager
 def zipped(source: Path) -> Iterator[IO[bytes]]:
     """The zip of a folder, or the zip that it is; on the disk, not in memory."""
     if source.is_file():
+        if not is_zipfile(source):
+            raise EarnestError(f"{source} is no zip. Name a study folder, or a zip of one.")
         with source.open("rb") as file:
             yield file
         return
+    if not source.exists():
+        raise EarnestError(f"{source} is not there. Check the path.")
     if not (source / TOML).is_file():
         raise EarnestError(f"{source} is no study folder: there is no {TOML} in it.")
     with TemporaryFile() as file:
@@ -48,15 +53,22 @@ def send(sender: Sender, file: IO[bytes], method: str, path: str, **query: Any) 
         kind = {"Content-Type": "application/zip"}
         answer = sender.ask(method, path, content=file.read(), headers=kind, params=params)
     else:
-        code = upload(sender, file, size)
-        answer = sender.ask(method, path, json={"upload": code}, params=params)
-    told: dict[str, Any] = answer.json()
+        code = str(plain(sender.ask("POST", "uploads"))["upload"])
+        try:
+            upload(sender, file, size, code)
+            answer = sender.ask(method, path, json={"upload": code}, params=params)
+        except BaseException:
+            with suppress(EarnestError):
+                sender.ask("DELETE", f"uploads/{code}")
+            raise
+        if path == VALIDATIONS:  # which leaves it there; what makes a study does not
+            sender.ask("DELETE", f"uploads/{code}")
+    told: dict[str, Any] = plain(answer)
     return told
 
 
-def upload(sender: Sender, file: IO[bytes], size: int) -> str:
-    """The code of the upload, when all of it is there."""
-    code = str(sender.ask("POST", "uploads").json()["upload"])
+def upload(sender: Sender, file: IO[bytes], size: int, code: str) -> None:
+    """Sends all of a zip, and goes on where a piece was lost."""
     at, piece = 0, AT_ONCE
     while at < size:
         file.seek(at)
@@ -77,4 +89,3 @@ def upload(sender: Sender, file: IO[bytes], size: int) -> str:
         if told["received"] <= at and not told["whole"]:
             raise EarnestError("The server takes no more of the upload. Begin again.")
         at = told["received"]
-    return code

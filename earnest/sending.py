@@ -67,6 +67,21 @@ def _unreached(error: httpx.TransportError, method: str) -> str:
     return f"The server did not answer ({error or type(error).__name__}).{unsure}"
 
 
+def plain(answer: httpx.Response) -> Any:
+    """The JSON of an answer; what answers in another form is no Earnest."""
+    try:
+        return answer.json()
+    except ValueError:
+        raise EarnestError(_no_earnest(answer), answer.status_code) from None
+
+
+def _no_earnest(answer: httpx.Response) -> str:
+    return (
+        f"{answer.url} answered {answer.status_code}, and not as Earnest does. EARNEST_URL is the "
+        "address of the server alone, such as https://listen.example.org"
+    )
+
+
 def checked(answer: httpx.Response) -> httpx.Response:
     if not answer.is_error:
         return answer
@@ -74,7 +89,7 @@ def checked(answer: httpx.Response) -> httpx.Response:
         told = answer.json()
     except ValueError:
         told = {}
-    detail = (
-        told.get("detail") or told.get("message") or f"The server answered {answer.status_code}."
-    )
+    if not isinstance(told, dict):
+        told = {}
+    detail = told.get("detail") or told.get("message") or _no_earnest(answer)
     raise EarnestError(detail, answer.status_code, told.get("mistakes", ()))

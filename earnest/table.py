@@ -9,10 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Table:
-    """Rows by column name; `cursor` is where to go on, where there is such a place."""
+    """Rows by column name; `cursor` is where to go on, where there is such a place.
+
+    `columns` are named by the server also where there is no row yet.
+    """
 
     rows: list[dict[str, Any]]
     cursor: str = ""
+    columns: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -28,7 +32,7 @@ class Table:
             raise ImportError(
                 "Data frames take pandas: pip install pandas. `rows` is the same as plain values."
             ) from None
-        frame = pandas.DataFrame(self.rows)
+        frame = pandas.DataFrame(self.rows, columns=None if self.rows else list(self.columns))
         for name in frame.columns:
             kinds = {type(row.get(name)) for row in self.rows} - {type(None)}
             if name.endswith("_at"):

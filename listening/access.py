@@ -107,7 +107,7 @@ def draft_for(user: Any, code: str, wants: str) -> Draft:
     draft = Draft.objects.filter(code=code).select_related("owner", "project").first()
     may = rights_in(draft, user) if draft is not None else NONE
     if draft is None or LOOK not in may:
-        raise Http404("There is no such draft of yours.")
+        raise Http404("There is no such draft or upload of yours.")
     _check(wants, may)
     draft.may, draft.by = may, user.get_username()
     return draft

@@ -23,6 +23,7 @@ from listening.models import Invitation, Session, Study
 from listening.spreadsheets import safe_cell
 
 LONGEST_ID = 100
+SEPARATORS = "\t;,"  # between id and address, in each line the one that fits
 MOST_AT_ONCE = 10_000
 MOST_MAILS = 4  # to one person: the invitation and three reminders
 BETWEEN_MAILS = timedelta(hours=20)
@@ -72,9 +73,8 @@ def _people(text: str) -> dict[str, str]:
     """Own id -> mail address, "" where none stands there."""
     people: dict[str, str] = {}
     wrong: list[str] = []
-    dialect = "\t" if "\t" in text else ";" if ";" in text and "," not in text else ","
-    for n, row in enumerate(csv.reader(io.StringIO(text), delimiter=dialect), start=1):
-        cells = [cell.strip() for cell in row]
+    for n, line in enumerate(text.splitlines(), start=1):
+        cells = _cells(line)
         if not any(cells) or (n == 1 and cells[0].lower() in ("id", "own_id", "participant")):
             continue
         problem = _problem_of(cells, people)
@@ -92,6 +92,32 @@ def _people(text: str) -> dict[str, str]:
     return people
 
 
+def _cells(line: str) -> list[str]:
+    """The cells of one line, by the separator that leaves an id and an address; lists mix them."""
+    read = [_by(separator, line) for separator in SEPARATORS if separator in line]
+    return next((cells for cells in read if _is_pair(cells)), read[0] if read else [line.strip()])
+
+
+def _by(separator: str, line: str) -> list[str]:
+    try:
+        (row,) = csv.reader([line], delimiter=separator, strict=True)
+    except (csv.Error, ValueError):  # such as a quotation mark that is not closed
+        row = line.split(separator)
+    return [cell.strip() for cell in row]
+
+
+def _is_pair(cells: list[str]) -> bool:
+    return len(cells) > 1 and not any(cells[2:]) and (not cells[1] or _is_address(cells[1]))
+
+
+def _is_address(text: str) -> bool:
+    try:
+        validate_email(text)
+    except ValidationError:
+        return False
+    return True
+
+
 def _problem_of(cells: list[str], before: dict[str, str]) -> str:
     own_id = cells[0]
     if not own_id or not own_id.isprintable() or len(own_id) > LONGEST_ID:
@@ -100,11 +126,8 @@ def _problem_of(cells: list[str], before: dict[str, str]) -> str:
         return f"“{own_id}” stands in the list twice."
     if len(cells) > 2 and any(cells[2:]):
         return "there are more than two columns. Keep id and mail address."
-    if len(cells) > 1 and cells[1]:
-        try:
-            validate_email(cells[1])
-        except ValidationError:
-            return f"“{cells[1]}” is no mail address."
+    if len(cells) > 1 and cells[1] and not _is_address(cells[1]):
+        return f"“{cells[1]}” is no mail address."
     return ""
 
 

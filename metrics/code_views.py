@@ -26,15 +26,18 @@ from metrics.weights import Unavailable
 @require_GET
 def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_head_or_404(key, request.user, "edit")
-    under_way = asked_for(suggest_codes).filter(given__0=key, given__1=pk).first()
     context: dict[str, Any] = {"study": study, "review": codes_to_suggest(key, pk)}
-    context["under_way"] = under_way
+    context["under_way"] = _under_way(key, pk)
     try:
         asked = plan(key, pk)
         context |= {"asked": asked, "failed": sorted(asked.failed.items())}
     except Unavailable as error:
         context["problem"] = str(error)
     return render(request, "metrics/suggest_codes.html", context)
+
+
+def _under_way(key: str, pk: int) -> Any:
+    return asked_for(suggest_codes).filter(given__0=key, given__1=pk).first()
 
 
 @login_required
@@ -47,6 +50,9 @@ def ask(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         asked = plan(key, pk)
         if request.POST.get("send") != "on":
             messages.error(request, "Nothing was sent: tick first that the reasons may be sent.")
+            return redirect("review-suggestions", key, pk)
+        if _under_way(key, pk) is not None:  # twice at once would be paid for twice
+            messages.error(request, "It is being asked already. Load this page to see how far.")
             return redirect("review-suggestions", key, pk)
         ask_for(suggest_codes, key, pk, asked.model, by)
     except Unavailable as error:

@@ -21,11 +21,11 @@ def import_scores(study: str, path: Path, prefix: str = "", name: str = "") -> d
 
     Scores of the same metric, version and clip that were imported before are replaced.
     """
-    from listening.selectors import stimulus_rows
+    from listening.selectors import no_study, stimulus_rows
 
     stimuli = stimulus_rows(study)
     if not stimuli:
-        raise ImportedScoreError(f"study {study!r}: there is no such study, or it has no stimuli")
+        raise ImportedScoreError(no_study(study) or f"study {study!r} has no stimuli")
     scores = read_scores(path, stimuli, outputs(), prefix)
     now = timezone.now()
     rows = [

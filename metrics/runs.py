@@ -18,9 +18,11 @@ from django.db import connection, models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from config.missing import failure
 from listening import asked_jobs
 from listening.asked_jobs import MESSAGE, WORKER
 from listening.queues import taken_until
+from listening.selectors import no_study
 from listening.signals import job_lost
 from metrics import runner, scoring, settling
 from metrics.models import MetricScore, ScoringRun, ScoringShard
@@ -108,7 +110,7 @@ def ask_by_key(
     related: Any = ScoringRun._meta.get_field("study").related_model
     study_id = related.objects.filter(key=study).values_list("pk", flat=True).first()
     if study_id is None:
-        raise NoStimuli(f"study {study!r}: there is no such study")
+        raise NoStimuli(no_study(study))
     return ask(study_id, study, choices, queue, "command", shards, arithmetic)
 
 
@@ -209,9 +211,7 @@ def work_on(shard_id: int, queue: Queue) -> None:
             ScoringShard.objects.filter(pk=shard_id).update(state=ScoringShard.State.QUEUED)
         except Exception as error:
             known = isinstance(error, NoStimuli | ValueError)
-            if not known:
-                log.exception("%s broke", shard)
-            message = str(error) if known else f"{type(error).__name__}: {error}"
+            message = str(error) if known else failure(error, "gpu", log, str(shard))
             _end(shard, ScoringShard.State.FAILED, message or type(error).__name__)
         else:
             _end(shard, ScoringShard.State.DONE, "")

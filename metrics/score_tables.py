@@ -23,6 +23,7 @@ OF_CLIPS = ("stimulus", "condition", "item", "role", "language", "run", "sha256"
 COLUMNS = (*OF_CLIPS, "metric", "version", "value")
 ABOUT = ("higher_is_better", "low", "high", "title")  # what is said of an output
 MORE = ("reason", "warnings", "failed", "origin", "parameters", "given", "computed_at", *ABOUT)
+NAMES = (*COLUMNS, *MORE)  # of a row, as CSV and the API tell them
 STORED = (
     "metric",
     "version",
@@ -100,11 +101,10 @@ def as_csv(rows: Iterable[Mapping[str, Any]]) -> str:
     """The rows as CSV; details, facts of the audio and provenance are in the JSON lines only."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    names = (*COLUMNS, *MORE)
-    writer.writerow(names)
+    writer.writerow(NAMES)
     for row in rows:
         told = "; ".join(f"{code}: {words}" for code, words in row["warnings"].items())
-        writer.writerow([_cell(told if n == "warnings" else row[n]) for n in names])
+        writer.writerow([_cell(told if n == "warnings" else row[n]) for n in NAMES])
     return out.getvalue()
 
 

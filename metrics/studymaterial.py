@@ -97,7 +97,9 @@ def study_clips(study: str, metrics: Collection[Metric] = (), *, lines: bool = F
         names.setdefault(key, []).append(row["stimulus"])
         first.setdefault(key, (row, material))
     if not first:
-        raise NoStimuli(f"study {study!r}: there is no such study, or it has no stimuli")
+        from listening.selectors import no_study
+
+        raise NoStimuli(no_study(study) or f"study {study!r} has no stimuli")
     return [
         Clip(row["path"], row["sha256"], ", ".join(names[key]), material)
         for key, (row, material) in first.items()

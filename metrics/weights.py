@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from config.missing import installing, sentence
+
 GITHUB = "https://github.com"
 PUBLISHED = {  # where files come from that no hub has, by how their names begin
     "dnsmos_pro/": f"{GITHUB}/fcumlin/DNSMOSPro (runs/CORPUS/model_best.pt)",
@@ -55,7 +57,9 @@ def folder() -> Path:
 def need_package(package: str, install: str) -> None:
     """Unavailable, with what to install, when a Python package is not there."""
     if importlib.util.find_spec(package) is None:
-        raise Unavailable(f"no package: {package} is missing; pip install {install}")
+        words = sentence(package)
+        told = f"{words[:1].lower()}{words[1:]}" or f"{package} is missing; {installing(install)}"
+        raise Unavailable(f"no package: {told}")
 
 
 def package_file(package: str, inside: str) -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.http.response import HttpResponseBase
+from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.pagination import CursorPagination
 from rest_framework.parsers import BaseParser, JSONParser
@@ -20,7 +21,7 @@ from listening.access import study_for
 from listening.models import Study
 from rest.authentication import HasScope, TokenAuthentication, TokenThrottle
 from rest.problems import response_to
-from rest.shapes import MOST_LISTED
+from rest.shapes import MOST_LISTED, refuse_unknown
 from rest.tokens import READ, WRITE
 
 
@@ -47,6 +48,12 @@ class ApiView(APIView):
 
     def scope_of(self, method: str) -> str:
         return self.scopes.get(method, READ if method == "GET" else WRITE)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        handler = getattr(self, str(request.method).lower(), None)
+        known = sorted(getattr(handler, "query", ()))
+        refuse_unknown(request.query_params, known, "parameter")
 
     def get_exception_handler(self) -> Callable[..., Any]:
         return response_to
@@ -102,3 +109,10 @@ class Pages(CursorPagination):
     max_page_size = MOST_LISTED
     page_size_query_param = "limit"
     ordering = ("-created_at", "-pk")
+
+    def decode_cursor(self, request: Request) -> Any:
+        try:
+            return super().decode_cursor(request)
+        except NotFound:
+            told = "This is no cursor of this list. Leave it out to begin from the first."
+            raise ValidationError({"cursor": told}) from None

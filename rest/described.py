@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
 from rest.problems import TYPE
 from rest.shapes import ProblemShape
@@ -23,8 +23,8 @@ class Described(AutoSchema):
         return f"{self.method.lower()}_{'_'.join(named)}{last}"
 
 
-USUAL = (401, 403, 429)
-BODY = (400, 415, 422)
+USUAL = (401, 403, 422, 429)  # 422: a parameter that there is none of
+BODY = (400, 415)
 
 
 def described(
@@ -46,6 +46,24 @@ def described(
         responses |= answer
     else:
         responses[status] = answer
-    return extend_schema(
+    told = extend_schema(
         summary=summary, request=request, responses=responses, parameters=parameters, **more
     )
+
+    def describe(method: Any) -> Any:
+        done = told(method)
+        done.query = names_of(parameters or ())  # `ApiView` refuses all others
+        return done
+
+    return describe
+
+
+def names_of(parameters: Iterable[Any]) -> frozenset[str]:
+    """The names of parameters of the query, which a shape may list, too."""
+    names: set[str] = set()
+    for each in parameters:
+        if isinstance(each, OpenApiParameter):
+            names |= {each.name} if each.location == OpenApiParameter.QUERY else set()
+        else:
+            names |= set(each().fields)
+    return frozenset(names)

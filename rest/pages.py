@@ -107,6 +107,7 @@ def _page(
     found = list(rows[: MOST_SHOWN + 1])
     context = {
         "tokens": found[:MOST_SHOWN],
+        "url": settings.EARNEST_PUBLIC_URL,
         "left_out": len(found) > MOST_SHOWN,
         "now": timezone.now(),
         "scopes": tokens.SCOPES.items(),

@@ -11,6 +11,7 @@ from django.http import Http404, HttpResponse, JsonResponse
 from kombu.exceptions import OperationalError
 from rest_framework import exceptions
 
+from analysis.formatting import counted
 from analysis.statistics.options import OptionsError
 from listening.design.studyfile import Problem, StudyProblems
 from listening.notifications.channels import ChannelError
@@ -76,7 +77,8 @@ def response_to(error: Exception, context: dict[str, Any]) -> HttpResponse | Non
 
 def _of_folder(error: StudyProblems) -> HttpResponse:
     found = [mistake_of(each) for each in error.problems]
-    return problem(422, f"The study has {len(found)} mistakes; nothing was stored.", found)
+    many = counted(len(found), "mistake")
+    return problem(422, f"The study has {many}; nothing was stored.", found)
 
 
 def _of_fields(error: exceptions.ValidationError) -> HttpResponse:
@@ -91,7 +93,7 @@ def _later(detail: str, wait_s: int) -> HttpResponse:
 
 
 def _of_framework(error: exceptions.APIException, context: dict[str, Any]) -> HttpResponse:
-    response = problem(error.status_code, str(error.detail))
+    response = problem(error.status_code, _words(error, context))
     if isinstance(error, exceptions.AuthenticationFailed | exceptions.NotAuthenticated):
         view = context["view"]
         response["WWW-Authenticate"] = view.get_authenticate_header(context["request"])
@@ -100,6 +102,19 @@ def _of_framework(error: exceptions.APIException, context: dict[str, Any]) -> Ht
     if isinstance(error, exceptions.MethodNotAllowed):
         response["Allow"] = ", ".join(context["view"].allowed_methods)
     return response
+
+
+def _words(error: exceptions.APIException, context: dict[str, Any]) -> str:
+    """What is wrong, and what would be right."""
+    view = context["view"]
+    if isinstance(error, exceptions.MethodNotAllowed):
+        return f"{error.detail} This address takes {', '.join(view.allowed_methods)}."
+    if isinstance(error, exceptions.UnsupportedMediaType):
+        kinds = " or ".join(parser.media_type for parser in view.parser_classes)
+        return f"{error.detail} Send it with Content-Type: {kinds}."
+    if isinstance(error, exceptions.Throttled):
+        return "This token asks too often. Ask again after the seconds that Retry-After says."
+    return str(error.detail)
 
 
 def _fields(detail: Any, where: str = "") -> Iterator[dict[str, Any]]:
@@ -119,6 +134,13 @@ def _sentence(mistake: dict[str, Any]) -> str:
     return f"{mistake['field']}: {mistake['what']}" if mistake["field"] else mistake["what"]
 
 
+def _of_nothing(error: Http404) -> HttpResponse:
+    """Django's own words name a class of ours."""
+    words = str(error)
+    usual = not words or words.endswith("matches the given query.")
+    return problem(404, "There is nothing at this address." if usual else words)
+
+
 def _plain(status: int, usual: str = "") -> Callable[[Any], HttpResponse]:
     return lambda error: problem(status, str(error) or usual)
 
@@ -126,7 +148,7 @@ def _plain(status: int, usual: str = "") -> Callable[[Any], HttpResponse]:
 TOLD: dict[type[Exception] | tuple[type[Exception], ...], Callable[[Any], HttpResponse]] = {
     StudyProblems: _of_folder,
     exceptions.ValidationError: _of_fields,
-    Http404: _plain(404, "There is nothing at this address."),
+    Http404: _of_nothing,
     PermissionDenied: _plain(403, "This is not yours to do."),
     RequestDataTooBig: lambda _: problem(413, "More than is taken at once. Upload it in pieces."),
     NotSettled: lambda error: _later(str(error), 1),

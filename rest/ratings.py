@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from analysis.ratings.cells import csv_lines, in_pieces, json_lines
+from analysis.ratings.cells import COLUMNS, csv_lines, in_pieces, json_lines
 from listening.access import ANALYSE
 from listening.models import Study
 from listening.selectors import RatingRow, rating_rows
@@ -101,7 +102,8 @@ Rows = Iterator[RatingRow]
 def _json(rows: Rows, settled: Settled, study: Study) -> StreamingHttpResponse:
     def lines() -> Iterator[str]:
         more = str(settled.more).lower()
-        yield f'{{"next": "{cursor_of(study, settled)}", "more": {more}, "ratings": '
+        yield f'{{"next": "{cursor_of(study, settled)}", "more": {more}, '
+        yield f'"columns": {json.dumps(COLUMNS)}, "ratings": '
         yield from json_lines(rows)
         yield "}\n"
 

@@ -21,7 +21,27 @@ def schema() -> dict[str, Any]:
     generator = SchemaGenerator(patterns=api)  # type: ignore[no-untyped-call]
     made: dict[str, Any] = generator.get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     plain: dict[str, Any] = json.loads(json.dumps(made, default=str))
+    shapes = plain["components"]["schemas"]
+    bodies = [
+        operation["requestBody"]
+        for methods in plain["paths"].values()
+        for operation in methods.values()
+        if "requestBody" in operation
+    ]
+    for name in _named(bodies, shapes):  # what has no place is refused: `rest.shapes.Shape`
+        shapes[name]["additionalProperties"] = False
     return plain
+
+
+def _named(part: Any, shapes: dict[str, Any]) -> set[str]:
+    """The shapes that a part of the schema refers to, and those that they are made of."""
+    if isinstance(part, list):
+        return set().union(*(_named(each, shapes) for each in part))
+    if not isinstance(part, dict):
+        return set()
+    name = str(part.get("$ref", "")).rpartition("/")[2]
+    inner = _named(list(part.values()), shapes)
+    return inner | ({name} | _named(shapes[name], shapes) if name else set())
 
 
 def as_json(request: HttpRequest) -> HttpResponse:

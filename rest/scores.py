@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from analysis.ratings.cells import in_pieces
 from listening.access import ANALYSE, LOOK
+from listening.design.studyfile.problems import did_you_mean
 from listening.events import note
 from metrics import pages, runs, score_tables
 from metrics.input_warnings import TITLES
@@ -56,10 +59,19 @@ class ScoringRuns(ApiView):
 
 def _choices(asked: dict[str, Any]) -> list[Choice]:
     if asked.get("preset"):
-        return preset(asked["preset"]).choices(judges=asked["judges"])
+        try:
+            return preset(asked["preset"]).choices(judges=asked["judges"])
+        except PresetError as error:
+            raise ValidationError({"preset": str(error)}) from None
     choices = [Choice(each["metric"], each["parameters"]) for each in asked["metrics"]]
-    if unknown := sorted({choice.metric for choice in choices} - set(Metric.registry)):
-        raise PresetError(f"no metric is called {', '.join(unknown)}")
+    unknown = {
+        f"metrics.{place}.metric": f"No metric is called “{choice.metric}”. "
+        + did_you_mean(choice.metric, Metric.registry)
+        for place, choice in enumerate(choices)
+        if choice.metric not in Metric.registry
+    }
+    if unknown:
+        raise ValidationError(unknown)
     return choices
 
 
@@ -101,13 +113,14 @@ class Scores(ApiView):
         note_taken(study, self.by, f"scores.{form}")
         rows = score_tables.export_rows(key, kept)
         if form == "json":
-            return StreamingHttpResponse(in_pieces(_object(json_array(rows))), content_type=JSON)
+            lines = _object(score_tables.NAMES, json_array(rows))
+            return StreamingHttpResponse(in_pieces(lines), content_type=JSON)
         text = score_tables.as_csv(rows) if form == "csv" else score_tables.as_jsonl(rows)
         kind = f"{CSV}; charset=utf-8" if form == "csv" else JSONL
         return HttpResponse(text, content_type=kind)
 
 
-def _object(lines: Iterator[str]) -> Iterator[str]:
-    yield '{"scores": '
+def _object(columns: Sequence[str], lines: Iterator[str]) -> Iterator[str]:
+    yield f'{{"columns": {json.dumps(columns)}, "scores": '
     yield from lines
     yield "}\n"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -43,14 +44,13 @@ class Sessions(ApiView):
         study, form = self.study(key, ANALYSE), form_of(request, FORMS)
         note_taken(study, self.by, f"sessions.{form}")
         rows = map(spread_out, session_rows(key))
-        lines = (
-            csv_lines(rows, session_columns(key)) if form == "csv" else _object(json_array(rows))
-        )
+        columns = session_columns(key)
+        lines = csv_lines(rows, columns) if form == "csv" else _object(columns, json_array(rows))
         return StreamingHttpResponse(in_pieces(lines), content_type=FORMS[form])
 
 
-def _object(lines: Iterator[str]) -> Iterator[str]:
-    yield '{"sessions": '
+def _object(columns: Sequence[str], lines: Iterator[str]) -> Iterator[str]:
+    yield f'{{"columns": {json.dumps(columns)}, "sessions": '
     yield from lines
     yield "}\n"
 

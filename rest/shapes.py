@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -9,11 +10,39 @@ from django.urls import reverse
 from rest_framework import serializers
 
 from listening.decisions import LONGEST_REASON, REJECTED, RESTORED
+from listening.design.studyfile.problems import did_you_mean
 from listening.models import Study
 
-Shape = serializers.Serializer[Any]
 MOST_SESSIONS = 10_000
 MOST_LISTED = 1000  # of one page
+
+
+class Shape(serializers.Serializer[Any]):
+    """What is sent and has no place is a mistake, so that nothing misspelt is passed over."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            refuse_unknown(map(str, data), self.fields, "field")
+        return super().to_internal_value(data)
+
+
+def refuse_unknown(given: Iterable[str], known: Iterable[str], what: str) -> None:
+    """ValidationError for each name that is none of the known ones, with what was meant."""
+    known = list(known)
+    told = {
+        name: f"There is no {what} “{name}” here. {did_you_mean(name, known)}".strip()
+        for name in given
+        if name not in known
+    }
+    if told:
+        raise serializers.ValidationError(told)
+
+
+def choice(choices: Iterable[str], **more: Any) -> serializers.ChoiceField:
+    """One of some words; what is none of them is told which there are."""
+    words = list(choices)
+    told: dict[str, Any] = {"invalid_choice": f"“{{input}}” is none of these: {', '.join(words)}."}
+    return serializers.ChoiceField(choices=words, error_messages=told, **more)
 
 
 class Mistake(Shape):
@@ -57,14 +86,19 @@ class StudyShape(serializers.ModelSerializer[Study]):
         read_only_fields = fields
 
     def get_link(self, study: Study) -> str:
-        return str(settings.EARNEST_PUBLIC_URL) + reverse("landing", args=[study.link])
+        return link_of(study)
+
+
+def link_of(study: Study) -> str:
+    """Where raters start."""
+    return str(settings.EARNEST_PUBLIC_URL) + reverse("landing", args=[study.link])
 
 
 class Narrowing(Shape):
     """Which studies are listed; what is absent narrows nothing."""
 
     q = serializers.CharField(required=False, allow_blank=True, max_length=200)
-    state = serializers.ChoiceField(required=False, choices=Study.State.values)
+    state = choice(Study.State.values, required=False)
     tag = serializers.CharField(required=False, allow_blank=True, max_length=40)
     project = serializers.IntegerField(required=False, min_value=1, max_value=2**31 - 1)
     archived = serializers.BooleanField(
@@ -154,7 +188,7 @@ class Change(Shape):
 class StateChange(Shape):
     """Opened, paused, or closed for good."""
 
-    to = serializers.ChoiceField(choices=("open", "paused", "closed"))
+    to = choice(("open", "paused", "closed"))
     anyway = serializers.BooleanField(
         default=False, help_text="Open in spite of problems that were found."
     )
@@ -187,7 +221,7 @@ class Decision(Shape):
         max_length=MOST_SESSIONS,
         help_text="As ratings and sessions name them, such as s12.",
     )
-    decision = serializers.ChoiceField(choices=(REJECTED, RESTORED))
+    decision = choice((REJECTED, RESTORED))
     reason = serializers.CharField(max_length=LONGEST_REASON, help_text="The log keeps it.")
 
 
@@ -208,6 +242,9 @@ class RatingsShape(Shape):
 
     next = serializers.CharField(help_text="The cursor for `since`, also where nothing new came.")
     more = serializers.BooleanField(help_text="Whether there are others after these already.")
+    columns = serializers.ListField(
+        child=serializers.CharField(), help_text="Of a rating, also where there is none."
+    )
     ratings = serializers.ListField(child=serializers.DictField())
 
 
@@ -275,7 +312,9 @@ class NewWebhook(Shape):
 
     url = serializers.CharField(max_length=1600)
     name = serializers.CharField(required=False, allow_blank=True, default="", max_length=80)
-    events = serializers.ListField(child=serializers.CharField(max_length=30), max_length=50)
+    events = serializers.ListField(
+        child=serializers.CharField(max_length=30), min_length=1, max_length=50
+    )
     study = serializers.SlugField(
         required=False, max_length=80, help_text="Only of this study; else of all."
     )

@@ -53,6 +53,8 @@ def source_of(request: Request, who: Any) -> Iterator[Path]:
         place = Path(space)
         if (request.content_type or "").startswith(ZIP):
             body: Any = request.data  # see ZipParser
+            if not hasattr(body, "read"):
+                raise ValidationError("Nothing was sent. Send the zip of a study folder.")
             with (place / ARCHIVE).open("wb") as file:
                 shutil.copyfileobj(body, file)
             yield place / ARCHIVE

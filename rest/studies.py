@@ -31,6 +31,7 @@ from rest.shapes import (
     StudyPage,
     StudySent,
     StudyShape,
+    link_of,
 )
 from rest.sources import ZIP, ZipParser, source_of
 
@@ -179,5 +180,5 @@ class Progress(ApiView):
 
         Counted once a second at most; `at` says when.
         """
-        self.study(key, LOOK)
-        return Response(page_progress(key))
+        study = self.study(key, LOOK)
+        return Response({**page_progress(key), "link": link_of(study)})

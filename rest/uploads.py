@@ -60,11 +60,20 @@ class OneUpload(ApiView):
         if not 0 < size <= files.LARGEST_ZIP_BYTES:
             raise ValidationError({"size": f"1 to {files.LARGEST_ZIP_BYTES:,} bytes are taken."})
         piece = request.data.read() if hasattr(request.data, "read") else b""
+        if offset + len(piece) > size:
+            told = f"The piece ends behind the {size:,} bytes that `size` says."
+            raise ValidationError({"offset": told})
         try:
             files.receive(draft, ARCHIVE, size, offset, piece)
         except files.WrongPiece as wrong:
             return self._state(code, wrong.received, size)
         return self._state(code, min(offset + len(piece), size), size)
+
+    @described("Gives an upload up", {204: None}, problems=(404,))
+    def delete(self, request: Request, code: str) -> Response:
+        """What was sent of it is deleted."""
+        folder.delete(upload_for(self.who, code))
+        return Response(status=204)
 
     def _state(self, code: str, received: int, size: int) -> Response:
         return Response({"upload": code, "received": received, "whole": received >= size})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.http import Http404
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -46,7 +47,9 @@ class Webhooks(ApiView):
 class OneWebhook(ApiView):
     @described("Removes a webhook", {204: None}, problems=(404, 409))
     def delete(self, request: Request, pk: int) -> Response:
-        channel = channels.channel_of(self.of_account().token.owner, pk)
+        channel = self.of_account().token.owner.message_channels.filter(pk=pk).first()
+        if channel is None:
+            raise Http404("There is no such webhook of yours.")
         if channel.kind != Channel.Kind.WEBHOOK:
             raise ChannelError("This channel is no webhook. Remove it on the page Messages.")
         channel.delete()

@@ -106,7 +106,8 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
     values = dict(parameters)
     unknown = sorted(set(values) - {*Options().parameters(), "versions", "margins", "spared"})
     if unknown:
-        raise OptionsError(f"no option {', '.join(unknown)}")
+        known = ", ".join(Options().parameters())
+        raise OptionsError(f"no option {', '.join(unknown)}; there are {known}")
     try:
         if "by" in values:
             values["breakdowns"] = tuple(breakdown_from(text) for text in values.pop("by"))

@@ -15,6 +15,7 @@ from django.utils import timezone
 from analysis.models import Leaderboard, LeaderboardEntry
 from analysis.report.content import Content, content_from
 from analysis.web.board_inputs import forget_input, study_input, study_mark
+from config.missing import failure
 from listening.asked_jobs import ask, asked_job
 
 log = logging.getLogger(__name__)
@@ -63,8 +64,7 @@ def make_leaderboard(pk: int) -> None:
     except (ValueError, KeyError) as error:
         boards.update(state=State.FAILED, error=str(error) or type(error).__name__, **ended)
     except Exception as error:
-        log.exception("Leaderboard %s broke", pk)
-        problem = f"it broke ({type(error).__name__}: {error}); see the worker's log"
+        problem = failure(error, "analysis", log, f"Leaderboard {pk}")
         boards.update(state=State.FAILED, error=problem, **ended)
     else:
         text = json.dumps(content.plain(), ensure_ascii=False)

@@ -24,7 +24,7 @@ from analysis.web.study_tables import (
     with_labels,
     with_version_notes,
 )
-from config.missing import remedy
+from config.missing import failure
 from listening.asked_jobs import ask, asked_job
 from listening.signals import analysed
 
@@ -82,11 +82,7 @@ def run_analysis(run_id: int) -> None:
     except (OptionsError, ValueError, KeyError) as error:
         _fail(run_id, str(error) or type(error).__name__)
     except Exception as error:
-        if words := remedy(error):
-            _fail(run_id, f"The worker of queue analysis cannot do it. {words}")
-            return
-        log.exception("Analysis %s broke", run_id)
-        _fail(run_id, f"the analysis broke ({type(error).__name__}: {error}); see the worker's log")
+        _fail(run_id, failure(error, "analysis", log, f"Analysis {run_id}"))
     else:
         ended = {"state": State.DONE, "error": "", "share": 1.0, "finished_at": timezone.now()}
         with transaction.atomic():
@@ -142,11 +138,7 @@ def make_run_file(file_id: int) -> None:
     except (OptionsError, ValueError, KeyError) as error:
         _fail_file(file_id, str(error) or type(error).__name__)
     except Exception as error:
-        if words := remedy(error):
-            _fail_file(file_id, f"The worker of queue analysis cannot do it. {words}")
-            return
-        log.exception("%s broke", file)
-        _fail_file(file_id, f"it broke ({type(error).__name__}: {error}); see the worker's log")
+        _fail_file(file_id, failure(error, "analysis", log, str(file)))
     else:
         done = {"state": RunFile.State.DONE, "error": "", "size_bytes": len(content)}
         files.update(content=content, **done)

@@ -17,6 +17,7 @@ from django.core.cache import cache
 from django.utils import timezone
 from redis.exceptions import RedisError
 
+from config.missing import failure
 from listening.asked_jobs import ask, asked_job
 
 log = logging.getLogger(__name__)
@@ -66,12 +67,12 @@ def _give_up(why: str, name: str, _given: Any) -> None:
 @asked_job("analysis.jobs.estimate_pilot", _give_up)
 def estimate_pilot(name: str, study: str) -> None:
     """The components of each task and criterion of the study, without what its rules leave out."""
-    from analysis.ratings.table import from_study
-    from analysis.statistics.planning.pilot import pilots
-    from analysis.statistics.screening import screen
-    from analysis.web.study_tables import study_rules, study_spared
+    try:  # a light installation may lack what these import
+        from analysis.ratings.table import from_study
+        from analysis.statistics.planning.pilot import pilots
+        from analysis.statistics.screening import screen
+        from analysis.web.study_tables import study_rules, study_spared
 
-    try:
         gone = _withdrawn(study)
         rules = study_rules(study)
         kept = screen(from_study(study), rules, study_spared(study)).kept(rules)
@@ -79,8 +80,8 @@ def estimate_pilot(name: str, study: str) -> None:
     except (ValueError, KeyError) as error:
         _keep(name, _ended(FAILED, problem=str(error) or type(error).__name__))
     except Exception as error:
-        log.exception("The pilot of %s broke", study)
-        _keep(name, _ended(FAILED, problem=f"it broke ({type(error).__name__}: {error})"))
+        problem = failure(error, "analysis", log, f"The pilot of {study}")
+        _keep(name, _ended(FAILED, problem=problem))
     else:
         if _withdrawn(study) != gone:  # what was read is deleted by now
             return estimate_pilot(name, study)
@@ -90,18 +91,18 @@ def estimate_pilot(name: str, study: str) -> None:
 @asked_job("analysis.jobs.check_plan", _give_up)
 def check_plan(name: str, question: dict[str, Any]) -> None:
     """Simulate the plan of a question (values of the form, and the components' SDs)."""
-    from analysis.report.planning.form_fields import requirements_from
-    from analysis.statistics.planning import Components
-    from analysis.statistics.planning.proposal import check, propose
+    try:  # as above
+        from analysis.report.planning.form_fields import requirements_from
+        from analysis.statistics.planning import Components
+        from analysis.statistics.planning.proposal import check, propose
 
-    try:
         asked = requirements_from(question["form"], Components(**question["components"]))
         checked = check(propose(asked))
     except (ValueError, KeyError, TypeError) as error:
         _keep(name, _ended(FAILED, problem=str(error) or type(error).__name__))
     except Exception as error:
-        log.exception("The check of a plan broke")
-        _keep(name, _ended(FAILED, problem=f"it broke ({type(error).__name__}: {error})"))
+        problem = failure(error, "analysis", log, "The check of a plan")
+        _keep(name, _ended(FAILED, problem=problem))
     else:
         _keep(name, _ended(DONE, check=checked.row()))
 

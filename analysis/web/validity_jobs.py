@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 
 from analysis.statistics.screening import rule_text
 from analysis.web.first_runs import default_options
+from config.missing import failure
 from listening.asked_jobs import ask, asked_job
 
 log = logging.getLogger(__name__)
@@ -57,8 +58,8 @@ def count_rules(study: str, kind: str, asked: dict[str, str], mark: str) -> None
     except (ValueError, KeyError) as error:
         _keep(name, _ended(FAILED, mark, problem=str(error) or type(error).__name__))
     except Exception as error:
-        log.exception("The rules of %s broke", study)
-        _keep(name, _ended(FAILED, mark, problem=f"it broke ({type(error).__name__}: {error})"))
+        problem = failure(error, "analysis", log, f"The count by rules of {study}")
+        _keep(name, _ended(FAILED, mark, problem=problem))
     else:
         _keep(name, _ended(DONE, mark, effects=found))
 

@@ -284,5 +284,7 @@ def shown_run(key: str, asked: str) -> AnalysisRun | None:
     if asked:
         if not asked.isdecimal() or len(asked) > 18:
             raise Http404("There is no such analysis.")
-        return get_object_or_404(done, pk=int(asked))
+        if (run := done.filter(pk=int(asked)).first()) is None:
+            raise Http404("There is no such finished analysis of this study.")
+        return run
     return done.first()

@@ -43,6 +43,13 @@ def target_of(url: str) -> dict[str, Any]:
     return dict(dj_database_url.parse(url))
 
 
+def place_of(url: str) -> str:
+    """Where a URL leads, without account and password."""
+    parts = urlsplit(url)
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.hostname or 'a local socket'}{port}{parts.path}"
+
+
 @contextmanager
 def instead(target: dict[str, Any]) -> Iterator[None]:
     """Django's own connection leads to the target: migrations know no other."""

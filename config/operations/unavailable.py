@@ -31,6 +31,11 @@ FULL = (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EMFILE, errno.ENFILE, err
 SENTENCE = (  # as in the page, where it is marked for translation
     "Our server is being looked after. It is not your fault, and answers already saved are safe."
 )
+SCRIPTS = "/api/v1/"  # asked by scripts, which read no pages
+BROKEN = (
+    "This is a fault of the server. Its log has it under the id in the header X-Request-ID: tell "
+    "whoever runs it."
+)
 log = logging.getLogger(__name__)
 _said: dict[str, float] = {}  # reason -> when it was logged last
 
@@ -56,9 +61,8 @@ def answer(path: str) -> HttpResponse:
     """What is sent for an address; without its request, whose session would ask the database."""
     wait_s = random.randint(*WAIT_S)
     response: HttpResponse
-    if path.startswith("/api/v1/"):
-        told = {"type": "about:blank", "title": "Not just now", "status": 503, "detail": SENTENCE}
-        response = JsonResponse(told, status=503, content_type="application/problem+json")
+    if path.startswith(SCRIPTS):
+        response = _problem(503, "Not just now", SENTENCE)
     elif path.startswith("/api/"):
         response = JsonResponse({"error": "unavailable", "message": _(SENTENCE)}, status=503)
     else:
@@ -89,6 +93,8 @@ class Unavailable:
 def not_installed(request: HttpRequest, words: str) -> HttpResponse:
     """A light installation lacks a package that this page needs; all other pages work."""
     log.warning("%s: %s", route_of(request), words)
+    if request.path.startswith(SCRIPTS):
+        return _problem(501, "Not installed here", words)
     if "text/html" not in request.headers.get("Accept", "text/html"):
         return JsonResponse({"error": "not_installed", "message": words}, status=501)
     return render(request, "operations/not_installed.html", {"words": words}, status=501)
@@ -103,4 +109,12 @@ def failed(request: HttpRequest) -> HttpResponseBase:
     if error is not None and is_away(error):
         say(request, error)
         return answer(request.path)
+    if request.path.startswith(SCRIPTS):
+        return _problem(500, "It broke here", BROKEN)
     return server_error(request)
+
+
+def _problem(status: int, title: str, detail: str) -> HttpResponse:
+    """As the REST API tells problems (RFC 9457)."""
+    told = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    return JsonResponse(told, status=status, content_type="application/problem+json")

@@ -13,7 +13,9 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 from xml.sax.saxutils import quoteattr
 
-from listening.models import ReviewAssignment, Reviewer, ReviewItem, ReviewJob
+from django.db import transaction
+
+from listening.models import ReviewAssignment, Reviewer, ReviewItem, ReviewJob, Verdict
 from listening.review.jobs import ReviewError
 from listening.review.kinds import kind_named
 from listening.review.kinds.clips import DEFECTS, FLAWED, SAID
@@ -40,9 +42,13 @@ class Tasks:
 
 @dataclass
 class Back:
-    """What came back: how many verdicts are stored, by reviewer, and what was not taken."""
+    """What came back: how many verdicts are stored, by reviewer, and what was not taken.
+
+    `new` are those that no earlier import had stored.
+    """
 
     stored: Counter[str] = field(default_factory=Counter)
+    new: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
 
 
@@ -166,11 +172,17 @@ def take_back(job: ReviewJob, exported: Any, *, by: str) -> Back:
         if item is None:
             back.left["tasks of another review, or of none"] += 1
             continue
-        for each in task.get("annotations") or []:
+        for each in _list(task.get("annotations")):
             _gather(job, item, each, sent, back)
-    for who, verdicts in sorted(sent.items()):
-        _store(from_elsewhere(job, who, by=by), verdicts, back)
+    with transaction.atomic():  # all of a file, or nothing of it
+        for who, verdicts in sorted(sent.items()):
+            _store(from_elsewhere(job, who, by=by), verdicts, back)
     return back
+
+
+def _list(value: Any) -> list[Any]:
+    """What should be a list, and is empty where it is none."""
+    return value if isinstance(value, list) else []
 
 
 def _gather(
@@ -179,7 +191,7 @@ def _gather(
     if not isinstance(each, Mapping) or each.get("was_cancelled"):
         back.left["annotations that were skipped in Label Studio"] += 1
         return
-    result = [r for r in each.get("result") or [] if isinstance(r, Mapping)]
+    result = [r for r in _list(each.get("result")) if isinstance(r, Mapping)]
     answer, note = _answer(job, result)
     made = each.get("unique_id") or each.get("id")
     name = f"earnest:label-studio/{job.pk}/{item.pk}/{made}/{each.get('updated_at')}"
@@ -219,7 +231,7 @@ def _answer(job: ReviewJob, result: Sequence[Mapping[str, Any]]) -> tuple[dict[s
     for each in result:
         if each.get("from_name") == REGIONS and isinstance(value := each.get("value"), Mapping):
             seconds = [value.get("start"), value.get("end")]
-            named = _named(value.get("labels") or [], titles)
+            named = _named(_list(value.get("labels")), titles)
             defects += [{"what": what, "seconds": seconds} for what in named]
     verdict = _one(_named(_values(result, VERDICT, "choices"), verdicts))
     return {"verdict": verdict or (FLAWED if defects else ""), "defects": defects}, note
@@ -253,6 +265,10 @@ def _store(reviewer: Reviewer, verdicts: Sequence[Mapping[str, Any]], back: Back
         )
         sent.append({**each, "item": str(given.code)})
     for start in range(0, len(sent), MOST):
-        told = store(reviewer, sent[start : start + MOST])
+        part = sent[start : start + MOST]
+        keys = [each["key"] for each in part]
+        before = set(map(str, Verdict.objects.filter(key__in=keys).values_list("key", flat=True)))
+        told = store(reviewer, part)
         back.stored[str(reviewer)] += len(told.keys)
+        back.new[str(reviewer)] += len(set(told.keys) - before)
         back.left.update(f"annotations: {why}" for _, why in told.refused)

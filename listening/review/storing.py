@@ -64,7 +64,7 @@ def _verdict(job: ReviewJob, theirs: Mapping[str, ReviewAssignment], sent: Any) 
     if key is None or assignment is None:
         raise BadVerdict("This item is not yours.")
     phase, note, seconds = sent.get("phase", "own"), sent.get("note", ""), sent.get("seconds")
-    if phase not in Verdict.Phase.values or not isinstance(note, str) or "\0" in note:
+    if phase not in Verdict.Phase.values or not isinstance(note, str) or not _is_text(note):
         raise BadVerdict("The phase or the note is none.")
     kind = kind_named(job.kind)
     answer, category = kind.checked(kind.settings_from(job.settings), sent["answer"])
@@ -77,6 +77,14 @@ def _verdict(job: ReviewJob, theirs: Mapping[str, ReviewAssignment], sent: Any) 
         note=note.strip()[:LONGEST_NOTE],
         seconds=_seconds(seconds),
     )
+
+
+def _is_text(note: str) -> bool:
+    """Whether the database can keep it."""
+    try:
+        return b"\0" not in note.encode()
+    except UnicodeEncodeError:  # half of a pair
+        return False
 
 
 def _seconds(value: Any) -> float | None:

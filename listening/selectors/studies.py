@@ -135,3 +135,11 @@ WITH chosen AS (SELECT id, language, state, version, wording FROM listening_stud
 SELECT n, ids, counted, (SELECT md5(coalesce(string_agg(fact, ',' ORDER BY fact), '')) FROM facts)
 FROM rated
 """
+
+
+def no_study(key: str) -> str:
+    """That there is no study of this key, and which there are; empty where it is there."""
+    keys = list(Study.objects.values_list("key", flat=True))
+    if key in keys:
+        return ""
+    return f"There is no study “{key}”. Studies: {', '.join(keys) or 'none yet'}."

@@ -180,8 +180,8 @@ def _check_key(key: str, replace: bool) -> None:
         return
     if not replace:
         raise StudyError(
-            f"There is a study “{key}” already. Choose another key in study.toml, or replace the "
-            "study with --replace."
+            f"There is a study “{key}” already. Choose another key in study.toml; a draft can be "
+            "replaced (--replace; by the API, PUT)."
         )
     if study.state != Study.State.DRAFT:
         raise StudyError(

@@ -24,9 +24,11 @@ def source_clips(options: Mapping[str, Any]) -> list[InputClip]:
     if bool(options["study"]) == bool(options["places"]):
         raise CommandError("name either files, a folder or a manifest, or a study with --study")
     if options["study"]:
-        from listening.selectors import bring_audio
+        from listening.selectors import bring_audio, no_study
         from metrics.studymaterial import study_stimuli
 
+        if words := no_study(options["study"]):
+            raise CommandError(words)
         clips = [
             InputClip(row["path"], row["stimulus"], row["condition"], row["item"], material)
             for row, material in study_stimuli(options["study"])
@@ -45,7 +47,7 @@ def source_clips(options: Mapping[str, Any]) -> list[InputClip]:
     if options["study"]:
         bring_audio(clip.path for clip in clips)
     if not clips:
-        raise CommandError("no clips: there is no such study, or it has no stimuli")
+        raise CommandError("no clips: the study has no stimuli")
     return clips
 
 

@@ -1,15 +1,19 @@
 """The command `earnest` of a wheel is Earnest, its commands and its client in one."""
 
+import errno
 import os
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
-from django.core.management import get_commands
+from django.core.management import CommandError, call_command, get_commands
 
 import earnest.cli
 from config import command_help, commands
 from config.operations.version import version
+from tests.factories import make_study
 
 
 def test_the_words_of_the_client_are_its_own_and_no_commands():
@@ -70,3 +74,48 @@ def test_the_version_is_that_of_earnest(
     monkeypatch.setattr(sys, "argv", ["earnest", word])
     command_help.execute()
     assert capsys.readouterr().out.startswith(f"Earnest {version()}, Django 5.")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["export_study", "nope", "--out", "q"],
+        ["export_scores", "nope"],
+        ["score_progress", "nope"],
+        ["auto_att", "dataset", "nope", "--out", "q"],
+        ["score_study", "nope", "--metrics", "length_s"],
+        ["study_status", "nope"],
+    ],
+)
+def test_a_study_that_is_none_is_told_with_those_that_are(line: list[str]):
+    make_study(key="voices")
+    with pytest.raises(CommandError, match=r"There is no study “nope”\. Studies: voices\."):
+        call_command(*line)
+
+
+@pytest.mark.parametrize("place", ["words.txt/out", "words.txt", "gone/" + "x" * 300])
+def test_a_place_that_cannot_be_written_is_a_sentence(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "words.txt").touch()
+
+    def write(self: Any) -> None:
+        (tmp_path / place).mkdir(parents=True)
+
+    monkeypatch.setattr(command_help.Commands, "execute", write)
+    monkeypatch.setattr(sys, "argv", ["earnest", "export_study"])
+    with pytest.raises(SystemExit, match=r"^CommandError: “.*” cannot be read or written: [A-Z]"):
+        command_help.execute()
+    monkeypatch.setattr(sys, "argv", ["earnest", "export_study", "--traceback"])
+    with pytest.raises(OSError, match=r"txt|name too long"):
+        command_help.execute()
+
+
+def test_a_server_that_is_away_is_no_place(monkeypatch: pytest.MonkeyPatch):
+    def ask(self: Any) -> None:
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")
+
+    monkeypatch.setattr(command_help.Commands, "execute", ask)
+    with pytest.raises(ConnectionRefusedError):
+        command_help.execute()

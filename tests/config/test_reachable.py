@@ -6,14 +6,18 @@ import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
 import pytest
 from botocore.exceptions import ClientError
+from django.core.management import call_command
 from django.db import connection
 
 from config.commands import needs_servers
+from config.embedded import POSTGRES
+from config.operations.management.commands import move_database
 from config.reachable import (
     BUCKET_REASONS,
     UnreachableError,
@@ -204,3 +208,26 @@ def test_what_a_bucket_refuses_is_said_in_words(settings: Any, code: str, reason
 
 def test_clips_in_a_folder_need_no_bucket():
     try_media()
+
+
+@pytest.mark.parametrize("embedded", [True, False])
+def test_a_database_that_was_moved_is_not_started_where_it_was(
+    embedded: bool, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+):
+    """Who forgets DATABASE_URL would store ratings in two databases."""
+    settings.EARNEST_VAR, settings.EMBEDDED = tmp_path, [POSTGRES] if embedded else []
+    moved = SimpleNamespace(rows=7, tables={"a": 1})
+    monkeypatch.setattr(move_database, "move", lambda *_, **__: moved)
+    call_command("move_database", "postgresql://ada:secret@db.example.org:5432/lab")
+    note = tmp_path / "moved-database"
+    assert note.exists() == embedded
+    if embedded:
+        with pytest.raises(UnreachableError) as caught:
+            try_database()
+        words = str(caught.value)
+        assert "was moved to db.example.org:5432/lab on 2" in words
+        assert "set DATABASE_URL to it." in words
+        assert words.endswith(f"delete {note}.")
+        assert "secret" not in words + note.read_text()
+        note.unlink()
+        try_database()

@@ -112,6 +112,20 @@ def test_a_list_is_taken_whole_or_not_at_all(study, panel):
 
 
 @pytest.mark.medium
+def test_each_line_of_a_list_has_a_separator_of_its_own(study, panel):
+    """A tab in one line made whole lines with commas into ids, address and all."""
+    lines = ["anna, anna@example.org", "bert\tbert@example.org", "carl", "dora; dora@example.org"]
+    lines += ["李雷,li@example.org", '"x;y",xy@example.org', '"quote, q@example.org', "e\t"]
+    page = panel("invite", people="\r\n".join(lines))
+    assert "8 new; 0 stood" in page
+    assert {i.own_id: i.email for i in Invitation.objects.all()} == {
+        **{"anna": "anna@example.org", "bert": "bert@example.org", "carl": ""},
+        **{"dora": "dora@example.org", "李雷": "li@example.org", "x;y": "xy@example.org"},
+        **{'"quote': "q@example.org", "e": ""},
+    }
+
+
+@pytest.mark.medium
 def test_a_link_is_one_person_and_one_session(study, panel):
     panel("invite", people="p1\np2")
     first, other = (links(study)[name] for name in ("p1", "p2"))
@@ -172,7 +186,15 @@ def test_mails_whose_job_was_lost_are_sent_and_the_page_says_that_they_are_under
     monkeypatch.setattr(queues, "taken_until", lambda queue: timezone.now())
     assert send_lost() == 1
     assert [("ada@" in mail, "bob@" in mail) for mail in server.taken] == [(True, False)]
-    assert "asked for at" not in client.get(path).content.decode()
+    page = client.get(path).content.decode()
+    assert "asked for at" not in page
+    panel("invite", people="p3,carl@example.org")
+    with monkeypatch.context() as lost:
+        lost.setattr(jobs.send_invitations, "delay", lambda *given: None)
+        panel("send", **WORDS)
+    page = client.get(path).content.decode()
+    assert "1 mail, asked for at" in page
+    assert "UTC, is being sent" in page
 
 
 @pytest.mark.medium

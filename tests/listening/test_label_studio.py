@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from listening import review
 from listening.models import Reviewer, Verdict
+from listening.review import label_studio
 from listening.review.jobs import Plan
 from listening.review.label_studio import take_back, tasks_of
 from tests.factories import answer_all, arrive, make_study
@@ -80,6 +81,7 @@ def test_reasons_go_out_blind_and_come_back_once(study, tmp_path: Path):
         call_command(
             "import_label_studio", study.key, "A review", tmp_path / "back.json", stdout=out
         )
+    assert "Reviewer 1: 1 verdicts are stored, 0 of them new." in out.getvalue()
     assert "Not taken over: 1 annotations that were skipped" in out.getvalue()
     assert "1 annotations: A verdict is fit, unfit or unsure" in out.getvalue()
     assert "1 tasks of another review" in out.getvalue()
@@ -115,6 +117,41 @@ def test_codes_and_clips_have_their_counterparts(study):
     verdict = Verdict.objects.latest("pk")
     assert verdict.answer["defects"] == [{"what": "audio", "seconds": [0.1, 0.4]}]
     assert verdict.category == "flawed"
+
+
+def test_what_is_no_annotation_hinders_no_other(study):
+    job = job_of(study)
+    (task, *_) = tasks_of(job, "").tasks
+    half = {"from_name": "note", "value": {"text": ["\ud800"]}}
+    odd = [5, None, {"result": 5}, {"result": [5, {"from_name": "verdict", "value": 5}]}]
+    good = annotated(task, chose("verdict", "Fits"))
+    good["annotations"] += odd
+    others = [{"data": task["data"], "annotations": 7}, {"data": 5}, {}]
+    back = take_back(
+        job, [good, *others, annotated(task, chose("verdict", "Fits"), half, id=8)], by="a"
+    )
+    assert dict(back.stored) == dict(back.new) == {"Reviewer 1": 1, "Reviewer 2": 0}
+    assert back.left["annotations: The phase or the note is none."] == 1
+    assert Verdict.objects.get().category == "fit"
+
+
+def test_an_import_that_breaks_stores_nothing(study, monkeypatch):
+    job = job_of(study)
+    tasks = tasks_of(job, "").tasks
+    first = annotated(tasks[0], chose("verdict", "Fits"))
+    second = annotated(tasks[1], chose("verdict", "Fits"), who=2)
+    keep, told = label_studio.store, []
+
+    def broken(reviewer, sent):
+        told.append(reviewer)
+        if len(told) == 2:
+            raise OSError("gone")
+        return keep(reviewer, sent)
+
+    monkeypatch.setattr(label_studio, "store", broken)
+    with pytest.raises(OSError, match="gone"):
+        take_back(job, [first, second], by="ada")
+    assert (Verdict.objects.count(), Reviewer.objects.count()) == (0, 0)
 
 
 def test_what_cannot_be_taken_is_refused(study):

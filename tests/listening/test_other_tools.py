@@ -105,7 +105,7 @@ def test_a_webmushra_configuration_becomes_a_study(tmp_path: Path) -> None:
     said = run("import_webmushra", root / "configs" / "mine.yaml", "--out", tmp_path / "out")
     assert "To mend" not in said
     for lost in (
-        "1 texts hold “: ” without quotes",
+        "1 text holds “: ” without quotes",
         "remoteService (the study): Earnest keeps the answers itself",
         "page “hello”: <img> in its text",
         "page “hidden” (bs1116)",
@@ -135,13 +135,14 @@ def test_a_webmushra_configuration_becomes_a_study(tmp_path: Path) -> None:
 def test_what_a_configuration_lacks_is_told_and_nothing_is_written(tmp_path: Path) -> None:
     config = tmp_path / "mine.yaml"
     config.write_text(WEBMUSHRA)
-    with pytest.raises(CommandError, match=r"8 sound files are not there.*--root"):
+    with pytest.raises(CommandError, match=r"files that are not there: .* 2 more\. .*--root"):
         run("import_webmushra", config, "--out", tmp_path / "out")
     config.write_text("pages: [{type: bs1116, id: a}]")
     with pytest.raises(CommandError, match=r"No page of it asks.*nearest are mushra and dcr"):
         run("import_webmushra", config, "--out", tmp_path / "out")
     config.write_text("just: [words")
-    with pytest.raises(CommandError, match="This is no YAML"):
+    where = r"mine\.yaml: This is no YAML: line 1, column 13: expected ',' or '\]'"
+    with pytest.raises(CommandError, match=where):
         run("import_webmushra", config, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -221,7 +222,43 @@ def test_pairs_have_their_reference(tmp_path: Path, method: str) -> None:
 def test_clips_that_are_not_there_are_named(tmp_path: Path) -> None:
     folder = p808_folder(tmp_path)
     (folder / "audio" / "s1_c1.wav").unlink()
-    with pytest.raises(CommandError, match=r"1 clips are not below.*s1_c1\.wav"):
+    with pytest.raises(CommandError, match=r"1 clip is not below.*s1_c1\.wav"):
+        p808(folder, "acr")
+    assert not (folder / "acr").exists()
+
+
+@pytest.mark.parametrize("path", ["../outside.wav", "/etc/hostname", "x" * 300, "a\0b"])
+def test_a_configuration_takes_no_file_outside_of_its_folder(tmp_path: Path, path: str) -> None:
+    sounds(tmp_path, "outside.wav", *(f"in/audio/{n}{i}.wav" for n in ("ref", "one") for i in "12"))
+    config = tmp_path / "in" / "mine.yaml"
+    sounds(tmp_path, "in/audio/two1.wav")
+    config.write_text(WEBMUSHRA.replace("audio/two2.wav", repr(path).replace("\\x", "\\\\x")))
+    with pytest.raises(CommandError, match=r"files that are not there: .*\(C2 of page"):
+        run("import_webmushra", config, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("clips.csv", "", "The table of clips has no column “rating_clips”. Add it."),
+        ("clips.csv", "rating_clips\n" + "x" * 200_000, "The table of clips cannot be read: field"),
+        (
+            "clips.csv",
+            "rating_clips\nhttps://[x/a.wav",
+            r"1 clip is not below .*\(none of this name",
+        ),
+        ("clips.csv", "rating_clips\n" + "x" * 300, r"1 clip is not below .*\(none of this name"),
+        ("master.cfg", CFG.replace("0.5", "nan"), "hit_base_payment is “nan”. Write a number"),
+        ("master.cfg", CFG.replace("0.5", "-1"), "hit_base_payment is “-1”. Write a number"),
+    ],
+)
+def test_a_file_of_the_toolkit_that_is_none_is_named(
+    tmp_path: Path, file: str, content: str, words: str
+) -> None:
+    folder = p808_folder(tmp_path)
+    (folder / file).write_text(content)
+    with pytest.raises(CommandError, match=words):
         p808(folder, "acr")
     assert not (folder / "acr").exists()
 

@@ -143,7 +143,7 @@ def test_the_command_says_what_came_in_and_what_is_wrong(file):
     ]:
         with pytest.raises(CommandError, match=said):
             call_command("import_scores", "mine", str(wrong))
-    with pytest.raises(CommandError, match="no such study"):
+    with pytest.raises(CommandError, match="There is no study"):
         call_command("import_scores", "nowhere", str(file("a\n")))
 
 

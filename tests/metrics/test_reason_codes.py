@@ -120,6 +120,12 @@ def test_the_page_asks_only_after_a_tick(
     with django_capture_on_commit_callbacks(execute=True):
         client.post(f"{url}ask/", {"send": "on"})
     assert sent == [("voices", job.pk, "coder", job.study.owner.username)]
-    assert "Under way" in client.get(url).content.decode()  # until the job has ended
+    page = client.get(url).content.decode()
+    assert "Under way" in page  # until the job has ended
+    assert "Send them" not in page
+    with django_capture_on_commit_callbacks(execute=True):
+        again = client.post(f"{url}ask/", {"send": "on"}, follow=True).content.decode()
+    assert "being asked already" in again  # a second press is not paid for
+    assert len(sent) == 1
     suggest_codes(*sent[0])
     assert "Under way" not in client.get(url).content.decode()

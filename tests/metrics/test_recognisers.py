@@ -114,7 +114,7 @@ def test_codes_of_languages():
 def test_funasr_is_asked_for_by_name_when_it_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "funasr", None)
     monkeypatch.setattr(weights.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(weights.Unavailable, match=r"no package: .* pip install funasr"):
+    with pytest.raises(weights.Unavailable, match=r"no package: .*pip install funasr"):
         recogniser.loaded("funasr", Options(), "cpu")
 
 

@@ -225,7 +225,7 @@ def test_score_study_reports_counts_and_reasons(study):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere"], "no such study"),
+        (["nowhere"], "There is no study “nowhere”"),
         (["demo", "--metrics=srmrr"], "srmrr"),
         (["demo", "--parameters=[]"], "JSON object"),
         (["demo", "--parameters={"], "JSON object"),

@@ -104,6 +104,11 @@ def test_a_large_zip_is_sent_in_pieces_and_a_draft_is_replaced(client, tmp_path,
     made = client.create(folder)
     assert made["study"]["key"] == "small"
     assert not Draft.objects.exists()  # nor what was uploaded
+    assert client.validate(folder)["valid"]
+    wrong = make_folder(tmp_path / "wrong", toml=TOML.replace('method = "mos"', 'method = "mso"'))
+    with pytest.raises(EarnestError, match="Did you mean “mos”"):
+        client.create(wrong)
+    assert not Draft.objects.exists()  # what was refused stays nowhere
     make_folder(folder, toml=TOML.replace("A small study", "A better study"))
     assert client.replace("small", folder)["study"]["title"] == "A better study"
     make_folder(folder, toml=TOML.replace('"small"', '"other"'))
@@ -166,7 +171,7 @@ def test_analyses_and_metrics_say_what_is_wrong_with_what_is_asked(client):
     assert client.results("voices")["report"] is None
     with pytest.raises(EarnestError, match="No analysis of this study is finished"):
         client.result_file("voices", "estimates.csv")
-    with pytest.raises(EarnestError, match="no metric is called pesq9"):
+    with pytest.raises(EarnestError, match=r"No metric is called “pesq9”\. Did you mean “pesq”"):
         client.score("voices", metrics=["pesq9"])
     scoring = client.score("voices", metrics=["length_s"])
     assert client.scoring("voices")[0]["run"] == scoring["run"]

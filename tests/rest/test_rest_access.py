@@ -44,6 +44,7 @@ TABLE = {  # route and method -> the token's scope, and its owner's right
     ("api-v1-scores", "GET"): (READ, ANALYSE),
     ("api-v1-upload", "GET"): (READ, EDIT),
     ("api-v1-upload", "PUT"): (WRITE, EDIT),
+    ("api-v1-upload", "DELETE"): (WRITE, EDIT),
 }
 OF_ACCOUNT = {  # of what the token reaches, or of its account
     ("api-v1-studies", "GET"): READ,
@@ -116,11 +117,12 @@ def test_every_method_asks_the_one_place_that_decides_and_gets_what_the_table_sa
                 assert (route.name, method) in OF_ACCOUNT
                 continue
             right = TABLE[route.name, method][1]
-            kind, body = ("application/json", {})
+            kind, body, query = "application/json", {}, ""
             if route.name == "api-v1-upload":
                 kind, body = "application/octet-stream", b"x"
+                query = {"PUT": "?size=1&offset=0", "GET": "?size=1"}.get(method, "")
             for who, script in people.items():
-                path = f"{address_of(route)}?size=1&offset=0"
+                path = address_of(route) + query
                 answer = script.ask(method, path, body, content_type=kind)
                 wanted = expected("stranger" if who == "root" else who, right)
                 assert outcome(answer) == wanted, (who, route.name, method)

@@ -36,18 +36,16 @@ class Command(BaseCommand):
         add_bundle_options(parser)
 
     def handle(self, *args: Any, **given: Any) -> None:
-        from analysis.models import AnalysisRun
         from analysis.ratings.study_scores import study_scores
         from analysis.ratings.table import RatingsError
         from analysis.report.writers.report_card import card_files
         from analysis.web.combining import NotCombined
         from analysis.web.study_tables import study_report, study_rules, study_spared
-        from listening.selectors import definition_files, method_facts
+        from listening.selectors import definition_files, method_facts, no_study
 
-        studies = AnalysisRun._meta.get_field("study").related_model
         key = given["study"]
-        if not studies._default_manager.filter(key=key).exists():
-            raise CommandError(f"there is no study {key}; see the list on the studies page")
+        if words := no_study(key):
+            raise CommandError(words)
         options = chosen_options(given, study_rules(key), study_spared(key))
         options = replace(options, versions=tuple(given["combine_with"]))
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import csv
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from listening.design.othertools.taken import CannotTake, Table, Taken, listed, slug, sounds_below
+from listening.design.othertools.taken import (
+    CannotTake,
+    Table,
+    Taken,
+    file_below,
+    listed,
+    slug,
+    sounds_below,
+)
 from listening.design.scanning import UnclearNames, scan
 
 METHODS = {"acr": "acr_html", "dcr": "dcr_ccr_html", "ccr": "dcr_ccr_html", "p835": "p835_html"}
@@ -57,6 +66,10 @@ def p808_study(files: P808Files, audio: Path, begun: Table, *, raters: int) -> T
     return _Reader(files, audio, begun, raters).read()
 
 
+def _clips(count: int) -> str:
+    return "1 clip is" if count == 1 else f"{count:,} clips are"
+
+
 class _Reader:
     def __init__(self, files: P808Files, audio: Path, begun: Table, raters: int) -> None:
         self.files, self.raters, self.top = files, raters, begun
@@ -77,7 +90,7 @@ class _Reader:
         heard = {n: [(r, self.sound(r["clip"])) for r in rows] for n, rows in more.items()}
         if self.missing:
             raise CannotTake(
-                f"{len(self.missing):,} clips are not below “{self.audio}”: "
+                f"{_clips(len(self.missing))} not below “{self.audio}”: "
                 f"{listed(self.missing)}. Nothing is fetched: copy them there under their names."
             )
         self.task["block_size"] = min(self.number("number_of_clips_per_session"), len(clips)) or 1
@@ -120,10 +133,13 @@ class _Reader:
 
     def table(self, name: str) -> list[dict[str, str]]:
         text = getattr(self.files, name).lstrip("\ufeff")
-        if not text.strip():
+        if not text.strip() and name != "clips":
             return []
         clip, answer, reference = SOURCES[name]
-        rows = list(csv.DictReader(text.splitlines()))
+        try:
+            rows = list(csv.DictReader(text.splitlines()))
+        except csv.Error as error:
+            raise CannotTake(f"The table of {name} cannot be read: {error}.") from None
         needed = [clip, *([answer] if answer else [])]
         if name == "clips" and self.files.method in IN_PAIRS:
             needed.append(reference)
@@ -149,10 +165,13 @@ class _Reader:
         """The clip of an address: by the longest end of its path that is below the folder."""
         if not url:
             return None
-        parts = [unquote(part) for part in urlsplit(url).path.split("/") if part]
+        try:
+            path = urlsplit(url).path
+        except ValueError:  # such as one half of [ ]
+            path = url
+        parts = [unquote(part) for part in path.split("/") if part]
         for start in range(len(parts)):
-            below = self.audio.joinpath(*parts[start:])
-            if ".." not in parts and below.is_file():
+            if (below := file_below(self.audio, "/".join(parts[start:]))) is not None:
                 return below
         found = self.known.get(parts[-1] if parts else "", [])
         if len(found) == 1:
@@ -284,7 +303,9 @@ class _Reader:
             try:
                 amount = float(paid)
             except ValueError:
-                raise CannotTake(f"{PAYMENT} is “{paid}”. Write a number.") from None
+                amount = math.nan
+            if not 0 <= amount < math.inf:
+                raise CannotTake(f"{PAYMENT} is “{paid}”. Write a number such as 0.5.")
             self.top["study"]["payment"] = {"by": "us", "currency": "USD", "per_session": amount}
             self.taken.guessed.append(f"{PAYMENT} is in USD, as at Mechanical Turk")
         self.taken.guessed.append(

@@ -100,6 +100,17 @@ class _Words(HTMLParser):
             self.words.append(data.replace("\n", " "))
 
 
+def file_below(folder: Path, path: str) -> Path | None:
+    """The file of a path that stays in the folder; None where there is none."""
+    if not path or path.startswith("/") or ".." in Path(path).parts:
+        return None
+    try:
+        found = folder / path
+        return found if found.is_file() else None
+    except (OSError, ValueError):  # a name that no file can have
+        return None
+
+
 def sounds_below(folder: Path) -> dict[str, list[Path]]:
     """The sound files below a folder, by name."""
     found: dict[str, list[Path]] = {}

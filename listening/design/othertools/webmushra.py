@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from listening.design.anchors import LABELS
-from listening.design.othertools.taken import CannotTake, Table, Taken, listed, once, slug
+from listening.design.othertools.taken import (
+    CannotTake,
+    Table,
+    Taken,
+    file_below,
+    listed,
+    once,
+    slug,
+)
 from listening.design.othertools.taken import plain_text as words_of
 from listening.design.othertools.webmushra_likert import LIKERT, likert_task
 from listening.design.othertools.webmushra_questions import questionnaire
@@ -65,10 +73,17 @@ def read_config(text: str) -> tuple[Table, int]:
         try:
             read = yaml.safe_load("\n".join(mended))
         except yaml.YAMLError as error:
-            raise CannotTake(f"This is no YAML: {error}. Mend it and try again.") from None
+            raise CannotTake(f"This is no YAML: {_where(error)}. Mend it and try again.") from None
     if not isinstance(read, dict) or not isinstance(read.get("pages"), list):
         raise CannotTake("This is no configuration of webMUSHRA: it has no list of pages.")
     return read, loose
+
+
+def _where(error: Any) -> str:
+    """The line and column of a mistake, and what is wrong there."""
+    mark = getattr(error, "problem_mark", None)
+    what = getattr(error, "problem", None) or str(error)
+    return f"line {mark.line + 1}, column {mark.column + 1}: {what}" if mark else what
 
 
 def _quoted(found: re.Match[str]) -> str:
@@ -101,7 +116,7 @@ class _Reader:
             self.page(page)
         if self.missing:
             raise CannotTake(
-                f"{len(self.missing):,} sound files are not there: {listed(self.missing)}. Paths "
+                f"Sound files that are not there: {listed(self.missing)}. Paths "
                 f"are looked up below “{self.root}”: name webMUSHRA's own folder with --root."
             )
         tasks = self.taken.top["tasks"]
@@ -271,8 +286,8 @@ class _Reader:
             conditions.append({"key": key, "label": label, "role": role})
 
     def sound(self, path: Any, name: str, what: str) -> Path | None:
-        found = self.root / str(path or "")
-        if path and found.is_file():
+        found = file_below(self.root, str(path or ""))
+        if found is not None:
             return found
         self.missing.append(f"“{path}” ({what} of page “{name}”)")
         return None

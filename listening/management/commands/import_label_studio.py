@@ -34,7 +34,8 @@ class Command(BaseCommand):
         except (CannotTake, ReviewError) as error:
             raise CommandError(str(error)) from None
         for reviewer, count in back.stored.items():
-            self.stdout.write(f"{reviewer}: {count:,} verdicts are stored.")
+            new = back.new[reviewer]
+            self.stdout.write(f"{reviewer}: {count:,} verdicts are stored, {new:,} of them new.")
         for why, count in back.left.items():
             self.stdout.write(f"Not taken over: {count:,} {why}.")
         if not back.stored:

@@ -39,12 +39,12 @@ class Command(BaseCommand):
             taken = webmushra_study(read, root, consent=consent, raters=options["raters"])
             if loose:
                 taken.guessed.append(
-                    f"{loose} texts hold “: ” without quotes, which is no YAML; read to the end "
-                    "of their line, as webMUSHRA does"
+                    f"{loose} {'text holds' if loose == 1 else 'texts hold'} “: ” without quotes, "
+                    "which is no YAML; read to the end of the line, as webMUSHRA does"
                 )
             write_and_tell(self, taken, options["out"])
         except CannotTake as error:
-            raise CommandError(f"Nothing was written. {error}") from None
+            raise CommandError(f"Nothing was written. {config}: {error}") from None
 
 
 def _root_of(config: Path) -> Path:

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from listening import studies
 from listening.management.commands.import_study import opened
 from listening.models import Study
+from listening.selectors import no_study
 
 
 class Command(BaseCommand):
@@ -31,5 +32,4 @@ def study_named(key: str) -> Study:
     try:
         return Study.objects.get(key=key)
     except Study.DoesNotExist:
-        known = ", ".join(Study.objects.values_list("key", flat=True)) or "none yet"
-        raise CommandError(f"There is no study “{key}”. Studies: {known}.") from None
+        raise CommandError(no_study(key)) from None

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.selectors import no_study
 from metrics import runner
 from metrics.auto_att import (
     baseline,
@@ -64,6 +65,8 @@ class Command(BaseCommand):
             given = sources.from_csv(options["source"], options["manifest"])
         elif Path(options["source"]).is_file():
             raise CommandError("a CSV file of ratings needs --manifest FILE.csv (stimulus, path)")
+        elif words := no_study(options["source"]):
+            raise CommandError(f"{words} Or name a CSV file of ratings, with --manifest.")
         else:
             given = sources.from_study(options["source"])
         made = dataset.build(*given, dataset.Rule(**chosen))

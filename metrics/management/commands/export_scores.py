@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.selectors import no_study
 from metrics import score_tables
 from metrics.clip_warnings import study_filter
 from metrics.input_warnings import TITLES
@@ -48,6 +49,8 @@ class Command(BaseCommand):
         text = score_tables.as_jsonl(rows) if jsonl else score_tables.as_csv(rows)
         count = next(number)  # of rows that were written
         if not count:
+            if words := no_study(options["study"]):
+                raise CommandError(words)
             if kept:
                 raise CommandError(f"no clip of {options['study']!r} with a score: {kept.words}")
             raise CommandError(f"study {options['study']!r} has no stored scores; score it first")

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.selectors import no_study
 from metrics import runs
 from metrics.models import ScoringRun
 
@@ -32,8 +33,9 @@ class Command(BaseCommand):
             run = ScoringRun.objects.filter(study__key=options["study"]).first()
             if run is None:
                 raise CommandError(
-                    f"study {options['study']!r}: there is no such study, or none of its runs was "
-                    "left to the workers; score_study --queue leaves one to them"
+                    no_study(options["study"])
+                    or f"study {options['study']!r}: none of its runs was left to the workers; "
+                    "score_study --queue leaves one to them"
                 )
             told = runs.progress(run)
             self.stdout.write(line_of(told))

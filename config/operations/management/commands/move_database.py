@@ -6,11 +6,14 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 
 from config.backups import BackupError
-from config.backups.moving import move
+from config.backups.moving import move, place_of
+from config.embedded import POSTGRES
+from config.reachable import note_moved
 
 
 class Command(BaseCommand):
@@ -32,6 +35,8 @@ class Command(BaseCommand):
             found = move(url, self.stderr.write, replace=options["replace"])
         except (BackupError, ImproperlyConfigured) as error:
             raise CommandError(str(error)) from None
+        if POSTGRES in settings.EMBEDDED:
+            note_moved(settings.EARNEST_VAR, place_of(url))
         self.stdout.write(
             f"{found.rows:,} rows in {len(found.tables)} tables are there now, the same as here. "
             "The database here was left as it is; clips and keys stay where they are.\n"
