@@ -97,7 +97,7 @@ def _names(path: str, sha256: str, named: InputClip | None) -> dict[str, Any]:
 
 def _facts(named: InputClip) -> dict[str, str]:
     """What analyses ask of a clip, as far as its manifest says so."""
-    said = {"run": named.run, "language": named.material.language}
+    said: dict[str, str] = {"run": named.run, "language": named.material.language}
     said |= {name: named.material.attribute(name) for name in OF_ATTRIBUTES}
     return {name: value for name, value in said.items() if value}
 
