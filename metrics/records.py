@@ -97,7 +97,7 @@ def _names(path: str, sha256: str, named: InputClip | None) -> dict[str, Any]:
 
 def _facts(named: InputClip) -> dict[str, str]:
     """What analyses ask of a clip, as far as its manifest says so."""
-    said: dict[str, str] = {"run": named.run, "language": named.material.language}
+    said = {"run": named.run, "language": named.material.language}
     said |= {name: named.material.attribute(name) for name in OF_ATTRIBUTES}
     return {name: value for name, value in said.items() if value}
 
@@ -105,7 +105,13 @@ def _facts(named: InputClip) -> dict[str, str]:
 def unread_record(named: InputClip, reason: str, sha256: str = "") -> dict[str, Any]:
     """The one line of a file that no metric can be asked about, and why."""
     names = _names(named.path, sha256, named)
-    said = {"metric": None, "value": None, "reason": reason, "warnings": {}, "failed": True}
+    said: dict[str, Any] = {
+        "metric": None,
+        "value": None,
+        "reason": reason,
+        "warnings": {},
+        "failed": True,
+    }
     return {**names, **said}
 
 
