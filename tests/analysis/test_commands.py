@@ -167,7 +167,7 @@ def test_a_study_without_scores_has_no_score_files(study, tmp_path):
 
 
 def test_a_study_that_is_not_there_is_said_so(db, tmp_path):
-    with pytest.raises(CommandError, match="no study nowhere"):
+    with pytest.raises(CommandError, match="There is no study “nowhere”"):
         call_command("export_study", "nowhere", "--out", str(tmp_path))
 
 
