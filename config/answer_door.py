@@ -48,7 +48,7 @@ from listening.views.state import Plan, planned_state
 PATH = re.compile(r"/api/s/([\w-]+)/(answers/)?")
 ANSWERS, STATE = "api-answers", "api-state"  # routes
 LONGEST_BYTES = 64 * 1024
-AT_ONCE, LARGEST = 2, 64  # statements of a kind on their way, and what one of them holds
+AT_ONCE, LARGEST = 1, 64  # statements of a kind on their way, and what one of them holds
 LOOKING = {"ahead": AHEAD, "fastest": FASTEST, "start": START_S}
 PATIENCE_S = 10.0  # what hangs is given up, and stores nothing later; then the view waits
 JSON = "application/json"

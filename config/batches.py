@@ -35,18 +35,26 @@ class Batches(Generic[Call, Result]):
         """
         self.work, self.at_once, self.largest = work, at_once, largest
         self.waiting: deque[tuple[Call, asyncio.Future[Result]]] = deque()
-        self.working: set[asyncio.Task[None]] = set()
+        self.working = 0
+        self.tasks: set[asyncio.Task[None]] = set()  # the loop itself holds them weakly
 
     async def __call__(self, call: Call) -> Result:
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self.waiting.append((call, future))
-        if len(self.working) < self.at_once:
+        if self.working < self.at_once:
+            self.working += 1
             task = asyncio.create_task(self._work())
-            self.working.add(task)
-            task.add_done_callback(self.working.discard)
+            self.tasks.add(task)
+            task.add_done_callback(self.tasks.discard)
         return await future
 
     async def _work(self) -> None:
+        try:
+            await self._all_that_wait()
+        finally:
+            self.working -= 1  # now, not when the task is found to be done: else who comes waits
+
+    async def _all_that_wait(self) -> None:
         while batch := self._next():
             try:
                 results = await self.work([call for call, _ in batch])

@@ -19,7 +19,7 @@ LONGEST_PAUSE_S = 10.0
 REST_AFTER_S = 600  # without a job: the GPU's worker gives its memory back
 PAGES = "config.web:application"
 PAGES_OF_A_START = "config.gated:application"
-MOST_CONNECTIONS = 8192  # per web worker; every rater's browser keeps one or a few open
+MOST_CONNECTIONS = 16_384  # per web worker; each rater keeps one open, who comes beyond them waits
 
 
 @dataclass

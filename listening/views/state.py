@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from msgspec import Raw
-from msgspec.json import decode
+from msgspec import Raw, Struct
+from msgspec.json import decode, encode
 
 from listening import audio
 from listening.answers import AHEAD
@@ -265,7 +265,7 @@ def _trials(sitting: Any, plan: Plan, free: int) -> list[dict[str, Any]]:
     ]
 
 
-class Listener(NamedTuple):
+class Listener(Struct, frozen=True, gc=False):
     """Whose clips' addresses are meant, and in which language the page speaks."""
 
     pk: int
@@ -273,9 +273,14 @@ class Listener(NamedTuple):
     language: str
 
 
-@lru_cache(maxsize=32_768)  # three trials for each of 10,000 raters
 def _shown(trial: Upcoming, listener: Listener) -> dict[str, Any]:
-    """Clips and words of a trial: what is the same at each answer before it."""
+    """Clips and words of a trial."""
+    return dict(decode(_shown_as_json(trial, listener)))
+
+
+@lru_cache(maxsize=32_768)  # three trials for each of 10,000 raters
+def _shown_as_json(trial: Upcoming, listener: Listener) -> bytes:
+    """What is the same at each answer before the trial."""
     rules = task_rules(trial.task_id)
     clips_of = {clip.id: clip for clip in trial.clips}
     in_step = rules.method.screen == "parallel"
@@ -285,18 +290,19 @@ def _shown(trial: Upcoming, listener: Listener) -> dict[str, Any]:
         return audio.clip_url(served, listener, trial, place, in_step=in_step)
 
     parts, own = parts_of(rules.method, trial), clips_of[trial.stimulus_id]
-    return {
+    shown = {
         **page_facts.clip_facts(parts, address, lambda stimulus: _lines(clips_of[stimulus])),
         "text": own.text
         if page_facts.shows_text(rules.show_text, rules.traps, trial.trap)
         else None,
         "caption": own.caption if rules.show_caption else None,
     }
+    return encode(shown)
 
 
 def _lines(clip: Clip) -> list[dict[str, Any]]:
     """Later by what is quiet before the sound, on average: how long in this clip is not told."""
-    return page_facts.moved(clip.lines, MEAN_PAD_S - clip.trimmed_s)
+    return page_facts.moved(decode(clip.lines), MEAN_PAD_S - clip.trimmed_s)
 
 
 def _training(trial: Any, plan: Plan) -> dict[str, int] | None:
