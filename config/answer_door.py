@@ -48,7 +48,6 @@ from listening.views.state import Plan, planned_state
 PATH = re.compile(r"/api/s/([\w-]+)/(answers/)?")
 ANSWERS, STATE = "api-answers", "api-state"  # routes
 LONGEST_BYTES = 64 * 1024
-AT_ONCE, LARGEST = 1, 64  # statements of a kind on their way, and what one of them holds
 LOOKING = {"ahead": AHEAD, "fastest": FASTEST, "start": START_S}
 PATIENCE_S = 10.0  # what hangs is given up, and stores nothing later; then the view waits
 JSON = "application/json"
@@ -78,8 +77,8 @@ class AnswerDoor:
     def __init__(self, pages: Bridge, added: Mapping[bytes, bytes], pool: LoopPool) -> None:
         """`added`: the headers that every answer carries."""
         self.pages, self.added, self.pool = pages, dict(added), pool
-        self.reads = Batches(self._read, at_once=AT_ONCE, largest=LARGEST)
-        self.writes = Batches(self._write, at_once=AT_ONCE, largest=LARGEST)
+        self.reads = Batches(self._read)
+        self.writes = Batches(self._write)
 
     def takes(self, scope: Scope) -> bool:
         found = PATH.fullmatch(scope["path"])

@@ -26,8 +26,8 @@ class Batches(Generic[Call, Result]):
         self,
         work: Callable[[list[Call]], Awaitable[Sequence[Result]]],
         *,
-        at_once: int,
-        largest: int,
+        at_once: int = 1,
+        largest: int = 64,
     ) -> None:
         """`work` returns one result per call, in their order; what it raises, all of them get.
 

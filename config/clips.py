@@ -40,7 +40,6 @@ TYPES = {
     ".webm": "audio/webm",
 }
 ONE_RANGE = re.compile(r"bytes=(?:(\d{1,15})-(\d{0,15})|-(\d{1,15}))")
-AT_ONCE, LARGEST = 1, 64  # statements on their way, and clips in one of them
 PATIENCE_S = 5.0  # with a connection that hangs
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -61,7 +60,7 @@ class Clips:
 
     def __init__(self, pool: LoopPool, threads: int = 4) -> None:
         self.pool = pool
-        self.fetches = Batches(self._noted, at_once=AT_ONCE, largest=LARGEST)
+        self.fetches = Batches(self._noted)
         self.threads = ThreadPoolExecutor(threads, thread_name_prefix="clips")
 
     def takes(self, scope: Scope) -> bool:

@@ -21,7 +21,6 @@ SETTINGS = (
     "jit = off",
 )
 Connection = psycopg.AsyncConnection[Any]
-Cursor = psycopg.AsyncCursor[Any]
 
 
 class LoopPool:

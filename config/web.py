@@ -35,7 +35,6 @@ WAITING = {"raters": 2048, "researchers": 96, "logins": 16, "operators": 30, "si
 PATIENCE_S = dict.fromkeys(THREADS, 20.0) | {"researchers": 300.0}
 OPERATORS = ("/readyz",)  # not /metrics: scrapes that hang would take all of these threads
 RATERS = ("/r/", "/s/", "/k/", "/api/", "/static/")
-SCRIPTS = "/api/v1/"  # of researchers, by tokens
 LOGINS = ("/login", "/account/confirm")
 SIGN_ONS = "/sign-on/"  # these wait for a provider
 
@@ -46,7 +45,7 @@ def queue_of(method: str, path: str) -> str:
         return "logins"
     if path.startswith(SIGN_ONS):
         return "sign-ons"
-    if path.startswith(SCRIPTS):
+    if path.startswith(unavailable.SCRIPTS):
         return "researchers"
     if path in OPERATORS:
         return "operators"

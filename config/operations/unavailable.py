@@ -31,7 +31,7 @@ FULL = (errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EMFILE, errno.ENFILE, err
 SENTENCE = (  # as in the page, where it is marked for translation
     "Our server is being looked after. It is not your fault, and answers already saved are safe."
 )
-SCRIPTS = "/api/v1/"  # asked by scripts, which read no pages
+SCRIPTS = "/api/v1/"  # asked by researchers' scripts, by tokens: they read no pages
 BROKEN = (
     "This is a fault of the server. Its log has it under the id in the header X-Request-ID: tell "
     "whoever runs it."

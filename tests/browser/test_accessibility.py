@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from playwright.sync_api import Page, expect
 
 from listening.models import Study
@@ -18,6 +17,7 @@ from tests.browser.fake import FakeServer
 from tests.browser.form_driver import open_session
 from tests.browser.forms import HUGGINS, Requirements
 from tests.browser.parallel_story import MUSHRA, RANKING, SCALES, mushra_story
+from tests.browser.researcher import PASSWORD, hashed
 from tests.browser.story import CMOS, Story, short_story
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.sounds import give_sound
@@ -26,7 +26,6 @@ from tests.listening.web import WebProcess
 Serve = Callable[[Story], FakeServer]
 NewPage = Callable[..., Page]
 TROUBLE = ("problem", "lost", "404", "500", "403_csrf")
-PASSWORD = "lovelace-1843"
 
 
 @pytest.fixture
@@ -200,7 +199,7 @@ def study(transactional_db: None) -> Study:
     made = make_study(key="voices")
     give_sound(made)
     answer_all(arrive(made))
-    made.owner.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt")  # as in production
+    made.owner.password = hashed()
     made.owner.save()
     return made
 

@@ -6,17 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from listening.drafts.folder import folder_of
 from listening.models import Draft
+from tests.browser.researcher import hashed, log_in
 from tests.listening.folders import write_sound
 from tests.listening.web import WebProcess
 
 pytestmark = pytest.mark.slow
-PASSWORD = "lovelace-1843"
 
 
 def test_a_dropped_folder_becomes_the_table(
@@ -25,17 +24,14 @@ def test_a_dropped_folder_becomes_the_table(
     tmp_path: Path,
     new_page: Callable[..., Page],
 ) -> None:
-    User.objects.create(username="ada", password=PBKDF2PasswordHasher().encode(PASSWORD, "salt"))
+    User.objects.create(username="ada", password=hashed())
     dropped = tmp_path / "set"
     for n, name in enumerate(("tts/s1", "tts/s2", "human/s1", "human/s2")):
         write_sound(dropped / f"{name}.wav", n)
     write_sound(dropped / "human" / "s2.wav", 9, rate=48_000, seconds=30)  # more than a piece
     (dropped / "notes.docx").write_bytes(b"x")
     page = new_page()
-    page.goto(f"{web.url}/new/")
-    page.get_by_label("User name").fill("ada")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in", exact=True).click()
+    log_in(page, f"{web.url}/new/", "ada")
     page.get_by_role("button", name="Start: MOS", exact=True).click()
     drop(page, dropped)
     expect(page.get_by_role("heading", name="2 systems, 2 sentences")).to_be_visible()

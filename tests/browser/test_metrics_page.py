@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
@@ -14,10 +13,10 @@ from metrics.metric import make_metric
 from metrics.models import MetricScore
 from tests.browser.axe import Report
 from tests.browser.conftest import PHONE
+from tests.browser.researcher import hashed, log_in
 from tests.factories import make_study
 from tests.listening.web import WebProcess
 
-PASSWORD = "lovelace-1843"
 LONG = "A voice with a long name that wraps"
 TOO_WIDE = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
@@ -37,16 +36,13 @@ def study(transactional_db: None) -> Study:
             value=2.0 + place,
             computed_at=timezone.now(),
         )
-    made.owner.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt")  # as in production
+    made.owner.password = hashed()
     made.owner.save()
     return made
 
 
 def opened(page: Page, web: WebProcess, study: Study) -> Page:
-    page.goto(f"{web.url}/studies/{study.key}/metrics/")
-    page.get_by_label("User name").fill(study.owner.username)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in", exact=True).click()
+    log_in(page, f"{web.url}/studies/{study.key}/metrics/", study.owner.username)
     expect(page.get_by_role("heading", name="Scores by condition")).to_be_visible()
     return page
 

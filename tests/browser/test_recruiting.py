@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from playwright.sync_api import Page, expect
 
 from listening.models import Recruitment, Study
 from tests.browser.axe import Report
+from tests.browser.researcher import hashed, log_in
 from tests.factories import make_study
 from tests.listening import crowd
 from tests.listening.recruited import CODES
@@ -19,7 +19,6 @@ from tests.listening.web import WebProcess
 from tests.prolific_double.client import TOKEN, Double
 
 pytestmark = pytest.mark.slow
-PASSWORD = "lovelace-1843"
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +40,7 @@ def study(transactional_db: None, double: Double, settings: Any) -> Study:
     made = make_study(
         key="paid", items=40, completion_codes=CODES, task={"ratings_per_stimulus": 3}
     )
-    made.owner.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt")
+    made.owner.password = hashed()
     made.owner.save()
     return made
 
@@ -49,10 +48,7 @@ def study(transactional_db: None, double: Double, settings: Any) -> Study:
 @pytest.fixture
 def page(web: WebProcess, study: Study, new_page: Callable[..., Page]) -> Page:
     opened = new_page()
-    opened.goto(f"{web.url}/studies/paid/recruiting/")
-    opened.get_by_label("User name").fill(study.owner.username)
-    opened.get_by_label("Password").fill(PASSWORD)
-    opened.get_by_role("button", name="Log in", exact=True).click()
+    log_in(opened, f"{web.url}/studies/paid/recruiting/", study.owner.username)
     return opened
 
 

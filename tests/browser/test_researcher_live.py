@@ -5,7 +5,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.core import signing
 from playwright.sync_api import Page, expect
 
@@ -15,18 +14,17 @@ from listening.bots.opinions import drawn_qualities
 from listening.models import Rating, Session, Study
 from tests.browser.axe import Report
 from tests.browser.moments import note_words
+from tests.browser.researcher import hashed, log_in
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.folders import write_sound
 from tests.listening.sounds import give_sound
 from tests.listening.web import WebProcess
 
-PASSWORD = "lovelace-1843"
-
 
 @pytest.fixture
 def study(transactional_db) -> Study:
     made = make_study(key="voices")
-    made.owner.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt")  # as in production
+    made.owner.password = hashed()
     made.owner.save()
     return made
 
@@ -35,10 +33,7 @@ def study(transactional_db) -> Study:
 def page(web: WebProcess, study: Study, new_page: Callable[..., Page]) -> Page:
     """The study's page, after the log-in form sent the researcher there."""
     opened = new_page()
-    opened.goto(f"{web.url}/studies/voices/")
-    opened.get_by_label("User name").fill(study.owner.username)
-    opened.get_by_label("Password").fill(PASSWORD)
-    opened.get_by_role("button", name="Log in", exact=True).click()
+    log_in(opened, f"{web.url}/studies/voices/", study.owner.username)
     expect(opened.get_by_role("heading", level=1)).to_have_text("A study")
     return opened
 
@@ -214,10 +209,7 @@ def test_sounds_on_a_laptop_become_an_open_study(page, web, tmp_path):
 def test_without_scripts_the_page_stands_and_its_buttons_work(web, study, browser):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(f"{web.url}/studies/voices/")
-    page.get_by_label("User name").fill(study.owner.username)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in", exact=True).click()
+    log_in(page, f"{web.url}/studies/voices/", study.owner.username)
     expect(page.locator("#live")).to_be_hidden()
     expect(page.get_by_role("button", name="Copy")).to_be_hidden()
     page.get_by_role("button", name="Pause").click()

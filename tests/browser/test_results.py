@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from playwright.sync_api import Browser, Page, expect
 
 from analysis.models import AnalysisRun
@@ -17,9 +16,9 @@ from listening.models import Condition, Study
 from tests.analysis.rated_study import rated_study
 from tests.browser.axe import Report
 from tests.browser.conftest import PHONE
+from tests.browser.researcher import hashed, log_in
 from tests.listening.web import WebProcess
 
-PASSWORD = "lovelace-1843"
 QUICK = Options(replicates=200).parameters()
 
 
@@ -27,7 +26,7 @@ QUICK = Options(replicates=200).parameters()
 def study(transactional_db: None) -> Study:
     made = rated_study(raters=6)
     Condition.objects.filter(study=made, key="cond-1").update(label="A voice with a long name")
-    made.owner.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt")  # as in production
+    made.owner.password = hashed()
     made.owner.save()
     return made
 
@@ -48,11 +47,8 @@ def analysed(study: Study) -> AnalysisRun:
     return run
 
 
-def log_in(page: Page, web: WebProcess, study: Study) -> Page:
-    page.goto(f"{web.url}/studies/{study.key}/results/")
-    page.get_by_label("User name").fill(study.owner.username)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in", exact=True).click()
+def opened(page: Page, web: WebProcess, study: Study) -> Page:
+    log_in(page, f"{web.url}/studies/{study.key}/results/", study.owner.username)
     expect(page).to_have_url(f"{web.url}/studies/{study.key}/results/")
     return page
 
@@ -86,11 +82,11 @@ def test_every_state_is_accessible(
     web: WebProcess, study: Study, new_page: Callable[..., Page]
 ) -> None:
     report = Report()
-    page = log_in(new_page(color_scheme="dark", reduced_motion="reduce"), web, study)
+    page = opened(new_page(color_scheme="dark", reduced_motion="reduce"), web, study)
     report.look(page, "before the first analysis")
     run = analysed(study)
     pages = [page]
-    pages.append(log_in(new_page(color_scheme="light", **PHONE), web, study))
+    pages.append(opened(new_page(color_scheme="light", **PHONE), web, study))
     for n, each in enumerate(pages):
         each.goto(f"{web.url}/studies/{study.key}/results/")
         report.look(each, f"results {n}")
@@ -124,7 +120,7 @@ def test_contents_lead_to_their_parts_with_the_keyboard(
     web: WebProcess, study: Study, new_page: Callable[..., Page]
 ) -> None:
     analysed(study)
-    page = log_in(new_page(viewport={"width": 1280, "height": 800}), web, study)
+    page = opened(new_page(viewport={"width": 1280, "height": 800}), web, study)
     link = page.locator(".contents-beside a", has_text="Agreement and raters")
     link.focus()
     page.keyboard.press("Enter")
@@ -149,7 +145,7 @@ def test_a_running_analysis_is_followed_in_place_and_cancelled(
     run = AnalysisRun.objects.create(
         study=study, estimator="mean_score", parameters=QUICK, state="running", doing="Means"
     )
-    page = log_in(new_page(), web, study)
+    page = opened(new_page(), web, study)
     page.evaluate("window.stillHere = true")
     button = page.get_by_role("button", name="Cancel the analysis")
     button.focus()
@@ -170,7 +166,7 @@ def test_who_fills_in_the_form_is_not_interrupted_when_an_analysis_ends(
     run = AnalysisRun.objects.create(
         study=study, estimator="mean_score", parameters=QUICK, state="running"
     )
-    page = log_in(new_page(), web, study)
+    page = opened(new_page(), web, study)
     page.locator("#options > summary").click()
     page.get_by_label("Dimension").check()
     run_analysis(run.pk)
@@ -186,7 +182,7 @@ def test_without_scripts_the_page_is_narrowed_and_its_folds_open(
 ) -> None:
     analysed(study)
     context = browser.new_context(java_script_enabled=False)
-    page = log_in(context.new_page(), web, study)
+    page = opened(context.new_page(), web, study)
     expect(page.locator("h2.headline")).to_be_visible()
     page.get_by_label("Ratings", exact=True).select_option(label="poetry")
     page.get_by_role("button", name="Show", exact=True).click()
@@ -201,7 +197,7 @@ def test_a_first_screen_answers_to_pointer_and_keys_and_clips_are_heard(
     web: WebProcess, study: Study, new_page: Callable[..., Page]
 ) -> None:
     analysed(study)
-    page = log_in(new_page(viewport={"width": 1280, "height": 800}), web, study)
+    page = opened(new_page(viewport={"width": 1280, "height": 800}), web, study)
     for shown in ("h2.headline", ".first-grid .on-wide svg", ".caveats", ".first-grid .actions"):
         box = page.locator(shown).bounding_box()
         assert box is not None

@@ -1,0 +1,21 @@
+"""A researcher who logs in by the form, as in production."""
+
+from __future__ import annotations
+
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from playwright.sync_api import Page
+
+PASSWORD = "lovelace-1843"
+
+
+def hashed() -> str:
+    """The password as the database keeps it in production."""
+    return PBKDF2PasswordHasher().encode(PASSWORD, "salt")
+
+
+def log_in(page: Page, url: str, username: str) -> None:
+    """Opens a researcher's page, which asks for the log-in first."""
+    page.goto(url)
+    page.get_by_label("User name").fill(username)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in", exact=True).click()
