@@ -328,34 +328,6 @@ def test_every_module_opens_with_one_sentence():
     assert wrong == []
 
 
-def functions() -> Iterator[tuple[str, int]]:
-    for path in (p for room in (*ROOMS, "earnest") for p in sources(room)):
-        for node in ast.walk(tree(path)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = (node.end_lineno or node.lineno) - node.lineno + 1
-                yield f"{path.relative_to(ROOT)}:{node.name}", length
-
-
-@pytest.mark.slow
-def test_functions_stay_short():
-    found = list(functions())
-    lengths = sorted(length for _, length in found)
-    longest = [f"{name} ({length})" for name, length in found if length > 80]
-    assert longest == []
-    assert lengths[int(len(lengths) * 0.95)] <= 40
-
-
-def test_files_stay_short():
-    long = [
-        f"{path.relative_to(ROOT)} ({count})"
-        for room in (*ROOMS, "earnest", "static", "templates")
-        for path in (ROOT / room).rglob("*")
-        if path.suffix in (".py", ".js", ".html") and "migrations" not in path.parts
-        if (count := len(path.read_text().splitlines())) > 400
-    ]
-    assert long == []
-
-
 def test_ids_and_file_names_of_the_machine_stay_out_of_the_house():
     """Settings read the environment; else only what torchrun starts: it says nothing elsewhere."""
     found = [
