@@ -9,9 +9,9 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.comparisons.clustered_variance import variance_and_df
+from analysis.statistics.comparisons.clustered_variance import limits_of
 from analysis.statistics.flat_row import FlatRow
-from analysis.statistics.intervals import Clustered, clustered, t_interval
+from analysis.statistics.intervals import Clustered, clustered
 from analysis.statistics.planning.precision import DIFFERENCE
 from analysis.statistics.planning.study_design import BETWEEN, RANDOM, Design, PlanningError
 from analysis.statistics.planning.variance_components import Components
@@ -145,9 +145,12 @@ def _assigned(design: Design, condition: Codes, rng: np.random.Generator) -> Cod
 
 
 def _interval(fitted: Clustered, a: int, b: int | None, level: float) -> tuple[float, float]:
-    value = float(fitted.value[a] - (0.0 if b is None else fitted.value[b]))
-    variance, df = variance_and_df(fitted, a, b)
-    return t_interval(value, variance**0.5, df, level)
+    row = np.zeros((1, len(fitted.value)))
+    row[0, a] = 1.0
+    if b is not None:
+        row[0, b] = -1.0
+    low, high = limits_of(row, fitted).bounds(1 - level)
+    return float(low[0]), float(high[0])
 
 
 def _wilson(count: int, runs: int) -> tuple[float, float]:
