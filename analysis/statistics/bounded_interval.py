@@ -20,8 +20,8 @@ from analysis.arrays import Bools, Codes, Floats
 
 Bounds = tuple[Floats, Floats]
 _UNSEEN = 2.0  # answers at the far end that are allowed for beside those seen
-_LEAST_P, _TINY = 1e-300, 1e-300
-_STEPS = 50
+_LEAST_P, _TINY = 1e-50, 1e-300
+_STEPS, _MANY = 40, 100.0
 
 
 class OnScale:
@@ -86,14 +86,17 @@ class Shares(OnScale):
         remains. So no answers have a narrower interval than equal ones. Two groups, who may each be
         of one mind, are worth four answers at most, three 16, and so on.
         """
-        t, t_least = (-special.stdtrit(each, alpha / 2) for each in (df, self.least_df))
+        z = -special.ndtri(alpha / 2)
+        wider, widest = (
+            (-special.stdtrit(each, alpha / 2) / z) ** 2 for each in (df, self.least_df)
+        )
         both = self.share * (1 - self.share)
         seen = np.divide(self.variance, both, out=np.zeros_like(both), where=both > 0)
-        seen = np.maximum(seen, self.design_effect)
-        one = (self.answers * self.spread + _UNSEEN) / (self.answers * both + _UNSEEN)
-        z = special.ndtri(alpha / 2)
-        least = one * np.maximum(t_least**2 / self.answers, z**2 * 4.0**-self.least_df)
-        return np.asarray(z**2 / np.maximum(t**2 * seen, least), dtype=np.float64)
+        most = np.minimum(self.answers / widest, 4.0 ** np.minimum(self.least_df, _MANY))
+        unseen = _UNSEEN * np.maximum(self.share, 1 - self.share) ** 2
+        one = (most * self.spread + unseen) / (most * both + unseen)
+        needed = np.maximum(wider * np.maximum(seen, self.design_effect), one / most)
+        return np.asarray(1 / needed, dtype=np.float64)
 
     def bounds(self, df: Floats, alpha: Floats | float) -> Bounds:
         """Clopper and Pearson's interval of so many answers."""

@@ -10,7 +10,6 @@ of their scale. ADR 23 says why.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy import special
@@ -20,7 +19,7 @@ from analysis.statistics.bounded_interval import Combinations, Gaps, OnScale, Sh
 from analysis.statistics.intervals import Clustered
 
 _LEAST_DF = 0.5
-_LEAST_SHARE, _NONE = 1e-6, 1e-12
+_LEAST_SHARE, _NONE, _ROUNDING, _LEAST_MET = 1e-6, 1e-12, 1e-9, 1e-9
 
 
 @dataclass(frozen=True)
@@ -53,21 +52,32 @@ def variances_and_df(contrasts: Floats, means: Clustered) -> tuple[Floats, Float
     and at least that of the pooled `Components`. With G the fewest raters or items of the
     conditions involved, df = the components' (Satterthwaite 1946), at most 2 (G - 1) and at least
     G - 1. R, I and G are effective numbers, so that a few raters with most of the ratings count as
-    few.
+    few. Where there is one condition nothing is pooled: df = 1 / (r²/(R-1) + i²/(I-1)), r and i the
+    shares of raters and items in V, at least G - 1.
     """
     least = least_df(contrasts, means)
-    pooled, df = Components(means).variances_and_df(contrasts)
-    variance = np.maximum(clustered_variances(contrasts, means), pooled)
-    return variance, np.maximum(np.minimum(2 * least, df), least)
+    rater, item, two_way = _clustered_parts(contrasts, means)
+    variance = np.maximum.reduce([two_way, rater, item])
+    components = components_of(means)
+    if components is not None:
+        pooled, df = components.variances_and_df(contrasts * _units(means), means)
+        return np.maximum(variance, pooled), np.maximum(np.minimum(2 * least, df), least)
+    raters, items = _less_one(means.effective_raters), _less_one(means.effective_items)
+    whole = np.where(variance > 0, variance, 1.0)
+    share = (rater / whole) ** 2 / raters[0] + (item / whole) ** 2 / items[0]
+    enough = (share > 0) & (least >= 1 - _ROUNDING)
+    return variance, np.maximum(least, np.divide(1.0, share, out=least.copy(), where=enough))
 
 
-def clustered_variances(contrasts: Floats, means: Clustered) -> Floats:
-    """The variances (m,) of contrasts (m, C) clustered by raters and items alone."""
+def _clustered_parts(contrasts: Floats, means: Clustered) -> tuple[Floats, Floats, Floats]:
+    """The variances (m,) of contrasts (m, C) clustered by raters, by items, and by both."""
     by_rater, by_item = _factors(means)
-    rater = _quadratic(contrasts, means.by_rater, by_rater)
-    item = _quadratic(contrasts, means.by_item, by_item)
     both = means.by_rater + means.by_item - means.by_both
-    return np.maximum.reduce([_quadratic(contrasts, both, by_rater * by_item), rater, item])
+    return (
+        _form(contrasts * by_rater, means.by_rater),
+        _form(contrasts * by_item, means.by_item),
+        _form(contrasts * by_rater * by_item, both),
+    )
 
 
 def least_df(contrasts: Floats, means: Clustered) -> Floats:
@@ -76,67 +86,72 @@ def least_df(contrasts: Floats, means: Clustered) -> Floats:
     return np.where(contrasts != 0, fewest, np.inf).min(axis=1, initial=np.inf)
 
 
+@dataclass(frozen=True)
 class Components:
-    """Variance components pooled over the C conditions of clustered means, or of their pool.
+    """Variance components pooled over conditions, in units of what scores can vary at each mean.
 
-    Raters and items may share a level over all conditions and have one in each; so may what a
-    rater says of an item; the rest is independent. They are in units of p (1 - p), where the scale
-    has ends. Sums over pairs of ratings that have a rater (an item) in common, of one condition or
-    of two, give their moments.
+    Raters and items have a level that all conditions share and one in each; so may what a rater
+    says of an item (``pair``) be shared; ``rest`` is independent. With the degrees of freedom of
+    each.
     """
 
-    def __init__(self, means: Clustered) -> None:
-        if means.pool is not None:
-            vars(self).update(vars(Components(means.pool)))
-        self.unit = _units(means)
-        self.raters, self.items = means.of_raters, means.of_items
-        self.pairs, self.alone = means.of_both, means.squared_weights
-        if means.pool is None:
-            self._estimate(means)
+    rater: float
+    rater_condition: float
+    item: float
+    item_condition: float
+    pair: float
+    rest: float
+    df_raters: float
+    df_items: float
+    df_rest: float
 
-    def _estimate(self, means: Clustered) -> None:
-        inverse = np.divide(1.0, self.unit, out=np.zeros_like(self.unit), where=self.unit > _NONE)
+    @classmethod
+    def of(cls, means: Clustered) -> Components:
+        """By moments: of products of two ratings that have a rater (an item) in common."""
+        unit = _units(means)
+        inverse = np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > _NONE)
         by_rater, by_item = _factors(means)
         scale = np.multiply.outer(*[inverse * by_rater * by_item] * 2)
         rater, item, both = (
             gram * scale for gram in (means.by_rater, means.by_item, means.by_both)
         )
-        between = ~np.eye(len(self.unit), dtype=bool)
-        self.rater = _moments(rater - both, self.raters - self.pairs, between)
-        self.item = _moments(item - both, self.items - self.pairs, between)
-        main = self.rater[0] + self.item[0]
-        met = float(self.pairs[between].sum())
-        self.pair = max(float(both[between].sum()) / met - main, 0.0) if met > 1e-9 else 0.0
-        of_pairs = float(np.trace(self.pairs))
-        rest = float(np.trace(both)) / max(of_pairs, _NONE)
-        rest = max(rest - sum(self.rater) - sum(self.item) - self.pair, 0.0)
-        self.rest = rest * of_pairs / max(float(self.alone.sum()), _NONE)
-        cells, levels = int(means.n_ratings.sum()), sum(means.groups)
-        self.df_raters = _levels(int(means.n_raters.sum()), means.groups[0], self.raters)
-        self.df_items = _levels(int(means.n_items.sum()), means.groups[1], self.items)
-        self.df_rest = max(cells - len(self.unit) - levels + 2.0, 1.0)
-
-    def variances_and_df(
-        self, contrasts: Floats, unit: Floats | None = None
-    ) -> tuple[Floats, Floats]:
-        """Variances and Satterthwaite's degrees of freedom (m,) of contrasts (m, C)."""
-        rows = contrasts * (self.unit if unit is None else unit)
-        rater, item = (
-            main * _form(rows, loads) + own * (rows**2 @ np.diag(loads))
-            for (main, own), loads in ((self.rater, self.raters), (self.item, self.items))
+        pairs, between = means.of_both, ~np.eye(len(unit), dtype=bool)
+        raters = _moments(rater - both, means.of_raters - pairs, between)
+        items = _moments(item - both, means.of_items - pairs, between)
+        met, of_pairs = float(pairs[between].sum()), float(np.trace(pairs))
+        shared = float(both[between].sum()) / met if met > _LEAST_MET else 0.0
+        pair = max(shared - raters[0] - items[0], 0.0)
+        rest = float(np.trace(both)) / max(of_pairs, _NONE) - sum(raters) - sum(items) - pair
+        cells, conditions = int(means.n_ratings.sum()), len(unit)
+        return cls(
+            *raters,
+            *items,
+            pair,
+            max(rest, 0.0) * of_pairs / max(float(means.squared_weights.sum()), _NONE),
+            df_raters=_levels(int(means.n_raters.sum()), means.groups[0], means.of_raters),
+            df_items=_levels(int(means.n_items.sum()), means.groups[1], means.of_items),
+            df_rest=max(cells - conditions - sum(means.groups) + 2.0, 1.0),
         )
-        noise = self.pair * _form(rows, self.pairs) + self.rest * (rows**2 @ self.alone)
+
+    def variances_and_df(self, rows: Floats, means: Clustered) -> tuple[Floats, Floats]:
+        """Variances and Satterthwaite's degrees of freedom (m,) of contrasts (m, C) in units."""
+        rater = self.rater * _form(rows, means.of_raters)
+        rater += self.rater_condition * (rows**2 @ np.diag(means.of_raters))
+        item = self.item * _form(rows, means.of_items)
+        item += self.item_condition * (rows**2 @ np.diag(means.of_items))
+        noise = self.pair * _form(rows, means.of_both)
+        noise += self.rest * (rows**2 @ means.squared_weights)
         variance = rater + item + noise
         spread = (rater + noise) ** 2 / self.df_raters + (item + noise) ** 2 / self.df_items
         spread += noise**2 / self.df_rest
         df = np.divide(variance**2, spread, out=np.full_like(variance, np.inf), where=spread > 0)
         return variance, df
 
-    @cached_property
-    def design_effects(self) -> Floats:
-        """The variance of each mean (C,) over p (1 - p), also of one at an end of its scale."""
-        n = len(self.unit)
-        return self.variances_and_df(np.eye(n), np.ones(n))[0]
+
+def components_of(means: Clustered) -> Components | None:
+    """Those of the means' pool, or of the means; None where there is one condition."""
+    pool = means.pool or means
+    return Components.of(pool) if int(np.sum(pool.n_ratings > 0)) > 1 else None
 
 
 @dataclass(frozen=True)
@@ -207,10 +222,13 @@ def _shares(means: Clustered) -> Shares:
     assert means.ends is not None
     low, width = means.ends[0], means.ends[1] - means.ends[0]
     every, value = np.eye(len(means.value)), np.nan_to_num(means.value, nan=low)
+    components = components_of(means)
     return Shares(
         share=np.clip((value - low) / width, 0.0, 1.0),
         variance=variances_and_df(every, means)[0] / width**2,
-        design_effect=Components(means).design_effects,
+        design_effect=np.zeros(len(value))
+        if components is None
+        else components.variances_and_df(every, means)[0],
         spread=means.within / width**2,
         answers=np.maximum(means.effective_ratings, 1.0),
         least_df=least_df(every, means),
@@ -255,7 +273,7 @@ def _moments(gram: Floats, loads: Floats, between: np.ndarray) -> tuple[float, f
     """A component shared by the conditions, and one of each condition, not below 0."""
     inside, across = float(np.trace(loads)), float(loads[between].sum())
     whole = float(np.trace(gram)) / inside if inside > _NONE else 0.0
-    main = float(gram[between].sum()) / across if across > 1e-9 else 0.0
+    main = float(gram[between].sum()) / across if across > _LEAST_MET else 0.0
     main, whole = max(min(main, whole), 0.0), max(whole, 0.0)
     return main, whole - main
 
@@ -295,10 +313,6 @@ def _factors(means: Clustered) -> tuple[Floats, Floats]:
 
 def _less_one(groups: Floats) -> Floats:
     return np.asarray(np.maximum(groups - 1.0, _LEAST_DF), dtype=np.float64)
-
-
-def _quadratic(rows: Floats, gram: Floats, factor: Floats) -> Floats:
-    return _form(rows * factor, gram)
 
 
 def _form(rows: Floats, gram: Floats) -> Floats:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.arrays import Codes, Floats
-from analysis.ratings.estimands import keys_where, name_of
+from analysis.ratings.estimands import estimand_of, keys_where, name_of
 from analysis.ratings.table import rated
 from analysis.statistics.longform.condition_names import (
     CONTEXT,

@@ -1,4 +1,4 @@
-"""Means of pairs with their clustered intervals and p against a neutral score, naive ones beside."""
+"""Means of pairs with clustered intervals and p against a neutral score, and naive ones."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def contrast(
     ends: Ends = None,
     level: float = 0.95,
 ) -> Measured:
-    """A weighted sum, ``weights`` (k,), of the means of k groups of scores (n,), and p against 0."""
+    """A sum, ``weights`` (k,), of the means of k groups of scores (n,), with p against 0."""
     sums = clustered(y, group, rater, item, len(weights), ends=ends)
     limits = limits_of(weights[None], sums)
     notes = [note for note in (too_few(sums, code) for code in range(len(weights))) if note]

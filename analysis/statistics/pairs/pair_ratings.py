@@ -24,9 +24,9 @@ _FAMILY = ("study", "task", "method", "criterion", "estimand")
 class PairRatings:
     """n ratings of pairs: condition a (n,) against b (n,), codes of ``names``.
 
-    ``y`` (n,) is above 0 where a is the better one, 0 for a tie, at most ``reach``; ``order`` (n,) is 1 where a was
-    heard second, -1 where it was heard first, 0 where that is unknown; ``rater`` and ``item``
-    (n,) are codes.
+    ``y`` (n,) is above 0 where a is the better one, 0 for a tie, at most ``reach``; ``order`` (n,)
+    is 1 where a was heard second, -1 where it was heard first, 0 where that is unknown; ``rater``
+    and ``item`` (n,) are codes.
     """
 
     names: tuple[str, ...]

@@ -26,7 +26,8 @@ LOPSIDED = 0.1  # from one half: how often one of a pair was heard second
 METHOD = (
     "Each pair's mean (and share of wins, a tie counting half) has a two-way clustered interval, "
     "over raters and items (Cameron, Gelbach and Miller 2011; Korn and Graubard 1998). "
-    "Intervals and p hold for all pairs at once (Šidák 1967): a preference is claimed where the interval leaves a draw out."
+    "Intervals and p hold for all pairs at once (Šidák 1967): a preference is claimed where the "
+    "interval leaves a draw out."
 )
 LABELS = {"win_share": "first preferred", "tie_share": "tie", "loss_share": "other preferred"}
 NAIVE = (
