@@ -203,12 +203,12 @@ def limits_of(contrasts: Floats, means: Clustered) -> Limits:
     count = (contrasts != 0).sum(axis=1)
     one = (contrasts[np.arange(len(first)), first] == 1) & (count <= 2)
     if one.all() and (count == 1).all():
-        return Limits(value, variance, df, _shares(means).take(first), low, width)
+        return Limits(value, variance, df, shares_of(means).take(first), low, width)
     if one.all() and (contrasts[np.arange(len(first)), second] == -1).all():
-        shares = _shares(means)
+        shares = shares_of(means)
         gaps = Gaps(shares.take(first), shares.take(second), variance / width**2)
         return Limits(value, variance, df, gaps, 0.0, width)
-    sums = Combinations(contrasts, _shares(means), variance / width**2)
+    sums = Combinations(contrasts, shares_of(means), variance / width**2)
     return Limits(value, variance, df, sums, low * float(contrasts[0].sum()), width)
 
 
@@ -217,7 +217,18 @@ def limits_of_means(means: Clustered) -> Limits:
     return limits_of(np.eye(len(means.value)), means)
 
 
-def _shares(means: Clustered) -> Shares:
+def variances_between(means: Clustered, at: Codes) -> Floats:
+    """Variances (k,) of independent means, whose differences vary as those of k conditions do."""
+    rows = np.zeros((len(at) * (len(at) - 1) // 2, len(means.value)))
+    first, second = np.triu_indices(len(at), 1)
+    place = np.arange(len(rows))
+    rows[place, at[first]], rows[place, at[second]] = 1.0, -1.0
+    between = np.zeros((len(at), len(at)))
+    between[first, second] = variances_and_df(rows, means)[0]
+    return _split(between + between.T, variances_and_df(np.eye(len(means.value))[at], means)[0])
+
+
+def shares_of(means: Clustered) -> Shares:
     """The C means as shares of the way between the ends of their scale."""
     assert means.ends is not None
     low, width = means.ends[0], means.ends[1] - means.ends[0]
@@ -299,10 +310,19 @@ def _as_if_independent(contrasts: Floats, covariance: Floats) -> Floats:
     at = np.flatnonzero((contrasts != 0).any(axis=0))
     if len(at) > 2 and np.allclose(contrasts.sum(axis=1), 0):
         among = covariance[np.ix_(at, at)]
-        sums = len(at) * np.diag(among) + np.trace(among) - 2 * among.sum(axis=1)
-        own[at] = (sums - sums.sum() / (2 * len(at) - 2)) / (len(at) - 2)
+        own[at] = _split(np.add.outer(own[at], own[at]) - 2 * among, own[at])
     largest = float(own[at].max(initial=0.0)) or 1.0
     return np.asarray(np.maximum(own, _LEAST_SHARE * largest), dtype=np.float64)
+
+
+def _split(between: Floats, own: Floats) -> Floats:
+    """Variances (k,) whose sums are nearest to those between each two (k, k); ``own`` for two."""
+    k = len(own)
+    if k == 2:
+        both = own if own.sum() > 0 else np.ones(2)
+        return np.asarray(between[0, 1] * both / both.sum(), dtype=np.float64)
+    sums = between.sum(axis=1)
+    return np.asarray((sums - sums.sum() / (2 * k - 2)) / (k - 2), dtype=np.float64)
 
 
 def _factors(means: Clustered) -> tuple[Floats, Floats]:
