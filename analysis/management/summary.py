@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.formatting import legend_of_marks, number
+from analysis.formatting import counted, legend_of_marks, number
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import ends_of, family_title
 from analysis.report.condition_labels import labelled
@@ -23,8 +23,9 @@ def summary(report: Report) -> Iterator[str]:
 
 
 def _answer(report: Report) -> Iterator[str]:
-    """The sentences of the answer, and every caveat."""
-    answers = [part for part in report["parts"] if part["key"] == "answer" and not part["problem"]]
+    """The sentences of the answer and of hypotheses, and every caveat."""
+    shown = ("answer", "hypotheses")
+    answers = [part for part in report["parts"] if part["key"] in shown and not part["problem"]]
     for part in answers:
         yield from part["sentences"]
     notes = report["input"]["notes"]  # on stderr, while the file was read
@@ -42,7 +43,7 @@ def _not_used(report: Report) -> Iterator[str]:
     yield f"{data['ratings_kept']} of {data['ratings']} ratings kept"
     for rule in report["exclusions"]:
         if rule["ratings"]:
-            yield f"  left out: {rule['ratings']} {rule['what']}"
+            yield f"  left out: {counted(rule['ratings'], 'rating')} ({rule['what']})"
     unused = [name or "(without a name)" for name in report["input"]["columns_not_used"]]
     if unused:
         yield f"  columns of the file that are not used: {', '.join(unused)}"

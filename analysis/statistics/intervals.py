@@ -8,7 +8,7 @@ and items; B is the number of bootstrap replicates.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,10 @@ NAIVE_RATERS = "naive t over rater means, items as if fixed"
 NAIVE_WELCH = "naive Welch t over ratings, as if independent"
 NAIVE_WELCH_RATERS = "naive Welch t over rater means, as if independent"
 TWO_WAY = "two-way clustered (raters, items), Korn-Graubard"
+THESE_ITEMS = "clustered by raters, for these items only, Korn-Graubard"
 BOOTSTRAP = "cluster bootstrap over raters and items, percentile (conservative)"
 
+_MANY_ITEMS = 1e-12
 _CHUNK = 250
 _LEAST_FILLED = 0.9
 _NO_WIDTH = 1e-12
@@ -151,6 +153,23 @@ def clustered(
         shared_items=_shared(condition, item, n_conditions),
         groups=(len(np.unique(rater)), len(np.unique(item))),
         ends=ends,
+    )
+
+
+def for_these_items(means: Clustered) -> Clustered:
+    """The same means for inference about the items that were rated, and no others.
+
+    Only raters are a sample: sums by item and by both are nothing, and items are as good as many.
+    """
+    none, n = np.zeros_like(means.by_rater), len(means.value)
+    return replace(
+        means,
+        by_item=none,
+        by_both=none,
+        of_items=_MANY_ITEMS * np.eye(n),
+        of_both=none,
+        n_items=np.maximum(means.n_items, 2 * (means.n_ratings > 0)),
+        pool=None if means.pool is None else for_these_items(means.pool),
     )
 
 

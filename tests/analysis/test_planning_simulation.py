@@ -13,6 +13,7 @@ from analysis.statistics.planning import (
     simulated_check,
     standard_error_of_difference,
 )
+from analysis.statistics.planning.precision import power_of
 from tests.analysis.simulation import bounds, sizes
 
 LONG = preset("long_form")

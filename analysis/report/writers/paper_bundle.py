@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from analysis.formatting import listed
+from analysis.formatting import counted, listed
 from analysis.report.content import Figure
 from analysis.report.report_schema import Report
 from analysis.report.writers.captions import sentence
@@ -165,7 +165,7 @@ def _basis(report: Report) -> Iterator[str]:
     yield f"{data['ratings_kept']:,} of {data['ratings']:,} ratings are in the estimates."
     for rule in report["exclusions"]:
         if rule["ratings"]:
-            yield f"Left out: {rule['ratings']:,} {rule['what']}."
+            yield f"Left out: {counted(rule['ratings'], 'rating')} ({rule['what']})."
     for part in report["parts"]:
         if part["key"] == ROBUSTNESS and not part["problem"]:
             yield from part["sentences"]

@@ -35,10 +35,12 @@ from analysis.statistics.intervals import (
     NAIVE_RATERS,
     NAIVE_WELCH,
     NAIVE_WELCH_RATERS,
+    THESE_ITEMS,
     TWO_WAY,
     Clustered,
     PigeonholeWeights,
     clustered,
+    for_these_items,
     has_no_width,
     naive_interval,
     percentile_interval,
@@ -206,8 +208,11 @@ class _WeightedCell:
     def estimates(self, level: float) -> Iterator[Estimate]:
         """Every condition with every interval."""
         two_way = two_way_intervals(self.means, level)
+        given = two_way_intervals(for_these_items(self.means), level)
         for code in range(len(self.cell.names)):
             yield from self._estimates(code, level, two_way[code])
+            if "these_items" in self.intervals:
+                yield self._estimate(code, level, THESE_ITEMS, *given[code])
 
     def _estimates(
         self, code: int, level: float, two_way: tuple[Bounds, str]
@@ -243,7 +248,18 @@ class _WeightedCell:
                 difference = self.replicates[a] - self.replicates[b]
                 bounds, note = self._bootstrap(difference, few, level)
                 contrasts.append(self._contrast((a, b), level, BOOTSTRAP, bounds, None, note))
-        return contrasts + self._mixed_contrasts(pairs, level) + self._naive_contrasts(pairs, level)
+        contrasts += self._mixed_contrasts(pairs, level) + self._naive_contrasts(pairs, level)
+        if "these_items" not in self.intervals:
+            return contrasts
+        means, names = for_these_items(self.means), self.cell.names
+        for pair in pairs:
+            (one,) = decide_pairs([pair], names, means, level=level)
+            bounds = None
+            if one.low_alone is not None and one.high_alone is not None:
+                bounds = one.low_alone, one.high_alone
+            made = self._contrast(pair, level, THESE_ITEMS, bounds, one.p_alone, one.note)
+            contrasts.append(made)
+        return contrasts
 
     def _mixed_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
         if self.model is None:
