@@ -137,6 +137,7 @@ class TaskDesign(TypedDict):
     conditions: int
     ratings_per_clip: float  # median
     ratings_per_rater: float  # median
+    given: NotRequired[list[float]]  # the lowest and the highest score; not of answers without
 
 
 class ColumnRecord(TypedDict):

@@ -23,7 +23,10 @@ def _design(family: Family) -> TaskDesign:
     table = family.table
     heard = [name for name in _HEARD if name in table]
     per_clip = table.groupby(heard, sort=False).size()
+    scores = table["score"].dropna()
+    given = [float(scores.min()), float(scores.max())]
     return {
+        **({"given": given} if len(scores) else {}),
         "study": family.group.get("study", ""),
         "task": family.group["task"],
         "criterion": family.group["criterion"],

@@ -184,12 +184,18 @@ def t_test(value: float, se: float, degrees: float) -> float | None:
     return float(2 * stats.t.sf(abs(value) / se, degrees)) if se > 0 else None
 
 
-def naive_interval(y: Floats, level: float) -> tuple[float, float] | None:
-    """mean ± t(n-1) s / sqrt(n) over n values as if independent; None when n < 2."""
+def naive_interval(
+    y: Floats, level: float, ends: tuple[float, float] | None = None
+) -> tuple[float, float] | None:
+    """mean ± t(n-1) s / sqrt(n) over n values as if independent; None when n < 2.
+
+    No further than to the ``ends`` of the scale.
+    """
     if len(y) < 2:
         return None
     se = float(np.std(y, ddof=1)) / len(y) ** 0.5
-    return t_interval(float(np.mean(y)), se, len(y) - 1, level)
+    low, high = t_interval(float(np.mean(y)), se, len(y) - 1, level)
+    return (low, high) if ends is None else (max(low, ends[0]), min(high, ends[1]))
 
 
 def welch_interval(a: Floats, b: Floats, level: float) -> tuple[float, float, float | None] | None:

@@ -217,7 +217,7 @@ def test_scores_of_two_tasks_are_answered_apart_and_not_compared():
         "Choice · t · naturalness",
         "Choice · u · naturalness",
     ]
-    assert "given apart: do not compare them" in shown.warnings[-1]
+    assert "are of different tasks: do not compare them" in shown.warnings[-1]
     assert len({table.key for table in shown.tables}) == 2
 
 

@@ -139,7 +139,10 @@ def _task(report: Report, design: TaskDesign) -> str:
     names = [_short(name) for name in (design["task"], design["criterion"]) if name not in _UNNAMED]
     where = f"In “{', '.join(names)}” we" if names else "We"
     ends = report["scales"].get(family_title(design))
-    scale = f", from {short(ends[0])} to {short(ends[1])}" if ends else ""
+    given = design.get("given")
+    scale = f", from {short(ends[0])} to {short(ends[1])}" if ends and given == ends else ""
+    if given and given != ends:  # whether the scale had more steps, the ratings do not say
+        scale = f" (scores given: {short(given[0])} to {short(given[1])})"
     defined = f" {cite('wang2025')}" if design["estimand"] == _HLS else ""
     clip, compared = "clip", ""
     if design["in_pairs"]:

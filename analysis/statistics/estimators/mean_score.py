@@ -394,7 +394,7 @@ def _shares(family: Family, cell: Cell, level: float) -> Iterator[Estimate]:
         two_way = two_way_intervals(means, level)
         for code, name in enumerate(cell.names):
             bounds, note = two_way[code]
-            naive = naive_interval(y[cell.condition == code], level)
+            naive = naive_interval(y[cell.condition == code], level, (0.0, 1.0))
             naive_note = "" if naive else "one rating only: no interval"
             for interval, (low, high), why in (
                 (TWO_WAY, bounds or (None, None), note),

@@ -175,7 +175,8 @@ def _alone(
     sums: Clustered, code: int, y: Floats, null: float, level: float, *found: float
 ) -> Measured:
     """One mean; ``found`` are its bounds and p, NaN where it does not vary on an unknown scale."""
-    value, naive, equal = float(sums.value[code]), _naive(y, null, level), not np.ptp(y)
+    value, equal = float(sums.value[code]), not np.ptp(y)
+    naive = _naive(y, null, level, sums.ends)
     note = too_few(sums, code)
     if note or any(np.isnan(found)):
         note = note or (ALL_EQUAL if equal else CANCELLED)
@@ -188,8 +189,10 @@ def _few(sums: Clustered, code: int) -> str:
     return f"only {groups} raters or items: a rough interval" if groups < FEW else ""
 
 
-def _naive(y: Floats, null: float, level: float) -> tuple[float | None, float | None, float | None]:
-    bounds = naive_interval(y, level)
+def _naive(
+    y: Floats, null: float, level: float, ends: Ends
+) -> tuple[float | None, float | None, float | None]:
+    bounds = naive_interval(y, level, ends)
     if bounds is None or has_no_width(float(np.var(y)), y):
         return None, None, None
     se = float(np.std(y, ddof=1)) / len(y) ** 0.5

@@ -73,7 +73,7 @@ class _Found:
         self.caveats: list[tuple[str, Caveat]] = []
         self.headlines: dict[str, str] = {}  # by the family's title
         self.short_names: dict[str, str] = {}
-        self.about: list[tuple[str, str]] = []
+        self.about: list[tuple[str, str, str]] = []
         self.standing: dict[int, list[Ranking]] = {}
         for s in rankings(inputs):
             self.standing.setdefault(s.family_key, []).append(s)
@@ -81,7 +81,7 @@ class _Found:
     def add(self, family: Family) -> None:
         title = family.title
         name, place = caveats.short_name(family), len(self.about) + 1
-        self.about.append((family.estimand, name))
+        self.about.append((family.estimand, family.group["task"], name))
         self.short_names[title] = name
         self.caveats += [
             (name, text) for text in caveats.of_family(family, self.inputs.options.reference)

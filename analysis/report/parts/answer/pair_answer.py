@@ -239,11 +239,11 @@ def _heard(pairs: Sequence[Pair], won: Sequence[Pair], how: str) -> str:
     rest = [pair for pair in pairs if pair not in won]
     parts = []
     if won:
-        parts.append(f"the difference is heard in {_shares(won)}")
+        parts.append(f"the difference is heard in {_shares(won)} {how}")
     if rest:
         parts.append(f"answers are not clearly better than guessing in {_shares(rest)}")
     text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]} {how}. {MORE}"
+    return f"{text[:1].upper()}{text[1:]}. {MORE}"
 
 
 def _shares(pairs: Sequence[Pair]) -> str:

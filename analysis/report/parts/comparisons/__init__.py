@@ -114,13 +114,13 @@ class _Piece:
             sentence = f"{family.capitalize()}: {clear} of {pairs} differ{'s' * (len(mine) == 1)}"
             yield f"{sentence} (adjusted p < {self.s.alpha:.2g})."
         if self.numbers.rope:
-            verdicts = [row["rope"] for row in rows]
+            verdicts = [row["rope"] for row in rows if row["rope"] is not None]
             apart = sum(verdict in (ABOVE, BELOW) for verdict in verdicts)
             equal = verdicts.count(EQUAL)
             yield (
                 f"If differences up to {self._half()} do not matter{self._why()}, "
-                f"{apart} are larger, {equal} smaller and {len(rows) - apart - equal} undecided, "
-                f"by the same {self.s.level * 100:g} % intervals."
+                f"{apart} are larger, {equal} smaller and {len(verdicts) - apart - equal} "
+                f"undecided, by the same {self.s.level * 100:g} % intervals."
             )
         if self.reference:
             yield f"The reference is {self.reference.name}, {self.reference.why}."
