@@ -319,6 +319,7 @@ def test_misses_and_what_was_not_asked_for_are_counted(server, said, counts, pre
     metric = judge("judge_nvv")
     score = measured(metric, tone(2, -30))
     assert tuple(score.details[name] for name in ("tp", "fp", "fn")) == counts
+    assert tuple(score.also[f"judge_nvv_{name}"] for name in ("tp", "fp", "fn")) == counts
     assert score.also["judge_nvv_present"] == present
     tp, fp, fn = counts
     assert score.value == pytest.approx(2 * tp / (2 * tp + fp + fn))

@@ -93,7 +93,7 @@ def _sentence(
     apart = rank_distance(first, second)
     p = "" if apart.p is None else f" (p {apart.p:.2g} against no agreement)"
     return (
-        f"The splits {splits[0]} and {splits[1]} order the {len(systems)} {compare}s with a "
+        f"The splits {splits[0]} and {splits[1]} order the {len(systems)} systems with a "
         f"normalised Kendall distance of {apart.distance:.3f}{p}: 0 is the same order, 0.5 none in "
         "common."
     )

@@ -91,10 +91,22 @@ def challenge_of(scenario: str) -> str:
 
 
 def chosen_label(measure: Measure, labels: Iterable[str]) -> str:
-    """Which of the scores that there are the measure takes; empty where there is none."""
+    """Which of the scores that there are the measure takes; empty where there is none.
+
+    A label fits if it has the settings that the measure asks for, whatever else it names, such as
+    the model of a judge.
+    """
     known = sorted(labels)
     for wanted in measure.scores:
-        if wanted in known:
-            return wanted
-    outputs = {wanted.partition("[")[0] for wanted in measure.scores}
-    return next((each for each in known if each.partition("[")[0] in outputs), "")
+        output, asked = settings_of(wanted)
+        for label in known:
+            name, settings = settings_of(label)
+            if name == output and settings >= asked:
+                return label
+    return ""
+
+
+def settings_of(label: str) -> tuple[str, frozenset[str]]:
+    """An output's key, and the settings in its label: name=value each."""
+    name, _, rest = label.partition("[")
+    return name, frozenset(filter(None, rest.removesuffix("]").split(",")))
