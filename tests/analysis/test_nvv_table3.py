@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,15 +13,19 @@ import pytest
 
 from analysis.ratings.breakdowns import families
 from analysis.ratings.metric_names import metrics_of
+from analysis.ratings.metric_scores import NO_METRICS
 from analysis.ratings.table import from_rows
 from analysis.report.content import Table
 from analysis.report.emphasis import BEST, SECOND
 from analysis.report.part import PartInput
-from analysis.report.parts.nvv.nvv_objective import objective
+from analysis.report.parts.lfs.lfs_measures import MEASURES, chosen_label, settings_of
+from analysis.report.parts.nvv.nvv_objective import OUTPUTS, VERIFIERS, objective
+from analysis.report.parts.nvv.nvv_objective import PARTS as PARTS_OF
 from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, screen
 from metrics.material import Material
-from metrics.metric import make_metric
+from metrics.metric import Metric, Output, make_metric, outputs
+from metrics.selectors import label_of
 from tests.analysis.reference import BLANK
 from tests.analysis.stored_outputs import judged, stored, tagged, verified
 
@@ -210,3 +216,61 @@ def test_counts_are_no_metrics_that_could_follow_people(tmp_path: Path) -> None:
     scores = judged("judge_nvv", clips("Dia", [AT_PLACE]), tmp_path)
     named = {each.metric.partition("[")[0] for each in metrics_of(scores)}
     assert named == {"judge_nvv", "judge_nvv_present", "judge_nvv_distance"}
+
+
+PARTS = Path(__file__).resolve().parents[2] / "analysis" / "report" / "parts"
+NO_OUTPUTS = {  # words that begin as an output does: criteria, an attribute, a prefix, a command
+    *("nvv_effect", "nvv_accuracy", "nvv_instruction", "nvv_types"),
+    *("judge_", "judge_panel_", "judge_study"),
+}
+
+
+def named_outputs() -> set[str]:
+    """Whatever stands in the code of parts and begins as an output of a metric does."""
+    starts = (*(f"{key}_" for key in Metric.registry), "judge_")
+    constants = (
+        node.value
+        for path in PARTS.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+    return {
+        text
+        for text in constants
+        if text.startswith(starts) and re.fullmatch(r"[a-z0-9_]+(\[\S+\])?", text)
+    } - NO_OUTPUTS
+
+
+def test_tables_name_outputs_that_metrics_register() -> None:
+    """No table waits for a score that nothing stores; labels are what metrics are called."""
+    named = named_outputs() | set(OUTPUTS) | {each for m in MEASURES for each in m.scores}
+    assert {"judge_nvv_tp", "squim_pesq[chunk_s=0.0]", "dnsmos_sig"} <= named
+    known = outputs()
+    assert {each for each in named if each.partition("[")[0] not in known} == set()
+    for label in named:
+        output, settings = settings_of(label)
+        told = dict(each.split("=") for each in settings)
+        typed = {k: float(v) if k == "chunk_s" else v for k, v in told.items()}
+        metric = make_metric(known[output].key, typed)
+        (own,) = (each for each in metric.outputs() if each.key == output)
+        assert label_of(metric, own) == label
+
+
+def test_counts_that_are_summed_are_no_metrics_of_reports() -> None:
+    counted = {f"{key}_{name}" for key in VERIFIERS for name in PARTS_OF if name != "distance"}
+    assert counted < NO_METRICS
+    assert all(each.higher_is_better is None for each in every_output() if each.key in counted)
+
+
+def every_output() -> list[Output]:
+    return [each for metric in Metric.registry.values() for each in metric.outputs()]
+
+
+def test_a_measure_takes_the_papers_settings_whatever_judge_there_was() -> None:
+    """Where no judge is configured, labels name the model too."""
+    asked = "rubric=expressive_richness.lfs_figure_14"
+    labels = ["judge_expressive_richness[model=g]", f"judge_expressive_richness[model=g,{asked}]"]
+    richness = next(each for each in MEASURES if each.key == "richness")
+    assert chosen_label(richness, [*labels, "judge_expressive_richness_sd"]) == labels[1]
+    assert chosen_label(richness, labels[:1]) == labels[0]
+    assert chosen_label(richness, ["expressive_richness"]) == ""

@@ -42,7 +42,7 @@ def by_split(family: Family, compare: str, inputs: PartInput, title: str, suffix
     if len(both) < 2:
         told = f"{title}: no check between splits: fewer than two systems have ratings in both."
         return Content([told], [figure])
-    sentence = _sentence([row.condition for row in both], cells, splits, compare)
+    sentence = _sentence([row.condition for row in both], cells, splits)
     differences = _differences(named, compare, inputs)
     level = inputs.options.level
     table = _table(both, cells, differences, splits, level, (title, suffix))
@@ -87,7 +87,6 @@ def _sentence(
     systems: Sequence[str],
     cells: dict[tuple[str, str], Estimate],
     splits: Sequence[str],
-    compare: str,
 ) -> str:
     first, second = (np.array([cells[name, split].value for name in systems]) for split in splits)
     apart = rank_distance(first, second)
