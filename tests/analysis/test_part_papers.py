@@ -259,6 +259,66 @@ def test_half_steps_are_not_rounded_away() -> None:
     assert first["qwk"] == pytest.approx(qwk.value)
 
 
+def aspect_study(
+    criterion: str, scores: dict[str, list[float]], human: list[float], pairs: bool = False
+) -> Content:
+    """Three raters of as many clips as there are means; ``scores`` by the labels of metrics."""
+    about = {"task": "t", "criterion": criterion, "condition": "a"}
+    if pairs:
+        about |= {"method": "preference", "estimand": "preference", "versus_condition": "b"}
+    table = from_rows(
+        BLANK
+        | about
+        | {"rater": f"r{r}", "session": f"r{r}", "item": f"i{n}", "stimulus": f"a{n}"}
+        | ({"versus_stimulus": f"b{n}"} if pairs else {})
+        | {"score": mean, "code": f"{n} {r}"}
+        for n, mean in enumerate(human)
+        for r in range(3)
+    )
+    rows = [
+        {"stimulus": f"{side}{n}", "metric": label, "version": "1", "value": value * (side == "a")}
+        for label, values in scores.items()
+        for n, value in enumerate(values)
+        for side in ("ab" if pairs else "a")
+    ]
+    return Lfs().make(given(table, scores_from_rows(rows)))
+
+
+HUMAN = [1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0, 4.0, 2.0]
+OWN = [1.5, 2.0, 2.5, 2.0, 3.0, 3.5, 4.0, 3.0, 4.5, 5.0, 3.5, 2.5]
+RICHNESS = "judge_expressive_richness[model=g,rubric=expressive_richness.lfs_figure_14]"
+
+
+@pytest.mark.medium
+def test_the_headline_of_an_aspect_is_about_its_own_measure() -> None:
+    """Fidelity follows richness of these clips more closely; the paper holds the judge's to it."""
+    scores = {"squim_pesq": HUMAN, RICHNESS: OWN}
+    (sentence,) = aspect_study("expressive_richness", scores, HUMAN).sentences[-1:]
+    assert f"{RICHNESS} follows people with SRCC" in sentence
+    assert "squim_pesq" not in sentence
+    (sentence,) = aspect_study("timbre_stability", scores, HUMAN).sentences[-1:]
+    assert "no clip that was rated here has a score of timbre" in sentence
+    (sentence,) = aspect_study("my_own", scores, HUMAN).sentences[-1:]
+    assert "of 2 automatic scores, squim_pesq follows people most closely" in sentence
+
+
+@pytest.mark.medium
+def test_few_clips_or_pairs_give_no_headline_number() -> None:
+    few = aspect_study("expressive_richness", {RICHNESS: OWN[:6]}, HUMAN[:6])
+    assert "6 clips with a score are too few to say" in few.sentences[-1]
+    signs = [1.0, -1.0, 2.0]
+    label = "judge_prosodic_coherence"
+    pairs = aspect_study("prosodic_coherence", {label: signs}, signs, pairs=True)
+    assert "prefer a side in 3 pairs only: too few" in pairs.sentences[-1]
+    (row,) = tables(pairs)["preferences"].rows
+    assert (row["share"], row["same"], row["n"]) == (None, 3, 3)
+    assert "%" not in "".join(pairs.sentences)
+    signs = [1.0, -1.0, 2.0, -2.0] * 3
+    pairs = aspect_study("prosodic_coherence", {label: signs, "utmos": signs}, signs, pairs=True)
+    assert f"{label} prefers the clip that people prefer in 100 %" in pairs.sentences[-1]
+    assert "SRCC over both orders of each pair 1.00" in pairs.sentences[-1]
+
+
 def test_without_scores_the_report_says_what_to_give() -> None:
     shown = Lfs().make(given(table_of("align_s1")))
     assert "give a CSV of scores" in shown.warnings[0]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 from scipy import stats
 
 from analysis.arrays import Floats
+from analysis.statistics.both_orders import signed_ranks
 from analysis.statistics.correlations import fisher_interval
 from analysis.statistics.intervals import percentile_interval
 from analysis.statistics.metric_agreement import weighted_correlations as by_weight
@@ -39,6 +40,8 @@ from analysis.statistics.metric_agreement.two_way_resampling import (
 )
 
 _EXACT = 7  # conditions up to which every order is tried
+_EXACT_SIDES = 5  # pairs of conditions up to which every order with every choice of sides is tried
+_DRAWN = 9_999  # orders and sides, above
 
 
 def correlations(
@@ -47,8 +50,9 @@ def correlations(
     """All numbers of all metrics, ``values`` (S,) each with NaN where there is none.
 
     Per stimulus, per stimulus within conditions and per condition: SRCC, PLCC, KRCC (tau-b) with
-    p; for metrics on the raters' scale, and for all after the mapping of ITU-T P.1401, QWK, MAE,
-    RMSE and RMSE* (epsilon-insensitive). RMSE divides by n less the 4 numbers of the mapping.
+    p, of pairs with sides over both orders (`analysis.statistics.both_orders`); for metrics on the
+    raters' scale, and for all after the mapping of ITU-T P.1401, QWK, MAE, RMSE and RMSE*
+    (epsilon-insensitive). RMSE divides by n less the 4 numbers of the mapping.
     """
     options = options or CorrelationOptions()
     rng = np.random.default_rng(list(options.seed))
@@ -110,18 +114,21 @@ def _coefficient(
     wide: Floats | None,
     options: CorrelationOptions,
 ) -> Correlated:
-    value = coefficient(name, sample.x[m], sample.y)
+    value = coefficient(name, sample.x[m], sample.y) if sample.n >= FEWEST else None
     if value is None:
-        why = _undefined(sample.x[m], sample.y, sample.unit)
+        why = _undefined(sample, m)
         return metric_result(metric, sample, name, AS_IS, None, None, note=why)
-    wider = wider_over(len(sample.y)) if sample.unit == CONDITION and name == "plcc" else 1.0
+    wider = wider_over(sample.n) if sample.unit == CONDITION and name == "plcc" else 1.0
     bounds = centred_interval(value, drawn, options.level, wider=wider)
-    note = "" if bounds else _unbounded(value, drawn, len(sample.y))
-    if sample.unit == CONDITION:
-        p = _p_over_conditions(name, sample.x[m], sample.y)
-    else:
+    note = "" if bounds else _unbounded(value, drawn, sample.n)
+    if sample.unit != CONDITION:
         p = p_of(value, drawn)
-    far = _interval_over_conditions(name, value, wide, len(sample.y), options.level)
+    elif sample.both_orders:
+        n = sample.n
+        p = _p_over_sides(name, sample.x[m][:n], sample.y[:n], options.seed)
+    else:
+        p = _p_over_conditions(name, sample.x[m], sample.y)
+    far = _interval_over_conditions(name, value, wide, sample.n, options.level)
     result = metric_result(metric, sample, name, AS_IS, value, bounds, p=p, note=note)
     return replace(result, low_conditions=far[0], high_conditions=far[1]) if far else result
 
@@ -156,16 +163,44 @@ def _p_over_conditions(name: str, x: Floats, y: Floats) -> float | None:
         statistics = np.sign(orders[:, i] - orders[:, j]) @ np.sign(a[i] - a[j])
     else:
         statistics = orders @ (a - a.mean())
-    return float(
-        (np.abs(statistics) >= abs(statistics[0]) - 1e-9 * max(1.0, abs(statistics[0]))).mean()
-    )
+    return _share_beyond(statistics)
 
 
-def _undefined(x: Floats, y: Floats, unit: str) -> str:
-    what = "conditions" if unit == CONDITION else "stimuli"
-    if len(x) < FEWEST:
-        return f"undefined: {len(x)} {what}, and {FEWEST} or more are needed"
-    flat = [name for name, of in (("metric", x), ("human score", y)) if np.ptp(of) == 0]
+def _p_over_sides(name: str, x: Floats, y: Floats, seed: Sequence[int]) -> float:
+    """p that order and sides (n,) of the pairs of conditions have nothing to do with the metric's.
+
+    Every order with every choice of sides is tried with up to 5 pairs; above, 9,999 drawn ones.
+    """
+    n = len(y)
+    if n <= _EXACT_SIDES:
+        every = [(o, s) for o in permutations(range(n)) for s in product((1.0, -1.0), repeat=n)]
+        orders, sides = np.array([o for o, _ in every]), np.array([s for _, s in every])
+    else:
+        rng = np.random.default_rng([*seed, n])
+        orders = np.vstack([np.arange(n), np.argsort(rng.random((_DRAWN, n)), axis=1)])
+        sides = np.vstack([np.ones(n), rng.choice([1.0, -1.0], (_DRAWN, n))])
+    a, b = (signed_ranks(x), signed_ranks(y)) if name == "srcc" else (x, y)
+    again = sides * b[orders]
+    if name != "krcc":
+        return _share_beyond(again @ a)
+    i, j = np.triu_indices(n, 1)
+    apart = np.sign(again[:, i] - again[:, j]) @ np.sign(a[i] - a[j])
+    across = np.sign(again[:, i] + again[:, j]) @ np.sign(a[i] + a[j])
+    return _share_beyond(apart + across + np.sign(again) @ np.sign(a) / 2)
+
+
+def _share_beyond(statistics: Floats) -> float:
+    """The share of statistics (B,) that are at least as far from 0 as the first one."""
+    dust = 1e-9 * max(1.0, abs(statistics[0]))
+    return float((np.abs(statistics) >= abs(statistics[0]) - dust).mean())
+
+
+def _undefined(sample: Sample, m: int) -> str:
+    what = "conditions" if sample.unit == CONDITION else "stimuli"
+    if sample.n < FEWEST:
+        return f"undefined: {sample.n} {what}, and {FEWEST} or more are needed"
+    sides = (("metric", sample.x[m]), ("human score", sample.y))
+    flat = [name for name, of in sides if np.ptp(of) == 0]
     return f"undefined: the {' and the '.join(flat)} is constant"
 
 

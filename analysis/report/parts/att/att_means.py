@@ -12,6 +12,8 @@ from analysis.statistics.estimators.mean_score import MeanScore
 if TYPE_CHECKING:
     import pandas as pd
 
+PAPER = "the Audio Turing Test"
+
 
 def compared(table: pd.DataFrame) -> str:
     """The column that names the systems: ``system`` where every rating has one and some pool.

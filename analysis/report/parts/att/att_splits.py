@@ -12,7 +12,7 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import PartInput
-from analysis.report.parts.att.att_means import means
+from analysis.report.parts.att.att_means import PAPER, means
 from analysis.statistics.estimator import Contrast, Estimate
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.rank_distance import rank_distance
@@ -63,7 +63,8 @@ def _figure(
             if row is not None:
                 drawn = {"name": name, "value": row.value, "low": row.low, "high": row.high}
                 rows.append(drawn | {"group": each.condition})
-    heading = "Human-likeness of the systems, overall" + " and by split" * bool(splits)
+    heading = f"Figure 2a of {PAPER}: human-likeness of the systems, overall"
+    heading += " and by split" * bool(splits)
     return Figure(
         f"figure2a{suffix}",
         f"{heading} · {title}",
