@@ -126,8 +126,14 @@ def rows_of(family: Family, inputs: PartInput) -> Iterator[dict[str, Any]]:
     yield from _orders(rated, codes, level, most, seed)
     splits, few = _effort(codes)
     most = _replicates(inputs, few)
-    drawn = {"splits": splits, "replicates": most, "seed": seed}
-    for each in noise_ceiling(*three, level=level, neutral=rated.neutral, **drawn):
+    for each in noise_ceiling(
+        *three,
+        splits=splits,
+        replicates=most,
+        level=level,
+        seed=seed,
+        neutral=rated.neutral,
+    ):
         yield _row(each)
 
 

@@ -46,19 +46,18 @@ class Sample:
 
     def twice(self) -> Sample:
         """The sample with each unit in both orders."""
-        redrawn = None if self.redrawn is None else in_both_orders(self.redrawn)
-        places = np.hstack([self.places, self.places + len(self.y)]) if len(self.places) else None
+        places = [self.places, self.places + len(self.y)]
         return replace(
             self,
-            **{name: in_both_orders(getattr(self, name)) for name in ("x", "y", "h")},
-            **{name: np.concatenate([own := getattr(self, name), own], -1) for name in _ALIKE},
-            redrawn=redrawn,
-            places=self.places if places is None else places,
+            x=in_both_orders(self.x),
+            y=in_both_orders(self.y),
+            h=in_both_orders(self.h),
+            w=np.concatenate([self.w, self.w], axis=1),
+            spare=np.concatenate([self.spare, self.spare]),
+            redrawn=None if self.redrawn is None else in_both_orders(self.redrawn),
+            places=np.hstack(places) if len(self.places) else self.places,
             both_orders=True,
         )
-
-
-_ALIKE = ("w", "spare")  # of a sample, the same for both orders
 
 
 def samples_of(

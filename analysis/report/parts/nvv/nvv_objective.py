@@ -113,7 +113,8 @@ def objective(
     systems = systems_of(tasks, pairs, scores)
     scores = newest_scores(scores[scores["condition"].astype(str).isin(systems.group)])
     verified, others = _verified(scores)
-    taken = _taken(scores["metric"].unique())
+    labels = sorted(map(str, scores["metric"].unique()))
+    taken = _taken(labels)
     runs = _by_run(scores, taken, verified, systems)
     rows: list[Row] = []
     languages = inputs.ordered("language", {language for _, language in runs})
@@ -134,7 +135,7 @@ def objective(
     told = [f"{key}: {label}" for key, label in taken.items() if key != label]
     notes = [
         f"Measured with settings of their own: {enumerated(sorted(told))}. " * bool(told),
-        _who_verified(verified, others) if verified else _uncounted(scores["metric"].unique()),
+        _who_verified(verified, others) if verified else _uncounted(labels),
         _without(scores, runs, taken, verified),
     ]
     return Content(tables=[_table(rows, systems.heads, "".join(notes))])
@@ -202,7 +203,7 @@ def _verified(scores: pd.DataFrame) -> tuple[Verified | None, list[str]]:
 
 def _uncounted(labels: Sequence[str]) -> str:
     """Scores of releases that stored no counts, with the remedy."""
-    old = sorted(each for each in map(str, labels) if each.partition("[")[0] in VERIFIERS)
+    old = [each for each in labels if each.partition("[")[0] in VERIFIERS]
     if not old:
         return ""
     return (
@@ -219,7 +220,7 @@ def _who_verified(verified: Verified, others: Sequence[str]) -> str:
 def _taken(labels: Sequence[str]) -> dict[str, str]:
     """Of each metric the scores that are used: of its usual settings, else of the first others."""
     taken: dict[str, str] = {}
-    for label in sorted(map(str, labels)):  # "wer" comes before "wer[beam=1]"
+    for label in labels:  # "wer" comes before "wer[beam=1]"
         name = label.partition("[")[0]
         if name in (*MEANS.values(), WORDS, CHARACTERS):
             taken.setdefault(name, label)
@@ -242,7 +243,11 @@ def _by_run(
         condition, lang, number = map(str, place)
         by_metric = clips["metric"].map(names)
         values = clips.groupby(by_metric, observed=True)["value"]
-        columns = _columns(values.mean().to_dict(), values.sum().to_dict(), lang)
+        means, sums = (
+            {str(name): float(value) for name, value in of.items()}
+            for of in (values.mean(), values.sum())
+        )
+        columns = _columns(means, sums, lang)
         kept = {k: v for k, v in columns.items() if k not in systems.empty(condition)}
         found.setdefault((condition, lang), {})[number] = kept
     return found
