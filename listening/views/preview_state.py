@@ -153,12 +153,14 @@ def _trials(
     def address(place: int, part: Part) -> str:
         return addresses.clip(file.stimuli[part.stimulus].key)
 
+    tasks = [_task(file, index, addresses) for index in range(len(file.tasks))]
     return [
         {
             "id": trial.code,
             "position": position,
             "task": trial.task,
             **page_facts.clip_facts(own, address, partial(_lines, file, lines)),
+            **page_facts.kind_facts(file.items[trial.item_id].dimension, tasks[trial.task]),
             "text": _text(file, trial),
             "caption": _caption(file, trial),
             "training": _training(trial, trials),

@@ -18,7 +18,7 @@ from analysis.ratings.table import from_rows
 from analysis.report.content import Table
 from analysis.report.emphasis import BEST, SECOND
 from analysis.report.part import PartInput
-from analysis.report.parts.lfs.lfs_measures import MEASURES, chosen_label, settings_of
+from analysis.report.parts.lfs.lfs_measures import MEASURES, chosen_label, rubric_of, settings_of
 from analysis.report.parts.nvv.nvv_objective import OUTPUTS, VERIFIERS, objective
 from analysis.report.parts.nvv.nvv_objective import PARTS as PARTS_OF
 from analysis.statistics.options import Options
@@ -274,3 +274,12 @@ def test_a_measure_takes_the_papers_settings_whatever_judge_there_was() -> None:
     assert chosen_label(richness, [*labels, "judge_expressive_richness_sd"]) == labels[1]
     assert chosen_label(richness, labels[:1]) == labels[0]
     assert chosen_label(richness, ["expressive_richness"]) == ""
+
+
+def test_the_usual_rubric_of_a_judge_is_the_one_that_its_label_leaves_out() -> None:
+    for measure in MEASURES:
+        for label in measure.scores:
+            if label.startswith("judge_"):
+                key, settings = settings_of(label)
+                told = dict(each.split("=") for each in settings)
+                assert rubric_of(label) == make_metric(key, told).parameters_dict()["rubric"]

@@ -260,7 +260,11 @@ def test_half_steps_are_not_rounded_away() -> None:
 
 
 def aspect_study(
-    criterion: str, scores: dict[str, list[float]], human: list[float], pairs: bool = False
+    criterion: str,
+    scores: dict[str, list[float]],
+    human: list[float],
+    pairs: bool = False,
+    rubric: str | None = None,
 ) -> Content:
     """Three raters of as many clips as there are means; ``scores`` by the labels of metrics."""
     about = {"task": "t", "criterion": criterion, "condition": "a"}
@@ -281,7 +285,8 @@ def aspect_study(
         for n, value in enumerate(values)
         for side in ("ab" if pairs else "a")
     ]
-    return Lfs().make(given(table, scores_from_rows(rows)))
+    facts: Any = None if rubric is None else {"tasks": [{"task": "t", "rubric": rubric}]}
+    return Lfs().make(replace(given(table, scores_from_rows(rows)), facts=facts))
 
 
 HUMAN = [1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0, 4.0, 2.0]
@@ -300,6 +305,25 @@ def test_the_headline_of_an_aspect_is_about_its_own_measure() -> None:
     assert "no clip that was rated here has a score of timbre" in sentence
     (sentence,) = aspect_study("my_own", scores, HUMAN).sentences[-1:]
     assert "of 2 automatic scores, squim_pesq follows people most closely" in sentence
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("pairs", [False, True])
+def test_raters_and_judges_with_two_rubrics_are_said_to_have_two_instruments(pairs: bool) -> None:
+    criterion = "prosodic_coherence" if pairs else "expressive_richness"
+    figure = "prosodic_coherence.lfs_figure_12" if pairs else "expressive_richness.lfs_figure_14"
+    human = [each - 3 for each in HUMAN] if pairs else HUMAN
+    scores = {f"judge_{criterion}[model=g,rubric={figure}]": OWN, "utmos": OWN}
+
+    def warned(rubric: str | None) -> str:
+        return " ".join(aspect_study(criterion, scores, human, pairs, rubric).warnings)
+
+    assert "two instruments" not in warned(figure)
+    assert "two instruments" not in warned(None)  # of a file, nothing is known of what raters read
+    assert f"raters the rubric {criterion}.v1, judges {figure}: two instr" in warned(
+        f"{criterion}.v1"
+    )
+    assert "raters no rubric (option rubric of the task), judges" in warned("")
 
 
 @pytest.mark.medium

@@ -286,7 +286,7 @@ def test_each_rubric_can_be_filled_and_its_version_is_in_its_name(name):
     told = rubric(name)
     known = dict.fromkeys(
         (
-            *("text", "language", "target", "line", "caption", "letters", "n_clips"),
+            *("text", "language", "target", "line", "caption", "letters", "n_clips", "kind"),
             *("codebook", "labels", "reason"),
         ),
         "FILLED",

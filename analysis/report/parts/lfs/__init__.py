@@ -12,7 +12,7 @@ from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceilings_of
 from analysis.report.parts.against_people.metric_data import gathered
 from analysis.report.parts.against_people.preference_table import preferences
-from analysis.report.parts.lfs.lfs_alignment import against_people, own_scores
+from analysis.report.parts.lfs.lfs_alignment import against_people, own_scores, two_instruments
 from analysis.report.parts.lfs.lfs_clips import clips_of
 from analysis.report.parts.lfs.lfs_length import by_length
 from analysis.report.parts.lfs.lfs_radar import by_challenge
@@ -51,7 +51,8 @@ class Lfs(FamilyPart):
             if metrics_of(inputs.scores):
                 of = gathered(family, inputs)
                 own = own_scores(of)
-                return preferences(of, ceilings_of(of, inputs), inputs, suffix, own)
+                shown = preferences(of, ceilings_of(of, inputs), inputs, suffix, own)
+                return replace(shown, warnings=two_instruments(each, own or ()))
         elif estimand_of(family.estimand).ends == _FIVE_POINTS:
             return against_people(each, suffix)
         return Content()

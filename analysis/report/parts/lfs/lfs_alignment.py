@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from analysis.formatting import counted, interval_text
+from analysis.formatting import counted, enumerated, interval_text
 from analysis.ratings.metric_names import metrics_of
 from analysis.report.content import Column, Content, Figure, Table, column, table_row
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceilings_of
 from analysis.report.parts.against_people.metric_data import Gathered, gathered
 from analysis.report.parts.against_people.metric_tables import FEW, ordered, top_of
-from analysis.report.parts.lfs.lfs_measures import PAPER, measure_of, settings_of
+from analysis.report.parts.lfs.lfs_measures import PAPER, measure_of, rubric_of, settings_of
 from analysis.statistics.agreement import coarse_steps, steps_of, versus_rest
 from analysis.statistics.agreement.rating_units import step_names
 from analysis.statistics.metric_agreement import STIMULUS
@@ -84,6 +84,7 @@ def against_people(each: FamilyInput, suffix: str) -> Content:
         [_sentence(scores, title, units)],
         [_figure(scores, raters, title, suffix, units)],
         [*tables, *_tests(units, [row["who"] for row in scores], title, suffix)],
+        two_instruments(each, own_scores(units) or ()),
     )
 
 
@@ -142,6 +143,20 @@ def _mean_rater(raters: Sequence[Row]) -> list[Row]:
         known = [rater[measure] for rater in raters if rater.get(measure) is not None]
         row[measure] = float(np.mean(known)) if known else None
     return [row]
+
+
+def two_instruments(each: FamilyInput, judges: Sequence[str]) -> list[str]:
+    """That raters did not read what the judges of their aspect read, where the study says so."""
+    read = each.inputs.rubric_of(each.family.group["task"])
+    asked = {name: rubric_of(name) for name in judges if name.startswith(JUDGE)}
+    if read is None or not asked or all(rubric == read for rubric in asked.values()):
+        return []
+    theirs = enumerated(dict.fromkeys(rubric for rubric in asked.values() if rubric != read))
+    own = f"the rubric {read}" if read else "no rubric (option rubric of the task)"
+    return [
+        f"{each.title}: raters read {own}, judges {theirs}: two instruments, so a difference "
+        "between raters and judges may be one of wording."
+    ]
 
 
 def own_scores(units: Gathered) -> list[str] | None:

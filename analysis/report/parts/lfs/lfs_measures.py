@@ -127,6 +127,13 @@ def chosen_label(measure: Measure, labels: Iterable[str]) -> str:
     return ""
 
 
+def rubric_of(label: str) -> str:
+    """The rubric of a judge's scores: what their label says, else the judge's usual one."""
+    name, settings = settings_of(label)
+    said = next((each for each in settings if each.startswith("rubric=")), "")
+    return said.removeprefix("rubric=") or f"{name.removeprefix('judge_')}.v1"
+
+
 def measure_of(criterion: str) -> Measure | None:
     """The measure that the paper held against raters on this criterion; None for others."""
     return next((each for each in MEASURES if each.aspect and each.aspect == criterion), None)

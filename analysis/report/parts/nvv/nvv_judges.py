@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from analysis.formatting import enumerated
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import newest_scores
 from analysis.report.content import Column, Content, Table, column, table_row
@@ -68,7 +69,21 @@ def judged(tasks: Tasks, pairs: Sequence[Family], inputs: PartInput) -> Content:
     if beside:
         title = "Judges beside raters"
         tables.append(Table.of(BesideRow, "judges", title, beside, note=_BESIDE, folded=True))
-    return Content(tables=tables)
+    return Content(tables=tables, warnings=list(_two_instruments(tasks, clips, inputs)))
+
+
+def _two_instruments(tasks: Tasks, clips: pd.DataFrame, inputs: PartInput) -> Iterator[str]:
+    """Tasks whose raters did not read the rubric by which their clips were judged."""
+    for task, found in tasks.items():
+        read = inputs.rubric_of(task)
+        own = {str(name) for each in found for name in each.table["stimulus"].unique()}
+        asked = sorted(set(clips["version"][clips["stimulus"].isin(own)]) - {read})
+        if read is not None and asked:
+            said = f"the rubric {read}" if read else "no rubric (option rubric of the task)"
+            yield (
+                f"{task}: raters read {said}, judges {enumerated(asked)}: two instruments, so a "
+                "difference between raters and judges may be one of wording."
+            )
 
 
 def _by_clip(scores: pd.DataFrame) -> pd.DataFrame:
@@ -81,6 +96,7 @@ def _by_clip(scores: pd.DataFrame) -> pd.DataFrame:
             "condition": newest["condition"].astype(str),
             "language": language,
             "criterion": newest["metric"].str.removeprefix(PANEL),
+            "version": newest["version"].astype(str),
             "value": newest["value"],
         }
     )
