@@ -320,10 +320,9 @@ def test_raters_and_judges_with_two_rubrics_are_said_to_have_two_instruments(pai
 
     assert "two instruments" not in warned(figure)
     assert "two instruments" not in warned(None)  # of a file, nothing is known of what raters read
-    assert f"raters the rubric {criterion}.v1, judges {figure}: two instr" in warned(
-        f"{criterion}.v1"
-    )
-    assert "raters no rubric (option rubric of the task), judges" in warned("")
+    other = f"{criterion}.v1"
+    assert f"raters read the rubric {other}, judges {figure}: two instruments" in warned(other)
+    assert "raters read no rubric (option rubric of the task), judges" in warned("")
 
 
 @pytest.mark.medium

@@ -133,8 +133,8 @@ def shared_of(said: Mapping[str, Any], language: str = "") -> Shared:
     points = said.get("points", {})
     if not all(isinstance(word, str) for word in points.values()):
         raise ValueError('points is a table of words, like { "5" = "…" }')
-    texts = (str(said.get(name, "")).strip() for name in ("criteria", "scale"))
-    return Shared(*texts, dict(points), float(said.get("step", 1.0)), asked)
+    criteria, scale = (str(said.get(name, "")).strip() for name in ("criteria", "scale"))
+    return Shared(criteria, scale, dict(points), float(said.get("step", 1.0)), asked)
 
 
 def _asked(table: Mapping[str, Any]) -> Asked:
