@@ -140,3 +140,8 @@ def marked(text: str, language: str) -> tuple[str, list[tuple[str, int]]]:
 def has_marks(text: str) -> bool:
     """Whether a text holds a marker such as [laugh]."""
     return _MARKER.search(text) is not None
+
+
+def types_marked(text: str) -> list[str]:
+    """The types that the marks of a text name, each once, in the taxonomy's spelling."""
+    return list(dict.fromkeys(name for name, _ in marked(text, "en")[1]))

@@ -16,6 +16,7 @@ from listening.design.questionnaires import has_screening, part_asked
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.studyfile import StudyFile
 from listening.design.studyfile.csvpart import CAPTION
+from listening.design.studyfile.entries import ItemEntry
 from listening.design.studyfile.occasionpart import plans_of
 from listening.design.traps import TRAINING, TrapPlan
 from listening.feedback import feedback_on
@@ -160,7 +161,7 @@ def _trials(
             "position": position,
             "task": trial.task,
             **page_facts.clip_facts(own, address, partial(_lines, file, lines)),
-            **page_facts.kind_facts(file.items[trial.item_id].dimension, tasks[trial.task]),
+            **_kind(file.items[trial.item_id], tasks[trial.task]),
             "text": _text(file, trial),
             "caption": _caption(file, trial),
             "training": _training(trial, trials),
@@ -168,6 +169,10 @@ def _trials(
         }
         for position, (trial, own) in enumerate(zip(trials, parts, strict=True), start=1)
     ]
+
+
+def _kind(item: ItemEntry, task: Mapping[str, Any]) -> dict[str, str]:
+    return page_facts.kind_facts(item.dimension, item.text, task)
 
 
 def _lines(

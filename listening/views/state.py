@@ -271,7 +271,7 @@ def _trials(sitting: Any, plan: Plan, free: int) -> list[dict[str, Any]]:
 def _kind(trial: Upcoming, task: Mapping[str, Any]) -> dict[str, str]:
     """What the clip was to hold, where a question of its task names it."""
     own = next(clip for clip in trial.clips if clip.id == trial.stimulus_id)
-    return page_facts.kind_facts(own.dimension, task)
+    return page_facts.kind_facts(own.dimension, own.text, task)
 
 
 class Listener(Struct, frozen=True, gc=False):

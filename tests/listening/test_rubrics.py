@@ -13,6 +13,7 @@ from listening import studies
 from listening.design.studyfile import CSV, TOML, StudyFile, csv_text, read_folder, toml_text
 from listening.methods.rubrics import RubricError, configure, full_name, shared_rubric
 from listening.models import Session
+from listening.studies.design_findings import task_findings
 from listening.views.page_facts import kind_facts
 from tests.factories import make_user
 from tests.listening.folders import (
@@ -23,7 +24,6 @@ from tests.listening.folders import (
     TASK,
     csv_with,
     make_folder,
-    problems_of,
     the_problem,
 )
 from tests.listening.test_studies import media  # noqa: F401
@@ -146,23 +146,38 @@ def test_a_pair_is_compared_by_the_criteria_without_the_scale_of_one_clip(tmp_pa
     assert "names" not in task.options
 
 
-def test_a_question_that_names_the_kind_needs_one_of_every_clip(tmp_path: Path) -> None:
-    assert problems_of(tmp_path / "right", toml(NAMING), KINDS) == []
-    rows = [f"{row},{'' if 'i1' in row else 'sigh'}" for row in ROWS]
-    some = csv_with(*rows, header=f"{HEADER},dimension")
-    problems = problems_of(tmp_path / "wrong", toml(NAMING), some)
-    assert [(each.row, each.place) for each in problems] == [(2, "dimension"), (4, "dimension")]
-    assert all("tasks[1].criteria[1].question names it" in each.what for each in problems)
+def test_a_rubric_that_is_not_here_any_more_is_a_finding_and_its_words_stay(
+    own: Path, tmp_path: Path
+) -> None:
+    file = own / "prosodic_coherence.lab.toml"
+    file.write_text(OWN, "utf-8")
+    more = '[tasks.options]\nrubric = "prosodic_coherence.lab"\n'
+    study = the_study(tmp_path / "one", more)
+    file.unlink()
+    again = make_folder(tmp_path / "again", toml_text(study), csv_text(study))
+    assert read_folder(again).study == study
+    assert any("a rubric that is not here" in str(each) for each in task_findings(study))
+
+
+def test_clips_without_a_kind_that_questions_name_are_a_finding(tmp_path: Path) -> None:
+    assert not any("{dimension}" in str(f) for f in task_findings(the_study(tmp_path, NAMING)))
+    reading = read_folder(make_folder(tmp_path / "bare", toml(NAMING)))
+    assert reading.study is not None
+    (found,) = [f for f in task_findings(reading.study) if "{dimension}" in f.what]
+    assert "“the sound that was asked for” in its place for i1, i2." in found.what
 
 
 def test_a_kind_is_told_where_a_question_names_it_and_in_the_pages_language() -> None:
     task = {"criteria": [{"question": "Is it a {dimension}?", "help": ""}]}
-    assert kind_facts("laughter", task) == {"dimension": "laughter"}
-    assert kind_facts("laughter", {"criteria": [{"question": "Good?", "help": ""}]}) == {}
+    assert kind_facts("laughter", "", task) == {"dimension": "laughter"}
+    assert kind_facts("", "so [laughs] and [sigh] so", task) == {"dimension": "laugh, sigh"}
+    assert kind_facts("", "so", task) == {"dimension": "the sound that was asked for"}
+    assert kind_facts("laughter", "", {"criteria": [{"question": "Good?", "help": ""}]}) == {}
     with translation.override("zh-Hans"):
-        assert kind_facts("laughter", task) == {"dimension": "笑"}
-        assert kind_facts("throat clearing", task) == {"dimension": "清嗓子"}
-        assert kind_facts("陌生的声音", task) == {"dimension": "陌生的声音"}
+        assert kind_facts("laughter", "", task) == {"dimension": "笑"}
+        assert kind_facts("throat clearing", "", task) == {"dimension": "清嗓子"}
+        assert kind_facts("陌生的声音", "", task) == {"dimension": "陌生的声音"}
+        assert kind_facts("", "", task) == {"dimension": "要求的声音"}
 
 
 @pytest.mark.medium

@@ -14,11 +14,9 @@ from listening.design.studyfile.watched import Layered, WatchedOptions
 from listening.design.traps import TRAINING, TrapKind, TrapPlan
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
 from listening.methods.paired import BETWEEN
-from listening.methods.rubrics import KIND
 from listening.methods.together import ItemsError
 
 MEANT = {"scale": "points", "range": "points", "steps": "step", "labels": "names"}  # other words
-MOST_NAMED = 10  # clips with the same mistake that are named one by one
 MAX_PLANNED = 20_000_000  # presentations of one task
 
 
@@ -115,7 +113,6 @@ class TaskFit:
         self._check_traps(scales)
         self._check_training(scales)
         self._check_examples()
-        self._check_kinds()
         if trials is not None:
             self._check_cells(*trials)
             self._check_sizes(trials[1])
@@ -220,29 +217,6 @@ class TaskFit:
         example = next(s for s in self.material if s.item == item)
         what = f"Task “{self.task.key}” ({self.task.method}): {error}. The first is “{item}”."
         self.notes.csv(self.numbers[example.key], "item", what, "Add or correct its rows.")
-
-    def _check_kinds(self) -> None:
-        """Questions that name the kind of their clip, of clips that have none."""
-        texts = {
-            f"criteria[{n}].{name}": text
-            for n, each in enumerate(self.task.criteria, start=1)
-            for name, text in (("question", each.question), ("help_text", each.help_text))
-        }
-        where = next((place for place, text in texts.items() if KIND in text), "")
-        if not where:
-            return
-        dimension = {item.key: item.dimension for item in self.study.items}
-        traps = {kind["kind"] for kind in self.task.traps.get("kinds", ())}
-        training = {each["stimulus"] for each in self.task.training}
-        heard = [s for s in self.study.stimuli if s.trap in traps or s.key in training]
-        without = [s for s in (*self.material, *heard) if not dimension.get(s.item)]
-        for s in without[:MOST_NAMED]:
-            what = f"It has no dimension, and {self.where}.{where} names it as {KIND}."
-            remedy = "Fill the column with what the clip was to hold, such as laugh."
-            self.notes.csv(self.numbers[s.key], "dimension", what, remedy)
-        if len(without) > MOST_NAMED:
-            what = f"{len(without) - MOST_NAMED} more clips have no dimension, and it names that."
-            self.say(where, what, f"Fill the column dimension, or take {KIND} away.")
 
     def _check_unused_options(self) -> None:
         self.options.get(OPTION)  # read when the words of the task were

@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from listening.design.studyfile.entries import TaskEntry
 from listening.design.studyfile.problems import Notebook
 from listening.methods.rubrics import Asked, RubricError, Shared, shared_rubric
 
 OPTION = "rubric"
+MARKED = "@"  # in the full name of one's own, which a study has once it was read
 SCALED = "mos"  # the method whose scale a rubric may name; of others raters read the criteria alone
 REMEDY = "Remove it here, or remove the option rubric."
 
@@ -30,6 +32,8 @@ def with_rubric(
     try:
         full, shared = shared_rubric(str(named), language)
     except RubricError as error:
+        if MARKED in str(named) and fields["instructions"]:
+            return dict(fields)  # of a file that is not here, its words already are
         notes.toml(f"{where}.options.{OPTION}", f"{error}.", "Name one of these, or remove it.")
         return dict(fields)
     scaled = fields["method"] == SCALED and bool(shared.points)
@@ -46,6 +50,22 @@ def with_rubric(
         "instructions": _instructions(fields["instructions"], shared.instructions(scale=scaled)),
         "criteria": tuple(_criteria(fields["criteria"], shared, full, where, notes)),
     }
+
+
+def places_of_rubric(task: TaskEntry) -> set[tuple[str, ...]]:
+    """What of a task is its rubric's, by paths below it: its words change with the rubric alone."""
+    try:
+        _, shared = shared_rubric(str(task.options[OPTION]))
+    except (KeyError, RubricError):
+        return set()
+    places = {("instructions",)} if shared.criteria else set()
+    scaled = task.method == SCALED and bool(shared.points)
+    for each in task.criteria if scaled else ():
+        places |= {("criteria", each.key, "words", label) for label in shared.points}
+    for asked in shared.asked:
+        places |= {("criteria", asked.key, name) for name in ("question", "help_text")}
+        places |= {("criteria", asked.key, "words", "0")} if asked.absent else set()
+    return places
 
 
 def _instructions(own: str, shared: str) -> str:
