@@ -14,7 +14,7 @@ from scipy import stats
 
 from analysis.ratings.breakdowns import families
 from analysis.ratings.metric_scores import scores_from_file
-from analysis.ratings.table import read_csv
+from analysis.ratings.table import from_rows, read_csv
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people import AgainstPeople
 from analysis.statistics.agreement import noise_ceiling, rated_units, versus_rest
@@ -27,9 +27,10 @@ from analysis.statistics.metric_agreement import (
     one_against_others,
     units_of,
 )
+from analysis.statistics.metric_agreement.metric_correlations import p_over_systems
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
-from tests.analysis.reference import DATA
+from tests.analysis.reference import BLANK, DATA
 
 CASE = DATA / "pair_orientation"
 METRIC = "judge_prosodic_coherence"
@@ -167,3 +168,58 @@ def test_the_report_says_that_pairs_count_in_both_orders() -> None:
     assert "in both orders" in by_key["preferences"].note
     assert "in both orders" in by_key["ceiling"].note
     assert any("in both orders" in text for text in shown.methods)
+
+
+def compared_systems(
+    rng: np.random.Generator, alike: float, systems: int = 5, texts: int = 6, versus: str = ""
+) -> float | None:
+    """p per pair of systems of a metric that goes with their quality so far, or not at all (0)."""
+    names = [f"s{n}" for n in range(systems)]
+    quality = rng.normal(0, 1, systems)
+    scores = {
+        f"{name}-{t}": alike * quality[n] + rng.normal(0, 0.3)
+        for n, name in enumerate(names)
+        for t in range(texts)
+    }
+    met = [(a, b) for n, a in enumerate(names) for b in names[:n] if versus in ("", b)]
+    table = from_rows(
+        BLANK
+        | {"method": "cmos", "estimand": "cmos", "rater": f"r{r}", "item": f"t{t}"}
+        | {"condition": a, "versus_condition": b, "session": f"r{r}", "code": f"{a}{b}{t}{r}"}
+        | {"stimulus": f"{a}-{t}", "versus_stimulus": f"{b}-{t}"}
+        | {"score": round(quality[int(a[1:])] - quality[int(b[1:])] + rng.normal(0, 0.5), 3)}
+        for a, b in met
+        for t in range(texts)
+        for r in range(2)
+    )
+    (family,) = families(table)
+    units = units_of(family)
+    options = CorrelationOptions(replicates=200, mapped=False)
+    found = correlations(units, {"m": units.values(pd.Series(scores))}, options)
+    return next(e.p for e in found if e.unit == CONDITION and e.statistic == "srcc")
+
+
+def test_pairs_that_share_systems_are_not_taken_for_independent() -> None:
+    """A metric without any relation: exchanging pairs one by one gave p < .05 in 29 of 100."""
+    rng = np.random.default_rng(1)
+    pairs = [(f"s{a}", f"s{b}") for a in range(5) for b in range(a)]
+    i, j = (np.array([int(pair[side][1:]) for pair in pairs]) for side in (0, 1))
+    found = []
+    for _ in range(400):
+        metric, human = rng.normal(size=(2, 5))
+        apart, told = metric[i] - metric[j], human[i] - human[j] + rng.normal(0, 0.2, len(i))
+        found.append(p_over_systems("srcc", apart, told, pairs, (1,)))
+    assert 0.02 <= np.mean([p is not None and p < 0.05 for p in found]) <= 0.08
+
+
+@pytest.mark.medium
+def test_p_of_pairs_of_systems_is_from_exchanging_systems() -> None:
+    close = compared_systems(np.random.default_rng(1), 1.0)
+    assert close == pytest.approx(2 / 120, abs=1 / 120)  # of 120 orders, itself and few more
+    star = compared_systems(np.random.default_rng(1), 1.0, systems=6, versus="s0")
+    assert star is not None  # five systems against one exchange their places: 120 orders
+    assert star < 0.1
+    assert compared_systems(np.random.default_rng(1), 1.0, systems=4, versus="s0") is None
+    many = compared_systems(np.random.default_rng(1), 1.0, systems=8, texts=2)
+    assert many is not None
+    assert many < 0.01

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import permutations, product
+from itertools import permutations
 
 import numpy as np
 from scipy import stats
@@ -36,12 +36,13 @@ from analysis.statistics.metric_agreement.two_way_resampling import (
     p_of,
     replicates_for,
     resampled,
+    wider_of,
     wider_over,
 )
 
-_EXACT = 7  # conditions up to which every order is tried
-_EXACT_SIDES = 5  # pairs of conditions up to which every order with every choice of sides is tried
-_DRAWN = 9_999  # orders and sides, above
+_EXACT = 7  # conditions, or systems of pairs, up to which every order is tried
+_DRAWN = 9_999  # orders of systems, above
+_FEWEST_ORDERS = 20  # of systems: with fewer, no p could be .05
 
 
 def correlations(
@@ -118,17 +119,19 @@ def _coefficient(
     if value is None:
         why = _undefined(sample, m)
         return metric_result(metric, sample, name, AS_IS, None, None, note=why)
-    wider = wider_over(sample.n) if sample.unit == CONDITION and name == "plcc" else 1.0
+    wider = _wider(sample, name, options.level)
     bounds = centred_interval(value, drawn, options.level, wider=wider)
     note = "" if bounds else _unbounded(value, drawn, sample.n)
     if sample.unit != CONDITION:
-        p = p_of(value, drawn)
+        p = p_of(value, drawn, wider)
     elif sample.both_orders:
         n = sample.n
-        p = _p_over_sides(name, sample.x[m][:n], sample.y[:n], options.seed)
+        p = p_over_systems(name, sample.x[m][:n], sample.y[:n], sample.sides, options.seed)
     else:
         p = _p_over_conditions(name, sample.x[m], sample.y)
-    far = _interval_over_conditions(name, value, wide, sample.n, options.level)
+    far = None
+    if not sample.both_orders:  # pairs that share systems cannot be drawn as if they were others
+        far = _interval_over_conditions(name, value, wide, sample.n, options.level)
     result = metric_result(metric, sample, name, AS_IS, value, bounds, p=p, note=note)
     return replace(result, low_conditions=far[0], high_conditions=far[1]) if far else result
 
@@ -166,27 +169,54 @@ def _p_over_conditions(name: str, x: Floats, y: Floats) -> float | None:
     return _share_beyond(statistics)
 
 
-def _p_over_sides(name: str, x: Floats, y: Floats, seed: Sequence[int]) -> float:
-    """p that order and sides (n,) of the pairs of conditions have nothing to do with the metric's.
+def _wider(sample: Sample, name: str, level: float) -> float:
+    """By how much an interval is widened.
 
-    Every order with every choice of sides is tried with up to 5 pairs; above, 9,999 drawn ones.
+    Pairs of clips share clips, and pairs of conditions share systems: they are fewer than they
+    look. Their intervals are widened as for the fewer of raters and items, and for the systems.
     """
-    n = len(y)
-    if n <= _EXACT_SIDES:
-        every = [(o, s) for o in permutations(range(n)) for s in product((1.0, -1.0), repeat=n)]
-        orders, sides = np.array([o for o, _ in every]), np.array([s for _, s in every])
+    of_conditions = sample.unit == CONDITION
+    if not sample.both_orders:
+        return wider_over(sample.n) if of_conditions and name == "plcc" else 1.0
+    systems = len({system for pair in sample.sides for system in pair})
+    return wider_of(sample.groups, level) * (wider_over(systems) if of_conditions else 1.0)
+
+
+def p_over_systems(
+    name: str, x: Floats, y: Floats, sides: Sequence[tuple[str, str]], seed: Sequence[int]
+) -> float | None:
+    """p that the systems' order has nothing to do with the metric's: systems exchange their places.
+
+    x and y (n,) are of pairs of systems, so that pairs cannot be exchanged one by one. Every order
+    of up to 7 systems is tried, above that 9,999 drawn ones; of these, those count that bring each
+    pair to one that was compared. None where fewer than 20 do.
+    """
+    systems = sorted({system for pair in sides for system in pair})
+    place = {system: n for n, system in enumerate(systems)}
+    pairs = np.array([[place[a], place[b]] for a, b in sides])
+    k = len(systems)
+    met = np.full((k, k), np.nan)
+    met[pairs[:, 0], pairs[:, 1]], met[pairs[:, 1], pairs[:, 0]] = y, -y
+    if k <= _EXACT:
+        orders = np.array(list(permutations(range(k))))
     else:
-        rng = np.random.default_rng([*seed, n])
-        orders = np.vstack([np.arange(n), np.argsort(rng.random((_DRAWN, n)), axis=1)])
-        sides = np.vstack([np.ones(n), rng.choice([1.0, -1.0], (_DRAWN, n))])
-    a, b = (signed_ranks(x), signed_ranks(y)) if name == "srcc" else (x, y)
-    again = sides * b[orders]
+        rng = np.random.default_rng([*seed, k])
+        fixed = [n for n in range(k) if np.isfinite(met[n]).sum() == k - 1]
+        moved = [n for n in range(k) if n not in fixed or len(fixed) == k]
+        orders = np.tile(np.arange(k), (_DRAWN + 1, 1))
+        drawn = np.argsort(rng.random((_DRAWN, len(moved))), axis=1)
+        orders[1:, moved] = np.array(moved)[drawn]
+    again = met[orders[:, pairs[:, 0]], orders[:, pairs[:, 1]]]
+    again = again[np.isfinite(again).all(axis=1)]
+    if len(again) < _FEWEST_ORDERS:
+        return None
+    a, b = (signed_ranks(x), signed_ranks(again, 1)) if name == "srcc" else (x, again)
     if name != "krcc":
-        return _share_beyond(again @ a)
-    i, j = np.triu_indices(n, 1)
-    apart = np.sign(again[:, i] - again[:, j]) @ np.sign(a[i] - a[j])
-    across = np.sign(again[:, i] + again[:, j]) @ np.sign(a[i] + a[j])
-    return _share_beyond(apart + across + np.sign(again) @ np.sign(a) / 2)
+        return _share_beyond(b @ a)
+    i, j = np.triu_indices(len(x), 1)
+    apart = np.sign(b[:, i] - b[:, j]) @ np.sign(a[i] - a[j])
+    across = np.sign(b[:, i] + b[:, j]) @ np.sign(a[i] + a[j])
+    return _share_beyond(apart + across + np.sign(b) @ np.sign(a) / 2)
 
 
 def _share_beyond(statistics: Floats) -> float:

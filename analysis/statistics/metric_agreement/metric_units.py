@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 STIMULUS = "stimulus"
 WITHIN = "stimulus within condition"
 CONDITION = "condition"
+BETWEEN = " ~ "  # the conditions of a pair; no condition's key holds it
 Words = NDArray[np.object_]
 
 
@@ -69,6 +70,12 @@ class Units:
     def centred(self, score: Floats) -> Floats:
         """Scores around the one that favours neither side, where they have sides."""
         return np.asarray(estimand_of(self.estimand).centred(score) if self.signed else score)
+
+    @property
+    def sides(self) -> list[tuple[str, str]]:
+        """The two conditions of each of the C pairs of conditions."""
+        named = (name.split(BETWEEN) for name in self.conditions)
+        return [(first, rest[0] if rest else "") for first, *rest in named]
 
     def names(self) -> list[str]:
         """The S stimuli or pairs in words."""
@@ -156,7 +163,7 @@ def units_of(family: Family) -> Units:
             np.where(turned, condition, versus),
         )
         score = np.where(turned, estimand_of(family.estimand).mirrored(score), score)
-        condition = np.where(versus != "", condition + " ~ " + versus, condition)
+        condition = np.where(versus != "", condition + BETWEEN + versus, condition)
     else:
         other = np.full(len(own), "", dtype=object)
     joined = own + "\x1f" + other

@@ -38,6 +38,7 @@ class Sample:
     redrawn: Floats | None = None  # (B, M, n): metric means of resampled items
     places: Codes = field(default_factory=lambda: np.empty((0, 0), dtype=np.int64))
     both_orders: bool = False
+    sides: tuple[tuple[str, str], ...] = ()  # of pairs of conditions, n of them
 
     @property
     def n(self) -> int:
@@ -135,6 +136,7 @@ def _samples_of(
         groups,
         redrawn,
         rng.integers(0, len(known), (len(h), len(known))),
+        sides=tuple(units.sides[c] for c in known) if units.signed else (),
     )
 
 

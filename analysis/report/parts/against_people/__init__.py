@@ -34,7 +34,9 @@ METHODS = (
 METHODS_OF_PAIRS = (
     "Coefficients of comparisons of pairs, and their noise ceiling, count each pair in both "
     "orders: the difference of the metric and the mean preference, and both with the other sign. "
-    "They do not depend on which system is named first."
+    "They do not depend on which system is named first. Their intervals are widened as for the "
+    "fewer of raters and items (t over z), per pair of conditions also by the root of S / (S - 2) "
+    "for S systems; p per pair of conditions is from exchanging systems."
 )
 
 

@@ -35,7 +35,8 @@ _ERRORS = ("plcc", "rmse", "rmse_star", "mae", "qwk")
 _SIGNS = {True: "+", False: "−", None: ""}
 BOTH_ORDERS = (
     " Each pair counts in both orders, A − B and B − A, so that no coefficient depends on which "
-    "side is named first. Coefficients of one order depend on it, and are mostly lower."
+    "side is named first. Coefficients of one order depend on it, and are mostly lower. Intervals "
+    "are wider than those of as many clips, since pairs share clips and systems."
 )
 Ceilings = Mapping[tuple[str, str], Mapping[str, Any]]  # by unit and statistic
 CeilingsFor = Callable[[str], Ceilings]  # of a metric, over what it scored
@@ -106,6 +107,8 @@ def _few(of: Gathered) -> str:
     if not FEWEST <= n < FEW_CONDITIONS:
         return ""
     kinds = "pairs of conditions" if of.units.compared else "conditions"
+    if of.units.signed:
+        return f" With {n} {kinds} an SRCC takes few values and its interval is rough."
     return (
         f" With {n} {kinds} an SRCC takes few values and its interval is rough; that of PLCC "
         f"is widened by sqrt(n / (n - 2)) = {wider_over(n):.2f}. For a claim about "
@@ -233,8 +236,9 @@ def number_table(of: Gathered, ceilings: CeilingsFor, suffix: str) -> Table:
     )
     if of.units.signed:
         note = (
-            "p per pair of conditions: orders and sides, all of them with up to 5 pairs, above "
-            "that 9,999 drawn ones; all others from the spread of the bootstrap on Fisher's scale."
+            "p per pair of conditions: systems exchange their places, in every order of up to 7, "
+            "above that in 9,999 drawn ones (none where fewer than 20 orders can be had); all "
+            "others from the spread of the bootstrap on Fisher's scale."
             f"{BOTH_ORDERS}"
         )
     return Table(f"numbers{suffix}", "Every number", columns, rows, note, of.title, True)
