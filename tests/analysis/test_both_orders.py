@@ -109,6 +109,7 @@ def test_nothing_depends_on_which_side_is_named_first(method: str, middle: float
             assert value == pytest.approx(given_[key], abs=1e-9), (name, key)
 
 
+@pytest.mark.medium
 def test_the_coefficients_are_those_of_scipy_over_both_orders() -> None:
     (family,) = families(preferences())
     units = units_of(family)
@@ -126,6 +127,7 @@ def test_the_coefficients_are_those_of_scipy_over_both_orders() -> None:
     assert own["srcc"] == pytest.approx(0.948, abs=0.0005)
 
 
+@pytest.mark.medium
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=12))
 def test_signed_ranks_are_ranks_among_values_and_their_negatives(values: list[int]) -> None:
     v = np.array(values, dtype=np.float64)
@@ -134,6 +136,7 @@ def test_signed_ranks_are_ranks_among_values_and_their_negatives(values: list[in
     assert signed_ranks(v) == pytest.approx(ranks[: len(v)])
 
 
+@pytest.mark.medium
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.booleans(), min_size=8, max_size=8), st.integers(0, 2**16))
 def test_any_naming_gives_the_same_ceiling(turned: list[bool], seed: int) -> None:
@@ -199,6 +202,7 @@ def compared_systems(
     return next(e.p for e in found if e.unit == CONDITION and e.statistic == "srcc")
 
 
+@pytest.mark.medium
 def test_pairs_that_share_systems_are_not_taken_for_independent() -> None:
     """A metric without any relation: exchanging pairs one by one gave p < .05 in 29 of 100."""
     rng = np.random.default_rng(1)
@@ -212,7 +216,7 @@ def test_pairs_that_share_systems_are_not_taken_for_independent() -> None:
     assert 0.02 <= np.mean([p is not None and p < 0.05 for p in found]) <= 0.08
 
 
-@pytest.mark.medium
+@pytest.mark.slow
 def test_p_of_pairs_of_systems_is_from_exchanging_systems() -> None:
     close = compared_systems(np.random.default_rng(1), 1.0)
     assert close == pytest.approx(2 / 120, abs=1 / 120)  # of 120 orders, itself and few more

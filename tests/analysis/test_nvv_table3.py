@@ -122,6 +122,7 @@ def test_counts_of_a_judge_are_summed_and_presence_is_no_recall(tmp_path: Path) 
     assert shown.title.startswith("Table 3 of NVV-SuperBench: ")
 
 
+@pytest.mark.medium
 def test_counts_of_people_are_summed_too() -> None:
     """100 clips: 50 found at their place, 20 with a sound that nobody asked for, 30 missed."""
     found = ["laugh@2"] * 50 + ["laugh@2; sigh@5"] * 20 + ["none"] * 30
@@ -212,6 +213,7 @@ def test_scores_without_counts_are_not_taken_for_recall(tmp_path: Path) -> None:
     assert "judge_nvv[model=a-judge] has no counts (_tp, _fp, _fn): score the clips" in shown.note
 
 
+@pytest.mark.medium
 def test_counts_are_no_metrics_that_could_follow_people(tmp_path: Path) -> None:
     scores = judged("judge_nvv", clips("Dia", [AT_PLACE]), tmp_path)
     named = {each.metric.partition("[")[0] for each in metrics_of(scores)}
@@ -241,6 +243,7 @@ def named_outputs() -> set[str]:
     } - NO_OUTPUTS
 
 
+@pytest.mark.medium
 def test_tables_name_outputs_that_metrics_register() -> None:
     """No table waits for a score that nothing stores; labels are what metrics are called."""
     named = named_outputs() | set(OUTPUTS) | {each for m in MEASURES for each in m.scores}
