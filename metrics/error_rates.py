@@ -76,6 +76,7 @@ class ErrorRate(Metric):
         chosen = self.parameters
         self.recogniser = recognisers.loaded(chosen.recogniser, chosen.options(), device)
         self.weights = dict(self.recogniser.weights)
+        self.device_notes = dict(self.recogniser.device_notes)
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One error rate per take; those that have a text are heard together."""

@@ -145,6 +145,7 @@ class Metric:
         self._compiled: dict[tuple[int, str], Any] = {}
         self.device = "cpu"
         self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
+        self.device_notes: dict[str, str] = {}  # for the provenance, where load() had to give way
 
     @classmethod
     def outputs(cls) -> tuple[Output, ...]:
@@ -180,7 +181,8 @@ class Metric:
     def load(self, device: str = "cpu") -> None:
         """Make ready for `device` ("cpu", "cuda"): weights are fetched here, never at import.
 
-        Fills ``weights``; raises `weights.Unavailable` when a file or package is missing.
+        Fills ``weights``, and ``device_notes`` where the device lacks what was asked for; raises
+        `weights.Unavailable` when a file or package is missing.
         """
         self.device = device
 
@@ -215,7 +217,7 @@ class Metric:
         if self.arithmetic.compile:
             by = precision.backend(self.device)
             precision.compiled(self.compilable(), self._compiled, by)
-        with precision.running(self.arithmetic, self.device):
+        with precision.running(self.arithmetic.on(self.device), self.device):
             return self.score_takes(takes)
 
     def compilable(self) -> Sequence[tuple[Any, str]]:

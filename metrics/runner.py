@@ -117,7 +117,7 @@ def load_all(
         if key not in _LOADED:
             try:
                 if said := precision.unfit(metric.arithmetic, device):
-                    raise Unavailable(f"{said}: leave precision out")
+                    log.warning("%s runs in float32: %s", metric.key, said)
                 metric.load(device)
             except Exception as error:
                 if not isinstance(error, Unavailable | ImportError):

@@ -51,6 +51,7 @@ class Recogniser:
     options: Options
     device: str = "cpu"
     weights: dict[str, str] = field(default_factory=dict)  # file name -> SHA-256
+    device_notes: dict[str, str] = field(default_factory=dict)  # as `Metric.device_notes`
     heard: OrderedDict[tuple[str, str], Transcript] = field(default_factory=OrderedDict)
 
     key: ClassVar[str] = ""

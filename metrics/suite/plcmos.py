@@ -14,7 +14,7 @@ from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Parame
 from metrics.precision import Precisions
 from metrics.predictors import onnxfile
 from metrics.predictors.lengths import unfit
-from metrics.predictors.onnx import session
+from metrics.predictors.onnx import provider_notes, session
 from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class Plcmos(Metric):
         file = onnxfile.read(path)
         self.heard_as = onnxfile.inputs_before(file, "dense1.weight")[:2]  # of the clip, no rater
         self.session = session(onnxfile.with_outputs(path, self.heard_as), device)
+        self.device_notes = provider_notes(self.session, device)
         self.tensors = file.tensors
         self.weights = weights.hashes([path])
         draw = np.random.RandomState(self.parameters.seed)
