@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metrics.mel import mel_filters
 from metrics.precision import spectra
 from metrics.predictors.layers import batch_normed
 from metrics.weights import Unavailable
@@ -34,7 +35,6 @@ class NisqaNetwork:
     """A checkpoint on a device; `predict` takes waves at `rate_hz`."""
 
     def __init__(self, path: Path, rate_hz: int, device: str) -> None:
-        import librosa
         import torch
 
         try:
@@ -50,9 +50,7 @@ class NisqaNetwork:
             int(rate_hz * given[name]) for name in ("ms_hop_length", "ms_win_length")
         )
         self.hann = torch.hann_window(self.window, device=device)
-        mel = librosa.filters.mel(
-            sr=rate_hz, n_fft=given["ms_n_fft"], n_mels=given["ms_n_mels"], fmax=given["ms_fmax"]
-        )
+        mel = mel_filters(rate_hz, given["ms_n_fft"], given["ms_n_mels"], given["ms_fmax"])
         self.mel = torch.from_numpy(mel).to(device)
 
     def predict(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:

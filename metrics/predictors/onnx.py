@@ -51,9 +51,11 @@ class Onnx(Predictor):
 
 
 def session(path: str | bytes, device: str) -> Any:
-    """Open a file, or its content, on as many threads as torch has; on the GPU when it can.
+    """Return a session of a file, or of its content: on the GPU where ONNX Runtime can.
 
-    On a GPU it computes in float32, too: the runtime would use TF32 by default.
+    On a processor it has as many threads as torch; in place of a GPU that ONNX Runtime cannot use
+    (the package onnxruntime-gpu can) it takes all processors: see `provider_notes`. On a GPU it
+    computes in float32, too: the runtime would use TF32 by default.
     """
     import onnxruntime
     import torch
@@ -62,8 +64,11 @@ def session(path: str | bytes, device: str) -> Any:
     options.intra_op_num_threads = torch.get_num_threads()
     options.inter_op_num_threads = 1
     providers: list[Any] = [CPU]
-    if kind(device) == "cuda" and CUDA in onnxruntime.get_available_providers():
-        providers.insert(0, (CUDA, {"device_id": index(device), "use_tf32": "0"}))
+    if kind(device) == "cuda":
+        if CUDA in onnxruntime.get_available_providers():
+            providers.insert(0, (CUDA, {"device_id": index(device), "use_tf32": "0"}))
+        else:
+            options.intra_op_num_threads = 0  # as many as there are
     return onnxruntime.InferenceSession(path, options, providers=providers)
 
 
@@ -72,7 +77,5 @@ def provider_notes(session: Any, device: str) -> dict[str, str]:
     used = session.get_providers()[0]
     if kind(device) == "cpu" or used == CUDA:
         return {}
-    log.warning(
-        "ONNX files run on the processor: install onnxruntime-gpu to run them on %s", device
-    )
+    log.warning("ONNX files run on the processor; to use %s, install onnxruntime-gpu", device)
     return {"onnx_provider": used, "onnx_note": f"ONNX Runtime has no {CUDA} here"}

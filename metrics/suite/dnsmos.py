@@ -72,7 +72,7 @@ class Dnsmos(Metric):
     precisions = Precisions(
         0.005, 0.02, None, "real weights", "its own code shares layers between hops"
     )
-    packages = ("torch", "numpy", "librosa", "speechmos")
+    packages = ("torch", "numpy", "speechmos")
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
     parameters_type = DnsmosParameters
     parameters: DnsmosParameters

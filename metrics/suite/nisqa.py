@@ -58,7 +58,7 @@ class Nisqa(Metric):
         )
         for name in ORDER
     )
-    packages = ("torch", "librosa", "numpy")
+    packages = ("torch", "numpy")
     sharing = Sharing(Input.EQUAL, why="no mask: the network hears what is filled up")
     precisions = Precisions(0.005, 0.05, None, "small random weights", ANY_LENGTH)
     parameters_type = NisqaParameters
