@@ -147,15 +147,6 @@ def odd_waves_have_reasons(case: Case) -> Iterator[str]:
         yield f"beside broken waves the clip scores {fine.value}, alone {case.alone.value}"
 
 
-def silence_has_no_value_of_its_own(case: Case) -> Iterator[str]:
-    """Silence is a reason, unless the metric says of silence what it says of sound."""
-    import torch
-
-    (score,) = case.measured(torch.zeros(int(SHORT_S * case.metric.sample_rate_hz)))
-    if score.value is not None or not score.reason:
-        yield f"silence scores {score.value}: return undefined('silent')"
-
-
 def too_short_is_said(case: Case) -> Iterator[str]:
     """What is shorter than the metric says that it accepts has no value, and the reason says so."""
     samples = int(case.metric.accepts.shortest_s * case.metric.sample_rate_hz) - 1
@@ -209,7 +200,6 @@ RULES: tuple[Rule, ...] = (
     outputs_are_bounded,
     batch_is_one_by_one,
     odd_waves_have_reasons,
-    silence_has_no_value_of_its_own,
     too_short_is_said,
     other_numbers_stay_near,
     compiled_networks_stay_near,
