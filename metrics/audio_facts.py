@@ -112,7 +112,7 @@ class Meter:
         if peak >= FULL_SCALE:
             full = (magnitude >= FULL_SCALE) & (magnitude <= 1)
             self._clipped += int((full[1:] & full[:-1] & (block[1:] * block[:-1] > 0)).sum())
-        self._sums += block.sum(axis=0, dtype=np.float64)
+        self._sums += np.einsum("ij->j", block, dtype=np.float64)
         self._squares += float(np.einsum("ij,ij->", block, block, dtype=np.float64))
         if self.channels > 1:
             self._mono_squares += float(np.einsum("i,i->", mono, mono, dtype=np.float64))
@@ -183,9 +183,11 @@ class Frames:
 
     def _measure(self, cut: Samples) -> None:
         """Frames, (frames, samples, channels)."""
-        squares = np.square(cut).mean(axis=1, dtype=np.float64)
-        self._powers.append(squares.mean(axis=1))
-        variances = squares - np.square(cut.mean(axis=1, dtype=np.float64))
+        means = np.einsum("fsc->fc", cut) / cut.shape[1]
+        moving = cut - means[:, None]
+        variances = np.einsum("fsc,fsc->fc", moving, moving) / cut.shape[1]
+        powers = (variances + np.square(means)).mean(axis=1, dtype=np.float64)
+        self._powers.append(powers)
         self._loudest = np.maximum(self._loudest, variances.max(axis=0))
 
     def level_sd_db(self) -> float | None:
