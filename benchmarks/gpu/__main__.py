@@ -47,7 +47,10 @@ def main(words: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(dir=roomy()) as place:
         child(given, "card", place, 60)
         journal.summarise(TITLES)
+        making = subprocess.Popen(words_of(given, "prepare", place, 300), cwd=ROOT)
         for number, step in enumerate(wanted):
+            if step.key != "tests":
+                making.wait()
             share = step.share / sum(each.share for each in wanted[number:])
             seconds = share * (ends - time.monotonic())
             if seconds < 5:
@@ -68,15 +71,21 @@ def child(given: argparse.Namespace, step: str, place: str, seconds: float) -> d
 
     It is ended a fifth after its time: one that hangs takes nothing from the others.
     """
-    command = [
-        sys.executable, "-m", "benchmarks.gpu", "--out", str(given.out), "--device", given.device,
-        "--minutes", str(seconds / 60), "--step", step, "--place", place,
-    ]  # fmt: skip
     try:
-        done = subprocess.run(command, cwd=ROOT, timeout=1.2 * seconds + 5)
+        done = subprocess.run(
+            words_of(given, step, place, seconds), cwd=ROOT, timeout=1.2 * seconds + 5
+        )
     except subprocess.TimeoutExpired:
         return {"failed": "ended after its time"}
     return {"failed": f"exit code {done.returncode}"} if done.returncode else {}
+
+
+def words_of(given: argparse.Namespace, step: str, place: str, seconds: float) -> list[str]:
+    """Return the command line of the process that runs a step."""
+    return [
+        sys.executable, "-m", "benchmarks.gpu", "--out", str(given.out), "--device", given.device,
+        "--minutes", str(seconds / 60), "--step", step, "--place", place,
+    ]  # fmt: skip
 
 
 def run_here(given: argparse.Namespace) -> int:

@@ -6,9 +6,11 @@ as it is: Resemblyzer, DNSMOS, Distill-MOS, silero-vad. ``tiny`` sizes are for a
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,33 +81,42 @@ class Models:
     def _folder(self, name: str, save: Callable[[Path], object]) -> str:
         """Return the path of a folder, which ``save`` fills the first time."""
         place = self.place / name
-        if not (place / "complete").exists():
-            place.mkdir(parents=True, exist_ok=True)
-            save(place)
-            (place / "complete").touch()
+        if not place.exists():
+            with self._unfinished(name) as unfinished:
+                unfinished.mkdir()
+                save(unfinished)
         return str(place)
 
-    def _file(self, name: str, state: Callable[[], Any]) -> str:
-        """Return the path of a file that torch reads, written the first time."""
-        import torch
+    def _file(self, name: str, save: Callable[[Path], object]) -> str:
+        """Return the path of a file, which ``save`` writes the first time."""
+        if not (self.place / name).exists():
+            with self._unfinished(name) as unfinished:
+                save(unfinished)
+        return str(self.place / name)
 
-        path = self.place / name
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            torch.save(state(), path)
-        return str(path)
+    @contextlib.contextmanager
+    def _unfinished(self, name: str) -> Iterator[Path]:
+        """Give a place to write to, which gets its name once all is written."""
+        self.place.mkdir(parents=True, exist_ok=True)
+        unfinished = self.place / f"{name}.{os.getpid()}"
+        yield unfinished
+        unfinished.rename(self.place / name)
 
     def random(self, shapes: dict[str, tuple[int, ...]]) -> dict[str, Any]:
         """Return random tensors of these shapes; variances and norms are positive."""
         import torch
 
-        torch.manual_seed(0)
+        draw = torch.Generator(self.device).manual_seed(0)
         positive = ("running_var", "norm.weight", "weight_g")
-        return {
-            name: torch.rand(shape).add_(0.5) if name.endswith(positive)
-            else torch.randn(shape).mul_(0.02)
-            for name, shape in shapes.items()
-        }  # fmt: skip
+        found = {}
+        for name, shape in shapes.items():
+            value = torch.empty(shape, device=self.device)
+            if name.endswith(positive):
+                value.uniform_(0.5, 1.5, generator=draw)
+            else:
+                value.normal_(0, 0.02, generator=draw)
+            found[name] = value.cpu()
+        return found
 
     def _transformer(self, name: str, kind: str, large: bool, **more: Any) -> dict[str, Any]:
         def save(place: Path) -> None:
@@ -178,43 +189,53 @@ class Models:
         return {"model": self._folder("clap", save)}
 
     def _nisqa(self) -> dict[str, Any]:
+        import torch
+
         if self.tiny:
             return {"model": self._folder("nisqa", tiny_predictors.nisqa) + "/nisqa.tar"}
         sizes = {"cnn_c_out_1": 16, "cnn_c_out_2": 32, "cnn_c_out_3": 64, "td_sa_d_model": 64,
                  "td_sa_nhead": 1, "td_sa_h": 64, "pool_att_h": 128}  # fmt: skip
         args = tiny_predictors.NISQA | sizes
-        stored = {"args": args, "model_state_dict": self.random(nisqa_shapes(args))}
-        return {"model": self._file("nisqa.tar", lambda: stored)}
+
+        def save(path: Path) -> None:
+            stored = {"args": args, "model_state_dict": self.random(nisqa_shapes(args))}
+            torch.save(stored, path)
+
+        return {"model": self._file("nisqa.tar", save)}
 
     def _speaker_similarity(self) -> dict[str, Any]:
-        def state() -> dict[str, Any]:
+        import torch
+
+        def save(path: Path) -> None:
             large = wavlm_shapes(large=not self.tiny, tiny=self.tiny)
             inside = {f"feature_extract.model.{n}": s for n, s in large.items()}
             width, layers = (16, 2) if self.tiny else (1024, 24)
             shares = {"feature_weight": (layers + 1,)}
-            return {"model": self.random({**inside, **ecapa_shapes(width), **shares})}
+            torch.save({"model": self.random({**inside, **ecapa_shapes(width), **shares})}, path)
 
-        return {"model": self._file("wavlm_large_finetune.pth", state)}
+        return {"model": self._file("wavlm_large_finetune.pth", save)}
 
     def _squim(self) -> dict[str, Any]:
         import torch
         from torchaudio.models import squim_objective_base
 
-        torch.manual_seed(0)
-        self._file("squim_objective_dns2020.pth", lambda: squim_objective_base().state_dict())
-        return {"chunk_s": 0} if not self.tiny else {"chunk_s": 2.0}
+        def save(path: Path) -> None:
+            torch.manual_seed(0)
+            torch.save(squim_objective_base().state_dict(), path)
+
+        self._file("squim_objective_dns2020.pth", save)
+        return {"chunk_s": 0}
 
     def _utmos(self) -> dict[str, Any]:
         import torch
 
         from benchmarks.gpu.scripted import Opinion
 
-        path = self.place / "utmos.pt"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+        def save(path: Path) -> None:
             torch.manual_seed(0)
             torch.jit.script(Opinion(self.tiny).eval()).save(str(path))
-        return {"model": str(path), "layout": "batch_time"}
+
+        return {"model": self._file("utmos.pt", save), "layout": "batch_time"}
 
     def _scoreq(self) -> dict[str, Any]:
         import onnx  # noqa: F401 torch writes with it
@@ -223,9 +244,7 @@ class Models:
 
         from benchmarks.gpu.scripted import Mean
 
-        path = self.place / "scoreq.onnx"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+        def save(path: Path) -> None:
             size = speech_size(False, self.tiny)
             config = transformers.Wav2Vec2Config(**size, attn_implementation="eager")
             network = Mean(transformers.Wav2Vec2Model(config)).eval()
@@ -234,7 +253,8 @@ class Models:
                 input_names=["waves"], output_names=["score"],
                 dynamic_axes={"waves": {0: "batch", 1: "time"}},
             )  # fmt: skip
-        return {"model": str(path)}
+
+        return {"model": self._file("scoreq.onnx", save)}
 
     def _save_whisper(self, place: Path, name: str) -> None:
         import torch
@@ -426,14 +446,11 @@ def listener(size: str, device: str) -> tuple[Any, Any]:
     import transformers
 
     words, layers, width, inner, heads, shared, above, ears = {
-        "tiny": (None, 2, 16, 24, 2, 2, 1, 16),
+        "tiny": (0, 2, 16, 24, 2, 2, 1, 16),
         "0.5b": (151_936, 24, 896, 4864, 14, 2, 12, 768),
         "7b": (156_032, 32, 4096, 11_008, 32, 32, 32, 1280),
     }[size]
-    inner_tokenizer = bytes_alone()
-    if words:
-        known = len(inner_tokenizer.get_vocab())
-        inner_tokenizer.add_tokens([f"word{number}" for number in range(known, words)])
+    inner_tokenizer = bytes_alone(words)
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=inner_tokenizer, pad_token="<pad>", unk_token="<unk>",
         eos_token="<|im_end|>", extra_special_tokens=SPECIALS[2:],

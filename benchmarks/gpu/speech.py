@@ -22,7 +22,8 @@ TEXT = "he was not an ill disposed young man unless to be rather cold hearted is
 def write_speech(folder: Path, seconds: float, seed: int = 34) -> list[Clip]:
     """Write FLAC files of 2 to 12 s at the demo's rates, ``seconds`` together; return their clips.
 
-    No two are equal. Each has a text, a reference voice and what else a metric may ask for.
+    No two are equal. Each has a text, a reference voice and what else a metric may ask for. Files
+    that are there already are not written again.
     """
     import soundfile
 
@@ -42,7 +43,8 @@ def write_speech(folder: Path, seconds: float, seed: int = 34) -> list[Clip]:
         start = int(draw.integers(0, len(samples) - size + 1))
         gain = 10 ** (draw.uniform(-12, 0) / 20)
         path = folder / f"{len(clips):05d}.flac"
-        soundfile.write(path, samples[start : start + size] * gain, rate, subtype="PCM_16")
+        if not path.exists():
+            soundfile.write(path, samples[start : start + size] * gain, rate, subtype="PCM_16")
         voice = clips[len(clips) % VOICES].path if len(clips) > VOICES else str(path)
         attributes = {"caption": "a calm reader", "synthesis_s": "2.5", "emotion": "neutral"}
         known = Material(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RATE_HZ = 16_000
+SOME_S = 300.0  # of speech, where an hour would take too long
 
 
 @dataclass
@@ -51,7 +52,7 @@ class Setting:
 
     def speech(self, seconds: float) -> list[Clip]:
         """Return clips of so many seconds together, at tiny size of 30 s."""
-        wanted = 15.0 if self.tiny else seconds
+        wanted = 12.0 if self.tiny else seconds
         return speech.write_speech(self.place / f"speech-{wanted:g}", wanted)
 
 
@@ -59,6 +60,7 @@ class Setting:
 def row(setting: Setting, step: str, name: str) -> Iterator[dict[str, Any]]:
     """Collect the figures of one row; a failure becomes a row that says so, and memory is freed."""
     figures: dict[str, Any] = {}
+    begun = time.monotonic()
     try:
         yield figures
     except ImportError as error:
@@ -66,7 +68,8 @@ def row(setting: Setting, step: str, name: str) -> Iterator[dict[str, Any]]:
     except Exception as error:
         figures["failed"] = f"{type(error).__name__}: {str(error)[:300]}"
         traceback.print_exc()
-    setting.journal.add(step, name, **figures)
+    took_s = round(time.monotonic() - begun, 1)  # with models made and loaded
+    setting.journal.add(step, name, **figures, took_s=took_s)
     free_memory(setting.device)
 
 
@@ -133,14 +136,14 @@ NETWORKS = (
 COMPARED = 3  # clips whose values are compared
 MODES = ("float32", "tf32", "bf16")
 BATCHED = ("conv", "_convolution", "lstm", "cudnn_convolution", "_cudnn_rnn")  # operations
-LARGE = ("squim_pesq",)  # networks that come at one size only: not for a test
+LARGE = ("squim_pesq", "dnsmos", "distillmos")  # networks of one size only: not for a test
 
 
 def score_networks(setting: Setting) -> None:
     """Compare each network metric's values on CPU and GPU, and time it in every precision."""
     from metrics.metric import make_metric
 
-    clips = setting.speech(300.0)
+    clips = setting.speech(SOME_S)
     for name in NETWORKS:
         if setting.tiny and name in LARGE:
             continue
@@ -325,14 +328,13 @@ def largest_batch(run: Callable[[], object], device: str) -> int | None:
 # --- c: whole presets ---------------------------------------------------------------------------
 
 HOUR_S = 3600.0
-VERSA_CLIPS = 24
+VERSA_CLIPS = 12
 TRIAL_CLIPS = 40  # that tell how long all would take
 RUNS = (  # preset, number type of networks that allow it, Whisper where it is not the preset's own
     ("tts", "", ""),
     ("tts", "bf16", "large-v3-turbo"),
     ("fast", "", ""),
     ("lfs", "", ""),
-    ("tts", "bf16", ""),
     ("lfs", "bf16", "large-v3-turbo"),
 )
 
@@ -476,10 +478,10 @@ def score_srmr(setting: Setting) -> None:
     from metrics.metric import make_metric
 
     device = setting.device
-    clips = setting.speech(300.0)
+    clips = setting.speech(SOME_S)
     metric = make_metric("srmr")
     waves, materials = loaded_waves(metric, clips, device)
-    windows = torch.cat(waves)[: 16 * 3 * RATE_HZ].reshape(-1, 3 * RATE_HZ)
+    windows = torch.cat(waves).unfold(0, 3 * RATE_HZ, 3 * RATE_HZ)[:16]
     windows = windows.repeat(1 if setting.tiny else 32, 1)
     per_s: dict[str, float] = {}
     for variant in ("slow", "slow_norm30", "fast"):
@@ -518,7 +520,7 @@ def least(setting: Setting, seconds: float) -> float:
 
 def transcribe(setting: Setting) -> None:
     """Time Whisper large-v3-turbo's architecture with a fixed number of tokens per window."""
-    clips = setting.speech(300.0)
+    clips = setting.speech(SOME_S)
     runs = (("float16", 0), ("float16", 16), ("bfloat16", 0), ("float32", 0))
     for precision, at_once in runs if not setting.tiny else runs[:1]:
         if setting.left_s < 8 and not setting.tiny:
@@ -585,7 +587,7 @@ def one_size(setting: Setting, size: str, batch: int, figures: dict[str, Any]) -
     model, processor = models.listener(size, device)
     figures["parameters"] = sum(each.numel() for each in model.parameters())
     listener = Listener(model, processor, ModelPlan(name=size, rank=32, alpha=32), device)
-    clips = labelled(setting.speech(300.0), 4 * batch)
+    clips = labelled(setting.speech(SOME_S), 4 * batch)
     waves = loaded_audio([clip.path for clip in clips[:batch]], listener.rate_hz)
     seconds = sum(map(len, waves)) / listener.rate_hz
 
@@ -676,7 +678,7 @@ def ask(setting: Setting, size: str, figures: dict[str, Any]) -> None:
         {"role": "system", "content": [{"type": "text", "text": "You listen."}]},
         {"role": "user", "content": [{"type": "text", "text": text}, {"type": "audio"}]},
     ]
-    clips = setting.speech(300.0)
+    clips = setting.speech(SOME_S)
     waves = [
         w.numpy()[: judge.longest] for w in loaded_audio([c.path for c in clips], judge.rate_hz)
     ]
@@ -710,9 +712,9 @@ class Step:
 
 
 STEPS = (
-    Step("tests", "Tests marked gpu", 0.09, run_tests),
-    Step("networks", "Each network metric, over waves in memory", 0.28, score_networks),
-    Step("presets", "Whole presets, from files to scores", 0.32, score_presets),
+    Step("tests", "Tests marked gpu", 0.14, run_tests),
+    Step("networks", "Each network metric, over waves in memory", 0.27, score_networks),
+    Step("presets", "Whole presets, from files to scores", 0.28, score_presets),
     Step("srmr", "SRMR: seconds per second of audio", 0.04, score_srmr),
     Step("whisper", "Whisper large-v3-turbo, beam 5", 0.1, transcribe),
     Step("auto_att", "Auto-ATT", 0.1, train_listener),
@@ -721,10 +723,24 @@ STEPS = (
 TITLES = {"card": "The machine"} | {step.key: step.title for step in STEPS}
 
 
+def prepare(setting: Setting) -> None:
+    """Write all networks and all speech, while tests run: later steps only read them."""
+    for name in NETWORKS:
+        with contextlib.suppress(ImportError):
+            setting.models.choice(name)
+    for recogniser in ("large-v3-turbo", "large-v3"):
+        setting.models.whisper(recogniser)
+    for seconds in (SOME_S, HOUR_S):
+        setting.speech(seconds)
+
+
 def run_step(key: str, setting: Setting) -> None:
     """Run one step; replaces nothing that an earlier one wrote."""
     from metrics import weights
 
     weights.configure(setting.models.place, offline=True)
+    if key == "prepare":
+        prepare(setting)
+        return
     (step,) = (step for step in STEPS if step.key == key)
     step.run(replace(setting))

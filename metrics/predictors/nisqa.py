@@ -54,13 +54,21 @@ class NisqaNetwork:
         self.mel = torch.from_numpy(mel).to(device)
 
     def predict(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
-        """The values, (waves, 1 or 5), of equally long waves, (samples,) each."""
+        """The values, (waves, 1 or 5), of waves, (samples,) each.
+
+        Windows of all waves share the convolutions; what joins a wave's windows takes its own.
+        """
         import torch
 
-        equal = torch.stack(list(waves))
         with spectra():
-            windows = self.windows(self.decibels(self.resampled(equal)))
-        frames = self.framewise(windows.flatten(0, 1)).reshape(*windows.shape[:2], -1)
+            windows = [self.windows(self.decibels(self.resampled(wave[None])))[0] for wave in waves]
+        frames = self.framewise(torch.cat(windows)).split([len(own) for own in windows])
+        return torch.cat([self.joined(own[None]) for own in frames])
+
+    def joined(self, frames: torch.Tensor) -> torch.Tensor:
+        """The values, (waves, 1 or 5), of what is known of equally many windows of each wave."""
+        import torch
+
         kind = self.args.get("td", "self_att")
         if kind == "self_att":
             frames = self.attended(frames)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     import torch
 
 SHORTEST_S = 0.1
+POLYNOMIALS = (  # of SIG, BAK and OVRL in P.835's authors' code, highest power first
+    (-0.08397278, 1.22083953, 0.0052439),
+    (-0.13166888, 1.60915514, -0.39604546),
+    (-0.06766283, 1.11546468, 0.04602535),
+)
 P835, P808 = "sig_bak_ovr.onnx", "model_v8.onnx"
-POLYNOMIALS = {  # of speechmos: what maps a raw output to MOS, the highest power first
-    "sig": (-0.08397278, 1.22083953, 0.0052439),
-    "bak": (-0.13166888, 1.60915514, -0.39604546),
-    "ovrl": (-0.06766283, 1.11546468, 0.04602535),
-}
 
 
 @dataclass(frozen=True)
@@ -110,6 +110,6 @@ class Dnsmos(Metric):
 
 
 def mapped(raw: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Raw SIG, BAK, OVRL and P.808 (hops, 4), the first three through speechmos' polynomials."""
-    curves = zip(POLYNOMIALS.values(), raw.T, strict=False)
-    return np.column_stack([*(np.polyval(curve, column) for curve, column in curves), raw[:, 3]])
+    """Return raw SIG, BAK, OVRL and P.808, (hops, 4), the first three mapped by `POLYNOMIALS`."""
+    columns = [np.polyval(each, raw[:, place]) for place, each in enumerate(POLYNOMIALS)]
+    return np.column_stack([*columns, raw[:, 3]])
