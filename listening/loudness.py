@@ -8,7 +8,7 @@ from math import log10, sqrt
 import numpy as np
 import numpy.typing as npt
 
-Samples = npt.NDArray[np.floating]
+Samples = npt.NDArray[np.float64]
 
 HOPS_PER_SECOND = 10  # gating blocks of 400 ms start every 100 ms
 HOPS_PER_BLOCK = 4
@@ -33,10 +33,10 @@ class LoudnessMeter:
         self.frames = 0
         self.hops: list[float] = []  # K-weighted energy of each 100 ms, over all channels
 
-    def add(self, block: Samples) -> None:
+    def add(self, block: npt.NDArray[np.floating]) -> None:
         """Filter samples (frames, channels) and add up their energy hop by hop."""
         for start in range(0, len(block), AT_ONCE):
-            self._add(block[start : start + AT_ONCE])
+            self._add(np.asarray(block[start : start + AT_ONCE], np.float64))
 
     def _add(self, block: Samples) -> None:
         from scipy.signal import sosfilt

@@ -161,7 +161,7 @@ def without_bfloat16(device: str) -> str:
             has = torch.cuda.is_bf16_supported(including_emulation=False)
     else:  # no such query: a build without oneDNN, as on macOS
         query = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
-        has = query is None or not torch.backends.mkldnn.is_available() or bool(query())
+        has = query is None or bool(query())
     name = "GPU" if kind(device) == "cuda" else "processor"
     said = NO_BF16.format(name)
     if not has:
@@ -245,7 +245,8 @@ def backend(device: str) -> str:
     if not Path(sysconfig.get_path("include"), "Python.h").exists():
         return "aot_eager"
     if kind(device) == "cuda":
-        builds = any(map(shutil.which, C_COMPILERS)) and importlib.util.find_spec("triton")
+        triton = importlib.util.find_spec("triton") is not None
+        builds = triton and any(map(shutil.which, C_COMPILERS))
     else:
         builds = any(map(shutil.which, COMPILERS))
     return "inductor" if builds and _compiles(device) else "aot_eager"
