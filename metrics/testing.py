@@ -160,7 +160,7 @@ def too_short_is_said(case: Case) -> Iterator[str]:
 
 
 def other_numbers_stay_near(case: Case) -> Iterator[str]:
-    """In bfloat16, and in TF32 where the device has it, values move by no more than is declared."""
+    """In bfloat16 and TF32, where the device has them, values move by no more than is declared."""
     for name in PRECISIONS[1:]:
         if not precision.unfit(Arithmetic(name), case.wave.device.type):
             yield from moved_too_far(case, Arithmetic(name))
