@@ -40,12 +40,10 @@ PACKAGES = {
     "psutil": ("", "psutil"),
     "pytest": ("", "pytest"),
     "rapidfuzz": (r"\.py$", "rapidfuzz"),  # its C++ is replaced by its own Python
-    "Resemblyzer": (r"pretrained\.pt$|__init__\.py$", "resemblyzer"),
     "silero-vad": (r"\.py$|silero_vad\.jit$", "silero_vad"),
     "sortedcontainers": ("", "sortedcontainers"),
     "soundfile": ("", "soundfile"),
     "soxr": ("", "soxr"),
-    "speechmos": (r"\.py$|/dnsmos_models/(sig_bak_ovr|model_v8)\.onnx$", "speechmos"),
     "torchmetrics": ("", "torchmetrics"),
     "lightning-utilities": ("", "lightning_utilities"),
     "zhconv": ("", "zhconv"),
