@@ -251,7 +251,7 @@ def _number(cell: Any, where: str, problems: list[str]) -> float | None:
 
 def of_metrics(scores: pd.DataFrame) -> pd.DataFrame:
     """The scores that say how good a clip is: without the outputs `NO_METRICS`."""
-    outputs = scores["metric"].str.partition("[")[0]
+    outputs = scores["metric"].str.split("[").str[0]
     return scores[~outputs.isin(NO_METRICS)]
 
 
