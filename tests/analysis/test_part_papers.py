@@ -505,6 +505,11 @@ def test_table_5_of_nvv_superbench_comes_out_as_printed_and_beside_raters() -> N
     assert best["tag", "EN"] == best["tag", "ZH"] == "ElevenLabs"
     assert len(beside.rows) == len(printed)
     assert beside.rows[0]["difference"] == pytest.approx(float(printed[0]["mos"]) - 3)
+    facts: Any = {"tasks": [{"task": "tag", "title": "tag", "rubric": "nvv_tags.v1"}]}
+    assert judged(by_task(table, order), [], replace(inputs, facts=facts)).warnings == []
+    facts["tasks"][0]["rubric"] = "nvv_tags.v2"
+    (warning,) = judged(by_task(table, order), [], replace(inputs, facts=facts)).warnings
+    assert warning.startswith("tag: raters read the rubric nvv_tags.v2, judges nvv_tags.v1: two")
     assert "Table 5 is not there" in judged(by_task(table, order), [], given(table)).sentences[0]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.formatting import counted, enumerated, interval_text
+from analysis.formatting import counted, interval_text
 from analysis.ratings.metric_names import metrics_of
 from analysis.report.content import Column, Content, Figure, Table, column, table_row
 from analysis.report.part import FamilyInput, PartInput
@@ -145,18 +145,10 @@ def _mean_rater(raters: Sequence[Row]) -> list[Row]:
     return [row]
 
 
-def two_instruments(each: FamilyInput, judges: Sequence[str]) -> list[str]:
+def two_instruments(each: FamilyInput, scores: Sequence[str]) -> list[str]:
     """That raters did not read what the judges of their aspect read, where the study says so."""
-    read = each.inputs.rubric_of(each.family.group["task"])
-    asked = {name: rubric_of(name) for name in judges if name.startswith(JUDGE)}
-    if read is None or not asked or all(rubric == read for rubric in asked.values()):
-        return []
-    theirs = enumerated(dict.fromkeys(rubric for rubric in asked.values() if rubric != read))
-    own = f"the rubric {read}" if read else "no rubric (option rubric of the task)"
-    return [
-        f"{each.title}: raters read {own}, judges {theirs}: two instruments, so a difference "
-        "between raters and judges may be one of wording."
-    ]
+    judged_by = [rubric_of(name) for name in scores if name.startswith(JUDGE)]
+    return each.inputs.two_instruments(each.family.group["task"], each.title, judged_by)
 
 
 def own_scores(units: Gathered) -> list[str] | None:

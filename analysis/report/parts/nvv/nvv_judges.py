@@ -6,13 +6,20 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from analysis.formatting import enumerated
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import newest_scores
 from analysis.report.content import Column, Content, Table, column, table_row
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import PartInput
-from analysis.report.parts.nvv.nvv_means import PAPER, PRINTED, Row, Tasks, heading_of, name_of
+from analysis.report.parts.nvv.nvv_means import (
+    PAPER,
+    PRINTED,
+    Row,
+    Tasks,
+    heading_of,
+    name_of,
+    task_title,
+)
 from analysis.report.parts.nvv.nvv_objective import Systems, systems_of
 from analysis.statistics.intervals import t_interval
 from listening.program import command
@@ -75,15 +82,9 @@ def judged(tasks: Tasks, pairs: Sequence[Family], inputs: PartInput) -> Content:
 def _two_instruments(tasks: Tasks, clips: pd.DataFrame, inputs: PartInput) -> Iterator[str]:
     """Tasks whose raters did not read the rubric by which their clips were judged."""
     for task, found in tasks.items():
-        read = inputs.rubric_of(task)
         own = {str(name) for each in found for name in each.table["stimulus"].unique()}
-        asked = sorted(set(clips["version"][clips["stimulus"].isin(own)]) - {read})
-        if read is not None and asked:
-            said = f"the rubric {read}" if read else "no rubric (option rubric of the task)"
-            yield (
-                f"{task}: raters read {said}, judges {enumerated(asked)}: two instruments, so a "
-                "difference between raters and judges may be one of wording."
-            )
+        judged_by = clips["version"][clips["stimulus"].isin(own)].unique()
+        yield from inputs.two_instruments(task, task_title(task, inputs), map(str, judged_by))
 
 
 def _by_clip(scores: pd.DataFrame) -> pd.DataFrame:

@@ -106,6 +106,12 @@ def heading_of(criterion: str) -> str:
     return HEADINGS.get(criterion) or words_of(criterion)
 
 
+def task_title(task: str, inputs: PartInput) -> str:
+    """What the study calls a task; of a file, its key in words."""
+    tasks = inputs.facts.get("tasks", ()) if inputs.facts else ()
+    return next((t["title"] for t in tasks if t["task"] == task and t["title"]), words_of(task))
+
+
 def languages_of(found: Sequence[Family], inputs: PartInput) -> list[str]:
     """The languages of these families' ratings, in the study's order."""
     return inputs.ordered(
