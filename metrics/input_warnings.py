@@ -10,7 +10,8 @@ from metrics.audio_facts import AudioFacts
 from metrics.metric import Accepts, Score
 
 TITLES = {
-    "truncated": "Sound missing at the end",
+    "truncated": "Sound missing",
+    "length": "Length differs from the header",
     "over_full_scale": "Over full scale",
     "clipped": "Clipped",
     "dc_offset": "Offset from zero",
@@ -18,9 +19,6 @@ TITLES = {
     "narrow_band": "Narrow-band audio",
     "odd_reference": "Odd reference audio",
 }
-MISSING_S = 0.001  # of a header that counts samples
-MISSING_BLOCK_S = {"matroska": 0.25}  # headers of these count blocks, with what fills them up
-MISSING_SHARE = {"MP3": 0.02}  # headers of these only estimate
 CLIPPED_SHARE = 1e-4
 DC = 0.02
 CANCELLED_DB = 6.0  # beyond what channels without likeness lose in their mean
@@ -48,18 +46,10 @@ def warnings_of(facts: AudioFacts, accepts: Accepts) -> dict[str, str]:
 
 
 def _of_audio(facts: AudioFacts) -> Iterator[tuple[str, str]]:
-    if facts.header_s is not None and is_truncated(facts):
-        yield (
-            "truncated",
-            f"its header states {facts.header_s:.2f} s, {facts.duration_s:.2f} s are there; "
-            "copy the file again",
-        )
-    elif facts.cut:
-        yield (
-            "truncated",
-            f"the file ends before its stream does, after {facts.duration_s:.2f} s of sound; "
-            "copy the file again",
-        )
+    if facts.missing:
+        yield "truncated", f"{_clause(facts.missing)}; copy the file again"
+    if facts.length_note:
+        yield "length", _clause(facts.length_note)
     if facts.peak > OVER:
         over_db = 20 * math.log10(facts.peak)
         yield (
@@ -79,14 +69,8 @@ def _of_audio(facts: AudioFacts) -> Iterator[tuple[str, str]]:
         )
 
 
-def is_truncated(facts: AudioFacts) -> bool:
-    """Whether less sound is there than the header states."""
-    if facts.header_s is None:
-        return False
-    missing_s = facts.header_s - facts.duration_s
-    least_s = MISSING_BLOCK_S.get(facts.container, MISSING_S)
-    share = MISSING_SHARE.get(facts.container, 0.0)
-    return missing_s > max(least_s, share * facts.header_s)
+def _clause(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:].rstrip(".")
 
 
 def cancels(facts: AudioFacts) -> bool:
