@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from listening import sound_files
 from listening.sound_files import Sound
 from listening.sound_files.names import EXTENSIONS
+from listening.sound_files.sound import NO_SOUND
 from metrics.audio_facts import AudioFacts, Meter
 from metrics.audio_paths import told, unreadable, why_no_file
 from metrics.long_waves import Gathered
@@ -179,9 +180,9 @@ def _named_errors(path: Path | str, what: str) -> Iterator[None]:
             raise AudioError(
                 f"{told(path)}: is empty (0 bytes); copy it again from its source"
             ) from error
-        why = error.reason.rstrip(".")
+        why = "" if error.reason == NO_SOUND[0] else f" ({error.reason.rstrip('.')})"
         raise AudioError(
-            f"{told(path)}: {what} ({why}); copy it again, or save it as WAV or FLAC"
+            f"{told(path)}: {what}{why}; copy it again, or save it as WAV or FLAC"
         ) from error
 
 

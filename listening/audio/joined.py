@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from listening.audio.ends import fade, faded_in, faded_out
-from listening.sound_files import open_sound
 from listening.audio.probe import MAX_DURATION_S
 from listening.audio.resampled import BLOCK_FRAMES, resampled
-from listening.sound_files import AudioError, Samples
 from listening.audio.store import plain_flac
+from listening.sound_files import AudioError, Samples, open_sound
 
 FADE_S = 0.005  # at both sides of a joint, so that it does not click
 

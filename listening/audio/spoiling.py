@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from listening.audio.loudness import LoudnessMeter
-from listening.sound_files import open_sound
-from listening.sound_files import AudioError
 from listening.audio.store import plain_flac
+from listening.sound_files import AudioError, open_sound
 
 Wave = npt.NDArray[np.float64]  # (frames, channels)
 

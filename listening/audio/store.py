@@ -18,10 +18,9 @@ from soundfile import LibsndfileError, SoundFile
 
 from listening.audio.ends import Span, cut
 from listening.audio.fetching import fetched, place_of
-from listening.sound_files import open_sound
 from listening.audio.probe import sha256_of
 from listening.audio.resampled import resampled
-from listening.sound_files import AudioError
+from listening.sound_files import AudioError, open_sound
 
 log = logging.getLogger(__name__)
 

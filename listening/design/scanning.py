@@ -12,10 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
-EXTENSIONS = (  # the first of these is kept where one name has several
-    *("wav", "flac", "aif", "aiff", "caf", "au", "snd", "ogg", "oga", "opus"),
-    *("m4a", "mp4", "webm", "mp3", "aac"),
-)
+from listening.sound_files.names import EXTENSIONS
+
 SEPARATORS = ("__", "--", "_", "-", ".", " ")
 MOST_SPLITS = 4  # places in a name, counted from either end
 COVERED = 0.8  # a reading fits at least so many of the files; the others are named

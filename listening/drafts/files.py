@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from listening import audio
-from listening.design.scanning import EXTENSIONS
 from listening.design.studyfile import CSV, TOML, Limits, study_folder, unpack
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import Problem
 from listening.drafts.folder import folder_of, place_of
 from listening.models import Draft
+from listening.sound_files.names import EXTENSIONS
 
 MOST_FILES = 20_000
 LARGEST_BYTES = 500 * 1024**2  # of a sound; a zip may have more

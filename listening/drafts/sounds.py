@@ -9,11 +9,12 @@ from typing import Any
 
 from listening.design import draft_context
 from listening.design.draft_toml import TRAP, Table, roles
-from listening.design.scanning import EXTENSIONS, Scan, natural, scan, stimuli_of
+from listening.design.scanning import Scan, natural, scan, stimuli_of
 from listening.drafts.files import SOUNDS, Facts, adopt, facts_of, names_of
 from listening.drafts.folder import Rows, change, rows_of, table_of
 from listening.drafts.levels import by_system, gain_of, is_number
 from listening.models import Draft
+from listening.sound_files.names import EXTENSIONS
 
 COMPARISONS = ("cmos", "preference", "ab", "abx")  # methods with the option versus
 BY = "made_by"  # the column that says how a clip was made, where these pages made it

@@ -78,7 +78,7 @@ class FFmpegSound(Sound):
         self._container = container = av.open(
             source, "r", part.demuxer, options=OPTIONS, metadata_errors="ignore"
         )
-        self._stream = stream = _only_track(container)
+        self._stream = stream = _only_track(container, part.demuxer)
         self._decoded = self._frames_of(container, stream)
         self._first = first = next(self._decoded, None)
         if first is None:
@@ -208,7 +208,7 @@ class FFmpegSound(Sound):
         self._file.close()
 
 
-def _only_track(container: InputContainer) -> AudioStream:
+def _only_track(container: InputContainer, demuxer: str) -> AudioStream:
     tracks = container.streams.audio
     if not tracks:
         what = "only pictures" if container.streams.video else "no sound track"
@@ -219,8 +219,8 @@ def _only_track(container: InputContainer) -> AudioStream:
             "Save the one that counts as FLAC or WAV.",
         )
     codec = tracks[0].codec_context
-    is_mp4 = container.format.name.startswith("mov")
-    if "enc_key_id" in tracks[0].metadata or (is_mp4 and codec and codec.codec_tag == "drms"):
+    is_locked = demuxer == "mp4" and codec is not None and codec.codec_tag == "drms"
+    if "enc_key_id" in tracks[0].metadata or is_locked:
         raise AudioError(*PROTECTED)
     if codec is None or codec.name not in CODECS:
         name = codec.name if codec else "of an unknown or protected kind"

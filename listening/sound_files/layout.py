@@ -272,7 +272,9 @@ def _webm_is_cut(file: BinaryIO, at: int, size: int) -> bool:
 
 def _flac_parts(file: BinaryIO, start: int, size: int) -> list[Part]:
     """FLAC; one part for each head. A head without total is read by FFmpeg, to the end."""
-    starts = [*_places(file, FLAC_HEAD, start, size)] or [start]
+    starts = [*_places(file, FLAC_HEAD, start, size)]
+    if not starts:
+        return [Part(start, size)]
     parts = []
     for begin, stop in zip(starts, [*starts[1:], size], strict=True):
         total = _number(_read(file, begin, 26)[TOTAL], "big") & (1 << TOTAL_BITS) - 1
@@ -343,9 +345,7 @@ def _is_damaged(page: bytes) -> bool:
     return crc32.cksum(plain) ^ 0xFFFFFFFF != _number(page[22:26], "little")
 
 
-READERS: tuple[
-    tuple[Callable[[bytes], bool], Callable[[BinaryIO, int, int], list[Part]]], ...
-] = (
+READERS: tuple[tuple[Callable[[bytes], bool], Callable[[BinaryIO, int, int], list[Part]]], ...] = (
     (
         lambda head: head[:4] in (b"RIFF", b"RIFX", b"RF64", b"BW64") and head[8:12] == b"WAVE",
         _wave_parts,

@@ -26,7 +26,7 @@ from django.views.decorators.http import require_GET, require_POST
 from listening.access import ANALYSE, EDIT, LOOK, OWN, projects_of
 from listening.audio.pieces import piece_of
 from listening.design import draft_fields, draft_parts, draft_toml
-from listening.design.scanning import EXTENSIONS, UnclearNames
+from listening.design.scanning import UnclearNames
 from listening.design.studyfile import mistakes
 from listening.design.studyfile.files import Shelf
 from listening.design.studyfile.shapes import Wrong
@@ -35,6 +35,7 @@ from listening.drafts import folder, making, merging, moving, sounds
 from listening.drafts.figures import reading_of
 from listening.drafts.merging import Merged
 from listening.models import Draft
+from listening.sound_files.names import EXTENSIONS
 from listening.studies import StudyError, StudyProblems
 from listening.views import draft_sounds
 from listening.views.draft_consent import compose_consent

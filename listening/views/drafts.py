@@ -29,7 +29,7 @@ from listening.audio.spoiling import FLAWS
 from listening.design import draft_context
 from listening.design.draft_fields import shown
 from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
-from listening.design.scanning import EXTENSIONS, UnclearNames, scan
+from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
 from listening.drafts import folder, levels, made, making, sounds
 from listening.drafts.figures import length_of, reading_of, whole
@@ -38,6 +38,7 @@ from listening.drafts.journal import last_by
 from listening.languages import name_of
 from listening.models import Draft
 from listening.previews import GALLERY
+from listening.sound_files.names import EXTENSIONS
 from listening.studies import count_pilots
 from listening.studies.design_findings import design_findings
 from listening.views.draft_fields import (

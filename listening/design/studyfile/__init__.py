@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from listening.design.scanning import EXTENSIONS
 from listening.design.studyfile.archive import Limits, study_folder, unpack
 from listening.design.studyfile.conditionpart import with_undeclared
 from listening.design.studyfile.csvpart import items_of, read_rows, stimuli_of
@@ -32,6 +31,7 @@ from listening.design.studyfile.problems import (
 from listening.design.studyfile.tomlpart import read_study_toml
 from listening.design.studyfile.writer import csv_text, toml_text
 from listening.program import command
+from listening.sound_files.names import EXTENSIONS
 
 __all__ = [
     "CSV",
