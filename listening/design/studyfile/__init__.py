@@ -83,7 +83,7 @@ def read_folder(folder: Path, sounds: Path | None = None) -> Reading:
     if study:
         study, remarks = with_undeclared(replace(study, items=items, stimuli=stimuli))
         study = with_draws(study, notes)
-        remarks = (*remarks, *remarks_of(study))
+        remarks = (*notes.remarks, *remarks, *remarks_of(study))
         check_fit(study, rows, notes)
     problems = tuple(notes.in_order())
     return Reading(None if problems else study, problems, audio, remarks)
