@@ -9,8 +9,8 @@ from typing import Any
 
 from listening.design import draft_context
 from listening.design.draft_toml import TRAP, Table, roles
-from listening.design.scanning import Scan, natural, scan, stimuli_of
-from listening.drafts.files import SOUNDS, Facts, adopt, facts_of, names_of
+from listening.design.scanning import OF_THE_SYSTEM, Scan, natural, scan, stimuli_of
+from listening.drafts.files import SOUNDS, Facts, adopt, facts_of, ignored_of, names_of
 from listening.drafts.folder import Rows, change, rows_of, table_of
 from listening.drafts.levels import by_system, gain_of, is_number
 from listening.models import Draft
@@ -235,7 +235,8 @@ def not_used(draft: Draft) -> list[tuple[str, str]]:
     used = {row["file"] for row in rows_of(draft)}
     left = [name for name in names_of(draft) if name not in used]
     endings = tuple(f".{each}" for each in EXTENSIONS)
-    return [
+    others = [(name, OF_THE_SYSTEM) for name in ignored_of(draft)]
+    return others + [
         (
             name,
             "does not fit the names of the others, or is there twice"

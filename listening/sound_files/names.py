@@ -15,5 +15,9 @@ def is_system_file(path: str) -> bool:
 
     ``._clip.wav`` beside ``clip.wav`` holds what macOS knows of it, and no sound.
     """
-    *folders, name = path.split("/")
-    return name.startswith("._") or name.casefold() in SYSTEM_FILES or SYSTEM_FOLDER in folders
+    *folders, name = path.rstrip("/").split("/")
+    return (
+        name.startswith("._")
+        or name.casefold() in SYSTEM_FILES
+        or SYSTEM_FOLDER in (*folders, name)
+    )

@@ -102,7 +102,7 @@ def _about_ends(study: StudyFile) -> Iterator[Finding]:
     why = asks_for_faint_sounds(study.tasks, study.conditions)
     if why and study.ends == ALIKE:
         yield _warning(
-            f"The ends of clips are trimmed where they are more than 40 dB below the peak, and {why}: "
+            f"Clips are trimmed where their ends are more than 40 dB below the peak, and {why}: "
             "raters may not get what they are asked about.",
             f'Set ends = "{AS_IS}" in [study].',
             SOUNDS,

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from statistics import median
-from typing import Literal
 
 from listening import audio
 from listening.allocation import material_of, trials_of
@@ -22,11 +21,9 @@ from listening.studies.design_findings import design_findings
 from listening.studies.exporting import study_as_file
 from listening.studies.findings import Finding
 from listening.studies.length import session_length
+from listening.studies.sound_findings import MeasuredClip, sound_findings
 
 MAX_LOUDNESS_SPREAD_LU = 6.0
-MAX_LEADING_SILENCE_S = 1.0
-MAX_CLIPPED_SHARE = 1e-4
-MIN_DURATION_S = 0.2
 MOST_LOOKED_AT = 300  # clips whose bytes are compared
 MOST_LEAKS = 6  # named
 MIN_SET_SHARE = 0.9  # of the rated clips that a set of traps should stand beside
@@ -141,7 +138,7 @@ def _about_files(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
 
     What was made of lines sounds as they do, so that only the lines are named.
     """
-    silent, hot, late, short = [], [], [], []
+    measured = []
     for s in stimuli:
         try:
             intact = audio.sha256_of(audio.local_path(s.served)) == s.served_sha256
@@ -155,32 +152,9 @@ def _about_files(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
         if not intact or sha256 != s.sha256:
             what = f"The stored audio of “{s.key}” has changed since it was imported."
             yield Finding("problem", what, "Import the study again.")
-        if facts is None:
-            continue
-        if facts.peak_dbfs is None:
-            silent.append(s.key)
-        if facts.clipped_share > MAX_CLIPPED_SHARE:
-            hot.append(s.key)
-        if facts.leading_silence_s > MAX_LEADING_SILENCE_S:
-            late.append(s.key)
-        if facts.duration_s < MIN_DURATION_S:
-            short.append(s.key)
-    yield from _if_any(silent, "Digital silence", "Check these files.", "problem")
-    yield from _if_any(hot, "Clipped (full scale reached)", "Lower the level before export.")
-    yield from _if_any(
-        late, f"More than {MAX_LEADING_SILENCE_S:g} s of silence at the start", "Trim it."
-    )
-    yield from _if_any(short, f"Shorter than {MIN_DURATION_S:g} s", "Check these files.")
-
-
-def _if_any(
-    keys: Sequence[str],
-    what: str,
-    remedy: str,
-    level: Literal["problem", "warning"] = "warning",
-) -> Iterator[Finding]:
-    if keys:
-        yield Finding(level, f"{what}: {quoted(keys)}.", remedy)
+        if facts is not None:
+            measured.append(MeasuredClip(s.key, facts, s.gain_db))
+    yield from sound_findings(measured)
 
 
 def _by_condition(stimuli: Iterable[Stimulus]) -> dict[str, list[Stimulus]]:

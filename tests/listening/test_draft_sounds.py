@@ -229,7 +229,7 @@ def test_holes_and_clips_that_cannot_be_used_are_named(
     press(ada, draft, "arrange", unsent='["a.mov", "b.mov"]', **{"unsent-count": "7"})
     page = page_of(ada, draft)
     assert "1 clip cannot be used" in page
-    assert "Not sent, as no sound by their ending: a.mov, b.mov and 5 more." in page
+    assert "Not sent (hidden, or no sound by their ending): a.mov, b.mov and 5 more." in page
     press(ada, draft, "make")
     said = ada.get(f"/drafts/{draft.code}/review/").content.decode()
     assert "This is no sound file that can be read" in said  # and not nothing

@@ -17,7 +17,7 @@ from listening.design.studyfile.entries import (
     StudyFile,
     TaskEntry,
 )
-from listening.design.studyfile.files import AudioUse, audio_of
+from listening.design.studyfile.files import AudioUse, audio_of, ignored_files
 from listening.design.studyfile.fit import check_fit
 from listening.design.studyfile.problems import (
     CSV,
@@ -49,6 +49,7 @@ __all__ = [
     "TaskEntry",
     "csv_text",
     "did_you_mean",
+    "ignored_files",
     "mistakes",
     "read_folder",
     "study_folder",

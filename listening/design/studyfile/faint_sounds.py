@@ -11,9 +11,7 @@ from collections.abc import Iterable
 from listening.design.studyfile.entries import ConditionEntry, StudyFile, TaskEntry
 
 ALIKE, AS_IS = "alike", "as_is"
-VOCALISATIONS = (
-    "nvv"  # how names of criteria and attributes of conditions begin that are about them
-)
+VOCALISATIONS = "nvv"  # begins criteria and attributes that are about them
 
 
 def asks_for_faint_sounds(tasks: Iterable[TaskEntry], conditions: Iterable[ConditionEntry]) -> str:
