@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 import soundfile
 
-from listening.sound_files.layout import fallback_of, mp3_parts_of, parts_of
+from listening.sound_files.layout import fallback_of, is_known, mp3_parts_of, parts_of
 from listening.sound_files.libsndfile import LibsndfileSound
 from listening.sound_files.part import Part
 from listening.sound_files.sound import (
@@ -45,13 +45,13 @@ def open_sound(path: Path | str) -> Sound:
     try:
         for part in parts:
             opened += _open_part(path, part, head)
+        if len(opened) == 1:
+            return opened[0]
+        return JoinedSound(opened, sum(sound.continues for sound in opened))
     except BaseException:
         for sound in opened:
             sound.close()
         raise
-    if len(opened) == 1:
-        return opened[0]
-    return JoinedSound(opened, sum(sound.continues for sound in opened))
 
 
 def _open_part(path: Path | str, part: Part, head: bytes) -> list[Sound]:
@@ -64,7 +64,7 @@ def _open_part(path: Path | str, part: Part, head: bytes) -> list[Sound]:
         file.close()
         if isinstance(error, AudioError):
             raise
-        return _otherwise(path, part, head)
+        return _otherwise(path, part, head, str(error))
     except BaseException:
         file.close()
         raise
@@ -82,12 +82,18 @@ def _mp3_parts(path: Path | str) -> list[Part]:
         return mp3_parts_of(file)
 
 
-def _otherwise(path: Path | str, part: Part, head: bytes) -> list[Sound]:
+def _otherwise(path: Path | str, part: Part, head: bytes, why: str) -> list[Sound]:
     """By FFmpeg what libsndfile refuses: MP3 after rubbish, FLAC in Ogg, AAC in CAF."""
     if demuxer := fallback_of(head):
         return [_by_ffmpeg(path, replace(part, demuxer=demuxer, patches=()))]
     if frames := _mp3_parts(path):
         return [_by_ffmpeg(path, each) for each in frames]
+    if is_known(head):
+        words = why.rpartition(": ")[2].strip(" .")
+        raise AudioError(
+            f"The file holds no sound that can be read ({words}).",
+            "Copy it again from its source, or save it as FLAC or WAV.",
+        )
     raise AudioError(*NO_SOUND)
 
 

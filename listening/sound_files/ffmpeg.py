@@ -62,10 +62,7 @@ class FFmpegSound(Sound):
             self._open()
         except FFmpegError as error:
             self.close()
-            raise AudioError(
-                f"The file is damaged, or its end is missing ({_words(error)}).",
-                "Copy it again from its source, or save it as FLAC or WAV.",
-            ) from None
+            raise _unreadable(_words(error)) from None
         except BaseException:
             self.close()
             raise
@@ -81,6 +78,8 @@ class FFmpegSound(Sound):
         self._stream = stream = _only_track(container, part.demuxer)
         self._decoded = self._frames_of(container, stream)
         self._first = first = next(self._decoded, None)
+        if first is None and self._broken_off:
+            raise _unreadable("no frame is whole")
         if first is None:
             raise AudioError(
                 "The file holds no sound (0 samples).", "Export it again, or remove its row."
@@ -226,6 +225,13 @@ def _only_track(container: InputContainer, demuxer: str) -> AudioStream:
         name = codec.name if codec else "of an unknown or protected kind"
         raise AudioError(f"The sound is {name}, which is not read.", "Save it as FLAC or WAV.")
     return tracks[0]
+
+
+def _unreadable(why: str) -> AudioError:
+    return AudioError(
+        f"The file is damaged, or its end is missing ({why}).",
+        "Copy it again from its source, or save it as FLAC or WAV.",
+    )
 
 
 def _words(error: FFmpegError) -> str:

@@ -59,6 +59,11 @@ def mp3_parts_of(file: BinaryIO) -> list[Part]:
     return mp3_parts(file, os.fstat(file.fileno()).st_size)
 
 
+def is_known(head: bytes) -> bool:
+    """Whether a file begins like one of the formats whose headers are read here."""
+    return any(fits(head) for fits, _ in READERS)
+
+
 def fallback_of(head: bytes) -> str:
     """FFmpeg's demuxer for what libsndfile refuses, by the first bytes; empty where there is none.
 
