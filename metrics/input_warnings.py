@@ -11,7 +11,7 @@ from metrics.metric import Accepts, Score
 
 TITLES = {
     "truncated": "Sound missing",
-    "length": "Length differs from the header",
+    "length": "Header states another length, or none",
     "over_full_scale": "Over full scale",
     "clipped": "Clipped",
     "dc_offset": "Offset from zero",

@@ -24,6 +24,7 @@ from listening.studies.length import session_length
 from listening.studies.sound_findings import MeasuredClip, sound_findings
 
 MAX_LOUDNESS_SPREAD_LU = 6.0
+MAX_MISSED_LU = 0.5  # of the loudness that all clips are brought to
 MOST_LOOKED_AT = 300  # clips whose bytes are compared
 MOST_LEAKS = 6  # named
 MIN_SET_SHARE = 0.9  # of the rated clips that a set of traps should stand beside
@@ -44,6 +45,7 @@ def check_study(study: Study) -> list[Finding]:
         *_about_known_traps(study, stimuli),
         *_about_files(stimuli),
         *_about_loudness(rated),
+        *_about_target(study, stimuli),
         *_about_formats(rated),
         *_about_lengths(rated),
         *_about_duplicates(rated),
@@ -182,6 +184,29 @@ def _about_loudness(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
             f"({levels[loudest]:.1f} and {levels[softest]:.1f} LUFS).",
             "Set loudness_lufs in [study] to bring all clips to one loudness, unless level is what "
             "you study.",
+        )
+
+
+def _about_target(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+    """Clips that one loudness for all does not reach."""
+    target = study.loudness_lufs
+    if target is None:
+        return
+    plain = [s for s in stimuli if not s.derived]
+    known = [(s, s.loudness_lufs + s.gain_db) for s in plain if s.loudness_lufs is not None]
+    soft = {s.key: target - level for s, level in known if target - level > MAX_MISSED_LU}
+    if soft:
+        yield Finding(
+            "warning",
+            f"Up to {max(soft.values()):.1f} LU softer than {target:g} LUFS, because a higher gain "
+            f"would clip their peaks: {quoted(soft)}.",
+            "Lower loudness_lufs in [study] until all clips reach it.",
+        )
+    if unknown := [s.key for s in plain if s.loudness_lufs is None and s.peak_dbfs is not None]:
+        yield Finding(
+            "warning",
+            f"Too quiet to measure, so that their level stays: {quoted(unknown)}.",
+            "Check these files.",
         )
 
 
