@@ -14,6 +14,7 @@ MAX_LEADING_SILENCE_S = 1.0
 MAX_CLIPPED_SHARE = 1e-4
 MIN_DURATION_S = 0.2
 NAMED = 5  # clips whose lengths are told
+SIDES = ("left", "right")
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def sound_findings(clips: Sequence[MeasuredClip]) -> Iterator[Finding]:
     late = [n for n, each in facts.items() if each.leading_silence_s > MAX_LEADING_SILENCE_S]
     short = [name for name, each in facts.items() if each.duration_s < MIN_DURATION_S]
     clipped = [clip.name for clip in clips if clip.is_clipped]
-    dead = [f"{n} ({each.channel_fault})" for n, each in facts.items() if _is_dead(each)]
+    dead = {side: [n for n, each in facts.items() if each.channel_fault == side] for side in SIDES}
     turned = [n for n, each in facts.items() if each.channel_fault == "antiphase"]
     yield from _if_any(silent, "Digital silence", "Check these files.", "problem")
     yield from _if_any(clipped, "Clipped (full scale reached)", "Lower the level before export.")
@@ -48,21 +49,18 @@ def sound_findings(clips: Sequence[MeasuredClip]) -> Iterator[Finding]:
         late, f"More than {MAX_LEADING_SILENCE_S:g} s of silence at the start", "Trim it."
     )
     yield from _if_any(short, f"Shorter than {MIN_DURATION_S:g} s", "Check these files.")
-    yield from _if_any(
-        dead,
-        "One of two channels is silent, so that one ear hears nothing",
-        "Save the other channel as mono, unless this is what you study.",
-    )
+    for side, names in dead.items():
+        yield from _if_any(
+            names,
+            f"The {side} channel is silent, so that this ear hears nothing",
+            "Save the other channel as mono, unless this is what you study.",
+        )
     yield from _if_any(
         turned,
         "The two channels are in antiphase and cancel each other on a loudspeaker",
         "Invert one channel, or save one as mono.",
     )
     yield from _about_lengths({n: each.length_note for n, each in facts.items()})
-
-
-def _is_dead(facts: Facts) -> bool:
-    return facts.channel_fault in ("left", "right")
 
 
 def _about_lengths(notes: dict[str, str]) -> Iterator[Finding]:

@@ -203,6 +203,28 @@ def test_samples_that_are_no_numbers_are_refused(tmp_path: Path, value: float) -
         probed(tmp_path / "nan.wav")
 
 
+@pytest.mark.parametrize(
+    ("peak", "words"),
+    [
+        (8_191.75, r"reach 8,191.75, 78 dB over full scale, which is 1. Divide them by 32,768"),
+        (4e6, "Divide them by 8,388,608"),
+        (1e9, "Divide them by 2,147,483,648"),
+        (5.0, "14 dB over full scale, which is 1. Make it quieter"),
+    ],
+)
+def test_floats_of_another_scale_are_refused_with_the_remedy(
+    tmp_path: Path, peak: float, words: str
+) -> None:
+    soundfile.write(tmp_path / "a.wav", tone(1, level=peak, hz=1_000), RATE, subtype="FLOAT")
+    with pytest.raises(AudioError, match=words):
+        probed(tmp_path / "a.wav")
+
+
+def test_floats_a_little_over_full_scale_are_accepted(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", tone(1, level=3.9), RATE, subtype="FLOAT")
+    assert probed(tmp_path / "a.wav").peak_dbfs == pytest.approx(11.8, abs=0.1)
+
+
 def test_a_clip_of_more_than_half_an_hour_is_refused(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "long.flac", np.zeros(4_000 * (30 * 60 + 1), "int16"), 4_000)
     with pytest.raises(AudioError, match="longer than 30 minutes"):

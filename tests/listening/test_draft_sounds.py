@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -233,6 +234,43 @@ def test_holes_and_clips_that_cannot_be_used_are_named(
     press(ada, draft, "make")
     said = ada.get(f"/drafts/{draft.code}/review/").content.decode()
     assert "This is no sound file that can be read" in said  # and not nothing
+
+
+@pytest.mark.medium
+def test_files_of_macos_and_windows_are_named_and_not_stored(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path, ("vits", "human"), (1, 2))
+    assert send(ada, draft, "set/vits/._s1.wav", b"facts of Finder").json() == {"done": True}
+    with zipfile.ZipFile(tmp_path / "more.zip", "w") as opened:
+        for system in ("vits", "human"):
+            opened.writestr(f"set/{system}/s3.wav", sound(tmp_path, len(system)))
+        opened.writestr("__MACOSX/set/vits/._s3.wav", b"x")
+        opened.writestr("set/human/Thumbs.db", b"x")
+    sent = send(ada, draft, "more.zip", (tmp_path / "more.zip").read_bytes())
+    assert sent.json() == {"done": True, "problem": ""}
+    press(ada, draft, "arrange")
+    page = page_of(ada, draft)
+    assert "Files that are not used (3)" in page
+    for name in ("set/vits/._s1.wav", "__MACOSX/set/vits/._s3.wav", "set/human/Thumbs.db"):
+        assert f"<code>{name}</code> was put there by macOS or Windows, and is no sound" in page
+    draft.refresh_from_db()
+    assert len(rows_of(draft)) == 6
+    assert not [p for p in folder_of(draft).rglob("*") if p.name in ("._s1.wav", "Thumbs.db")]
+
+
+@pytest.mark.medium
+def test_odd_sound_is_told_on_the_pages_before_the_study_is_made(
+    ada: Client, tmp_path: Path
+) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path)
+    one = np.random.default_rng(3).uniform(-0.2, 0.2, 8_000)
+    soundfile.write(tmp_path / "dead.wav", np.stack([one, 0 * one], axis=1), 16_000)
+    send(ada, draft, "set/vits/s1.wav", (tmp_path / "dead.wav").read_bytes())
+    press(ada, draft, "arrange")
+    assert "right channel silent" in page_of(ada, draft)
+    review = ada.get(f"/drafts/{draft.code}/review/").content.decode()
+    assert "The right channel is silent, so that this ear hears nothing: “vits-s1”." in review
 
 
 @pytest.mark.medium

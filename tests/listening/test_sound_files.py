@@ -226,7 +226,7 @@ def test_an_mp3_with_rubbish_within_is_refused_and_tags_are_no_rubbish(tmp_path:
         path.write_bytes(b"ID3\x03\0\0\0\0\0\x7f" + bytes(127) + whole + after)
         assert probed(path).duration_s == pytest.approx(seconds)
     path.write_bytes(whole[:2_000] + b"rubbish" * 99 + whole[2_000:])
-    with pytest.raises(AudioError, match="Within the sound, .* bytes are damaged"):
+    with pytest.raises(AudioError, match=r"Within the sound, .* bytes are damaged"):
         probed(path)
 
 
@@ -235,7 +235,7 @@ def test_a_page_of_ogg_that_is_lost_or_changed_is_named(tmp_path: Path) -> None:
     at = whole.index(b"OggS", len(whole) // 4)
     whole[at + 60] ^= 1
     (tmp_path / "a.opus").write_bytes(whole)
-    with pytest.raises(AudioError, match="1 page is damaged or missing|Its header states"):
+    with pytest.raises(AudioError, match=r"1 page is damaged or missing|Its header states"):
         probed(tmp_path / "a.opus")
 
 
