@@ -21,9 +21,10 @@ from listening.sound_files.sound import (
     Sound,
 )
 
-__all__ = ["AudioError", "LengthReport", "Samples", "Sound", "open_sound"]
+__all__ = ["AudioError", "LengthReport", "Samples", "Sound", "duration_s", "open_sound"]
 
 
+BLOCK_FRAMES = 65_536
 MOST_PARTS = 64  # in one file: each is opened
 
 
@@ -52,6 +53,15 @@ def open_sound(path: Path | str) -> Sound:
         for sound in opened:
             sound.close()
         raise
+
+
+def duration_s(path: Path | str) -> float:
+    """Seconds of sound in a file, by its header or by counting; after decoding where need be."""
+    with open_sound(path) as sound:
+        frames = sound.frames
+        if frames is None:
+            frames = sum(len(block) for block in sound.blocks(BLOCK_FRAMES, "float32"))
+        return frames / sound.rate_hz
 
 
 def _open_part(path: Path | str, part: Part, head: bytes) -> list[Sound]:

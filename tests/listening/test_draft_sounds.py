@@ -18,6 +18,7 @@ from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.drafts.sounds import versus
 from listening.models import Draft, Study
+from tests.listening.encoded import chirp, encode
 from tests.listening.folders import write_sound
 from tests.listening.test_drafts import begun, fill, send, sound
 from tests.listening.test_studies import media  # noqa: F401
@@ -271,6 +272,21 @@ def test_odd_sound_is_told_on_the_pages_before_the_study_is_made(
     assert "right channel silent" in page_of(ada, draft)
     review = ada.get(f"/drafts/{draft.code}/review/").content.decode()
     assert "The right channel is silent, so that this ear hears nothing: “vits-s1”." in review
+
+
+@pytest.mark.medium
+def test_a_draft_with_m4a_and_with_no_sound_can_be_looked_at(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    m4a = encode(tmp_path / "a.m4a", "aac", chirp(1.5, 16_000), 16_000).read_bytes()
+    for system in ("vits", "human"):
+        send(ada, draft, f"set/{system}/s1.m4a", m4a)
+        send(ada, draft, f"set/{system}/s2.wav", sound(tmp_path, len(system)))
+    send(ada, draft, "set/human/s2.wav", b"no sound")
+    press(ada, draft, "arrange")
+    page = f"/preview/drafts/{draft.code}/"
+    assert ada.get(page).status_code == 200
+    assert ada.get(f"{page}clips/vits-s1").status_code == 200
+    assert ada.get(f"{page}clips/human-s2").status_code == 404
 
 
 @pytest.mark.medium
