@@ -38,11 +38,8 @@ def _of_sound(clip: Stimulus) -> list[str]:
         if silence_s > LONG_SILENCE_S:
             found.append(f"The clip {name} with {silence_s:.1f} s of silence.")
     if facts.channel_fault:
-        is_turned = facts.channel_fault == "antiphase"
-        what = (
-            "channels are in antiphase" if is_turned else f"{facts.channel_fault} channel is silent"
-        )
-        found.append(f"The {what}.")
+        turned, fault = "The channels are in antiphase.", facts.channel_fault
+        found.append(turned if fault == "antiphase" else f"The {fault} channel is silent.")
     if facts.length_note:
         found.append(facts.length_note)
     if facts.trailing_silence_s < SHORT_END_S:

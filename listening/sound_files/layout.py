@@ -118,7 +118,7 @@ class _Data:
 
 def _wave_parts(file: BinaryIO, start: int, size: int) -> list[Part]:
     """RIFF, RIFX, RF64 and BW64; several of them where files were joined."""
-    parts = []
+    parts: list[Part] = []
     while True:
         data = _wave_data(file, start)
         if data is None:

@@ -152,7 +152,8 @@ def as_type(samples: Samples, dtype: str) -> Samples:
         return as_type((samples.astype(np.int16) - 128) << 8, dtype)
     if wanted.kind == "f":
         full = 1.0 if kind.kind == "f" else float(2 ** (8 * kind.itemsize - 1))
-        return samples.astype(wanted) / wanted.type(full)
+        scaled: Samples = samples.astype(wanted) / wanted.type(full)
+        return scaled
     if kind == np.int16 and wanted == np.int32:
         return samples.astype(np.int32) << 16
     raise TypeError(f"{kind} samples are not read as {wanted}")
