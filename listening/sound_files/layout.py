@@ -109,7 +109,8 @@ class _Data:
         limit = STREAMED if self.field.stop - self.field.start == 4 else STREAMED_64
         whole = Part(self.begin, size)
         if room and (self.stated <= 0 or (self.stated >= limit and self.stated > room)):
-            known = room.to_bytes(self.field.stop - self.field.start, self.order)
+            width = self.field.stop - self.field.start
+            known = min(room, 256**width - 2).to_bytes(width, self.order)
             return replace(whole, patches=((self.field.start, known),), is_streamed=True)
         if self.stated > room:
             return replace(whole, bytes_stated=self.stated, bytes_there=room)

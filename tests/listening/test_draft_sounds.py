@@ -288,7 +288,6 @@ def test_a_draft_with_m4a_and_with_no_sound_can_be_looked_at(ada: Client, tmp_pa
     assert ada.get(page).status_code == 200
     heard = ada.get(f"{page}clips/vits-s1")
     assert soundfile.info(io.BytesIO(b"".join(heard))).duration == pytest.approx(1.5, abs=0.1)
-    heard.close()
     assert ada.get(f"{page}clips/human-s2").status_code == 404
 
 
