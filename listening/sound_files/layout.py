@@ -19,6 +19,7 @@ from listening.sound_files.part import Part
 STREAMED = 0x7FFF0000  # programs that write to a pipe put this or more into the header
 STREAMED_64 = 2**60  # and into one of 64 bits
 MOST_CHUNKS = 1000
+FARTHEST = 2**40  # byte of a file
 W64_DATA = bytes.fromhex("64617461f3acd3118cd100c04f8edb8a")
 FLAC_HEAD = b"fLaC\0\0\0\x22"  # the mark, and a first block of 34 bytes
 TOTAL = slice(18, 26)  # of a FLAC file: rate, channels, bits; the last 36 bits: samples
@@ -82,6 +83,8 @@ def _demuxer(head: bytes) -> str:
 
 
 def _read(file: BinaryIO, at: int, size: int) -> bytes:
+    if not 0 <= at < FARTHEST:  # a damaged header leads there
+        return b""
     file.seek(at)
     return file.read(size)
 
@@ -268,6 +271,8 @@ def _webm_is_cut(file: BinaryIO, at: int, size: int) -> bool:
             return True
         size_bytes = 9 - head[name_bytes].bit_length()
         field = head[name_bytes : name_bytes + size_bytes]
+        if len(field) < size_bytes:
+            return True
         length, unknown = _number(field, "big") - (1 << 7 * size_bytes), (1 << 7 * size_bytes) - 1
         at += name_bytes + size_bytes
         if length == unknown or head[:4] == WEBM_SEGMENT:

@@ -57,6 +57,8 @@ class View(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         begin = self._part.start + self._at
+        if begin >= self._part.stop:
+            return 0
         self._file.seek(begin)
         data = bytearray(self._file.read(max(0, min(len(buffer), self._part.stop - begin))))
         for place, mended in self._part.patches:
