@@ -27,12 +27,13 @@ from listening.sound_files.sound import (
     check_same_shape,
     damaged,
     states_more,
+    streamed,
 )
 
 # FFmpeg guesses formats from content, and some of them (playlists) open further files: so the first
 # bytes choose a demuxer, and nothing but the sound codecs below is ever opened.
 FORMATS = {"mp4": "MP4", "matroska": "WEBM", "aac": "AAC", "mp3": "MP3", "flac": "FLAC"}
-FORMATS |= {"ogg": "OGG", "caf": "CAF"}
+FORMATS |= {"ogg": "OGG", "caf": "CAF", "w64": "W64"}
 CODECS = {
     **{name: name.upper() for name in ("aac", "alac", "opus", "vorbis", "flac", "mp3", "speex")},
     **{"mp3float": "MP3", "amrnb": "AMR", "amrwb": "AMR", "mp2": "MP2", "mp2float": "MP2"},
@@ -100,7 +101,8 @@ class FFmpegSound(Sound):
         """The length that the file states; raw AAC, FLAC from a pipe and live recordings do not."""
         if self._part.frames_stated is not None:
             return self._part.frames_stated
-        if self._part.demuxer == "mp4" and (units := self._stream.duration or 0) > 0:
+        is_counted = self._part.demuxer in ("mp4", "w64") and not self._part.is_streamed
+        if is_counted and (units := self._stream.duration or 0) > 0:
             return round(units * self._step)
         if self._part.demuxer == "matroska":
             with suppress(KeyError, ValueError, OverflowError):
@@ -185,6 +187,8 @@ class FFmpegSound(Sound):
         return LengthReport(decoded_s, stated_s, missing, note=self._note(decoded_s, stated_s))
 
     def _note(self, decoded_s: float, stated_s: float | None) -> str:
+        if self._part.is_streamed:
+            return streamed(decoded_s)
         if stated_s is not None and decoded_s - stated_s > self._tolerance_s:
             return f"The header states {stated_s:.2f} s; all {decoded_s:.2f} s are used."
         guessed = self._part.frames_guessed

@@ -16,11 +16,12 @@ from fastcrc import crc32
 from listening.sound_files.mp3_frames import after_id3, mp3_parts
 from listening.sound_files.part import Part
 
-STREAMED = 0x7FFF0000  # programs that write to a pipe put this or more into the header
+STREAMED = 0x7E000000  # programs that write to a pipe put this or more into the header
 STREAMED_64 = 2**60  # and into one of 64 bits
 MOST_CHUNKS = 1000
 FARTHEST = 2**40  # byte of a file
 W64_DATA = bytes.fromhex("64617461f3acd3118cd100c04f8edb8a")
+EXTENSIBLE = b"\xfe\xff"  # kind of samples in a head of WAV or W64: said further below
 FLAC_HEAD = b"fLaC\0\0\0\x22"  # the mark, and a first block of 34 bytes
 TOTAL = slice(18, 26)  # of a FLAC file: rate, channels, bits; the last 36 bits: samples
 TOTAL_BITS = 36
@@ -206,15 +207,21 @@ def _aiff_parts(file: BinaryIO, start: int, size: int) -> list[Part]:
 
 
 def _w64_parts(file: BinaryIO, start: int, size: int) -> list[Part]:
-    at = start + 40
+    at, demuxer = start + 40, ""
     for _ in range(MOST_CHUNKS):
-        head = _read(file, at, 24)
+        head = _read(file, at, 26)
         if len(head) < 24:
             break
-        length = _number(head[16:], "little")
+        length = _number(head[16:24], "little")
         if head[:16] == W64_DATA:
             data = _Data(at + 24, length - 24, slice(at + 16, at + 24), "little", start)
-            return [replace(data.part(size), patches=())]
+            part = replace(data.part(size), patches=(), demuxer=demuxer)
+            if part.is_streamed and demuxer:
+                known = (size - at).to_bytes(8, "little")  # with the chunk's head
+                part = replace(part, patches=((at + 16, known),))
+            return [part]
+        if head[:4] == b"fmt " and head[24:26] == EXTENSIBLE:
+            demuxer = "w64"  # libsndfile takes floats of this kind for whole numbers
         at += (length + 7) // 8 * 8
     return [Part(start, size)]
 

@@ -16,6 +16,7 @@ from listening.sound_files.sound import (
     Sound,
     damaged,
     states_more,
+    streamed,
 )
 
 FORMATS = ("WAV", "WAVEX", "RF64", "W64", "FLAC", "OGG", "MP3", "AIFF", "AU", "CAF", "NIST")
@@ -84,10 +85,7 @@ class LibsndfileSound(Sound):
     def _note(self, decoded_s: float) -> str:
         part = self._part
         if part.is_streamed:
-            return (
-                "The header states no length, as of a file that was written to a pipe: it was "
-                f"read to its end ({decoded_s:.2f} s)."
-            )
+            return streamed(decoded_s)
         if part.unread_bytes:
             rate = part.bytes_there / decoded_s if decoded_s else 0.0
             as_sound = f" ({part.unread_bytes / rate:.2f} s if they are sound)" if rate else ""

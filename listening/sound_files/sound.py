@@ -143,6 +143,14 @@ def states_more(stated_s: float, decoded_s: float) -> str:
     return f"Its header states {stated_s:.{digits}f} s, {decoded_s:.{digits}f} s are there."
 
 
+def streamed(decoded_s: float) -> str:
+    """The sentence about a header that was written before the length was known."""
+    return (
+        "The header states no length, as of a file that was written to a pipe: it was read to its "
+        f"end ({decoded_s:.2f} s)."
+    )
+
+
 def as_type(samples: Samples, dtype: str) -> Samples:
     """Whole numbers or floats of full scale 1 as another such type."""
     kind, wanted = samples.dtype, np.dtype(dtype)

@@ -22,6 +22,9 @@ VARIES = "The bit rate varies and no header states the length"
 WRITTEN = [  # by other programs: seconds of sound, and how the note about the length begins
     ("pipe_ffmpeg.wav", 0.5, STREAMED),
     ("pipe_ffmpeg.w64", 0.5, STREAMED),
+    ("float_ffmpeg.w64", 0.5, ""),
+    ("pipe_float_ffmpeg.w64", 0.5, STREAMED),
+    ("pipe_sox.aiff", 0.5, STREAMED),
     ("pipe_ffmpeg.au", 0.5, STREAMED),
     ("pipe_ffmpeg.aiff", 0.5, STREAMED),
     ("pipe_ffmpeg.caf", 0.5, STREAMED),
@@ -82,6 +85,13 @@ def test_joined_parts_are_the_same_samples_twice() -> None:
 def test_flac_of_unknown_length_holds_the_samples_of_the_whole_one() -> None:
     assert np.array_equal(read(DATA / "pipe.flac")[0], read(DATA / "joined.flac")[0][:4_000])
     assert np.array_equal(read(DATA / "flac.oga")[0], read(DATA / "pipe.flac")[0])
+
+
+def test_w64_of_floats_is_no_noise() -> None:
+    """libsndfile takes these floats for whole numbers of 32 bit."""
+    plain = read(DATA / "pipe_ffmpeg.wav")[0]
+    for name in ("float_ffmpeg.w64", "pipe_float_ffmpeg.w64", "pipe_sox.aiff"):
+        assert np.array_equal(read(DATA / name)[0], plain)
 
 
 def test_joined_sounds_of_two_rates_are_refused(tmp_path: Path) -> None:

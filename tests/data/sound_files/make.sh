@@ -8,6 +8,9 @@ sox -R -n -r 16000 -c 1 -b 16 loud.wav synth 0.5 pinknoise vol 0.5
 sox quiet.wav loud.wav one.wav # 1 s: little to code, then much
 q -i half.wav -f wav - > pipe_ffmpeg.wav
 q -i half.wav -f w64 - > pipe_ffmpeg.w64
+q -i half.wav -c:a pcm_f32le -f w64 float_ffmpeg.w64
+q -i half.wav -c:a pcm_f32le -f w64 - > pipe_float_ffmpeg.w64
+sox half.wav -t aiff - | cat > pipe_sox.aiff
 q -i half.wav -f au - > pipe_ffmpeg.au
 q -i half.wav -f aiff - > pipe_ffmpeg.aiff
 q -i half.wav -f caf - > pipe_ffmpeg.caf
