@@ -219,7 +219,9 @@ def _only_track(container: InputContainer, demuxer: str) -> AudioStream:
             "Save the one that counts as FLAC or WAV.",
         )
     codec = tracks[0].codec_context
-    is_locked = demuxer == "mp4" and codec is not None and codec.codec_tag == "drms"
+    is_locked = False
+    with suppress(UnicodeDecodeError):  # a damaged tag is no text
+        is_locked = demuxer == "mp4" and codec is not None and codec.codec_tag == "drms"
     if "enc_key_id" in tracks[0].metadata or is_locked:
         raise AudioError(*PROTECTED)
     if codec is None or codec.name not in CODECS:
