@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from listening.audio.loudness import LoudnessMeter
+from listening.loudness import LoudnessMeter
 from listening.sound_files import AudioError, LengthReport, Samples, Sound, open_sound
 
 MAX_BYTES = 500 * 1024**2
@@ -175,7 +175,7 @@ class _Trace:
         self.frames = 0
         self.clipped = 0
         self.envelope: list[Samples] = []
-        self.loudness = LoudnessMeter(rate_hz, channels)
+        self.loudness = LoudnessMeter(rate_hz, channels, at_ears=True)
         self.sums = np.zeros(channels)
         self.products = np.zeros((channels, channels))
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from listening.audio.loudness import LoudnessMeter
 from listening.audio.store import plain_flac
+from listening.loudness import LoudnessMeter
 from listening.sound_files import AudioError, open_sound
 
 Wave = npt.NDArray[np.float64]  # (frames, channels)

@@ -9,7 +9,7 @@ import pytest
 import soundfile
 
 from listening.audio import AudioError, probed
-from listening.audio.loudness import LoudnessMeter
+from listening.loudness import LoudnessMeter
 
 RATE = 16_000
 
@@ -45,7 +45,7 @@ def test_the_facts_of_a_tone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seconds", [0.4, 0.73, 3.19, 12.0])
 def test_loudness_equals_pyloudnorm(rate: int, channels: int, seconds: float) -> None:
     samples = speechlike(seconds, rate, channels)
-    meter = LoudnessMeter(rate, channels)
+    meter = LoudnessMeter(rate, channels, at_ears=True)
     for start in range(0, len(samples), 3_001):
         meter.add(samples[start : start + 3_001])
     at_ears = np.repeat(samples, 2, axis=1) if channels == 1 else samples
