@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from listening.sound_files.names import is_system_file
 from metrics import audio
 from metrics.audio_paths import told
 from metrics.material import REFERENCE_AUDIO, Material
@@ -86,7 +87,9 @@ def folder_clips(folder: Path, notes: list[str] | None = None) -> list[InputClip
     found, closed = everything_in(folder)
     for path in sorted({*found, *closed}):
         named_audio = path.suffix.lower() in audio.SUFFIXES
-        if path.name.startswith("."):
+        if is_system_file(path.name):
+            others["of macOS or Windows"] += path.is_file()
+        elif path.name.startswith("."):
             others["hidden"] += path.is_file()
         elif path in closed:
             clips.append(InputClip(str(path), told(path.relative_to(folder.parent))))

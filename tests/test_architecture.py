@@ -115,7 +115,7 @@ ALLOWED = {  # room -> what it may import of other rooms, and of the hall: one s
     "metrics": (
         *("listening.selectors", "listening.methods", "listening.registry"),
         *("listening.signals", "listening.program", "config.missing"),
-        *("listening.asked_jobs", "listening.queues", "listening.audio_headers"),
+        *("listening.asked_jobs", "listening.queues", "listening.sound_files"),
         "listening.loudness",
     ),
     "analysis": (
