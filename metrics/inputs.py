@@ -42,6 +42,7 @@ class InputClip:
     item: str = ""
     material: Material = field(default_factory=Material)
     run: str = ""  # of the synthesis; empty: nobody said
+    dimension: str = ""  # of a study's clip
 
 
 def clips_of(places: Sequence[Path | str], notes: list[str] | None = None) -> list[InputClip]:

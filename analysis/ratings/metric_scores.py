@@ -25,7 +25,12 @@ from analysis.ratings.problems import NEAR, RatingsError, likeness
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 DIRECTION, REASON, TITLE = "higher_is_better", "reason", "title"
 ENDS = ("low", "high")
-NO_METRICS = frozenset({"n_words", "length_s"})  # what a clip holds, not how good it is
+NO_METRICS = frozenset(  # outputs that say what a clip holds, not how good it is
+    {
+        *("n_words", "length_s"),
+        *("nvv_tp", "nvv_fp", "nvv_fn", "judge_nvv_tp", "judge_nvv_fp", "judge_nvv_fn"),
+    }
+)
 NAMES = ("file", "sha256")  # what names a clip beside its stimulus
 _STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip in a line of JSON
 
@@ -242,6 +247,26 @@ def _number(cell: Any, where: str, problems: list[str]) -> float | None:
         problems.append(f"{where}: {cell!r} is no number; write one or leave it empty")
         return None
     return number if number is not None and math.isfinite(number) else None
+
+
+def of_metrics(scores: pd.DataFrame) -> pd.DataFrame:
+    """The scores that say how good a clip is: without the outputs `NO_METRICS`."""
+    outputs = scores["metric"].str.partition("[")[0]
+    return scores[~outputs.isin(NO_METRICS)]
+
+
+def newest_scores(scores: pd.DataFrame) -> pd.DataFrame:
+    """One score per stimulus and metric: that of the highest version, 10 being above 9."""
+
+    def place(version: str) -> list[tuple[bool, int, str]]:
+        parts = re.findall(r"\d+|\D+", version)
+        return [(each.isdigit(), int(each) if each.isdigit() else 0, each) for each in parts]
+
+    versions = sorted(scores["version"].astype(str).unique(), key=place)
+    order = scores["version"].astype(str).map({name: n for n, name in enumerate(versions)})
+    kept = scores.assign(order=order).sort_values("order", kind="stable")
+    kept = kept.drop_duplicates(["stimulus", "metric"], keep="last").sort_index()
+    return kept.drop(columns="order")
 
 
 def directions(scores: pd.DataFrame) -> dict[str, bool | None]:
