@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from analysis.formatting import enumerated
+from listening.spreadsheets import strict_number
 
 COLUMNS: tuple[str, ...] = (
     "study",
@@ -186,10 +187,10 @@ def _as_real(value: object) -> float:
 
 
 def _number(value: Any, remedy: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ValueError(remedy) from None
+    number = strict_number(value) if isinstance(value, str) else value
+    if number is None or isinstance(number, bool) or not isinstance(number, int | float):
+        raise ValueError(remedy)
+    return float(number)
 
 
 def truth(value: object, empty: bool | None = None) -> bool | None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from analysis.statistics.screening.rule import Reasons, Rule, need, no_reasons, where
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SHARE = "minimum is the share that must pass; give more than 0, at most 1"
 
@@ -54,8 +52,7 @@ class AttentionTraps(Rule):
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         traps = table[table["trap"].str.startswith(self.kinds)]
-        trials = traps.drop_duplicates(["study", "session", "task", "position", "stimulus"])
-        return _by_share(table, trials, trials["trap_passed"].fillna(False), self, "attention")
+        return _by_share(table, traps, traps["trap_passed"].fillna(False), self, "attention")
 
     def describe(self) -> str:
         return f"sessions that passed less than {self.minimum:.0%} of their attention traps"
@@ -91,10 +88,7 @@ class GoldTraps(Rule):
         known = gold["stimulus"].map(self._known()).astype("float64")
         near = (gold["score"] - known).abs() <= self.tolerance + 1e-9
         right = near.where(known.notna(), gold["trap_passed"].fillna(False)).astype(bool)
-        trial = ["study", "session", "task", "position", "stimulus"]
-        right = right.groupby([gold[name] for name in trial], dropna=False).transform("all")
-        first = ~gold.duplicated(trial)
-        return _by_share(table, gold[first], right[first], self, "gold")
+        return _by_share(table, gold, right, self, "gold")
 
     def describe(self) -> str:
         tolerance = f", within {self.tolerance:g} of the known score" if self.answers else ""
@@ -153,17 +147,30 @@ def _no_kind(table: pd.DataFrame, kinds: tuple[str, ...]) -> str:
 
 def _by_share(
     table: pd.DataFrame,
-    trials: pd.DataFrame,
+    traps: pd.DataFrame,
     right: pd.Series[bool],
     rule: AttentionTraps | GoldTraps,
     what: str,
 ) -> Reasons:
-    """Why each row (n,) goes with its session, from which trap trials were answered rightly."""
+    """Why each row (n,) goes with its session, from which trap trials were answered rightly.
+
+    A trial has a row for each criterion, and is right where all are. Without a position, the rows
+    of one criterion about one clip are as many trials, and nothing says which belong together
+    across criteria: a session's right ones are then those of its least right criterion.
+    """
     reasons = no_reasons(table)
-    if trials.empty:
+    if traps.empty:
         return reasons
-    keys = [trials["study"], trials["session"]]
-    counted = right.astype(int).groupby(keys).agg(["sum", "size"])
+    of_trial = ["study", "session", "task", "stimulus", "position"]
+    rows = traps[[*of_trial, "criterion"]].assign(right=right.astype(bool))
+    known = rows[rows["position"].notna()]
+    trials = known.groupby(of_trial, sort=False)["right"].agg("all").reset_index()
+    trials = trials.assign(sum=trials["right"].astype(int), size=1)
+    bare = rows[rows["position"].isna()].groupby([*of_trial[:4], "criterion"], sort=False)["right"]
+    by_criterion = bare.agg(["sum", "size"]).reset_index()
+    clips = by_criterion.groupby(of_trial[:4], sort=False).agg({"sum": "min", "size": "max"})
+    both = pd.concat([trials[["study", "session", "sum", "size"]], clips.reset_index()])
+    counted = both.groupby(["study", "session"])[["sum", "size"]].sum().astype(int)
     failed = counted[counted["sum"] < rule.minimum * counted["size"] - 1e-9]
     failures = {
         place: f"its session passed {row['sum']} of {row['size']} {what} traps, "
