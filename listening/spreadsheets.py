@@ -28,6 +28,8 @@ IMPORT_ID = '{"ImportId"'  # begins each cell of the last of Qualtrics' three he
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 _JOINERS = "\u200c\u200d"  # they spell words in Persian and Hindi, and mean nothing at an end
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)  # 1,000 may be a thousand, or one
 _LEADING_ZEROS = re.compile(r"(?<![\d.])0+(?=\d)")
 _POINT_ZERO = re.compile(r"(?<=\d)\.0+$")
 _INNER_BLANKS = re.compile(r"(?<!\d)\s+|\s+(?!\d)")  # "1 12" and "11 2" stay apart
@@ -155,6 +157,27 @@ def some(names: Iterable[str]) -> str:
     if more > 0:
         return f"{', '.join(names[:MOST_NAMED])} and {more:,} more"
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+
+
+def decimal_points(values: Sequence[str]) -> tuple[list[str], str]:
+    """A column's cells with decimal points in the place of commas, and one that had a comma.
+
+    Raises TableError where a comma may stand between thousands.
+    """
+    plain = [value.strip() for value in values]
+    commas = [value for value in plain if _COMMA.fullmatch(value)]
+    if not commas:
+        return list(values), ""
+    doubtful = [value for value in commas if _GROUPED.fullmatch(value)]
+    if doubtful or any("." in value for value in plain):
+        raise TableError(
+            f"{(doubtful or commas)[0]!r} may be a decimal comma or one between thousands; write "
+            "decimal points, and nothing between thousands"
+        )
+    known = set(commas)
+    return [v.replace(",", ".") if p in known else v for v, p in zip(values, plain, strict=True)], (
+        commas[0]
+    )
 
 
 def located(file: object, problem: str) -> str:
@@ -306,7 +329,7 @@ def _delimiter_of(body: str, whole: bool) -> str:
         records = [r for r in _sample(body, delimiter, whole) if any(map(str.strip, r))]
         width = len(_trimmed(records[0], 0)) if records else 0
         rows = [len(_trimmed(cells, width)) for cells in records[1:]]
-        if width + bool(rows and rows[0] > width) < 2:
+        if width < 2:
             continue
         alike = sum(width <= count <= width + 1 for count in rows) / len(rows) if rows else 1.0
         if delimiter == " " and alike < 1:

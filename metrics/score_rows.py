@@ -13,6 +13,7 @@ from typing import Any
 
 from listening.spreadsheets import (
     TableError,
+    decimal_points,
     decoded,
     holds_json,
     json_records,
@@ -110,7 +111,8 @@ class Problems:
             first, *others = self.values[cause]
             likewise = f" (likewise {some(others)})" if others else ""
             where = rows_text(rows).replace("row", self.unit, 1)
-            lines.append(f"{self.place}, {where}: {cause.replace('{}', first)}{likewise}")
+            comma = ", " if cause.startswith("column ") else ": "
+            lines.append(f"{self.place}, {where}{comma}{cause.replace('{}', first)}{likewise}")
         return lines
 
 
@@ -137,8 +139,8 @@ def read_score_rows(path: Path, encoding: str = "") -> ScoreTable:
     else:
         table = read_table(text, short_rows=True)
         found.notes += table.notes
-        records = list(table.records())
-        names = table.layout.names
+        records, names = list(table.records()), table.layout.names
+        _without_decimal_commas(found, records, names)
         if "value" in names or "metric" in names:
             _check_long(names)
     long = [(n, row) for n, row in records if "metric" in row]
@@ -148,6 +150,22 @@ def read_score_rows(path: Path, encoding: str = "") -> ScoreTable:
             _add_long(found, number, record)
     _add_wide(found, wide)
     return found
+
+
+def _without_decimal_commas(
+    found: ScoreTable, records: list[tuple[int, dict[str, str]]], names: Iterable[str]
+) -> None:
+    """Turns 3,5 into 3.5 in columns that hold numbers, with a note; TableError where in doubt."""
+    for name in names:
+        cells = [record[name] for _, record in records]
+        try:
+            plain, comma = decimal_points(cells)
+        except TableError as error:
+            raise TableError(f"column {name}: {error}") from None
+        if comma:
+            found.notes.append(f"The column {name} is read with decimal commas, like {comma}.")
+            for (_, record), value in zip(records, plain, strict=True):
+                record[name] = value
 
 
 def _check_long(names: Iterable[str]) -> None:
@@ -236,7 +254,8 @@ def _add_wide(found: ScoreTable, rows: list[tuple[int, dict[str, Any]]]) -> None
             continue
         values = [_value(cell) for cell in cells if isinstance(cell, str | int | float | None)]
         numbers = [value for value, _, problem in values if value is not None and not problem]
-        like = [c for c in cells if isinstance(c, str) and _LIKE_A_NUMBER.fullmatch(c.strip())]
+        like = [c for c in cells if not isinstance(c, str) or _LIKE_A_NUMBER.fullmatch(c.strip())]
+        like = [cell for cell in like if isinstance(cell, str | int | float)]
         empty = all(_text(cell).lower() in _EMPTY for cell in cells)
         (metrics if numbers or like or empty else words).append(name)
     if tool:

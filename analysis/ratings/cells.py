@@ -180,9 +180,12 @@ def _as_integer(value: object) -> int | None:
 def _as_real(value: object) -> float:
     if value is None or str(value).strip().lower() in _NOTHING:
         return math.nan
+    infinite = "is not finite; write a number such as 3.5, or leave it empty"
+    if isinstance(value, str) and value.strip().lower().lstrip("+-") in ("inf", "infinity"):
+        raise ValueError(infinite)
     number = _number(value, "is no number; write one such as 3.5, or leave it empty")
     if not math.isfinite(number):
-        raise ValueError("is not finite; write a number such as 3.5, or leave it empty")
+        raise ValueError(infinite)
     return number + 0.0  # -0.0 and 0.0 are the same score
 
 

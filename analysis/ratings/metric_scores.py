@@ -26,6 +26,7 @@ DIRECTION, REASON, TITLE = "higher_is_better", "reason", "title"
 ENDS = ("low", "high")
 NO_METRICS = frozenset({"n_words", "length_s"})  # what a clip holds, not how good it is
 NAMES = ("file", "sha256")  # what names a clip beside its stimulus
+_STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip, in this order
 WANTED = "metric, value and one of stimulus, file, path, key"
 
 
@@ -95,7 +96,7 @@ def named_scores(path: str | Path) -> tuple[pd.DataFrame, list[str]]:
     again = 0
     for row in found.rows:
         if not row.clip:
-            problems.add(row.number, f"give an object with {WANTED}")
+            problems.add(row.number, f"names no clip; give {WANTED}")
             continue
         score = _file_score(row)
         key = (score["stimulus"], score["metric"], score["version"], score["parameters"])
@@ -119,8 +120,9 @@ def _file_score(row: ScoreRow) -> FileScore:
         if row.record.get(name) is not None
     }
     named = {name: text for name, text in clip.items() if name in NAMES}
+    name = next(clip[each] for each in (*_STAND_INS, *NAMES) if each in clip)
     return {
-        "stimulus": unescaped([next(iter(clip.values()))], "stimulus")[0],
+        "stimulus": unescaped([name], "stimulus")[0],
         "metric": row.metric,
         "version": row.version,
         "value": row.value,

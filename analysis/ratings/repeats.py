@@ -134,8 +134,9 @@ def _duplicates(
         return np.zeros(len(use), dtype=bool)
     if not repeated and mapping.rules.repeats == ALL:
         return np.zeros(len(use), dtype=bool)
-    rows = "1 row repeats" if again.sum() == 1 else f"{again.sum()} rows repeat"
-    made.notes.append(f"{rows} another row in every column and do not count again.")
+    rows = "1 row repeats" if again.sum() == 1 else f"{again.sum():,} rows repeat"
+    count = "does" if again.sum() == 1 else "do"
+    made.notes.append(f"{rows} another row in every column and {count} not count again.")
     return again
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,7 +55,7 @@ from analysis.ratings.repeats import resolve_repeats
 from analysis.ratings.row_selection import selected_rows
 from analysis.ratings.scale_checks import check_ranks, short_scales
 from analysis.ratings.validation import TRAINING, checked
-from listening.spreadsheets import clean_name
+from listening.spreadsheets import TableError, clean_name, decimal_points, located
 
 __all__ = [
     "COLUMNS",
@@ -75,8 +74,6 @@ __all__ = [
 ]
 GROUPING = ("condition", "system", "voice", "dimension", "split", "language")
 LATER = frozenset({"role", "version"})  # columns that older exports do not have
-_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,000 may be a thousand, or one
-_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
 @dataclass(frozen=True)
@@ -163,7 +160,8 @@ def read_csv(
     if not own.all():
         cells, merged, asked = near_equal(cells, mapping.rules, mapped.theirs)
         notes, questions = [*notes, *merged], questions + asked
-    cells |= _distinct_people(raw, mapped, cells, notes)
+    if not own.any():
+        cells |= _distinct_people(raw, mapped, cells, notes)
     for name in ("session", "item", "stimulus", "versus_stimulus"):
         if name not in mapped.filled:
             cells[name] = _stand_in(name, cells)
@@ -229,7 +227,8 @@ def _distinct_people(
         sessions = [session for session, _ in pairs]
         if len(set(sessions)) < len(pairs):
             made["session"] = Categorical(codes, [f"{name} {of}".strip() for of, name in pairs])
-            notes.append("Several raters have sessions of one name: a session is one rater's own.")
+            if any(sessions):
+                notes.append("Sessions of one name are each rater's own where raters differ.")
     return made
 
 
@@ -252,7 +251,7 @@ def _resolved(
     repeated = resolve_repeats(table, raw, cells, mapping, own)
     asked = [*wrong, *repeated.questions, *short_scales(table, own, mapping.rules.scale)]
     if asked:
-        raise RatingsError([f"{file}: {question}" for question in asked])
+        raise RatingsError([located(file, question) for question in asked])
     return repeated.table, [*turned, *ranked, *repeated.notes]
 
 
@@ -266,22 +265,15 @@ def _as_they_appear(column: Categorical) -> list[str]:
 def _without_decimal_commas(cells: dict[str, Categorical], file: str) -> Iterator[str]:
     """Turns 3,5 into 3.5 where it can mean nothing else, and says so; raises RatingsError else."""
     for name in sorted(REALS):
-        values = [str(value).strip() for value in cells[name].values]
-        commas = [value for value in values if _COMMA.fullmatch(value)]
-        if not commas:
-            continue
-        doubtful = [value for value in commas if _GROUPED.fullmatch(value)]
-        if doubtful or any("." in value for value in values):
-            problem = f"{(doubtful or commas)[0]!r} may be a decimal comma or one between thousands"
-            remedy = "write decimal points, and nothing between thousands"
-            raise RatingsError([f"{file}, column {name}: {problem}; {remedy}"])
-        plain = [
-            value.replace(",", ".") if value in commas else original
-            for value, original in zip(values, cells[name].values, strict=True)
-        ]
-        cells[name] = cells[name].mapped(plain)
-        first = f"{commas[0]} is {commas[0].replace(',', '.')}"
-        yield f"The column {name} is read with decimal commas: {first}."
+        values = [str(value) for value in cells[name].values]
+        try:
+            plain, comma = decimal_points(values)
+        except TableError as error:
+            raise RatingsError([f"{file}, column {name}: {error}"]) from None
+        if comma:
+            cells[name] = cells[name].mapped(plain)
+            shown = f"{comma} is {comma.replace(',', '.')}"
+            yield f"The column {name} is read with decimal commas: {shown}."
 
 
 def _notes(table: pd.DataFrame) -> Iterator[str]:

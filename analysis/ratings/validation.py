@@ -21,6 +21,7 @@ from analysis.ratings.estimands import (
 )
 from analysis.ratings.problems import RatingsError, rows_text, some
 from listening.methods import Method
+from listening.spreadsheets import located
 
 TRAINING = "training"  # stands in the column trap for training trials, which may pass nothing
 Rows = NDArray[np.intp]
@@ -40,7 +41,7 @@ def checked(
     that only a person can answer are mistakes too, told first. With ``whole_pairs``, comparisons
     of two clips must name both conditions.
     """
-    problems = [f"{source}: {question}" for question in questions]
+    problems = [located(source, question) for question in questions]
     wrong: dict[str, Rows] = {}
     typed = {}
     for name in COLUMNS:

@@ -108,6 +108,7 @@ def test_raters_in_separate_groups_are_told():
 
 def test_a_missing_score_and_a_duplicate_do_no_harm():
     table = edge("missing")
+    table = pd.concat([table, table[table["stimulus"] == "B_t1"].head(1)])
     ratings = coded(table["stimulus"], table["rater"], table["score"])
     assert len(ratings.y) == 57
     assert ratings.duplicates() == 1

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from analysis.statistics.screening.rule import Reasons, Rule, need, no_reasons, where
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SHARE = "minimum is the share that must pass; give more than 0, at most 1"
 
@@ -163,14 +165,13 @@ def _by_share(
         return reasons
     of_trial = ["study", "session", "task", "stimulus", "position"]
     rows = traps[[*of_trial, "criterion"]].assign(right=right.astype(bool))
-    known = rows[rows["position"].notna()]
-    trials = known.groupby(of_trial, sort=False)["right"].agg("all").reset_index()
-    trials = trials.assign(sum=trials["right"].astype(int), size=1)
-    bare = rows[rows["position"].isna()].groupby([*of_trial[:4], "criterion"], sort=False)["right"]
-    by_criterion = bare.agg(["sum", "size"]).reset_index()
-    clips = by_criterion.groupby(of_trial[:4], sort=False).agg({"sum": "min", "size": "max"})
-    both = pd.concat([trials[["study", "session", "sum", "size"]], clips.reset_index()])
-    counted = both.groupby(["study", "session"])[["sum", "size"]].sum().astype(int)
+    known = rows["position"].notna()
+    trials = rows[known].groupby(of_trial, sort=False)["right"].agg("all").astype(int)
+    bare = rows[~known].groupby([*of_trial[:4], "criterion"], sort=False)["right"]
+    clips = bare.agg(["sum", "size"]).groupby(of_trial[:4], sort=False)
+    counted = trials.groupby(of_trial[:2]).agg(["sum", "size"]).add(
+        clips.agg({"sum": "min", "size": "max"}).groupby(of_trial[:2]).sum(), fill_value=0
+    ).astype(int)  # fmt: skip
     failed = counted[counted["sum"] < rule.minimum * counted["size"] - 1e-9]
     failures = {
         place: f"its session passed {row['sum']} of {row['size']} {what} traps, "
