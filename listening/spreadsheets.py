@@ -259,20 +259,17 @@ def layout_of(text: str, *, whole: bool = True) -> Layout:
 
     Where ``text`` is not the ``whole`` file, its last row may be cut off and is not looked at.
     """
-    line = _SEPARATOR_LINE.match(text)
-    body = text[line.end() :] if line else text
-    delimiter = line[1] if line else ""
-    if delimiter and delimiter not in DELIMITERS:
-        raise TableError(f"row 1: sep={delimiter} is no separator that is known; {SAVE}")
-    records = _sample(body, delimiter or _delimiter_of(body, whole), whole)
-    delimiter = delimiter or _delimiter_of(body, whole)
+    delimiter, body, line = separated(text, whole)
+    records = _sample(body, delimiter, whole)
     blank = next((n for n, cells in enumerate(records) if any(map(str.strip, cells))), None)
     if blank is None:
         raise TableError("empty; the first row must name the columns")
     header, rows = records[blank], records[blank + 1 :]
     names, width = [clean_name(name) for name in header], len(header)
     extra = next((n for n, cells in enumerate(rows[:3], 1) if _names_questions(cells)), 0)
-    rows = [_trimmed(cells, len(names)) for cells in rows[extra:] if any(map(str.strip, cells))]
+    rows = [
+        without_empty_end(cells, len(names)) for cells in rows[extra:] if any(map(str.strip, cells))
+    ]
     row_names = _has_row_names(names, rows)
     while (
         names and not names[-1] and all(not _cell(row, len(names) - 1 + row_names) for row in rows)
@@ -288,6 +285,18 @@ def layout_of(text: str, *, whole: bool = True) -> Layout:
     return Layout(
         delimiter, tuple(named), places, bool(line), blank, extra, row_names, width, sample
     )
+
+
+def separated(text: str, whole: bool = True) -> tuple[str, str, bool]:
+    """What separates a text's cells, the text below a line such as ``sep=;``, and if there is one.
+
+    Raises TableError where that line names no separator.
+    """
+    line = _SEPARATOR_LINE.match(text)
+    body = text[line.end() :] if line else text
+    if line and line[1] not in DELIMITERS:
+        raise TableError(f"row 1: sep={line[1]} is no separator that is known; {SAVE}")
+    return line[1] if line else _delimiter_of(body, whole), body, bool(line)
 
 
 def layout_of_file(path: Path, encoding: str = "") -> Layout:
@@ -326,9 +335,12 @@ def _delimiter_of(body: str, whole: bool) -> str:
     for delimiter in DELIMITERS:
         if delimiter == " " and most[1] > 1:
             break  # blanks stand in names: they separate only where nothing else does
-        records = [r for r in _sample(body, delimiter, whole) if any(map(str.strip, r))]
-        width = len(_trimmed(records[0], 0)) if records else 0
-        rows = [len(_trimmed(cells, width)) for cells in records[1:]]
+        try:
+            records = [r for r in _sample(body, delimiter, whole) if any(map(str.strip, r))]
+        except TableError:
+            continue  # whoever reads the rows says it with the row
+        width = len(without_empty_end(records[0], 0)) if records else 0
+        rows = [len(without_empty_end(cells, width)) for cells in records[1:]]
         if width < 2:
             continue
         alike = sum(width <= count <= width + 1 for count in rows) / len(rows) if rows else 1.0
@@ -343,7 +355,7 @@ def _names_questions(cells: Sequence[str]) -> bool:
     return any(cell.replace(" ", "").startswith(IMPORT_ID) for cell in cells)
 
 
-def _trimmed(cells: Sequence[str], width: int) -> list[str]:
+def without_empty_end(cells: Sequence[str], width: int) -> list[str]:
     """The cells without the empty ones that stand after the first ``width``."""
     end = len(cells)
     while end > width and not cells[end - 1].strip():
@@ -394,8 +406,7 @@ def read_table(
 def _fill(table: ForeignTable, text: str, short_rows: bool) -> None:
     """Puts the rows of a text into its table; TableError where some do not fit the header."""
     layout = table.layout
-    line = _SEPARATOR_LINE.match(text) if layout.separator_line else None
-    body = text[line.end() :] if line else text
+    body = _SEPARATOR_LINE.sub("", text, count=1) if layout.separator_line else text
     reader = csv.reader(io.StringIO(body, newline=""), delimiter=layout.delimiter, strict=True)
     wanted = len(layout.names) + layout.row_names
     first, header = layout.header_row + layout.extra + 1, list(layout.names)
@@ -411,7 +422,7 @@ def _fill(table: ForeignTable, text: str, short_rows: bool) -> None:
             if not any(map(str.strip, cells)):
                 empty += [number] * bool(cells)
                 continue
-            cells = _trimmed(cells, wanted)
+            cells = without_empty_end(cells, wanted)
             if len(cells) < wanted and short_rows:
                 cells += [""] * (wanted - len(cells))
             if len(cells) != wanted:

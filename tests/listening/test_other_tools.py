@@ -242,7 +242,11 @@ def test_a_configuration_takes_no_file_outside_of_its_folder(tmp_path: Path, pat
     ("file", "content", "words"),
     [
         ("clips.csv", "", "The table of clips has no column “rating_clips”. Add it."),
-        ("clips.csv", "rating_clips\n" + "x" * 200_000, "The table of clips cannot be read: field"),
+        (
+            "clips.csv",
+            "rating_clips\n" + "x" * 200_000,
+            "The table of clips cannot be read: .*field",
+        ),
         (
             "clips.csv",
             "rating_clips\nhttps://[x/a.wav",

@@ -133,9 +133,11 @@ class _Reader:
 
     def table(self, name: str) -> list[dict[str, str]]:
         text = getattr(self.files, name)
+        clip, answer, reference = SOURCES[name]
         if not text.strip() and name != "clips":
             return []
-        clip, answer, reference = SOURCES[name]
+        if not text.strip():
+            raise CannotTake(f"The table of {name} has no column “{clip}”. Add it.")
         try:
             table = read_table(text, short_rows=True)
         except TableError as error:
