@@ -207,8 +207,9 @@ def _unreadable(error: Exception) -> str:
 def decoded(data: bytes, encoding: str = "") -> tuple[str, str]:
     """The text of a file, and a note where its encoding was guessed.
 
-    UTF-8 and UTF-16 are recognised; what is neither is read as Windows-1252, as Excel writes it in
-    Western Europe and America. ``encoding`` names another one. Raises TableError.
+    UTF-8 and UTF-16 are recognised; what is neither is read as Excel writes it in Western Europe
+    and America (Windows-1252) or China (GB 18030). ``encoding`` names another one. Raises
+    TableError.
     """
     for starts, what in _OTHER_FILES:
         if data.startswith(starts):
@@ -227,18 +228,31 @@ def decoded(data: bytes, encoding: str = "") -> tuple[str, str]:
     except UnicodeDecodeError as error:
         if known != "utf-8-sig":
             raise TableError(f"not {known} ({error.reason}); {SAVE}") from None
-        try:
-            text = data.decode("cp1252")
-        except UnicodeDecodeError:
-            raise TableError(f"not UTF-8; {SAVE}, or name its encoding: --encoding") from None
-        word = next((w for w in re.findall(r"\w+", text) if not w.isascii()), "")
-        note = (
-            f"The file is not UTF-8 and is read as Windows-1252 (for example “{word}”). If that "
-            f"looks wrong, {SAVE}, or name its encoding: --encoding."
-        )
+        text, note = _guessed(data)
     if "\0" in text:
         raise TableError(f"{NO_TEXT}; {SAVE}")
     return text.removeprefix("\ufeff"), note
+
+
+def _guessed(data: bytes) -> tuple[str, str]:
+    """The text of a file that is no Unicode, and a note that names the encoding it is taken for.
+
+    In Chinese text two bytes make a character; in Western text bytes beyond ASCII stand alone.
+    """
+    runs = re.findall(rb"[\x80-\xff]+", data)
+    likely = ("gb18030", "cp1252") if all(len(run) % 2 == 0 for run in runs) else ("cp1252",)
+    for encoding in likely:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        word = next((word for word in re.findall(r"\w+", text) if not word.isascii()), "")
+        named = {"gb18030": "GB 18030", "cp1252": "Windows-1252"}[encoding]
+        return text, (
+            f"The file is not UTF-8 and is read as {named} (for example “{word}”). If that looks "
+            f"wrong, {SAVE}, or name its encoding: --encoding."
+        )
+    raise TableError(f"not UTF-8; {SAVE}, or name its encoding: --encoding")
 
 
 def _unicode_of(data: bytes) -> str:
@@ -265,6 +279,14 @@ def layout_of(text: str, *, whole: bool = True) -> Layout:
     if blank is None:
         raise TableError("empty; the first row must name the columns")
     header, rows = records[blank], records[blank + 1 :]
+    below = next(
+        (n for n, cells in enumerate(rows, 1) if sum(map(bool, map(str.strip, cells))) > 1), 0
+    )
+    if below and len(header) > 1 and sum(map(bool, map(str.strip, header))) == 1:
+        raise TableError(
+            f"row {blank + 1} holds a title, not the names of columns; delete the rows above row "
+            f"{blank + 1 + below}"
+        )
     names, width = [clean_name(name) for name in header], len(header)
     extra = next((n for n, cells in enumerate(rows[:3], 1) if _names_questions(cells)), 0)
     rows = [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from analysis.formatting import enumerated
 from analysis.ratings.cells import COLUMNS
 from analysis.ratings.estimands import estimand_of, estimand_of_method
-from analysis.ratings.known_layouts import KnownLayout, known_layout
+from analysis.ratings.known_layouts import QUALTRICS, KnownLayout, known_layout
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
 from analysis.ratings.reading_rules import SAMPLE, ReadingRules
 from analysis.ratings.wide_tables import WideTable, p808_batch, suggestion, wide_table
@@ -44,6 +44,7 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
         "submittime endtime wmdate date",
     }.items()
 }
+MOST_SHOWN = 12  # columns of a file that are named in a sentence
 DECISIVE = frozenset(
     {"trap", "trap_passed", "review", "session_status", "versus_condition", "method"}
 )
@@ -164,7 +165,7 @@ def _mistyped(
         yield f"{name} is no column of a ratings table{meant or ';'} Known are {known}"
     for name in sorted(columns.keys() & mapping.constants.keys()):
         yield f"{name} is given twice, by --column and by --set; leave one of them out"
-    there = ", ".join(mapping.layout.names)
+    there = _shown(mapping.layout.names)
     for name, what in [
         *((theirs, f" (wanted for {ours})") for ours, theirs in columns.items()),
         *((name, " to ignore") for name in ignore),
@@ -205,7 +206,9 @@ def _missing(mapping: ColumnMapping) -> Iterator[str]:
             yield f"{absent}; did you mean {names}? {_option('--column', *meant[0])}"
         else:
             remedy = f"add it, or say which column holds it: --column {needed[0]}=NAME"
-            yield f"{absent}; {remedy} (it has {', '.join(mapping.layout.names)})"
+            if needed == ("condition",) and "stimulus" in have:
+                remedy += ", or how it stands in the names of stimuli: --condition-pattern REGEX"
+            yield f"{absent}; {remedy} (it has {_shown(mapping.layout.names)})"
 
 
 def _near_misses(mapping: ColumnMapping) -> Iterator[str]:
@@ -213,8 +216,9 @@ def _near_misses(mapping: ColumnMapping) -> Iterator[str]:
     have = mapping.filled
     have |= {name for needed in NEEDED if not have.intersection(needed) for name in needed}
     like: dict[str, list[str]] = {}
+    of_survey = QUALTRICS if mapping.layout.extra else frozenset[str]()
     for name in mapping.unasked:
-        known = _known_as(name)
+        known = "" if name.casefold() in of_survey else _known_as(name)
         if known and known not in have:
             like.setdefault(known, []).append(name)
     for ours, names in like.items():
@@ -270,6 +274,12 @@ def plain_name(name: str) -> str:
 
 def _option(option: str, ours: str, theirs: str) -> str:
     return f"{option} {ours}={shlex.quote(theirs)}"
+
+
+def _shown(names: Sequence[str]) -> str:
+    """The names of columns, or as many as a sentence can hold."""
+    more = len(names) - MOST_SHOWN
+    return ", ".join(names[:MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _or_empty(words: str, name: str) -> str:

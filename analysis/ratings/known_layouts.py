@@ -6,6 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 MUSHRA = {"method": "mushra"}
+QUALTRICS = frozenset(  # what Qualtrics writes of each response, without case
+    {
+        *("startdate", "enddate", "status", "ipaddress", "progress", "duration (in seconds)"),
+        *("finished", "recordeddate", "responseid", "recipientlastname", "recipientfirstname"),
+        *("recipientemail", "externalreference", "locationlatitude", "locationlongitude"),
+        *("distributionchannel", "userlanguage", "q_recaptchascore"),
+    }
+)
 
 
 @dataclass(frozen=True)

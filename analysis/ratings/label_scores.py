@@ -80,9 +80,9 @@ def _counted(column: Categorical) -> zip[tuple[str, int]]:
 
 
 def scores_of_labels(
-    cells: Mapping[str, Categorical], numbers: NDArray[np.int64]
+    cells: Mapping[str, Categorical], numbers: NDArray[np.int64], why: str = "No column score"
 ) -> tuple[Categorical, list[str], list[str]]:
-    """The score of each row (n,) by its label; notes, and what is wrong.
+    """The score of each row (n,) by its label; notes that begin with ``why``, and what is wrong.
 
     A number is itself, a word has its score on the scale of the row's method. The label of a
     comparison is the button that was pressed: ``presented_first`` says which clip that was, and
@@ -126,12 +126,12 @@ def scores_of_labels(
     notes = []
     if turned:
         notes.append(
-            f"No column score: labels are the buttons that were pressed{f' ({words})' * bool(used)}"
+            f"{why}: labels are the buttons that were pressed{f' ({words})' * bool(used)}"
             f", turned by presented_first in {turned} of {len(numbers)} rows to say how the "
             "condition compares."
         )
     elif used:
-        notes.append(f"No column score: scores are those of the labels ({words}).")
+        notes.append(f"{why}: scores are those of the labels ({words}).")
     return Categorical(codes.astype(np.int32).reshape(-1), texts), notes, problems
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.ratings.categorical import Categorical, Columns, constant
+from analysis.ratings.cells import trap_kind
 from analysis.ratings.header import ColumnMapping
 from analysis.ratings.problems import RatingsError, some
 from analysis.ratings.wide_tables import Trap
@@ -103,7 +104,9 @@ def conditions_of_names(cells: Mapping[str, Categorical], pattern: str) -> dict[
         set(expression.groupindex) - {"item"}
     ):
         raise RatingsError([f"--condition-pattern {pattern}: put the condition in ( )"])
-    names = [str(value) for value in cells["stimulus"].values]
+    rated = ~cells["trap"].having(lambda value: bool(trap_kind(value)))
+    asked = np.bincount(cells["stimulus"].codes[rated], minlength=len(cells["stimulus"].values))
+    names = [str(v) if n else "" for v, n in zip(cells["stimulus"].values, asked, strict=True)]
     found = [expression.search(name) for name in names]
     odd = [name for name, match in zip(names, found, strict=True) if match is None and name]
     if odd:
@@ -119,6 +122,7 @@ def conditions_of_names(cells: Mapping[str, Categorical], pattern: str) -> dict[
     ]
     made = {"condition": cells["stimulus"].renamed([clean_name(each) for each in conditions])}
     if item:
-        items = [clean_name(match[item] or "") if match else "" for match in found]
+        items = [clean_name(match[item] or "") if match else name for match, name in
+                 zip(found, map(str, cells["stimulus"].values), strict=True)]  # fmt: skip
         made["item"] = cells["stimulus"].renamed(items)
     return made

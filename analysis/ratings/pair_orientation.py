@@ -46,14 +46,14 @@ def _turned(table: pd.DataFrame, hit: NDArray[np.bool_]) -> pd.DataFrame:
     for name in ("condition", "stimulus"):
         made.loc[hit, name] = table.loc[hit, f"versus_{name}"]
         made.loc[hit, f"versus_{name}"] = table.loc[hit, name]
-    made.loc[hit, "presented_first"] = (
-        table.loc[hit, "presented_first"].map(_OTHER).fillna(table.loc[hit, "presented_first"])
-    )
+    first = [_OTHER.get(str(word), str(word)) for word in table.loc[hit, "presented_first"]]
+    made.loc[hit, "presented_first"] = first
     for key in table.loc[hit, "estimand"].unique():
         rows = hit & (table["estimand"] == key).to_numpy(dtype=bool)
         made.loc[rows, "score"] = estimand_of(str(key)).mirrored(table.loc[rows, "score"])
     for name in OF_CONDITION:  # known where the other condition is rated somewhere
         said = table.loc[table[name] != "", ["condition", name]].drop_duplicates()
-        known = said.drop_duplicates("condition", keep=False).set_index("condition")[name]
-        made.loc[hit, name] = made.loc[hit, "condition"].map(known).fillna("").astype("str")
+        once = said.drop_duplicates("condition", keep=False)
+        known = dict(zip(once["condition"], once[name], strict=True))
+        made.loc[hit, name] = [str(known.get(of, "")) for of in made.loc[hit, "condition"]]
     return made

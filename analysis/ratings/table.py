@@ -165,9 +165,9 @@ def read_csv(
     for name in ("session", "item", "stimulus", "versus_stimulus"):
         if name not in mapped.filled:
             cells[name] = _stand_in(name, cells)
-    by_label = not {"score"} & mapped.filled
+    by_label, why = "score" not in mapped.filled, "No column score"
     if not by_label and "label" not in mapped.filled and score_words(cells):
-        cells["label"], by_label = cells["score"], True
+        cells["label"], by_label, why = cells["score"], True, "The column score holds words"
     if by_label:
         numbers = [
             str(v) if np.isfinite(cell_number(str(v))) else "" for v in cells["label"].values
@@ -177,7 +177,7 @@ def read_csv(
     cells |= {"method": inferred.method, "estimand": inferred.estimand}
     questions = [inferred.question] * bool(inferred.question) + questions
     if by_label and not inferred.question:
-        cells["score"], scored, wrong = scores_of_labels(cells, raw.numbers)
+        cells["score"], scored, wrong = scores_of_labels(cells, raw.numbers, why)
         notes, questions = notes + scored, questions + wrong
     table = checked(cells, path.name, raw.numbers, questions, whole_pairs=True)
     notes += [inferred.note] * bool(inferred.note)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from analysis.ratings.cells import COLUMNS
+from analysis.ratings.known_layouts import QUALTRICS
 from analysis.ratings.problems import RatingsError
 from listening.spreadsheets import Layout, clean_name, some, strict_number
 
@@ -26,23 +27,10 @@ _P808_TRAPS = (  # kind, column of the address, column of the answer, what may b
 )
 
 
-_NO_SCORES = frozenset(  # columns of numbers that survey tools write beside answers
-    {
-        *("progress", "finished", "duration (in seconds)", "locationlatitude", "locationlongitude"),
-        *(
-            "q_recaptchascore",
-            "status",
-            "age",
-            "gender",
-            "year",
-            "id",
-            "index",
-            "trial",
-            "duration",
-        ),
-        *("rt", "time", "time_elapsed", "position", "order"),
-    }
-)
+_NO_SCORES = QUALTRICS | {  # columns of numbers that stand beside answers
+    *("age", "gender", "year", "id", "index", "trial", "duration", "rt", "time", "time_elapsed"),
+    *("position", "order"),
+}
 
 
 @dataclass(frozen=True)
