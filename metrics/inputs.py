@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from typing import Any
 
 from listening.spreadsheets import (
     TableError,
+    clean_name,
     decoded,
     holds_json,
     json_records,
@@ -64,7 +66,7 @@ def clips_of(places: Sequence[Path | str], notes: list[str] | None = None) -> li
         if place.is_dir():
             inside = folder_clips(place, notes)
             if not inside and place.suffix.lower() in audio.SUFFIXES:  # as among a folder's files
-                inside = [InputClip(str(place), told(place.stem))]
+                inside = [InputClip(str(place), _name(place.stem))]
             if not inside:
                 problems.append(f"{place}: no audio files in this folder; name another one")
             clips += inside
@@ -72,7 +74,7 @@ def clips_of(places: Sequence[Path | str], notes: list[str] | None = None) -> li
             from_manifest, wrong = manifest_clips(place)
             clips, problems = clips + from_manifest, problems + wrong
         else:
-            clips.append(InputClip(str(place), told(place.stem)))
+            clips.append(InputClip(str(place), _name(place.stem)))
     if problems:
         raise InputError("\n".join(map(told, problems)))
     if notes is not None and (odd := [clip for clip in clips if told(clip.path) != clip.path]):
@@ -96,17 +98,22 @@ def folder_clips(folder: Path, notes: list[str] | None = None) -> list[InputClip
         if path.name.startswith("."):
             others["hidden"] += path.is_file()
         elif path in closed:
-            clips.append(InputClip(str(path), told(path.relative_to(folder.parent))))
+            clips.append(InputClip(str(path), _name(path.relative_to(folder.parent))))
         elif named_audio:
             inside = path.relative_to(folder)
-            condition = told(inside.parent) if path.parent != folder else ""
-            clips.append(InputClip(str(path), told(inside.with_suffix("")), condition))
+            condition = _name(inside.parent) if path.parent != folder else ""
+            clips.append(InputClip(str(path), _name(inside.with_suffix("")), condition))
         elif path.is_file():
             others[told(path.suffix.lower()) or "without an ending"] += 1
     if notes is not None and any(others.values()):
         kinds = ", ".join(f"{count} {kind}" for kind, count in others.most_common(MOST_KINDS))
         notes.append(f"{told(folder)}: {sum(others.values())} other files are left out ({kinds})")
     return clips
+
+
+def _name(path: Path | str) -> str:
+    """A clip's or condition's name by a path, in NFC: some file systems take letters apart."""
+    return unicodedata.normalize("NFC", told(path))
 
 
 def everything_in(folder: Path) -> tuple[list[Path], list[Path]]:
@@ -204,8 +211,9 @@ def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> I
         attributes=attributes,
         **references,
     )
-    name = _text(row.get("stimulus")) or str(Path(file).with_suffix(""))
-    condition, item, run = (_text(row.get(column)) for column in ("condition", "item", "run"))
+    name = clean_name(_text(row.get("stimulus")) or str(Path(file).with_suffix("")))
+    names = (clean_name(_text(row.get(column))) for column in ("condition", "item", "run"))
+    condition, item, run = names
     return InputClip(str(path), name, condition, item, material, run)
 
 

@@ -96,12 +96,12 @@ class Problems:
 
     place: str
     unit: str = "row"
-    rows: dict[str, list[int]] = field(default_factory=dict)
+    rows: dict[str, dict[int, None]] = field(default_factory=dict)
     values: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def add(self, number: int, cause: str, value: str = "") -> None:
         """One more row with this cause; ``{}`` in it stands for a value that may differ."""
-        self.rows.setdefault(cause, []).append(number)
+        self.rows.setdefault(cause, {})[number] = None
         self.values.setdefault(cause, {})[value] = None
 
     def lines(self) -> list[str]:
@@ -110,7 +110,7 @@ class Problems:
         for cause, rows in self.rows.items():
             first, *others = self.values[cause]
             likewise = f" (likewise {some(others)})" if others else ""
-            where = rows_text(rows).replace("row", self.unit, 1)
+            where = rows_text(list(rows)).replace("row", self.unit, 1)
             comma = ", " if cause.startswith("column ") else ": "
             lines.append(f"{self.place}, {where}{comma}{cause.replace('{}', first)}{likewise}")
         return lines

@@ -19,7 +19,7 @@ from analysis.ratings.known_layouts import QUALTRICS, KnownLayout, known_layout
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
 from analysis.ratings.reading_rules import SAMPLE, ReadingRules
 from analysis.ratings.wide_tables import WideTable, p808_batch, suggestion, wide_table
-from listening.spreadsheets import Layout, TableError, layout_of_file, located
+from listening.spreadsheets import Layout, TableError, clean_name, layout_of_file, located
 
 NEEDED = (("rater",), ("condition",), ("score",), ("item", "stimulus"))
 # What people call a column. Only a missing one of `DECISIVE` is worth an error.
@@ -120,12 +120,14 @@ def column_mapping(
     except TableError as error:
         raise RatingsError([located(path.name, line) for line in error.problems]) from None
     constants, names = dict(constants or {}), layout.names
+    columns = {ours: clean_name(name) for ours, name in (columns or {}).items()}
+    ignore = {clean_name(name) for name in ignore}
     known = known_layout(names)
-    if known and known.refused and "score" not in (columns or {}):
+    if known and known.refused and "score" not in columns:
         raise RatingsError([f"{path.name}: a table of {known.tool}: {known.refused}"])
     wide = wide_table(asked.wide, names) if asked.wide else p808_batch(names)
     theirs = {name: name for name in COLUMNS if name in names and name not in ignore}
-    theirs = {**_of_tool(known, wide, names), **theirs, **(columns or {})}
+    theirs = {**_of_tool(known, wide, names), **theirs, **columns}
     sample = theirs.pop(SAMPLE, "")
     theirs = {ours: name for ours, name in theirs.items() if ours not in constants}
     if known:
@@ -136,7 +138,7 @@ def column_mapping(
     unused = tuple(name for name in names if name not in used)
     unasked = tuple(name for name in unused if name not in ignore)
     mapping = ColumnMapping(layout, theirs, constants, unused, unasked, asked, sample, known, wide)
-    problems = [*_mistyped(mapping, columns or {}, ignore), *_missing(mapping)]
+    problems = [*_mistyped(mapping, columns, ignore), *_missing(mapping)]
     problems += [*_near_misses(mapping), *_wrong_method(mapping)]
     if problems:
         raise RatingsError([f"{path.name}: {problem}" for problem in problems])
