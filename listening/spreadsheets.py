@@ -70,6 +70,7 @@ class Layout:
     extra: int = 0
     row_names: bool = False
     width: int = 0  # of the header's row, with empty cells at its end
+    short: int = 0  # the cells of each row, where all have equally many and fewer than the header
     sample: tuple[tuple[str, ...], ...] = field(default=(), compare=False)  # some rows
 
     @property
@@ -303,9 +304,11 @@ def layout_of(text: str, *, whole: bool = True) -> Layout:
     unnamed = names.count("")
     named = [name or ("" if unnamed == 1 else f"column {n}") for n, name in enumerate(names, 1)]
     places = tuple(range(row_names, row_names + len(named)))
+    counts = {len(row) for row in rows}
+    short = counts.pop() if len(counts) == 1 and max(counts) < len(names) else 0
     sample = tuple(tuple(_cell(row, place) for place in places) for row in rows[:SAMPLE_SHOWN])
     return Layout(
-        delimiter, tuple(named), places, bool(line), blank, extra, row_names, width, sample
+        delimiter, tuple(named), places, line, blank, extra, row_names, width, short, sample
     )
 
 

@@ -19,7 +19,14 @@ from analysis.ratings.known_layouts import QUALTRICS, KnownLayout, known_layout
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
 from analysis.ratings.reading_rules import SAMPLE, ReadingRules
 from analysis.ratings.wide_tables import WideTable, p808_batch, suggestion, wide_table
-from listening.spreadsheets import Layout, TableError, clean_name, layout_of_file, located
+from listening.spreadsheets import (
+    DELIMITERS,
+    Layout,
+    TableError,
+    clean_name,
+    layout_of_file,
+    located,
+)
 
 NEEDED = (("rater",), ("condition",), ("score",), ("item", "stimulus"))
 # What people call a column. Only a missing one of `DECISIVE` is worth an error.
@@ -140,6 +147,12 @@ def column_mapping(
     mapping = ColumnMapping(layout, theirs, constants, unused, unasked, asked, sample, known, wide)
     problems = [*_mistyped(mapping, columns, ignore), *_missing(mapping)]
     problems += [*_near_misses(mapping), *_wrong_method(mapping)]
+    if problems and layout.short:
+        mark = DELIMITERS[layout.delimiter].removesuffix("s")
+        problems = [
+            f"every row has {layout.short} cells, and the header {len(names)} names: put a name "
+            f"that holds a {mark} in quotes"
+        ]
     if problems:
         raise RatingsError([f"{path.name}: {problem}" for problem in problems])
     return mapping

@@ -91,7 +91,7 @@ def test_older_encodings_are_guessed_and_named(read, encoding, name, said):
     [
         (b"PK\x03\x04rest", "is a file of a spreadsheet program; open it there and save it as CSV"),
         (b"<html><table>", "is a web page or XML"),
-        (text().replace("score", "score (1, worst)"), "quote cells that hold a comma"),
+        (text().replace("score", "score (1, worst)"), "put a name that holds a comma in quotes"),
         (text().replace(",1\n", ",1,5\n"), "decimal commas need semicolons or tabs"),
         (text() + 'r9,A,i1,"3\n', "a quote is not closed"),
         (text() + "item,score,rater,condition\n", "the names of the columns in another order"),
