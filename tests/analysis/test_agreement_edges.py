@@ -208,6 +208,12 @@ def test_pairs_of_one_question_are_found_in_a_table():
         {"rater": "s1", "stimulus": "x", "criterion": "naturalness", "first": 3.0, "second": 4.0}
     ]
     assert len(repeat_pairs(table.iloc[:0])) == 0
+    unordered = [asked("s3", "x", None, 5.0), asked("s3", "x", None, 1.0)]
+    assert len(repeat_pairs(from_rows(unordered))) == 0  # nothing says which came first
+    (pair,) = repeat_pairs(from_rows([unordered[0], unordered[1] | {"counts": False}])).to_dict(
+        "records"
+    )
+    assert (pair["first"], pair["second"]) == (5.0, 1.0)
     assert self_consistency([], [], []) == []
     (everyone, one) = self_consistency(pairs["rater"], pairs["first"], pairs["second"])
     assert (everyone.n_pairs, one.rater) == (1, "s1")

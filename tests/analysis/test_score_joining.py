@@ -87,3 +87,21 @@ def test_two_files_that_are_called_alike_are_ambiguous_and_their_audio_decides(t
     assert "scores are joined by their audio (SHA-256): 1 of 2 stimuli have some" in notes
     with pytest.raises(RatingsError, match="2 files of the scores are called like the stimulus a"):
         joined(named_scores(path)[0][lambda t: t["stimulus"] != "b.wav"], ["a"])
+
+
+def test_two_values_of_one_stimulus_are_refused_and_equal_ones_counted_once(tmp_path):
+    given = [digest("A")] * 2
+    path = scores(tmp_path, "a", "new/17.wav", sha256=given, value=[1.0, 1.0])
+    table, notes = joined(named_scores(path)[0], ["a"], {"a": digest("A")})
+    assert len(table) == 1
+    assert "1 scores repeat another score of the same stimulus and metric" in notes
+    path = scores(tmp_path, "a", "new/17.wav", sha256=given, value=[1.0, 2.0])
+    with pytest.raises(RatingsError, match=r"a \(srmr\): several files of one stimulus have diff"):
+        joined(named_scores(path)[0], ["a"], {"a": digest("A")})
+
+
+def test_names_are_joined_whatever_their_unicode_form(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("stimulus,metric,value\ngru\u0308n,m,1\n", encoding="utf-8")
+    table, _ = joined(named_scores(path)[0], ["gr\u00fcn"])
+    assert table["stimulus"].tolist() == ["gr\u00fcn"]
