@@ -244,7 +244,8 @@ def _add_wide(found: ScoreTable, rows: list[tuple[int, dict[str, Any]]]) -> None
     tool = next((each for each in TOOLS if each.needs <= set(names)), None)
     left_out = LEFT_OUT | (tool.no_scores if tool else frozenset())
     left_out |= {tool.clip} if tool else set()
-    words, metrics = [], []
+    words: list[str] = []
+    metrics: list[str] = []
     for name in names:
         if name in left_out or (name in (*CLIPS, *ABOUT)):
             continue

@@ -121,7 +121,9 @@ def p808_batch(names: Sequence[str]) -> WideTable | None:
     answers = []
     for name in names:
         question = _P808_URL.fullmatch(name)
-        for ending, criterion in _P808_CRITERIA.items() if question else ():
+        if question is None:
+            continue
+        for ending, criterion in _P808_CRITERIA.items():
             column = there.get(f"answer.{question[1].casefold()}{ending}")
             if column:
                 place = {"position": question[1][1:]}

@@ -34,9 +34,20 @@ def test_a_list_may_give_parameters(tmp_path):
     assert presets.preset_of(written(tmp_path, "- srmr\n")).metrics == (Choice("srmr"),)
 
 
+def test_words_of_a_list_stay_as_they_are_written(tmp_path):
+    given = "{language: no, voice: 007, at: 12:30, beam: 5, hop_s: 2.0, exact: true, seed: 1e3}"
+    path = written(tmp_path, f"- metric: wer\n  parameters: {given}\n")
+    (choice,) = presets.preset_of(path).choices()
+    assert choice.parameters == {
+        **{"language": "no", "voice": "007", "at": "12:30"},
+        **{"beam": 5, "hop_s": 2.0, "exact": True, "seed": 1000.0},
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("- metric: srmr\n  metric: wer", "line 2, column 3: the key “metric” stands there twice"),
         ("metrics: [srmr, srmrr]", "metrics entry 2: no metric is called 'srmrr'"),
         ("- metric: srmr\n  parameters: {variant: loud}", "metrics entry 1: "),
         ("- metric: srmr\n  parameters: {loud: 1}", "has no parameter loud"),
