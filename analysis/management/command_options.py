@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.core.management.base import CommandError
 
-from analysis.ratings.reading_rules import REPEATS, ReadingRules
+from analysis.ratings.cells import COLUMNS
+from analysis.ratings.reading_rules import ALL, REPEATS, ReadingRules
 from analysis.statistics.options import INTERVALS, REPLICATES, Options, OptionsError, options_from
 from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_text
 
@@ -162,6 +164,16 @@ def input_of(given: Mapping[str, Any]) -> dict[str, Any]:
         "ignore": given["ignore_column"] or (),
         **{name: given[name] or type(default)() for name, default in vars(ReadingRules()).items()},
     }
+
+
+def reading_options(given: Mapping[str, Any]) -> str:
+    """The answers that the ratings.csv of a report needs again, as a command line ends."""
+    words = ["--repeats", given["repeats"]] if given["repeats"] == ALL else []
+    words += ["--scale", given["scale"]] if given["scale"] else []
+    for name in ("different", "keep"):
+        words += [word for text in given[name] or () for word in (f"--{name}", text)
+                  if text.partition("=")[0] in COLUMNS]  # fmt: skip
+    return "".join(f" {shlex.quote(word)}" for word in words)
 
 
 def chosen_options(

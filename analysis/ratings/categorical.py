@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +183,7 @@ def _rows_of_data(
         if empty.any():
             empty &= column.having(lambda text: not text.strip())
         if header.any():
-            header &= column.having(lambda text, own=name: clean_name(text) == own)
+            header &= column.having(partial(_is_called, name))
     first = next(iter(named.values())).having(lambda text: clean_name(text) in names)
     for row in np.flatnonzero(first & ~header) if len(names) > 1 else ():
         cells = {clean_name(column.values[column.codes[row]]) for column in named.values()}
@@ -191,6 +192,10 @@ def _rows_of_data(
     notes = left_out_rows(numbers[empty].tolist(), numbers[header].tolist())
     columns = Columns(named, numbers, tuple(notes))
     return columns.taken(~(empty | header)) if (empty | header).any() else columns
+
+
+def _is_called(name: str, text: str) -> bool:
+    return clean_name(text) == name
 
 
 def categoricals(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, Categorical]:

@@ -91,7 +91,7 @@ def scores_of_labels(
     rows = _Rows(cells)
     scores = np.full(len(numbers), math.nan)
     used: dict[str, float] = {}
-    turned, problems = 0, []
+    turned, problems = 0, list[str]()
     for method in rows.methods():
         estimand, mine = estimand_of_method(method), rows.of("method", method)
         known = np.array([math.nan if s is None else s for s in rows.scores(method)])

@@ -73,9 +73,13 @@ def _trapped(
         kinds.append(trap.kind if is_trap else before)
         right = _text(cells["trap_passed"], row) if "trap_passed" in cells else ""
         if is_trap:
-            given, wanted = (strict_number(_text(c, row)) for c in (cells["score"], expected))
-            known = given is not None and wanted is not None
-            right = str(known and abs(given - wanted) <= trap.within).lower() if known else ""
+            given, wanted = (
+                strict_number(_text(cells["score"], row)),
+                strict_number(_text(expected, row)),
+            )
+            right = ""
+            if given is not None and wanted is not None:
+                right = str(abs(given - wanted) <= trap.within).lower()
         passed.append(right)
     return {"trap": _column(kinds), "trap_passed": _column(passed)}
 

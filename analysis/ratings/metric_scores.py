@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
@@ -17,7 +18,7 @@ from typing import Any, TypedDict
 import pandas as pd
 
 from analysis.ratings.cells import FACTS, unescaped
-from analysis.ratings.problems import RatingsError
+from analysis.ratings.problems import RatingsError, RatingsWarning
 from listening.spreadsheets import TableError, clean_name, located
 from metrics.score_rows import NO_VALUE, ScoreRow, read_score_rows
 
@@ -78,9 +79,12 @@ def scores_from_file(path: str | Path) -> pd.DataFrame:
     A row for each score has the columns metric, value, maybe version, and one that names the clip
     (stimulus, file, path, key, sha256), as `export_scores` and `score_files` write them; a row for
     each clip has a column for each metric, as NISQA, DNSMOS and VERSA write them. Raises
-    RatingsError with all that is wrong.
+    RatingsError with all that is wrong; what was guessed or left out is a RatingsWarning each.
     """
-    return named_scores(path)[0].drop(columns=list(NAMES), errors="ignore")
+    scores, notes = named_scores(path)
+    for note in notes:
+        warnings.warn(note, RatingsWarning, stacklevel=2)
+    return scores.drop(columns=list(NAMES), errors="ignore")
 
 
 def named_scores(path: str | Path) -> tuple[pd.DataFrame, list[str]]:

@@ -293,7 +293,7 @@ def _as_times(texts: pd.Series) -> NDArray[np.float64] | None:
             numbers[word] = at.timestamp()
         else:
             numbers[word] = float(word)
-    return texts.astype(str).map(numbers).to_numpy(dtype=np.float64)
+    return np.asarray(texts.astype(str).map(numbers).to_numpy(dtype=np.float64))
 
 
 def _all_differ(

@@ -78,12 +78,11 @@ def selected_rows(
                 count = int(hit.sum())
                 rows = "1 row" if count == 1 else f"{count} rows"
                 notes.append(f"Left out as no ratings: {rows} with {column} = {value}.")
-    questions = []
+    questions: list[str] = []
     kinds = {name: ours for ours, name in mapping.theirs.items()}
-    for name, column in columns.cells.items():
-        ours = kinds.get(name, "")
-        if name not in ignore and ours not in _NEVER:
-            questions += _flags(name, column, dropped, answered)
+    for name, cells in columns.cells.items():
+        if name not in ignore and kinds.get(name, "") not in _NEVER:
+            questions += _flags(name, cells, dropped, answered)
     asked = dropped.copy()
     for ours in _SUMMED:
         name = mapping.theirs.get(ours, "")

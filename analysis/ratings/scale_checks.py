@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -51,8 +52,9 @@ def check_ranks(
     equal = screens["score"].transform(lambda scores: scores.duplicated(keep=False)).to_numpy(bool)
     if not equal.any():
         return table, [], []
-    made = table.copy()
-    made.iloc[rows[tied], made.columns.get_loc("score")] = middle[tied]
+    scores = table["score"].to_numpy(dtype=np.float64).copy()
+    scores[rows[tied]] = middle[tied]
+    made = table.assign(score=scores)
     groups = use[equal].groupby(list(SCREEN), sort=False).ngroups
     note = (
         f"{groups} of {screens.ngroups} screens hold ties: clips that share a place have the mean "
@@ -61,7 +63,7 @@ def check_ranks(
     return made, [note], []
 
 
-def _as_ranked(use: pd.DataFrame, screens: pd.api.typing.DataFrameGroupBy) -> NDArray[np.bool_]:
+def _as_ranked(use: pd.DataFrame, screens: Any) -> NDArray[np.bool_]:
     """Which ranks (m,) are of a screen that was ranked from 1 on in a usual way."""
     score, ranks = use["score"].to_numpy(dtype=np.float64), screens["score"]
     fits = [score == ranks.rank(method=method).to_numpy() for method in ("average", "min", "dense")]

@@ -73,6 +73,7 @@ __all__ = [
     "to_rows",
 ]
 GROUPING = ("condition", "system", "voice", "dimension", "split", "language")
+EXPORTED = 25  # columns of ours from which on a file is taken for an export of Earnest
 LATER = frozenset({"role", "version"})  # columns that older exports do not have
 
 
@@ -148,8 +149,7 @@ def read_csv(
     mapped = mapping
     if mapping.wide:
         raw, mapped = long_columns(raw, mapping)
-    study = raw.cells.get(mapped.theirs.get("study", ""), constant("", len(raw.numbers)))
-    own = study.having(lambda value: bool(str(value).strip()))  # rows that a study of ours wrote
+    own = _of_own_study(raw, mapped)
     notes, questions = [*mapping.notes(), *raw.notes], list[str]()
     if not own.all() or mapping.rules.drop or mapping.rules.keep:
         chosen, dropped, asked = selected_rows(raw, mapped, ignore)
@@ -185,6 +185,13 @@ def read_csv(
     notes += [*more, *_notes(table)]
     order = {name: _as_they_appear(cells[name]) for name in (*GROUPING, "task", "criterion")}
     return Reading(_in_canonical_order(table), tuple(notes), mapping.unused, order)
+
+
+def _of_own_study(raw: Columns, mapping: ColumnMapping) -> NDArray[np.bool_]:
+    """Which rows (n,) a study of Earnest wrote: their names and repetitions are as it set them."""
+    exported = sum(name in mapping.layout.names for name in COLUMNS) >= EXPORTED
+    study = raw.cells.get(mapping.theirs.get("study", ""), constant("", len(raw.numbers)))
+    return study.having(lambda value: exported and bool(str(value).strip()))
 
 
 def _cells(

@@ -17,7 +17,7 @@ from analysis.ratings.metric_scores import (
     scores_from_rows,
 )
 from analysis.ratings.score_joining import joined
-from analysis.ratings.table import RatingsError, from_csv, from_rows, to_csv
+from analysis.ratings.table import RatingsError, RatingsWarning, from_csv, from_rows, to_csv
 from analysis.report.build import report_of, scores_hash
 from analysis.report.condition_labels import labelled
 from analysis.report.html.page import page_html
@@ -292,7 +292,8 @@ def test_scores_are_read_from_csv_and_mistakes_are_named(tmp_path):
     with pytest.raises(RatingsError, match="no column metric"):
         scores_from_file(path)
     path.write_text("stimulus;metric;version;value;higher_is_better\ns1;m;1;2.5;true\n")
-    assert directions(scores_from_file(path)) == {"m": True}
+    with pytest.warns(RatingsWarning, match="separated by semicolons"):
+        assert directions(scores_from_file(path)) == {"m": True}
     path.write_text("stimulus,metric,version,value,higher-is-better\ns1,m,1,2.5,true\n")
     with pytest.raises(RatingsError, match="higher-is-better looks like higher_is_better"):
         scores_from_file(path)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from listening.plain_yaml import read_yaml
 from metrics import presets
 from metrics.metric import Metric
 from metrics.presets import Choice, PresetError
@@ -35,13 +36,13 @@ def test_a_list_may_give_parameters(tmp_path):
 
 
 def test_words_of_a_list_stay_as_they_are_written(tmp_path):
-    given = "{language: no, voice: 007, at: 12:30, beam: 5, hop_s: 2.0, exact: true, seed: 1e3}"
-    path = written(tmp_path, f"- metric: wer\n  parameters: {given}\n")
-    (choice,) = presets.preset_of(path).choices()
-    assert choice.parameters == {
+    given = "{language: no, voice: 007, at: 12:30, beam: 5, hop_s: 2.0, exact: true, rate: 1e3}"
+    assert read_yaml(given) == {
         **{"language": "no", "voice": "007", "at": "12:30"},
-        **{"beam": 5, "hop_s": 2.0, "exact": True, "seed": 1000.0},
+        **{"beam": 5, "hop_s": 2.0, "exact": True, "rate": 1000.0},
     }
+    with pytest.raises(PresetError, match="has no parameter no"):
+        presets.preset_of(written(tmp_path, "- metric: srmr\n  parameters: {no: 1}\n"))
 
 
 @pytest.mark.parametrize(

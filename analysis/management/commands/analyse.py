@@ -15,6 +15,7 @@ from analysis.management.command_options import (
     add_options,
     chosen_options,
     input_of,
+    reading_options,
 )
 from analysis.management.summary import summary
 from analysis.report.report_schema import Report
@@ -74,6 +75,7 @@ class Command(BaseCommand):
             reading, scores, options = self._read(given, wanted, options)
             _check_versions(reading.table, options)
             report = _report(reading, scores, options)
+            report["provenance"]["again"] += reading_options(given)
         except (RatingsError, OptionsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
         for line in () if given["quiet"] else summary(report):
