@@ -147,7 +147,7 @@ def add_input_options(parser: ArgumentParser) -> None:
         "--scale",
         default="",
         metavar="LOW,HIGH",
-        help="The ends of the scale, like 1,5, where nobody used its upper part.",
+        help="The ends of the scale, like 1,5 or 0,100, where nobody used its upper part.",
     )
     parser.add_argument(
         "--encoding",

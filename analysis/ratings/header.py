@@ -18,7 +18,13 @@ from analysis.ratings.estimands import estimand_of, estimand_of_method
 from analysis.ratings.known_layouts import QUALTRICS, KnownLayout, known_layout
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
 from analysis.ratings.reading_rules import SAMPLE, ReadingRules
-from analysis.ratings.wide_tables import WideTable, p808_batch, suggestion, wide_table
+from analysis.ratings.wide_tables import (
+    WideTable,
+    columns_of_scores,
+    p808_batch,
+    suggestion,
+    wide_table,
+)
 from listening.spreadsheets import (
     DELIMITERS,
     Layout,
@@ -98,7 +104,16 @@ class ColumnMapping:
         for name in overridden:
             unused = f"The column {name} of the file is not used"
             yield f"{unused}: every row has {shlex.quote(self.constants[name])}, as was asked for."
-        others = [name or "without a name" for name in self.unasked if name not in overridden]
+        looked_at = {
+            self.theirs.get(column, column)
+            for option in ("drop", "keep")
+            for column, _ in self.rules.rows_named(option)
+        }
+        others = [
+            name or "without a name"
+            for name in self.unasked
+            if name not in overridden and name not in looked_at
+        ]
         if others:
             columns = "column" if len(others) == 1 else "columns"
             yield f"Not used: the {columns} {enumerated(others)}."
@@ -145,8 +160,9 @@ def column_mapping(
     unused = tuple(name for name in names if name not in used)
     unasked = tuple(name for name in unused if name not in ignore)
     mapping = ColumnMapping(layout, theirs, constants, unused, unasked, asked, sample, known, wide)
-    problems = [*_mistyped(mapping, columns, ignore), *_missing(mapping)]
-    problems += [*_near_misses(mapping), *_wrong_method(mapping)]
+    answers = _answers(mapping)
+    problems = [*_mistyped(mapping, columns, ignore), *_missing(mapping, answers)]
+    problems += [*_near_misses(mapping, answers), *_wrong_method(mapping)]
     if problems and layout.short:
         mark = DELIMITERS[layout.delimiter].removesuffix("s")
         problems = [
@@ -190,15 +206,20 @@ def _mistyped(
             yield f"no column {name}{what}{meant} (it has {there})"
 
 
-def _missing(mapping: ColumnMapping) -> Iterator[str]:
+def _answers(mapping: ColumnMapping) -> list[str]:
+    """Columns that may hold an answer each, of a file without a column of scores."""
+    if mapping.wide or mapping.filled & {"score", "label"}:
+        return []
+    if any(_means(name, "score") for name in mapping.unasked):
+        return []
+    free = [name for name in mapping.unasked if not _means(name, "rater")]
+    return columns_of_scores(mapping.layout, free)
+
+
+def _missing(mapping: ColumnMapping, answers: Sequence[str]) -> Iterator[str]:
     """Columns that every file needs, with those of the file that may be meant."""
     have = mapping.filled
-    wide = ""
-    if not mapping.wide and not have & {"score", "label"}:
-        free = [name for name in mapping.unasked if not _means(name, "rater")]
-        wide = suggestion(mapping.layout, free) if len(free) > 1 else ""
-        if any(_means(name, "score") for name in mapping.unasked):
-            wide = ""
+    wide = suggestion(answers) if answers else ""
     if wide:
         yield (
             "no column score, and several columns hold numbers: if each is an answer about one "
@@ -226,13 +247,16 @@ def _missing(mapping: ColumnMapping) -> Iterator[str]:
             yield f"{absent}; {remedy} (it has {_shown(mapping.layout.names)})"
 
 
-def _near_misses(mapping: ColumnMapping) -> Iterator[str]:
-    """Columns that nobody uses and that look like one of the table that nothing gives."""
+def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[str]:
+    """Columns that nobody uses and that look like one of the table that nothing gives.
+
+    ``answers`` are asked about already.
+    """
     have = mapping.filled
     have |= {name for needed in NEEDED if not have.intersection(needed) for name in needed}
     like: dict[str, list[str]] = {}
     of_survey = QUALTRICS if mapping.layout.extra else frozenset[str]()
-    for name in mapping.unasked:
+    for name in (name for name in mapping.unasked if name not in answers):
         known = "" if name.casefold() in of_survey else _known_as(name)
         if known and known not in have:
             like.setdefault(known, []).append(name)

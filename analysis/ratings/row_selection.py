@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,9 @@ _TRIAL = r"(?:[ _-]*(?:trials?|block|phase|round|part|item|task|mode))?[ _-]*\d*
 NO_RATING = re.compile(
     r"(?:practi[cs]e|training|warm[ _-]?up|example|demo|dummy|excluded?|exclusion|cancell?ed|"
     r"invalid|rejected|discard(?:ed)?|removed|aborted|skipped|no[ _-]?consent|withdrawn|"
-    r"screened[ _-]?out|(?:survey[ _-])?preview|spam)" + _TRIAL
+    r"screened[ _-]?out|(?:survey[ _-])?preview|spam|"
+    r"entra[iî]nement|(?:ü|ue)bung|probe(?:durchgang|lauf)|entrenamiento|pr[aá]ctica|"
+    r"treinamento|treino|allenamento|练习|練習|训练|訓練|연습)" + _TRIAL
 )
 SUMMARY = re.compile(
     r"(?:grand[ _-])?(?:means?|averages?|avg|totals?|sums?|overall|median)|all|"
@@ -99,11 +101,20 @@ def _rows_with(
             [f"--{option} {column}={value}: no column {column} (it has {some(cells)})"]
         )
     found = cells[here[column]]
-    hit = found.having(lambda cell: folded(cell) == value)
+    hit = found.having(lambda cell: _named(folded(cell), value))
     if not hit.any():
         there = some(sorted({str(each) for each in found.values if str(each).strip()}))
         raise RatingsError([f"--{option} {column}={value}: no row has it; {column} holds {there}"])
     return hit
+
+
+def _named(cell: str, value: str) -> bool:
+    """Whether an answer's value is that of a cell; ``training*`` is all that begins like this."""
+    return cell == value or (value.endswith("*") and cell.startswith(value[:-1]))
+
+
+def _answered(name: str, value: str, answered: Collection[tuple[str, str]]) -> bool:
+    return any(column == name and _named(value, given) for column, given in answered)
 
 
 def _flags(
@@ -112,7 +123,10 @@ def _flags(
     dropped: NDArray[np.bool_],
     answered: Collection[tuple[str, str]],
 ) -> Iterator[str]:
-    """A question for each value of a column that speaks against counting its rows."""
+    """A question for each value of a column that speaks against counting its rows.
+
+    Values that begin alike (training1, training2) share one.
+    """
     counts = np.bincount(column.codes[~dropped], minlength=len(column.values))
     there = {folded(value): 0 for value in column.values}
     for value, count in zip(column.values, counts.tolist(), strict=True):
@@ -121,20 +135,32 @@ def _flags(
     if len(there) > MOST_VALUES:
         return
     total = int((~dropped).sum())
-    flagged = set(_flagged(name, there))
-    for value in sorted(flagged):
-        if (name, value) in answered:
-            continue
-        shown = value or "nothing"
-        quoted = (
-            f"{name}={value}"
-            if re.fullmatch(r"[\w.=-]*", f"{name}{value}")
-            else f"'{name}={value}'"
-        )
+    unanswered = [v for v in sorted(set(_flagged(name, there))) if not _answered(name, v, answered)]
+    for value, values in _by_beginning(unanswered, there).items():
+        count = sum(there[each] for each in values)
+        said = some(values) if any(values) else "nothing"
+        plain = re.fullmatch(r"[\w.=-]*", f"{name}{value}")
+        quoted = f"{name}={value}" if plain else f"'{name}={value}'"
         yield (
-            f"column {name}: {there[value]} of {total} rows say {shown}: are they ratings? Leave "
+            f"column {name}: {count} of {total} rows say {said}: are they ratings? Leave "
             f"them out by --drop {quoted}, or count them by --keep {quoted}"
         )
+
+
+def _by_beginning(values: Sequence[str], there: Collection[str]) -> dict[str, list[str]]:
+    """Values by what answers for them: themselves, or ``training*`` if all such are among them."""
+    begun: dict[str, list[str]] = {}
+    for value in values:
+        word = re.match(r"[^\W\d_]*", value)
+        begun.setdefault(word[0] if word else "", []).append(value)
+    found: dict[str, list[str]] = {}
+    for word, of_word in begun.items():
+        alike = [value for value in there if value.startswith(word)]
+        if word and len(of_word) > 1 and len(alike) == len(of_word):
+            found[f"{word}*"] = of_word
+        else:
+            found |= {value: [value] for value in of_word}
+    return found
 
 
 def _flagged(name: str, there: Mapping[str, int]) -> Iterator[str]:
@@ -146,8 +172,9 @@ def _flagged(name: str, there: Mapping[str, int]) -> Iterator[str]:
         yield from (value for value in there if value not in FALSE | EMPTY)
     elif tokens & _LEFT_OUT_IF_TRUE and truths:
         yield from (value for value in there if value in TRUE)
-    elif len(there) > 1:
-        yield from (value for value in there if NO_RATING.fullmatch(value))
+    else:
+        named = [value for value in there if NO_RATING.fullmatch(value)]
+        yield from named if len(named) < len(there) else ()
 
 
 def _summaries(
@@ -164,7 +191,9 @@ def _summaries(
     words = SUMMARY_RATER if ours == "rater" else SUMMARY
     counts = np.bincount(column.codes[~asked], minlength=len(column.values))
     there = {str(v): n for v, n in zip(column.values, counts.tolist(), strict=True) if n}
-    found = [v for v in there if words.fullmatch(folded(v)) and (name, folded(v)) not in answered]
+    found = [
+        v for v in there if words.fullmatch(folded(v)) and not _answered(name, folded(v), answered)
+    ]
     if found and len(there) > len(found):
         count = sum(there[value] for value in found)
         asked |= column.having(lambda value: value in found)

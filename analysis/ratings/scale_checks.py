@@ -77,24 +77,29 @@ def _as_ranked(use: pd.DataFrame, screens: Any) -> NDArray[np.bool_]:
 
 
 def short_scales(table: pd.DataFrame, own: NDArray[np.bool_], scale: str = "") -> Iterator[str]:
-    """A question for each kind of score of which nobody gave more than three points of five.
+    """A question for each kind of score of which nobody used the upper part of the scale.
 
-    ``scale`` is the answer: ``1,5``.
+    These are categories of five points that end at three, and ratings from 0 to 100 that end at
+    ten. ``scale`` is the answer: ``1,5`` or ``0,100``.
     """
     rated = (table["trap"] == "") & table["score"].notna()
     foreign = table[np.asarray(rated, dtype=bool) & ~own]
     for (key, criterion), scores in foreign.groupby(["estimand", "criterion"], sort=True)["score"]:
         known = estimand_of(str(key))
-        values = sorted(set(scores.tolist()))
-        if known.ends != (1.0, 5.0) or len(scores) < ENOUGH or values[0] != 1 or values[-1] > 3:
+        ends = known.ends and f"{known.ends[0]:g},{known.ends[1]:g}"
+        if len(scores) < ENOUGH or scale.replace(" ", "").replace("-", ",") == ends:
             continue
-        if not all(value.is_integer() for value in values):
-            continue
-        if scale.replace(" ", "") in ("1,5", "1-5"):
-            continue
+        low, high = scores.min(), scores.max()
         of = f" of {criterion}" if criterion else ""
-        points = enumerated([f"{value:g}" for value in values], "or")
-        yield (
-            f"all {len(scores)} {known.name} scores{of} are {points}: say --scale 1,5 if the scale "
-            "had five points, or --set method=free_choice for means on a shorter scale"
-        )
+        if known.ends == (1.0, 5.0) and low == 1 and high <= 3 and not (scores % 1).any():
+            points = enumerated([f"{value:g}" for value in sorted(scores.unique())], "or")
+            yield (
+                f"all {len(scores)} {known.name} scores{of} are {points}: say --scale 1,5 if the "
+                "scale had five points, or --set method=free_choice for means on a shorter scale"
+            )
+        elif known.ends == (0.0, 100.0) and high <= 10:
+            yield (
+                f"all {len(scores)} {known.name} scores{of} are {low:g} to {high:g}: say --scale "
+                "0,100 if the scale ended at 100, or --set method=mos if it had five points, or "
+                "--set method=free_choice for means on another scale"
+            )

@@ -13,6 +13,9 @@ from analysis.ratings.problems import RatingsError
 from listening.spreadsheets import Layout, clean_name, some, strict_number
 
 MOST_SCORE = 100.0
+MOST_LISTED = 8  # columns that a remedy writes out
+_MARK = re.compile(r"[_\-. ]")
+_ENDING = re.compile(r"\.(?:wav|flac|mp3|ogg|opus|m4a|webm)$", re.IGNORECASE)
 _PLACE = re.compile(r"\{(\w+)\}")
 _P808_URL = re.compile(r"answer\.(q\d+)_url", re.IGNORECASE)
 _P808_CRITERIA = {  # endings of the toolkit's columns, and the criterion that they hold
@@ -141,18 +144,25 @@ def p808_batch(names: Sequence[str]) -> WideTable | None:
     return WideTable(tuple(answers), traps, about)
 
 
-def suggestion(layout: Layout, free: Sequence[str]) -> str:
-    """How ``--wide`` may read a file, by its first rows; empty where it has no columns of scores.
+def columns_of_scores(layout: Layout, free: Sequence[str]) -> list[str]:
+    """Columns that may be an answer each, by a file's first rows; none if there is only one.
 
     ``free`` are the columns that hold nothing else.
     """
     columns = [name for name in free if name and _holds_scores(layout, name)]
-    if len(columns) < 2:
-        return ""
-    parts = [re.split(r"[_\-. ]", name) for name in columns]
-    marks = {tuple(re.findall(r"[_\-. ]", name)) for name in columns}
-    if len(marks) == 1 and len(parts[0]) == 2:
-        return f"'{{item}}{next(iter(marks))[0]}{{condition}}'"
+    return columns if len(columns) > 1 else []
+
+
+def suggestion(columns: Sequence[str]) -> str:
+    """How ``--wide`` may read columns of scores."""
+    endings = {match[0] if (match := _ENDING.search(name)) else "" for name in columns}
+    ending = next(iter(endings)) if len(endings) == 1 else ""  # names of files
+    marks = {tuple(_MARK.findall(name.removesuffix(ending))) for name in columns}
+    firsts = {found[:1] for found in marks}
+    if len(firsts) == 1 and firsts != {()} and (ending or max(map(len, marks)) == 1):
+        return f"'{{item}}{next(iter(firsts))[0]}{{condition}}{ending}'"
+    if len(columns) > MOST_LISTED:
+        return f"'{{item}}_{{condition}}' (a template that fits {some(columns)})"
     shown = ",".join(columns)
     return f"'{shown}'" if re.search(r"[^\w,.-]", shown) else shown
 
@@ -162,6 +172,7 @@ def _holds_scores(layout: Layout, name: str) -> bool:
     cells = [row[place] for row in layout.sample if row[place]]
     numbers = [strict_number(cell.replace(",", ".")) for cell in cells]
     known = [number for number in numbers if number is not None and abs(number) <= MOST_SCORE]
-    counting = len(known) > 2 and all(b - a == 1 for a, b in pairwise(known))
+    steps = {b - a for a, b in pairwise(known)}
+    counting = steps == {1.0} and (len(known) > 5 or (place == 0 and known[0] in (0.0, 1.0)))
     scores = bool(cells) and len(known) == len(cells) and not counting
     return scores and name.casefold() not in _NO_SCORES

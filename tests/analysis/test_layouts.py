@@ -233,6 +233,19 @@ def test_a_column_for_each_system_is_asked_about_and_read(read):
         read("\n".join(lines), wide="{item}/{condition}", columns=columns)
 
 
+def test_many_columns_of_scores_are_not_all_written_out(read):
+    files = [f"{n:03}-{system}-32.wav" for n in range(9) for system in ("lstm", "vae")]
+    lines = [",".join(["rater", *files])]
+    lines += [",".join([f"r{r}", *(str(1 + (r + i) % 5) for i in range(18))]) for r in range(3)]
+    with pytest.raises(RatingsError, match=r"like --wide '\{item\}-\{condition\}.wav'"):
+        read("\n".join(lines))
+    table = read("\n".join(lines), wide="{item}-{condition}.wav").table
+    assert (set(table["condition"]), table["item"].nunique()) == ({"lstm-32", "vae-32"}, 9)
+    lines[0] = ",".join(["rater", *(f"system{n}" for n in range(18))])
+    with pytest.raises(RatingsError, match="fits system0, system1, system2 and 15 more"):
+        read("\n".join(lines))
+
+
 def test_an_export_of_label_studio_is_read_without_what_was_cancelled(read):
     lines = ["annotation_id,annotator,audio,created_at,rating,was_cancelled"]
     lines += [
@@ -279,6 +292,8 @@ def asked(read, head: str, *rows: str, **how: object) -> list[str]:
         ("isTraining", ("FALSE", "TRUE"), "true"),
         ("Finished", ("True", "False"), "false"),
         ("block", ("1", "practice 1"), "practice 1"),
+        ("trial_id", ("t1", "Entraînement"), "entraînement"),
+        ("Teil", ("Test", "Übung 1"), "übung 1"),
     ],
 )
 def test_a_column_that_speaks_against_counting_its_rows_is_asked_about(
@@ -297,11 +312,40 @@ def test_a_column_that_speaks_against_counting_its_rows_is_asked_about(
         ("age", ("20", "30")),
         ("split", ("test", "training")),
         ("validity_score", ("0.2", "0.9")),
+        ("clip", ("example1", "example2")),
     ],
 )
 def test_a_column_of_another_meaning_is_not(read, column, values):
     rows = [f"r{n},A,i1,3,{values[n == 3]}" for n in range(5)]
     assert len(read("\n".join([f"rater,condition,item,score,{column}", *rows])).table) == 5
+
+
+def test_values_that_begin_alike_share_a_question_and_an_answer(read):
+    head = "rater,condition,item,score"
+    rows = [f"r{r},A,training{i},3" for r in range(3) for i in range(4)]
+    rows += [f"r{r},A,s{i},3" for r in range(3) for i in range(4)]
+    (question,) = asked(read, head, *rows)
+    assert "12 of 24 rows say training0, training1, training2 and 1 more" in question
+    assert question.endswith("--drop 'item=training*', or count them by --keep 'item=training*'")
+    reading = read("\n".join([head, *rows]), drop=["item=training*"])
+    assert len(reading.table) == 12
+    assert len(read("\n".join([head, *rows]), keep=["item=training*"]).table) == 24
+
+
+def test_a_column_by_which_rows_were_chosen_is_not_called_unused(read):
+    rows = [f"r{n},A,i1,3,{n},{'practice' if n == 3 else 'test'}" for n in range(5)]
+    text = "\n".join(["rater,condition,item,score,mood,phase", *rows])
+    notes = read(text, drop=["phase=practice"]).notes
+    assert "Not used: the column mood." in notes
+
+
+def test_scores_that_use_a_tenth_of_the_scale_are_asked_about(read):
+    rows = [f"r{r},{c},i{i},{1 + (r + i) % 5}" for r in range(4) for i in range(4) for c in "AB"]
+    lines, mushra = ["rater,condition,item,score", *rows], {"method": "mushra"}
+    (question,) = asked(read, *lines, constants=mushra)
+    assert question.startswith("all 32 MUSHRA scores are 1 to 5: say --scale 0,100 if")
+    assert len(read("\n".join(lines), constants=mushra, scale="0,100").table) == 32
+    assert len(read("\n".join(lines)).table) == 32
 
 
 REPEATED = "rater,condition,item,score,{}"
