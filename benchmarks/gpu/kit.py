@@ -29,7 +29,7 @@ LIMIT_BYTES = 30 * 2**20
 PACKAGES = {
     "accelerate": ("", "accelerate"),
     "cffi": ("", "_cffi_backend"),
-    "distillmos": (r"\.py$", "distillmos"),  # its weights (17 MB) stay: random ones are as quick
+    "distillmos": ("", "distillmos"),
     "Gammatone": ("", "gammatone"),
     "hypothesis": ("", "hypothesis"),
     "iniconfig": ("", "iniconfig"),
