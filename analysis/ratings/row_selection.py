@@ -151,8 +151,8 @@ def _by_beginning(values: Sequence[str], there: Collection[str]) -> dict[str, li
     """Values by what answers for them: themselves, or ``training*`` if all such are among them."""
     begun: dict[str, list[str]] = {}
     for value in values:
-        word = re.match(r"[^\W\d_]*", value)
-        begun.setdefault(word[0] if word else "", []).append(value)
+        letters = re.match(r"[^\W\d_]*", value)
+        begun.setdefault(letters[0] if letters else "", []).append(value)
     found: dict[str, list[str]] = {}
     for word, of_word in begun.items():
         alike = [value for value in there if value.startswith(word)]
