@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.ratings.breakdowns import Family, families, labelled_families
+from analysis.ratings.breakdowns import Family, families, items_of, labelled_families
 from analysis.ratings.estimands import estimand_of
 from analysis.report.parts.answer.pair_answer import pairs_of
 from analysis.report.ranking import Ranking, rankings
@@ -92,10 +92,15 @@ def first_sessions(table: pd.DataFrame) -> list[str]:
     return ended.index[~rater_of.loc[ended.index].duplicated()].tolist()
 
 
+def rated_by_finished(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the ratings of the sessions with which raters count (`first_sessions`)."""
+    return table[table["session"].isin(first_sessions(table))]
+
+
 def _by_rater(table: pd.DataFrame, columns: str | list[str]) -> pd.DataFrame:
     """Mean scores: raters in the order of finishing down, conditions (or pairs) across."""
     order = first_sessions(table)
-    mine = table[table["session"].isin(order)]
+    mine = rated_by_finished(table)
     means = mine.groupby(["session", *([columns] if isinstance(columns, str) else columns)])
     return means["score"].mean().unstack(columns).reindex(order)
 
@@ -154,7 +159,7 @@ def _of_systems(s: Ranking, question: InterimQuestion) -> InterimRow:
         **_row(s.family, s.level),
         "kind": "systems",
         "reference": reference,
-        "means": _in_order(means, s.low_is_best),
+        "means": _in_order(means, s.low_is_best, rated_by_finished(s.family.table)),
         "pairs": [_pair(names, made, 0.0, s.differ(*names)) for names, made in pairs],
     }
 
@@ -188,20 +193,38 @@ def _differences(
     yield from (((a, b), alone[a].minus(alone[b])) for a, b in pairs)
 
 
-def _in_order(means: Mapping[str, _Bounds], low_is_best: bool) -> list[InterimMean]:
+def _in_order(
+    means: Mapping[str, _Bounds], low_is_best: bool, rated: pd.DataFrame
+) -> list[InterimMean]:
     def place(item: tuple[str, _Bounds]) -> tuple[bool, float, str]:
         value = item[1].value
         return value is None, (value or 0.0) * (1 if low_is_best else -1), item[0]
 
     return [
         InterimMean(
-            condition=name, value=made.value, low=made.low, high=made.high, raters=made.raters
+            condition=name,
+            value=made.value,
+            low=made.low,
+            high=made.high,
+            raters=made.raters,
+            **_counts(rated[rated["condition"] == name]),
         )
         for name, made in sorted(means.items(), key=place)
     ]
 
 
-def _pair(names: Names, made: _Bounds, neutral: float, told: bool) -> InterimPair:
+class _Counts(TypedDict, total=False):
+    ratings: int
+    items: int
+
+
+def _counts(rated: pd.DataFrame) -> _Counts:
+    return _Counts(ratings=len(rated), items=int(items_of(rated).nunique()))
+
+
+def _pair(
+    names: Names, made: _Bounds, neutral: float, told: bool, rated: pd.DataFrame | None = None
+) -> InterimPair:
     decided = bool(
         made.low is not None
         and made.high is not None
@@ -216,6 +239,7 @@ def _pair(names: Names, made: _Bounds, neutral: float, told: bool) -> InterimPai
         raters=made.raters,
         decided=decided,
         claimed=decided and told,
+        **({} if rated is None else _counts(rated)),
     )
 
 
@@ -225,6 +249,7 @@ def _pair(names: Names, made: _Bounds, neutral: float, told: bool) -> InterimPai
 def _of_pairs(family: Family, question: InterimQuestion, level: float) -> InterimRow:
     """Each pair's mean for the one named first, as `pairs_of` turns it."""
     neutral = float(estimand_of(family.estimand).neutral or 0.0)
+    rated = rated_by_finished(family.table)
     table = _by_rater(family.table, ["condition", "versus_condition"])
     columns = [(c["condition"], c["versus_condition"]) for c in question["columns"]]
     planned = _unordered([*columns, *map(tuple, table.columns)])
@@ -234,7 +259,8 @@ def _of_pairs(family: Family, question: InterimQuestion, level: float) -> Interi
         names = (pair.condition, pair.versus)
         made = _bounds(_turned(table, names, neutral), question["ends"], each)
         told = pair.p is not None and pair.p < 1 - level
-        rows.append(_pair(names, made, neutral, told))
+        sides = rated[["condition", "versus_condition"]].isin(names).all(axis=1)
+        rows.append(_pair(names, made, neutral, told, rated[sides]))
     return {**_row(family, level), "kind": "pairs", "neutral": neutral, "pairs": rows}
 
 

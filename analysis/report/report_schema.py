@@ -176,6 +176,7 @@ class FigureRecord(TypedDict):
     note: str
     about: str
     interval: str
+    made_by: NotRequired[str]  # reports stored by earlier versions lack it
     decimals: int | None
 
 
@@ -204,13 +205,18 @@ class PartRecord(TypedDict):
 
 
 class InterimMean(TypedDict):
-    """A condition's mean over raters so far, with bounds that hold however often one looks."""
+    """A condition's mean over raters so far, with bounds that hold however often one looks.
+
+    ``ratings`` and ``items`` are those of the ``raters`` who finished.
+    """
 
     condition: str
     value: float | None
     low: float | None
     high: float | None
     raters: int
+    ratings: NotRequired[int]  # reports stored by earlier versions lack both
+    items: NotRequired[int]
 
 
 class InterimPair(InterimMean):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.ratings.breakdowns import Family, families, labelled_families
+from analysis.ratings.breakdowns import Family, families, labelled_families, names_rated
 from analysis.report.report_schema import TaskDesign
 
 _HEARD = ["stimulus", "versus_stimulus", "context"]
@@ -32,9 +32,9 @@ def _design(family: Family) -> TaskDesign:
         "in_pairs": family.in_pairs,
         "ratings": len(table),
         "raters": family.n_raters,
-        "clips": len(per_clip),
+        "clips": len(names_rated(table, "stimulus")),
         "items": family.n_items,
-        "conditions": len(set(table["condition"]) | set(table["versus_condition"]) - {""}),
+        "conditions": len(names_rated(table, "condition")),
         "ratings_per_clip": float(per_clip.median()),
         "ratings_per_rater": float(table.groupby("rater", sort=False).size().median()),
     }

@@ -183,11 +183,12 @@ def _plot(report: Report, name: str) -> str | bytes:
     from analysis.report.condition_labels import labelled
     from analysis.report.figures.all_figures import plots
     from analysis.report.figures.paper import paper_files
+    from analysis.report.interim_answer import interim_report
 
     stem, _, kind = name.rpartition(".")
     if kind not in ("svg", "pdf", "png"):
         return ""
-    drawn = next((p for p in plots(labelled(report)) if p.key == stem), None)
+    drawn = next((p for p in plots(labelled(interim_report(report))) if p.key == stem), None)
     if drawn is None:
         return ""
     return drawn.standalone if kind == "svg" else paper_files(drawn.figure)[kind]

@@ -38,7 +38,11 @@ def answer(rows: Sequence[Mapping[str, Any]]) -> str:
 def figure(place: int, about: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     """Bars of shares, where every answer held one label (shares add up to 1)."""
     bars = [
-        {"name": row["condition"], "label": label_of(row), "value": row["value"]} for row in rows
+        {
+            **{"name": row["condition"], "label": label_of(row), "value": row["value"]},
+            **{"n": row["n_ratings"], "n_raters": row["n_raters"], "n_items": row["n_items"]},
+        }
+        for row in rows
     ]
     sums: dict[str, float] = {}
     for bar in bars:
