@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from analysis.formatting import enumerated
-from analysis.ratings.cells import COLUMNS
+from analysis.ratings.cells import COLUMNS, LEFT_OUT_BY
 from analysis.ratings.estimands import estimand_of, estimand_of_method
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
 
@@ -140,7 +140,8 @@ def column_mapping(
     """
     header = header_of(Path(path))
     constants = dict(constants or {})
-    theirs = {name: name for name in COLUMNS if name in header.names and name not in ignore}
+    known = (*COLUMNS, LEFT_OUT_BY)
+    theirs = {name: name for name in known if name in header.names and name not in ignore}
     theirs = {**theirs, **(columns or {})}
     theirs = {ours: name for ours, name in theirs.items() if ours not in constants}
     used = set(theirs.values())

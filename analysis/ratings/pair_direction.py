@@ -66,6 +66,8 @@ def _describe(turned: pd.DataFrame, table: pd.DataFrame, places: np.ndarray) -> 
     names = turned["condition"].iloc[places]
     known = table[table["trap"] == ""].drop_duplicates(["study", "condition"])
     for column in OF_CONDITION:
-        of = dict(zip(zip(known["study"], known["condition"], strict=True), known[column], strict=True))
+        of = dict(
+            zip(zip(known["study"], known["condition"], strict=True), known[column], strict=True)
+        )
         values = [of.get(key, "") for key in zip(turned["study"].iloc[places], names, strict=True)]
         turned.iloc[places, turned.columns.get_loc(column)] = values

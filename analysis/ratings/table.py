@@ -1,8 +1,9 @@
 """The ratings table: its columns, types, checks and hash; read from a study or from CSV.
 
-A table is a pandas frame with exactly the columns of ``COLUMNS``, one row per rating, traps
-included. Rows are kept in a canonical order, so that the same ratings give the same numbers to the
-last bit, in whatever order they arrived.
+A table is a pandas frame with the columns of ``COLUMNS``, one row per rating, traps included; of a
+file that an analysis wrote also ``left_out_by``, which is no part of its hash. Rows are kept in a
+canonical order, so that the same ratings give the same numbers to the last bit, in whatever order
+they arrived.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from analysis.ratings.categorical import (
 from analysis.ratings.cells import (
     COLUMNS,
     INTEGERS,
+    LEFT_OUT_BY,
     REALS,
     TRAP,
     TRUTHS,
@@ -159,6 +161,10 @@ def read_csv(
         if problem:
             raise RatingsError([f"{path.name}, {problem}"])
     table = checked(cells, path.name, FIRST_ROW, inferred.question, whole_pairs=True)
+    if LEFT_OUT_BY in mapping.theirs:
+        judged = raw[mapping.theirs[LEFT_OUT_BY]]
+        texts = pd.Series(unescaped(judged.values, LEFT_OUT_BY), dtype="str")
+        table[LEFT_OUT_BY] = texts.take(judged.codes).to_numpy()
     notes += [inferred.note] * bool(inferred.note) + list(_notes(table))
     order = {name: _as_they_appear(cells[name]) for name in (*GROUPING, "task", "criterion")}
     return Reading(_in_canonical_order(table), tuple(notes), mapping.unused, order)

@@ -24,9 +24,16 @@ from analysis.ratings.metric_names import metric_titles
 from analysis.ratings.metric_scores import TITLE
 from analysis.ratings.pair_direction import in_one_direction
 from analysis.ratings.table import table_hash
+from analysis.report.conduct import conduct_of
+from analysis.report.left_out import left_out_of
 from analysis.report.part import PartInput
 from analysis.report.pipeline import in_place, made_parts, parts_to_make
-from analysis.report.report_provenance import code_revision, now, package_versions
+from analysis.report.report_provenance import (
+    code_revision,
+    now,
+    package_version,
+    package_versions,
+)
 from analysis.report.report_schema import (
     Counts,
     EstimateRow,
@@ -111,9 +118,12 @@ def report_of(
         "estimates": estimates,
         "contrasts": contrasts,
         "shares": _rows(overall.shares(known, level=options.level)),
+        "left_out": left_out_of(table, screened, options.rules),
         "screening": cast("list[ScreeningRow]", sensitivity(screened, options)),
         "parts": [],
     }
+    if facts is not None:
+        report["conduct"] = conduct_of(facts)
     if called := metric_titles(scores):
         report["metric_titles"] = called
     inputs = PartInput(
@@ -215,6 +225,7 @@ def _provenance(
         "breakdowns": [str(breakdown) for breakdown in breakdowns],
         "structural_rules": [rule.key for rule in STRUCTURAL],
         "code": code_revision(),
+        "release": package_version(),
         "packages": package_versions(),
         "again": command_line(options, scores is not None and len(scores) > 0),
     }

@@ -97,7 +97,9 @@ def interim_words(report: Report) -> str:
     if not is_interim(report):
         return ""
     raters = max((row["raters"] for row in report["interim"]), default=0)
-    return f"Interim results: recruiting was still open, and {counted(raters, 'rater')} had finished."
+    return (
+        f"Interim results: recruiting was still open, and {counted(raters, 'rater')} had finished."
+    )
 
 
 def _answer_so_far(report: Report, part: PartRecord) -> PartRecord:
@@ -146,7 +148,9 @@ def _table(row: InterimRow) -> Table:
         Column("claimed_in_words", SIGNIFICANT),
         Column("raters", "Raters", "count"),
     ]
-    rows = [{**pair, "claimed_in_words": "yes" if pair["claimed"] else "no"} for pair in row["pairs"]]
+    rows = [
+        {**pair, "claimed_in_words": "yes" if pair["claimed"] else "no"} for pair in row["pairs"]
+    ]
     count = len(rows)
     note = f"The intervals hold for all {count} at once." if count > 1 else ""
     return Table("differences", f"{what}s so far", columns, rows, note, row["title"])
@@ -162,7 +166,9 @@ def interim_sentence(row: InterimRow, labels: Mapping[str, str] | None = None) -
 
     names = labels
     if row["kind"] == "none":
-        return "Nothing is claimed before the study closes: there is no sequential interval for this."
+        return (
+            "Nothing is claimed before the study closes: there is no sequential interval for this."
+        )
     if row["raters"] < FEWEST:
         return f"Only {counted(row['raters'], 'rater')} finished: too early to compare anything."
     if row["kind"] == "pairs":
@@ -200,9 +206,7 @@ def interim_figure(
     title = row["title"] if row["kind"] == "pairs" else closed.title
     at_once = f", simultaneous for all {len(row['pairs'])} pairs" if len(row["pairs"]) > 1 else ""
     made_by = MADE_BY + at_once * (row["kind"] == "pairs")
-    return replace(
-        closed, rows=rows, interval=LOOKING, made_by=made_by, note=note, title=title
-    )
+    return replace(closed, rows=rows, interval=LOOKING, made_by=made_by, note=note, title=title)
 
 
 def _numbers(mean: InterimMean) -> dict[str, Any]:

@@ -110,6 +110,7 @@ class Provenance(TypedDict):
     breakdowns: list[str]
     structural_rules: list[str]
     code: str
+    release: NotRequired[str]  # of Earnest
     packages: dict[str, str]
     again: str
 
@@ -137,6 +138,16 @@ class TaskDesign(TypedDict):
     conditions: int
     ratings_per_clip: float  # median
     ratings_per_rater: float  # median
+
+
+class Conduct(TypedDict):
+    """How the study was run, as sentences of a methods section; see `conduct.conduct_of`."""
+
+    questions: dict[str, str]  # by "task · criterion": the question and its scale
+    recruitment: str
+    headphones: str
+    order: str
+    traps: str
 
 
 class ColumnRecord(TypedDict):
@@ -271,6 +282,8 @@ class Report(TypedDict):
     screening: list[ScreeningRow]
     parts: list[PartRecord]
     design: NotRequired[list[TaskDesign]]  # reports stored by earlier versions lack it
+    conduct: NotRequired[Conduct]  # of a study; of a file of ratings nothing is known
+    left_out: NotRequired[dict[str, list[list[Any]]]]  # by rule: see `left_out.left_out_of`
     scripted: NotRequired[int]  # raters that are programs, of those whose ratings count
     pending: NotRequired[list[str]]  # the titles of parts to come, while it grows
     interim: NotRequired[list[InterimRow]]  # where the study was open when it was read

@@ -210,6 +210,7 @@ def _is_like(report: Report, labels: StudyLabels, looking: bool) -> bool:
     """Whether an earlier report says what is to be said now: labels, and whether it may look."""
     same = report.get("labels", {}) == labels["labels"]
     same = same and report.get("task_titles", {}) == labels["task_titles"]
+    same = same and "left_out" in report  # which reports of earlier versions lack
     return same and ("interim" in report) == looking
 
 

@@ -72,9 +72,7 @@ def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, Report
     return table, with_labels(report, study_labels(study_key))
 
 
-def interim_of(
-    study_key: str, options: Options
-) -> Callable[[PartInput], list[InterimRow]] | None:
+def interim_of(study_key: str, options: Options) -> Callable[[PartInput], list[InterimRow]] | None:
     """What bounds the results of a study while recruiting is open; None once it is not.
 
     Versions that are combined have no sequential intervals: nothing is claimed of them meanwhile.

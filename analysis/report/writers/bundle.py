@@ -15,6 +15,7 @@ from analysis.report.html.first_screen import METHODS, PAPER
 from analysis.report.html.page import page_html
 from analysis.report.html.part_html import CLIP
 from analysis.report.interim_answer import interim_report
+from analysis.report.left_out import judged_csv
 from analysis.report.report_schema import ROWS, Report
 from analysis.report.writers.clip_files import KEY as CLIPS
 from analysis.report.writers.clip_files import clip_files
@@ -240,12 +241,11 @@ def _clips(report: Report) -> Iterator[tuple[str, str]]:
 
 def _ratings_csv(report: Report, table: pd.DataFrame | None) -> str | None:
     """The ratings as CSV, where they are those of the report."""
-    from analysis.ratings.cells import csv_lines
     from analysis.ratings.table import table_hash, to_rows
 
     if table is None or table_hash(table) != report["provenance"]["table_hash"]:
         return None
-    return "".join(csv_lines(to_rows(table)))
+    return "".join(judged_csv(to_rows(table), report))
 
 
 def _score_rows(report: Report, scores: Any) -> list[Mapping[str, Any]]:

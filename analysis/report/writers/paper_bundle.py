@@ -31,7 +31,7 @@ NAMES = {  # in the order of the README
     "differences.csv": "all of them as CSV",
     "methods.txt": "the methods in words, to be edited",
     "references.bib": "what the methods cite, as BibTeX",
-    "ratings.csv": "all ratings, those left out too; raters are random codes",
+    "ratings.csv": "all ratings; left_out_by says why one is in no estimate; raters are codes",
     "README.txt": "this file",
 }
 FIGURES = ("figure.pdf", "figure.svg")

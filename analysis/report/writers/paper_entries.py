@@ -123,8 +123,8 @@ def _of_figure(families: Families, figure: Figure) -> Iterator[Entry]:
 def differences(report: Report) -> list[Entry]:
     """Every difference that the study decides, the reference first; of pairs a mean is one already.
 
-    Those are the differences of the declared families (`declared_families`): what meets an anchor is
-    in none. Of an open study they are those that sequential intervals bound.
+    Those are the differences of the declared families (`declared_families`): what meets an anchor
+    is in none. Of an open study they are those that sequential intervals bound.
     """
     from analysis.statistics.comparisons.declared_families import REFERENCE
 

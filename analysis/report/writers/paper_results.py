@@ -26,7 +26,7 @@ from analysis.report.interim_answer import (
     interim_words,
     is_interim,
 )
-from analysis.report.report_schema import EstimateRow, Report
+from analysis.report.report_schema import Report
 from analysis.report.writers.captions import sentence
 from analysis.report.writers.latex_layout import Grid
 from analysis.report.writers.paper_entries import (
@@ -90,7 +90,7 @@ def differences_grid(report: Report) -> Grid:
 
 
 def _of_differences(report: Report, entries: Sequence[Entry]) -> Iterator[str]:
-    """How the intervals of differences were made, for which they hold at once, and what is not in."""
+    """How the intervals of differences were made, for which they hold, and what is left out."""
     families = {entry.about for entry in entries}
     each = "the family" if len(families) == 1 else "each family"
     at_once = f", simultaneous for {each}" if _several_at_once(entries) else ""

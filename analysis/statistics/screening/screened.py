@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.ratings.cells import LEFT_OUT_BY
 from analysis.statistics.screening.justification_rules import Review
+from analysis.statistics.screening.recorded import recorded_rules
 from analysis.statistics.screening.rule import Reasons, Rule
 from analysis.statistics.screening.single_ratings import (
     Duplicate,
@@ -77,7 +79,7 @@ class Screened:
         before = np.cumsum([none, *hits.values()], axis=0)
         return [
             {
-                "rule": rule.key,
+                "rule": rule.name,
                 "version": rule.version,
                 "what": rule.describe(),
                 "ratings": int(hit.sum()),
@@ -93,8 +95,11 @@ class Screened:
 def default_rules(table: pd.DataFrame, rules: Sequence[Rule] = DEFAULT) -> tuple[Rule, ...]:
     """The rules that hold unless others are asked for: these, and experts' verdicts if it has some.
 
-    Without verdicts in the column ``review`` they are the very rules given.
+    Without verdicts in the column ``review`` they are the very rules given. A table with the column
+    ``left_out_by`` has been judged: what that says is left out, and nothing else.
     """
+    if LEFT_OUT_BY in table:
+        return recorded_rules(table)
     if Review().lacking(table) or any(rule.key == Review.key for rule in rules):
         return tuple(rules)
     return (*rules, Review())
