@@ -130,7 +130,7 @@ def test_pairs_count_the_same_whichever_side_a_rating_names_first(monkeypatch):
     assert (one["condition"], one["versus"], one["raters"]) == ("a", "b", 40)
     assert one["claimed"]
     assert one["value"] == pytest.approx(0.9)
-    assert interim_sentence(found) == "Decided after 40 raters: a is preferred to b (0.900)."
+    assert interim_sentence(found, {}) == "Decided after 40 raters: a is preferred to b (0.900)."
 
 
 @pytest.mark.medium
@@ -194,5 +194,6 @@ def test_the_sentence_says_what_is_decided_in_thirty_words(given, words):
     assert said == words
 
 
-def test_the_caveat_says_that_bounds_are_wider():
-    assert OPEN.startswith("Still open: bounds that allow looking are wider.")
+def test_the_caveat_says_that_intervals_are_sequential_and_wider():
+    assert OPEN.startswith("Recruiting is still open, so intervals are sequential")
+    assert "wider than the final ones" in OPEN

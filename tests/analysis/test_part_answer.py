@@ -111,10 +111,11 @@ def test_the_numbers_are_those_of_the_report():
 
 
 @pytest.mark.medium
-def test_without_the_clustered_interval_tiers_are_still_clustered(isolation):
+def test_the_interval_that_claims_rest_on_is_there_whatever_others_are_asked_for(isolation):
     (s,) = rankings(given_of(isolation))
     bootstrap = Options(intervals=("bootstrap",), replicates=100)
-    (other,) = rankings(given_of(isolation, bootstrap, estimates=[], contrasts=[]))
+    assert bootstrap.intervals == ("two_way", "bootstrap")
+    (other,) = rankings(given_of(isolation, bootstrap))
     assert other.tiers == s.tiers
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 USED = (
-    f"Ratings are left out as the column {LEFT_OUT_BY} says, which an earlier analysis filled in. To "
-    "judge them anew, name rules by --rule, or --no-screening."
+    f"Ratings are left out as the column {LEFT_OUT_BY} says, which an earlier analysis filled in. "
+    "To judge them anew, name rules by --rule, or --no-screening."
 )
 NOT_USED = f"The column {LEFT_OUT_BY} is not used, since rules were named."
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from analysis.ratings.cells import LEFT_OUT_BY, TRAP_ROW
@@ -47,15 +49,17 @@ class Recorded(Rule):
 
 
 def recorded_rules(table: pd.DataFrame) -> tuple[Rule, ...]:
-    """Return a rule for each that the table's column ``left_out_by`` names, in order of the text.
+    """Return a rule for each that the table's column ``left_out_by`` names, in their order.
 
     Structural rules, which always hold, are not among them.
     """
     from analysis.statistics.screening.screened import STRUCTURAL
 
     structural = {rule.key for rule in STRUCTURAL}
-    texts = {word for text in table[LEFT_OUT_BY].unique() for word in str(text).split()}
-    texts -= {TRAP_ROW}
-    return tuple(
-        Recorded(text) for text in sorted(texts) if text.partition(":")[0] not in structural
-    )
+    order: TopologicalSorter[str] = TopologicalSorter()
+    for text in sorted(map(str, table[LEFT_OUT_BY].unique())):
+        names = [name for name in text.split() if name != TRAP_ROW]
+        for before, name in pairwise([*names[:1], *names]):
+            order.add(name, *[before] * (before != name))
+    every = order.static_order()
+    return tuple(Recorded(name) for name in every if name.partition(":")[0] not in structural)
