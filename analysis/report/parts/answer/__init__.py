@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analysis.formatting import isolated, number, with_names
+from analysis.formatting import counted, isolated, number, with_names
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.ratings.reference import Reference
 from analysis.report.content import Column, Content, Figure, Headline, Table
@@ -272,5 +272,5 @@ def _of_genuine(inputs: PartInput, s: Ranking, reference: Reference) -> Iterator
         mean = number(float(heard["score"].mean()), False, s.decimals)
         yield (
             f"Genuine recordings, heard as traps, got {mean} before any rule "
-            f"({len(heard)} ratings)."
+            f"({counted(len(heard), 'rating')})."
         )
