@@ -110,7 +110,7 @@ def report_of(
         "provenance": _provenance(table, scores, options, breakdowns),
         "input": {"notes": list(notes), "columns_not_used": list(columns_not_used)},
         "data": _data(turned, kept),
-        "design": task_designs(known),
+        "design": task_designs(known, turned),
         "scripted": _scripted_raters(kept),
         "scales": _scales(known),
         "warnings": [*notes, *_warnings(table, kept, maker)],

@@ -132,6 +132,7 @@ class TaskDesign(TypedDict):
     method: str
     in_pairs: bool
     ratings: int
+    ratings_given: NotRequired[int]  # before the rules; reports of earlier versions lack it
     raters: int
     clips: int
     items: int

@@ -72,7 +72,7 @@ def test_letters_and_tiers_of_the_turing_test_are_rs():
 def test_genuine_recordings_among_the_traps_say_how_near_to_human_that_is():
     table = table_of("att_s1")
     traps = table[table["trap"] == "human"]
-    told = f"got {traps['score'].mean():.3f} before any rule ({len(traps)} ratings)"
+    told = f"got {traps['score'].mean():.3f} before any rule ({len(traps):,} ratings)"
     assert told in sentence(table)
 
 

@@ -120,9 +120,10 @@ def _caption(figure: Figure, level: float) -> str:
         return figure.note
     if figure.interval == LOOKING:
         return figure.note
-    texts = [f"Means and {level * 100:g} % intervals; raters and items both vary."]
+    at_once = " simultaneous" if "simultaneous" in figure.made_by else ""
+    texts = [f"Means and{at_once} {level * 100:g} % intervals; raters and items both vary."]
     if any(row.get("mark") for row in figure.rows) and any(row.get("tier") for row in figure.rows):
-        texts.append("Systems that share a letter cannot be told apart.")
+        texts.append("Systems that share a letter are not significantly different.")
     elif figure.note:
         texts.append(figure.note)
     if len({row.get("tier") for row in figure.rows if row.get("tier")}) > 1:
