@@ -17,7 +17,7 @@ import pandas as pd
 
 from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Family, families, items_of, labelled_families
-from analysis.ratings.estimands import estimand_of
+from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.report.parts.answer.pair_answer import pairs_of
 from analysis.report.ranking import Ranking, rankings
 from analysis.report.report_schema import InterimMean, InterimPair, InterimRow
@@ -138,6 +138,7 @@ def _bounds(x: Floats, ends: Ends, level: float) -> _Bounds:
 def _of_systems(s: Ranking, question: InterimQuestion) -> InterimRow:
     table, ends = _by_rater(s.family.table, "condition"), question["ends"]
     reference = s.reference.name
+    rated = rated_by_finished(s.family.table)
     means = {str(name): _bounds(table[name].to_numpy(), ends, s.level) for name in table}
     aside = {reference, *s.anchors}
     planned = {column["condition"] for column in question["columns"]} | set(means)
@@ -159,8 +160,11 @@ def _of_systems(s: Ranking, question: InterimQuestion) -> InterimRow:
         **_row(s.family, s.level),
         "kind": "systems",
         "reference": reference,
-        "means": _in_order(means, s.low_is_best, rated_by_finished(s.family.table)),
-        "pairs": [_pair(names, made, 0.0, s.differ(*names)) for names, made in pairs],
+        "means": _in_order(means, s.low_is_best, rated),
+        "pairs": [
+            _pair(names, made, 0.0, s.differ(*names), rated[rated["condition"].isin(names)])
+            for names, made in pairs
+        ],
     }
 
 
@@ -223,7 +227,7 @@ def _counts(rated: pd.DataFrame) -> _Counts:
 
 
 def _pair(
-    names: Names, made: _Bounds, neutral: float, told: bool, rated: pd.DataFrame | None = None
+    names: Names, made: _Bounds, neutral: float, told: bool, rated: pd.DataFrame
 ) -> InterimPair:
     decided = bool(
         made.low is not None
@@ -239,7 +243,7 @@ def _pair(
         raters=made.raters,
         decided=decided,
         claimed=decided and told,
-        **({} if rated is None else _counts(rated)),
+        **_counts(rated),
     )
 
 
@@ -248,7 +252,8 @@ def _pair(
 
 def _of_pairs(family: Family, question: InterimQuestion, level: float) -> InterimRow:
     """Each pair's mean for the one named first, as `pairs_of` turns it."""
-    neutral = float(estimand_of(family.estimand).neutral or 0.0)
+    estimand = estimand_of(family.estimand)
+    neutral = float(estimand.neutral or 0.0)
     rated = rated_by_finished(family.table)
     table = _by_rater(family.table, ["condition", "versus_condition"])
     columns = [(c["condition"], c["versus_condition"]) for c in question["columns"]]
@@ -257,18 +262,18 @@ def _of_pairs(family: Family, question: InterimQuestion, level: float) -> Interi
     rows = []
     for pair in pairs_of(family, level):
         names = (pair.condition, pair.versus)
-        made = _bounds(_turned(table, names, neutral), question["ends"], each)
+        made = _bounds(_seen_from(table, names, estimand), question["ends"], each)
         told = pair.p is not None and pair.p < 1 - level
         sides = rated[["condition", "versus_condition"]].isin(names).all(axis=1)
         rows.append(_pair(names, made, neutral, told, rated[sides]))
     return {**_row(family, level), "kind": "pairs", "neutral": neutral, "pairs": rows}
 
 
-def _turned(table: pd.DataFrame, names: Names, neutral: float) -> Floats:
-    """Rater means of a pair, whichever side a rating names first; both add up to a whole."""
+def _seen_from(table: pd.DataFrame, names: Names, estimand: Estimand) -> Floats:
+    """Rater means of a pair, seen from its first side, whichever side a rating names first."""
     nothing = pd.Series(np.nan, index=table.index)
     one = table.get(names, nothing)
-    other = 2 * neutral - table.get(names[::-1], nothing)
+    other = estimand.mirrored(table.get(names[::-1], nothing))
     return pd.concat([one, other], axis=1).mean(axis=1).to_numpy(dtype=np.float64)
 
 

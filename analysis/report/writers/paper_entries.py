@@ -101,17 +101,20 @@ def _of_figure(families: Families, figure: Figure) -> Iterator[Entry]:
     row_of = families.known.get(figure.about, {})
     key = str(row_of.get("estimand", ""))
     shares = figure.drawing == "shares"
+    unit = 100 if shares else 1
     for row in figure.rows:
-        value = row.get("value")
+        value, low, high = (
+            None if row.get(key) is None else unit * row[key] for key in ("value", "low", "high")
+        )
         yield Entry(
             question=question,
             estimand="Share" if shares else name_of(key),
             name=f"{row['name']}: {row['label']}" if shares else row["name"],
-            value=100 * value if shares and value is not None else value,
-            low=row.get("low"),
-            high=row.get("high"),
+            value=value,
+            low=low,
+            high=high,
             decimals=PERCENT if shares or figure.decimals is None else figure.decimals,
-            ends=figure.ends,
+            ends=(0.0, 100.0) if shares else figure.ends,
             mark=row.get("mark", ""),
             n_ratings=row.get("n"),
             n_raters=row.get("n_raters"),

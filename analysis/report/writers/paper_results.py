@@ -123,7 +123,8 @@ def undeclared_pairs(report: Report) -> int:
 
 def _level(report: Report) -> str:
     """What the column of intervals is called."""
-    kind = LOOKING if is_interim(report) else "interval"
+    bounded = is_interim(report) and all(row["kind"] != "none" for row in report["interim"])
+    kind = LOOKING if bounded else "interval"
     return f"{report['provenance']['level'] * 100:g} % {kind}"
 
 
