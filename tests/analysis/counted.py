@@ -26,6 +26,11 @@ WORDS = ("clean", "hiss", "buzz")
 CASES = ("closed", "everything", "open")
 
 
+def level_of(name: str) -> float:
+    """How good a condition is, from 0 to 1; of one of a preset by its name."""
+    return LEVELS.get(name, 0.3 + 0.05 * (sum(map(ord, name)) % 10))
+
+
 def scale_of(method: type[Method]) -> tuple[float, float]:
     estimand = method.estimand
     if estimand.ends:
@@ -65,8 +70,17 @@ def ratings(method: type[Method], case: str, raters: int = 6, items: int = 4) ->
                 position += 1
                 rows += [{**BLANK, **about, "position": position, **each} for each in shown]
         if case == "everything":
-            rows += [_trap(rows[-1], position + n, passed=bool(r or n)) for n in (1, 2)]
+            rows += [trap_row(rows[-1], position + n, passed=bool(r or n)) for n in (1, 2)]
     return rows
+
+
+def answers(
+    method: type[Method], names: list[str], items: int, rng: random.Random
+) -> Iterator[Row]:
+    """What a rater answers of some items, rating by rating."""
+    for item in range(items):
+        for shown in _screens(method, "closed", names, item, rng):
+            yield from shown
 
 
 def _screens(
@@ -79,7 +93,7 @@ def _screens(
         for a, b in combinations(names, 2):
             turned = case == "everything" and rng.random() < 0.4
             one, other = (b, a) if turned else (a, b)
-            level = 0.5 + (LEVELS[one] - LEVELS[other]) / 2
+            level = 0.5 + (level_of(one) - level_of(other)) / 2
             level = 0.5 + abs(level - 0.5) if estimand.discriminates else level
             yield [
                 {
@@ -96,12 +110,12 @@ def _screens(
         for row in together:
             row |= {"label": rng.choice(WORDS), "score": None}
     elif estimand.lowest_is_best:
-        places = sorted(names, key=lambda name: -LEVELS[name] + rng.gauss(0, 0.3))
+        places = sorted(names, key=lambda name: -level_of(name) + rng.gauss(0, 0.3))
         for row in together:
             row["score"] = 1.0 + places.index(row["condition"])
     else:
         for row in together:
-            row["score"] = score_of(method, LEVELS[row["condition"]], rng)
+            row["score"] = score_of(method, level_of(row["condition"]), rng)
     several = key in ("mushra", "rank")
     yield from [together] if several else [[row] for row in together]
 
@@ -110,7 +124,8 @@ def _of_condition(name: str, item: int) -> Row:
     return {"condition": name, "role": ROLES.get(name, "test"), "stimulus": f"{name}-{item}"}
 
 
-def _trap(row: Row, position: int, passed: bool) -> Row:
+def trap_row(row: Row, position: int, passed: bool) -> Row:
+    """The answer of the same rater to a trap."""
     trap = {"trap": "attention", "trap_passed": passed, "counts": False, "role": ""}
     return {**row, **trap, "position": position, "stimulus": f"trap-{position}"}
 
