@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from graphlib import TopologicalSorter
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from analysis.ratings.cells import LEFT_OUT_BY, TRAP_ROW
+from analysis.ratings.cells import LEFT_OUT_BY
 from analysis.statistics.screening.rule import Reasons, Rule, no_reasons, where
 
 if TYPE_CHECKING:
@@ -46,20 +44,3 @@ class Recorded(Rule):
 
     def lacking(self, table: pd.DataFrame) -> str:
         return "" if LEFT_OUT_BY in table else f"the file has no column {LEFT_OUT_BY}"
-
-
-def recorded_rules(table: pd.DataFrame) -> tuple[Rule, ...]:
-    """Return a rule for each that the table's column ``left_out_by`` names, in their order.
-
-    Structural rules, which always hold, are not among them.
-    """
-    from analysis.statistics.screening.screened import STRUCTURAL
-
-    structural = {rule.key for rule in STRUCTURAL}
-    order: TopologicalSorter[str] = TopologicalSorter()
-    for text in sorted(map(str, table[LEFT_OUT_BY].unique())):
-        names = [name for name in text.split() if name != TRAP_ROW]
-        for before, name in pairwise([*names[:1], *names]):
-            order.add(name, *[before] * (before != name))
-    every = order.static_order()
-    return tuple(Recorded(name) for name in every if name.partition(":")[0] not in structural)
