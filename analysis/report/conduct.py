@@ -16,7 +16,7 @@ HEADPHONE_CHECKS = {
     "antiphase": "antiphase tones",
     "stereo": "left and right channel",
 }
-TRAP_WORDS = {"flawed": "defective clips", "human": "genuine recordings"}
+TRAP_WORDS = {"flawed": "defective clip", "human": "genuine recording"}
 MOST_STEPS = 4  # labels without numbers that are named
 MOST_FILTERS = 3
 ORDER = "Clips were assigned to raters at random in blocks, and heard in an order drawn per session"
@@ -108,7 +108,10 @@ def _traps(facts: StudyFacts) -> str:
     plans = []
     for task in facts["tasks"]:
         kinds = [
-            f"{trap['count']} {TRAP_WORDS.get(trap['kind'], trap['kind'].replace('_', ' '))}"
+            counted(
+                trap["count"],
+                TRAP_WORDS.get(trap["kind"]) or f"“{trap['kind'].replace('_', ' ')}” trap",
+            )
             for trap in task["traps"]
         ]
         if kinds:

@@ -222,6 +222,25 @@ def test_scores_of_two_tasks_are_answered_apart_and_not_compared():
     assert len({table.key for table in shown.tables}) == 2
 
 
+@pytest.mark.parametrize(("finders", "told"), [(1, "would leave 1 of 20 raters"), (15, "")])
+@pytest.mark.medium
+def test_a_post_screening_that_leaves_few_raters_is_a_limitation(finders, told):
+    """Whoever does not find the hidden reference rates it as the system beside it."""
+    scores = {
+        (name, f"r{r:02}", f"i{i}"): float(95 + (r + i) % 5 if found else 40 + (7 * r + i) % 30)
+        for r in range(20)
+        for i in range(10)
+        for name in ("ref", "sys")
+        for found in [name == "ref" and r < finders]
+    }
+    table = rows_of(scores, method="mushra", estimand="mushra")
+    table.loc[table["condition"] == "ref", "role"] = "reference"
+    table.loc[table["condition"] == "sys", "role"] = "test"
+    found = warned(table)
+    assert told in found
+    assert ("post-screening of ITU-R BS.1534-3" in found) is bool(told)
+
+
 @pytest.mark.slow
 def test_weak_claims_are_warned_of():
     assert "B and A have no rater in common" in warned(edge("disjoint_raters"))
