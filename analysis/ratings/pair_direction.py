@@ -24,27 +24,29 @@ def in_one_direction(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     """
     mine = table["estimand"].isin(keys_where("in_pairs")) & (table["trap"] == "")
     mine &= (table["versus_condition"] != "") & (table["condition"] != table["versus_condition"])
-    rows = table.loc[mine, [*_FAMILY, "condition", "versus_condition"]]
-    turn = _rarer_direction(rows)
+    turn = pd.Series(False, index=table.index)
+    turn[mine] = _rarer_direction(table.loc[mine, [*_FAMILY, "condition", "versus_condition"]])
     if not turn.any():
         return table, []
-    places = np.flatnonzero(mine.to_numpy(dtype=bool))[turn]
     turned = table.copy()
     for one, other in SIDES:
-        swapped = table[[other, one]].to_numpy(dtype=object)[places]
-        turned.iloc[places, turned.columns.get_indexer([one, other])] = swapped
-    turned.iloc[places, turned.columns.get_loc("presented_first")] = (
-        table["presented_first"].iloc[places].replace(TURNED_ORDER).to_numpy()
-    )
-    _describe(turned, table, places)
-    score = table["score"].to_numpy(dtype=np.float64).copy()
-    for key in table["estimand"].iloc[places].unique():
-        of_key = places[(table["estimand"].iloc[places] == key).to_numpy(dtype=bool)]
-        score[of_key] = estimand_of(str(key)).mirrored(score[of_key])
-    turned["score"] = score
-    were = "names its pair" if len(places) == 1 else "name their pair"
+        turned[one] = table[one].where(~turn, table[other])
+        turned[other] = table[other].where(~turn, table[one])
+    order = table["presented_first"].replace(TURNED_ORDER)
+    turned["presented_first"] = table["presented_first"].where(~turn, order)
+    for key in table["estimand"][turn].unique():
+        mirrored = estimand_of(str(key)).mirrored(table["score"])
+        turned["score"] = turned["score"].where(~(turn & (table["estimand"] == key)), mirrored)
+    known = table[table["trap"] == ""].drop_duplicates(["study", "condition"])
+    facts = known.set_index(["study", "condition"])
+    places = pd.MultiIndex.from_frame(turned[["study", "condition"]])
+    for column in OF_CONDITION:
+        of_first = pd.Series(facts[column].reindex(places).fillna("").to_numpy(), table.index)
+        turned[column] = table[column].where(~turn, of_first)
+    count = int(turn.sum())
+    were = "names its pair" if count == 1 else "name their pair"
     return turned, [
-        f"{counted(len(places), 'rating')} {were} of conditions the other way round than most: "
+        f"{counted(count, 'rating')} {were} of conditions the other way round than most: "
         "the two sides were swapped and the scores mirrored, so that each pair is counted once."
     ]
 
@@ -59,15 +61,3 @@ def _rarer_direction(rows: pd.DataFrame) -> np.ndarray:
     pair = [*(rows[name] for name in _FAMILY), low, high]
     share = pd.Series(ahead, index=rows.index).groupby(pair, sort=False).transform("mean")
     return np.asarray(ahead != (share >= 0.5).to_numpy(dtype=bool))
-
-
-def _describe(turned: pd.DataFrame, table: pd.DataFrame, places: np.ndarray) -> None:
-    """Give turned rows what is known of the condition that they name first now."""
-    names = turned["condition"].iloc[places]
-    known = table[table["trap"] == ""].drop_duplicates(["study", "condition"])
-    for column in OF_CONDITION:
-        of = dict(
-            zip(zip(known["study"], known["condition"], strict=True), known[column], strict=True)
-        )
-        values = [of.get(key, "") for key in zip(turned["study"].iloc[places], names, strict=True)]
-        turned.iloc[places, turned.columns.get_loc(column)] = values

@@ -274,7 +274,8 @@ def _seen_from(table: pd.DataFrame, names: Names, estimand: Estimand) -> Floats:
     nothing = pd.Series(np.nan, index=table.index)
     one = table.get(names, nothing)
     other = estimand.mirrored(table.get(names[::-1], nothing))
-    return pd.concat([one, other], axis=1).mean(axis=1).to_numpy(dtype=np.float64)
+    means: Floats = pd.concat([one, other], axis=1).mean(axis=1).to_numpy(dtype=np.float64)
+    return means
 
 
 def _unordered(pairs: Iterable[Sequence[str]]) -> set[frozenset[str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from analysis.formatting import counted, enumerated, isolated, named, number, with_names
 from analysis.ratings.estimands import estimand_of
@@ -58,10 +58,18 @@ def interim_row(report: Report, about: str) -> InterimRow:
     for row in report.get("interim", ()):
         if row["title"] == about:
             return row
-    level = report["provenance"]["level"]
     return InterimRow(
-        **{"title": about, "estimand": "", "task": "", "criterion": "", "kind": "none"},
-        **{"level": level, "neutral": 0.0, "raters": 0, "reference": "", "means": [], "pairs": []},
+        title=about,
+        estimand="",
+        task="",
+        criterion="",
+        kind="none",
+        level=report["provenance"]["level"],
+        neutral=0.0,
+        raters=0,
+        reference="",
+        means=[],
+        pairs=[],
     )
 
 
@@ -118,7 +126,7 @@ def _answer_so_far(report: Report, part: PartRecord) -> PartRecord:
         figures += [drawn] if drawn else []
     warnings = [OPEN, *(text for text in shown.warnings if RUNNING not in text and text != OPEN)]
     content = Content(sentences, figures, (), warnings, (), {}, headlines)
-    return {**part, **content.plain()}  # type: ignore[typeddict-item]  # plain values of a part
+    return cast(PartRecord, {**part, **content.plain()})
 
 
 def _family_of(figure: Figure) -> str:
@@ -129,10 +137,8 @@ def _differences_so_far(report: Report) -> PartRecord:
     """Return the differences that sequential intervals bound, as a part of the report."""
     tables = [_table(row) for row in report["interim"] if row["pairs"]]
     content = Content(tables=tables, methods=[f"Interim intervals are {MADE_BY}."])
-    return PartRecord(  # type: ignore[typeddict-item]  # plain values of a part
-        **{"key": DIFFERENCES, "version": "1", "title": "Differences so far", "problem": ""},
-        **content.plain(),
-    )
+    made = {"key": DIFFERENCES, "version": "1", "title": "Differences so far", "problem": ""}
+    return cast(PartRecord, {**made, **content.plain()})
 
 
 def _table(row: InterimRow) -> Table:

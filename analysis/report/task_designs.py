@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -21,11 +23,11 @@ def task_designs(known: pd.DataFrame, given: pd.DataFrame) -> list[TaskDesign]:
     as a clip of its own.
     """
     rated = given[given["trap"] == ""]
-    of_family = rated.groupby(_FAMILY, sort=False).size().to_dict()
+    of_family = Counter(rated[_FAMILY].itertuples(index=False, name=None))
     return [_design(family, of_family) for family in (*families(known), *labelled_families(known))]
 
 
-def _design(family: Family, given: Mapping[tuple[str, ...], int]) -> TaskDesign:
+def _design(family: Family, given: Mapping[tuple[Any, ...], int]) -> TaskDesign:
     table = family.table
     heard = [name for name in _HEARD if name in table]
     per_clip = table.groupby(heard, sort=False).size()

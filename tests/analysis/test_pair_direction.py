@@ -1,4 +1,4 @@
-"""A pair that ratings name in both directions is one pair, whichever side most of them name first."""
+"""A pair that ratings name in both directions is one pair, named as most of them name it."""
 
 import pytest
 

@@ -125,10 +125,8 @@ def _design(report: Report, most: int, longest: int) -> Iterator[str]:
     if scripted:
         some = "all" if scripted == data["raters_kept"] else f"{scripted:,} of them"
         people += f" ({some} simulated: a program made up their opinions)"
-    conditions, items = (
-        counted(data[name], what)
-        for name, what in (("conditions_kept", "condition"), ("items_kept", "item"))
-    )
+    conditions = counted(data["conditions_kept"], "condition")
+    items = counted(data["items_kept"], "item")
     yield (
         f"The estimates rest on {counted(data['ratings_kept'], 'rating')} by {people} of "
         f"{counted(data['stimuli_kept'], 'clip')} ({items}, {conditions})."
