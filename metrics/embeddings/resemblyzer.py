@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from metrics import weights
 from metrics.embeddings.speaker_embedding import SpeakerEmbedding
+from metrics.mel import mel_filters
 from metrics.precision import spectra
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Resemblyzer(SpeakerEmbedding):
 
     key = "resemblyzer"
     source = "Resemblyzer 0.1.4 (GE2E loss, Wan et al. 2018), VoiceEncoder.embed_utterance"
-    packages = ("torch", "torchaudio", "resemblyzer")
+    packages = ("torch", "resemblyzer")
 
     def load(self, device: str = "cpu") -> None:
         """Load the network of the wheel onto `device`."""
@@ -105,8 +106,6 @@ def mel_frames(waves: torch.Tensor) -> torch.Tensor:
 @functools.cache
 def _mel_filters() -> Any:
     """[201 bins, 40 filters] on Slaney's scale, each of unit area."""
-    import torchaudio
+    import torch
 
-    return torchaudio.functional.melscale_fbanks(
-        FFT // 2 + 1, 0.0, 8_000.0, MELS, 16_000, norm="slaney", mel_scale="slaney"
-    )
+    return torch.from_numpy(mel_filters(16_000, FFT, MELS)).T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from metrics.predictors.predictor import Predictor
 if TYPE_CHECKING:
     import torch
 
+
+log = logging.getLogger(__name__)
 
 CUDA = "CUDAExecutionProvider"
 
@@ -46,7 +49,11 @@ class Onnx(Predictor):
 
 
 def session(path: str | bytes, device: str) -> Any:
-    """A session of a file, or its content, on as many threads as torch has; CUDA when there."""
+    """Return a session of a file, or of its content: on the GPU where ONNX Runtime can.
+
+    On a processor it has as many threads as torch; in place of a GPU that ONNX Runtime cannot use
+    (the package onnxruntime-gpu can) it takes all processors, and the log says so.
+    """
     import onnxruntime
     import torch
 
@@ -54,6 +61,10 @@ def session(path: str | bytes, device: str) -> Any:
     options.intra_op_num_threads = torch.get_num_threads()
     options.inter_op_num_threads = 1
     providers: list[Any] = ["CPUExecutionProvider"]
-    if kind(device) == "cuda" and CUDA in onnxruntime.get_available_providers():
-        providers.insert(0, (CUDA, {"device_id": index(device)}))
+    if kind(device) == "cuda":
+        if CUDA in onnxruntime.get_available_providers():
+            providers.insert(0, (CUDA, {"device_id": index(device)}))
+        else:
+            options.intra_op_num_threads = 0  # as many as there are
+            log.warning("ONNX Runtime has no CUDA here: install onnxruntime-gpu for this network")
     return onnxruntime.InferenceSession(path, options, providers=providers)
