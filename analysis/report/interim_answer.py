@@ -85,19 +85,21 @@ def interim_report(report: Report) -> Report:
     left_out = []
     for part in report.get("parts", ()):
         if part["key"] == ANSWER and not part["problem"]:
-            parts += [_answer_so_far(report, part), _differences_so_far(report)]
+            parts.append(_answer_so_far(report, part))
         elif part["key"] in SHOWN_WHEN_OPEN:
             parts.append(part)
-        elif part["key"] != DIFFERENCES:
+        elif part["key"] == DIFFERENCES:
+            return report  # shown so already
+        else:
             left_out.append(part["title"])
-    waiting = f"Shown when the study closes: {enumerated(left_out)}."
-    return {
-        **report,
-        "contrasts": [],
-        "counted": {},
-        "parts": parts,
-        "warnings": [*report["warnings"], *[waiting] * bool(left_out)],
-    }
+    parts.append(_differences_so_far(report, left_out))
+    return {**report, "contrasts": [], "counted": {}, "parts": parts}
+
+
+def finished_raters(report: Report) -> int:
+    """Return how many raters the means of an open study are over; 0 where there are no such."""
+    rows = [row for row in report.get("interim", ()) if row["kind"] != "none"]
+    return max((row["raters"] for row in rows), default=0)
 
 
 def interim_words(report: Report) -> str:
@@ -133,10 +135,11 @@ def _family_of(figure: Figure) -> str:
     return figure.about.partition(" · versus ")[0]
 
 
-def _differences_so_far(report: Report) -> PartRecord:
-    """Return the differences that sequential intervals bound, as a part of the report."""
+def _differences_so_far(report: Report, waiting: Sequence[str]) -> PartRecord:
+    """Return the part that holds the differences so far, and what is shown when the study closes."""
     tables = [_table(row) for row in report["interim"] if row["pairs"]]
-    content = Content(tables=tables, methods=[f"Interim intervals are {MADE_BY}."])
+    later = [f"Shown when the study closes: {enumerated(waiting)}."] * bool(waiting)
+    content = Content(later, tables=tables, methods=[f"Interim intervals are {MADE_BY}."])
     made = {"key": DIFFERENCES, "version": "1", "title": "Differences so far", "problem": ""}
     return cast(PartRecord, {**made, **content.plain()})
 

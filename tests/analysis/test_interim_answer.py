@@ -9,11 +9,18 @@ from analysis.ratings.cells import COLUMNS, INTEGERS, REALS, TRUTHS
 from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
 from analysis.report.interim import first_sessions, interim_families
-from analysis.report.interim_answer import OPEN, interim_sentence
+from analysis.report.interim_answer import (
+    OPEN,
+    SHOWN_WHEN_OPEN,
+    interim_report,
+    interim_sentence,
+)
 from analysis.report.part import Part
 from analysis.statistics.options import Options
 
 LEVELS = {"human": 4.6, "best": 4.2, "middle": 3.0, "near": 2.9}
+KINDS = {"answer", "comparisons", "agreement"}
+TWO_WAY = Options(intervals=("two_way",))
 NUMBERS = INTEGERS | REALS | TRUTHS
 NOTHING = {name: None if name in NUMBERS else "" for name in COLUMNS} | {"paid": False}
 QUESTION = {
@@ -192,6 +199,22 @@ def test_the_sentence_says_what_is_decided_in_thirty_words(given, words):
     said = interim_sentence(given, {"a": "Ava", "human": "Human"})
     assert len(said.split()) <= 30
     assert said == words
+
+
+@pytest.mark.medium
+def test_what_tests_conditions_waits_for_the_end_and_shown_twice_nothing_changes(monkeypatch):
+    monkeypatch.setattr(Part, "asked_by", classmethod(lambda kind, options: kind.key in KINDS))
+    looking = partial(interim_families, questions=[QUESTION])
+    report = report_of(from_rows(list(rows(6))), None, TWO_WAY, looking=looking)
+    assert {part["key"] for part in report["parts"]} == KINDS
+    shown = interim_report(report)
+    assert [part["key"] for part in shown["parts"]] == ["answer", "agreement", "interim"]
+    waiting = "Shown when the study closes: Differences between conditions"
+    assert shown["parts"][-1]["sentences"][0].startswith(waiting)
+    assert interim_report(shown) == shown
+    closed = {name: value for name, value in report.items() if name != "interim"}
+    assert interim_report(closed) == closed
+    assert SHOWN_WHEN_OPEN <= {*Part.registry}
 
 
 def test_the_caveat_says_that_intervals_are_sequential_and_wider():

@@ -269,6 +269,8 @@ def texts_are_counted(study: Case) -> None:
     assert f"{kept} ratings by {people} of {every.clips} clips" in methods
     assert f"({every.items} items, {every.conditions} conditions)" in methods
     caption = study.files["results.tex"].partition("\\caption{")[2].partition("}\n")[0]
+    if study.sequential:
+        people = f"{every.finished} raters who finished"
     assert f"of {every.conditions} conditions, rated by {people} on {every.items} items" in caption
     readme = study.files["README.txt"]
     assert f"{kept} of {every.given} ratings are in the estimates." in readme

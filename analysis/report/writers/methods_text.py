@@ -225,9 +225,9 @@ def _estimation(report: Report) -> Iterator[str]:
     level = f"{origin['level'] * 100:g} %"
     if is_interim(report) and any(row["kind"] != "none" for row in report["interim"]):
         yield (
-            f"While recruiting was open, means are over raters, with {level} sequential confidence "
-            f"intervals that are valid under continuous monitoring {cite('waudbysmith2024')}; no "
-            "fixed-sample test is reported."
+            f"While recruiting was open, means are over the raters who had finished, with {level} "
+            "sequential confidence intervals that are valid under continuous monitoring "
+            f"{cite('waudbysmith2024')}; no fixed-sample test is reported."
         )
         return
     if not main:

@@ -23,6 +23,7 @@ from analysis.report.interim_answer import (
     LOOKING,
     MADE_BY,
     SIGNIFICANT,
+    finished_raters,
     interim_words,
     is_interim,
 )
@@ -240,8 +241,10 @@ def _basis(report: Report) -> str:
     """Who rated what, as the end of a caption."""
     data = report["data"]
     conditions = counted(data["conditions_kept"], "condition")
-    raters, items = counted(data["raters_kept"], "rater"), counted(data["items_kept"], "item")
-    return f"of {conditions}, rated by {raters} on {items}"
+    finished = finished_raters(report)
+    raters = counted(finished or data["raters_kept"], "rater")
+    items = counted(data["items_kept"], "item")
+    return f"of {conditions}, rated by {raters}{' who finished' * bool(finished)} on {items}"
 
 
 def _notes(

@@ -206,10 +206,10 @@ def _marks(s: Ranking) -> tuple[dict[str, str], str]:
     """What stands beside each name, and what it means: letters; tiers where they are too many."""
     if not s.tiers:
         return {}, ""
-    apart = f"(adjusted p ≥ {s.alpha:.2g})"
     letters = dict(s.tiers.letters)
     if max(map(len, letters.values()), default=0) <= MOST_LETTERS:
-        note = f"Conditions that share a letter cannot be told apart {apart}."
+        alike = f"not significantly different (adjusted p ≥ {s.alpha:.2g})"
+        note = f"Conditions that share a letter are {alike}."
         return letters, note if letters else ""
     tiers = {c: f"tier {n}" for n, names in enumerate(s.tiers.tiers, start=1) for c in names}
     differ = f"(adjusted p < {s.alpha:.2g})"
