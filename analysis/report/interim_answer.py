@@ -136,7 +136,7 @@ def _family_of(figure: Figure) -> str:
 
 
 def _differences_so_far(report: Report, waiting: Sequence[str]) -> PartRecord:
-    """Return the part that holds the differences so far, and what is shown when the study closes."""
+    """Return the part with the differences so far, and with what waits for the end."""
     tables = [_table(row) for row in report["interim"] if row["pairs"]]
     later = [f"Shown when the study closes: {enumerated(waiting)}."] * bool(waiting)
     content = Content(later, tables=tables, methods=[f"Interim intervals are {MADE_BY}."])
