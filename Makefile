@@ -118,9 +118,8 @@ lock: $(UV)  ## requirements*.lock anew, after a change of requirements*.txt
 	cp requirements.lock build/run.lock
 	cat requirements.lock requirements-dev.lock > build/all.lock
 	$(COMPILE) $(UPGRADE) requirements.txt -o build/run.lock
-	$(COMPILE) --no-deps requirements-bare.txt -o build/bare.lock >/dev/null
 	$(COMPILE) $(UPGRADE) --no-emit-package pip -c build/run.lock requirements-dev.txt -o build/all.lock
-	{ $(call lock_head,requirements.txt and requirements-bare.txt); cat build/run.lock build/bare.lock; } > requirements.lock
+	{ $(call lock_head,requirements.txt); cat build/run.lock; } > requirements.lock
 	{ $(call lock_head,requirements-dev.txt; what requirements.lock has is left out); \
 		awk 'NR == FNR {known[$$0] = 1; next} /==/ {skip = known[$$0]} /^[^#]/ && !skip' build/run.lock build/all.lock; \
 	} > requirements-dev.lock

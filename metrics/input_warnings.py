@@ -11,13 +11,16 @@ from metrics.metric import Accepts, Score
 
 TITLES = {
     "truncated": "Sound missing at the end",
+    "no_length": "Length not stated",
     "over_full_scale": "Over full scale",
     "clipped": "Clipped",
     "dc_offset": "Offset from zero",
+    "silent_channel": "Silent channel",
     "channels_cancel": "Channels cancel",
     "narrow_band": "Narrow-band audio",
     "odd_reference": "Odd reference audio",
 }
+STATES_LENGTH = frozenset({"WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "FLAC"})
 MISSING_S = 0.001  # of a header that counts samples
 MISSING_BLOCK_S = {"matroska": 0.25}  # headers of these count blocks, with what fills them up
 MISSING_SHARE = {"MP3": 0.02}  # headers of these only estimate
@@ -28,7 +31,6 @@ MOST_DB = 100.0  # more is told as this
 OVER = 1 + 1e-4  # resampling and decoding may pass 1 by a hair
 NOT_HEARD = (
     "silent",
-    "the clip is silent",
     "no speech",
     "too little speech",
 )  # of a mean whose channels cancel
@@ -60,6 +62,12 @@ def _of_audio(facts: AudioFacts) -> Iterator[tuple[str, str]]:
             f"the file ends before its stream does, after {facts.duration_s:.2f} s of sound; "
             "copy the file again",
         )
+    elif facts.header_s is None and facts.container in STATES_LENGTH:
+        yield (
+            "no_length",
+            "its header states no length, as of a file written to a pipe: nobody can say whether "
+            f"sound is missing after its {facts.duration_s:.2f} s; save it again to a file",
+        )
     if facts.peak > OVER:
         over_db = 20 * math.log10(facts.peak)
         yield (
@@ -70,6 +78,13 @@ def _of_audio(facts: AudioFacts) -> Iterator[tuple[str, str]]:
         yield "clipped", f"{100 * facts.clipped:.2g} % of its samples are cut off at full scale"
     if abs(facts.dc) > DC:
         yield "dc_offset", f"its mean is {facts.dc:.2g} of full scale, that of sound is 0"
+    if silent := facts.silent_channels if len(facts.silent_channels) < facts.channels else ():
+        down_db = 20 * math.log10(facts.channels / (facts.channels - len(silent)))
+        yield (
+            "silent_channel",
+            f"{_channels(silent)} of {facts.channels} without sound: the mean of all channels, "
+            f"which metrics hear, is {down_db:.1f} dB below that of the others; save these alone",
+        )
     if cancels(facts):
         below = min(facts.cancelled_db or 0.0, MOST_DB)
         yield (
@@ -77,6 +92,11 @@ def _of_audio(facts: AudioFacts) -> Iterator[tuple[str, str]]:
             f"the mean of its {facts.channels} channels lies {below:.0f} dB or more below them; "
             "turn one round, or save one alone",
         )
+
+
+def _channels(numbers: tuple[int, ...]) -> str:
+    """Channels by their numbers: "channel 2", "channels 3, 4"."""
+    return f"channel{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
 def is_truncated(facts: AudioFacts) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from config.missing import remedy
 from metrics import input_warnings, precision, shared, speech
+from metrics.audio_facts import keep_facts
 from metrics.clips import Clip as Clip
 from metrics.clips import ScoredBatch as ScoredBatch
 from metrics.clips import ScoredClip as ScoredClip
@@ -118,7 +119,7 @@ def load_all(
         if key not in _LOADED:
             try:
                 if said := precision.unfit(metric.arithmetic, device):
-                    raise Unavailable(f"{said}: leave precision out")
+                    log.warning("%s runs in float32: %s", metric.key, said)
                 metric.load(device)
             except Exception as error:
                 if not isinstance(error, Unavailable | ImportError):
@@ -169,6 +170,9 @@ def score_group(group: list[Work], read: list[Read], device: str) -> Iterator[Sc
     usable = [(w, r) for w, r in zip(group, read, strict=True) if not isinstance(r, Score)]
     yield from by_metric((w, r) for w, r in zip(group, read, strict=True) if isinstance(r, Score))
     waves = [{rate: on_device(wave, device) for rate, wave in r.waves.items()} for _, r in usable]
+    for (_, decoded), own in zip(usable, waves, strict=True):
+        for wave in own.values():
+            keep_facts(wave, decoded.facts)
     for metric in {id(m): m for (_, metrics), _ in usable for m in metrics}.values():
         mine = [
             (clip, own[metric.sample_rate_hz], decoded.facts)

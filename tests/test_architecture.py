@@ -116,6 +116,7 @@ ALLOWED = {  # room -> what it may import of other rooms, and of the hall: one s
         *("listening.selectors", "listening.methods", "listening.registry"),
         *("listening.signals", "listening.program", "config.missing"),
         *("listening.asked_jobs", "listening.queues", "listening.audio_headers"),
+        "listening.loudness",
     ),
     "analysis": (
         *("listening.selectors", "listening.methods", "listening.registry", "metrics.selectors"),

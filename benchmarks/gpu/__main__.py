@@ -47,7 +47,7 @@ def main(words: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(dir=roomy()) as place:
         child(given, "card", place, 60)
         journal.summarise(TITLES)
-        making = subprocess.Popen(words_of(given, "prepare", place, 300), cwd=ROOT)
+        making = making_networks(given, place)
         for number, step in enumerate(wanted):
             if step.key != "tests":
                 making.wait()
@@ -64,6 +64,11 @@ def main(words: Sequence[str] | None = None) -> int:
                 )
             journal.summarise(TITLES | {"steps": "Time of each step"})
     return 0
+
+
+def making_networks(given: argparse.Namespace, place: str) -> subprocess.Popen[bytes]:
+    """Start a process that writes networks and speech while tests run."""
+    return subprocess.Popen(words_of(given, "prepare", place, 300), cwd=ROOT)
 
 
 def child(given: argparse.Namespace, step: str, place: str, seconds: float) -> dict[str, str]:

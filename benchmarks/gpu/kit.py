@@ -29,7 +29,7 @@ LIMIT_BYTES = 30 * 2**20
 PACKAGES = {
     "accelerate": ("", "accelerate"),
     "cffi": ("", "_cffi_backend"),
-    "distillmos": (r"\.py$", "distillmos"),  # its weights (17 MB) stay: random ones are as quick
+    "distillmos": ("", "distillmos"),
     "Gammatone": ("", "gammatone"),
     "hypothesis": ("", "hypothesis"),
     "iniconfig": ("", "iniconfig"),
@@ -40,12 +40,10 @@ PACKAGES = {
     "psutil": ("", "psutil"),
     "pytest": ("", "pytest"),
     "rapidfuzz": (r"\.py$", "rapidfuzz"),  # its C++ is replaced by its own Python
-    "Resemblyzer": (r"pretrained\.pt$|__init__\.py$", "resemblyzer"),
     "silero-vad": (r"\.py$|silero_vad\.jit$", "silero_vad"),
     "sortedcontainers": ("", "sortedcontainers"),
     "soundfile": ("", "soundfile"),
     "soxr": ("", "soxr"),
-    "speechmos": (r"\.py$|/dnsmos_models/(sig_bak_ovr|model_v8)\.onnx$", "speechmos"),
     "torchmetrics": ("", "torchmetrics"),
     "lightning-utilities": ("", "lightning_utilities"),
     "zhconv": ("", "zhconv"),

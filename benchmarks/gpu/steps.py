@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RATE_HZ = 16_000
-SOME_S = 300.0  # of speech, where an hour would take too long
+SOME_S = 150.0  # of speech, where an hour would take too long
 
 
 @dataclass
@@ -133,10 +133,11 @@ NETWORKS = (
     *("timbre_consistency wavlm", "squim_pesq", "distillmos", "scoreq", "emotion", "spoof"),
     *("arousal", "speech_bert_score", "clap"),
 )
-COMPARED = 3  # clips whose values are compared
+COMPARED, COMPARED_S = 2, 5.2  # clips that are compared with the CPU, the shortest of over 5.2 s
 MODES = ("float32", "tf32", "bf16")
 BATCHED = ("conv", "_convolution", "lstm", "cudnn_convolution", "_cudnn_rnn")  # operations
 LARGE = ("squim_pesq", "dnsmos", "distillmos")  # networks of one size only: not for a test
+ALIKE = ("timbre_consistency wavlm", "emotion", "spoof", "scoreq")  # as others: not for a test
 
 
 def score_networks(setting: Setting) -> None:
@@ -145,7 +146,7 @@ def score_networks(setting: Setting) -> None:
 
     clips = setting.speech(SOME_S)
     for name in NETWORKS:
-        if setting.tiny and name in LARGE:
+        if setting.tiny and name in (*LARGE, *ALIKE):
             continue
         if setting.left_s < 8 and not setting.tiny:
             setting.journal.add("networks", name, not_run="no time was left")
@@ -182,30 +183,30 @@ def measure_network(
     waves, materials = loaded_waves(metric, clips, device)
     audio_s = sum(len(wave) for wave in waves) / metric.sample_rate_hz
     metric.load(device)
-    figures["batch"] = largest_batch(lambda: measured(metric, waves, materials), device)
-    plain = values_of(metric, measured(metric, waves, materials))
+    scores, figures["batch"] = with_largest_batch(lambda: measured(metric, waves, materials))
+    plain = values_of(metric, scores)
     if device != "cpu" and metric.key not in ("wer", "cer"):
         torch.set_num_threads(max(1, (os.cpu_count() or 2) // 2))
         here = make_metric(metric.key, metric.parameters_dict())
         here.load("cpu")
-        # the longest have a value of every metric
-        first = sorted(range(len(waves)), key=lambda i: -len(waves[i]))[:COMPARED]
-        own = [waves[i].cpu() for i in first]
-        on_cpu = values_of(here, measured(here, own, [materials[i] for i in first]))
-        figures["gpu_differs_from_cpu"] = largest_move(on_cpu, [plain[i] for i in first])
+        long = [i for i, wave in enumerate(waves) if len(wave) > COMPARED_S * here.sample_rate_hz]
+        own = sorted(long, key=lambda i: len(waves[i]))[:COMPARED]
+        on_cpu = here.measure([waves[i].cpu() for i in own], [materials[i] for i in own])
+        figures["gpu_differs_from_cpu"] = largest_move(
+            values_of(here, on_cpu), [plain[i] for i in own]
+        )
         figures["stated"] = metric.sharing.within
     for mode in MODES:
         asked = Arithmetic(mode)
         if metric.precisions.refusal(asked) or (mode == "tf32" and device == "cpu"):
             continue
         metric.arithmetic = asked
-        found = values_of(metric, measured(metric, waves, materials))
-        spent = seconds_of_metric(metric, waves, materials, setting)
-        figures[f"{mode}_h_per_h"] = round(audio_s / spent.seconds_each, 1)
+        found = timed(metric, waves, materials, setting)
+        figures[f"{mode}_h_per_h"] = round(audio_s / found.seconds_each, 1)
         if mode == "float32":
-            figures |= {"busy": spent.busy, "peak_gib": spent.peak_gib}
+            figures |= {"busy": found.busy, "peak_gib": found.peak_gib}
         else:
-            figures[f"{mode}_differs"] = largest_move(plain, found)
+            figures[f"{mode}_differs"] = largest_move(plain, values_of(metric, found.scores))
             figures[f"{mode}_stated"] = metric.precisions.within(asked)
 
 
@@ -223,7 +224,7 @@ def compiled(
     begun = time.monotonic()
     found = values_of(metric, measured(metric, waves, materials))
     figures["first_call_s"] = round(time.monotonic() - begun, 1)
-    spent = seconds_of_metric(metric, waves, materials, setting)
+    spent = timed(metric, waves, materials, setting)
     figures["float32_h_per_h"] = round(audio_s / spent.seconds_each, 1)
     figures["compile_differs"] = largest_move(plain, found)
     figures["compile_stated"] = metric.precisions.compile
@@ -277,32 +278,34 @@ def largest_move(
 
 
 @dataclass(frozen=True)
-class Spent:
-    """What one call took, and how busy the card was."""
+class Timed:
+    """What one call took, how busy the card was, and the scores of the last call."""
 
     seconds_each: float
     busy: float | None
     peak_gib: float | None
+    scores: Sequence[Any]
 
 
-def seconds_of_metric(
+def timed(
     metric: Metric, waves: Sequence[Any], materials: Sequence[Any], setting: Setting
-) -> Spent:
-    """Time calls of a metric for a second and a half."""
-    least_s, calls = (0.0 if setting.tiny else 1.0), 0
+) -> Timed:
+    """Time calls of a metric for a second, after one that is not counted."""
+    measured(metric, waves, materials)
+    scores: Sequence[Any] = ()
+    calls = 0
     with card.watched(setting.device) as seen:
         begun = time.perf_counter()
-        while not calls or time.perf_counter() - begun < least_s:
-            measured(metric, waves, materials)
+        while not calls or time.perf_counter() - begun < least(setting, 1.0):
+            scores = measured(metric, waves, materials)
             card.synchronise(setting.device)
             calls += 1
     figures = seen.figures(1.0)
-    return Spent(seen.seconds / calls, figures["busy"], figures["peak_gib"])
+    return Timed(seen.seconds / calls, figures["busy"], figures["peak_gib"], scores)
 
 
-def largest_batch(run: Callable[[], object], device: str) -> int | None:
-    """Return the largest first dimension that a convolution or an LSTM was given."""
-    import torch
+def with_largest_batch(run: Callable[[], Sequence[Any]]) -> tuple[Sequence[Any], int | None]:
+    """Return what a call gives, and the largest batch of a convolution or an LSTM inside."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     largest = 0
@@ -312,24 +315,20 @@ def largest_batch(run: Callable[[], object], device: str) -> int | None:
             self, operation: Any, types: Any, given: Any = (), more: Any = None
         ) -> Any:
             nonlocal largest
-            name = operation.overloadpacket.__name__
-            if name.startswith(BATCHED) and isinstance(given[0], torch.Tensor):
+            if operation.overloadpacket.__name__.startswith(BATCHED):
                 largest = max(largest, given[0].shape[0])
             return operation(*given, **(more or {}))
 
-    try:
-        with Look():
-            run()
-    except Exception:
-        return None
-    return largest or None
+    with Look():
+        found = run()
+    return found, largest or None
 
 
 # --- c: whole presets ---------------------------------------------------------------------------
 
 HOUR_S = 3600.0
 VERSA_CLIPS = 12
-TRIAL_CLIPS = 40  # that tell how long all would take
+TRIAL_CLIPS = 16  # that tell how long all would take
 RUNS = (  # preset, number type of networks that allow it, Whisper where it is not the preset's own
     ("tts", "", ""),
     ("tts", "bf16", "large-v3-turbo"),
@@ -344,7 +343,7 @@ def score_presets(setting: Setting) -> None:
     clips = setting.speech(HOUR_S)
     audio_s = speech.seconds_of(clips)
     setting.journal.add("presets", "audio", clips=len(clips), audio_s=round(audio_s, 1))
-    for place, (preset, numbers, recogniser) in enumerate(RUNS):
+    for place, (preset, numbers, recogniser) in enumerate(RUNS if not setting.tiny else RUNS[1:3]):
         name = " ".join(filter(None, (preset, numbers, recogniser)))
         if setting.left_s < 12 and not setting.tiny:
             setting.journal.add("presets", name, not_run="no time was left")
@@ -494,7 +493,7 @@ def score_srmr(setting: Setting) -> None:
     with row(setting, "srmr", f"slow, {len(waves)} whole clips") as figures:
         audio_s = sum(map(len, waves)) / RATE_HZ
         metric.load(device)
-        spent = seconds_of_metric(metric, waves, materials, setting).seconds_each
+        spent = timed(metric, waves, materials, setting).seconds_each
         figures["s_per_s"] = float(f"{spent / audio_s:.3g}")
     with row(setting, "srmr", "torchmetrics, one core") as figures:
         from torchmetrics.functional.audio import (
@@ -503,11 +502,12 @@ def score_srmr(setting: Setting) -> None:
 
         torch.set_num_threads(1)
         wave = windows[0].cpu().double()
+        theirs = float(rival(wave, RATE_HZ))
         spent = card.seconds_of(lambda: rival(wave, RATE_HZ), "cpu", least(setting, 2.0))
         figures["s_per_s"] = float(f"{spent / 3:.3g}")
         figures["times_slower"] = {name: round(spent / 3 / own) for name, own in per_s.items()}
         ours = modulation.srmr(windows[:1], "slow")[0].value
-        figures["differs"] = float(f"{abs(float(rival(wave, RATE_HZ)) / (ours or 1) - 1):.2g}")
+        figures["differs"] = float(f"{abs(theirs / (ours or 1) - 1):.2g}")
 
 
 def least(setting: Setting, seconds: float) -> float:
@@ -521,13 +521,25 @@ def least(setting: Setting, seconds: float) -> float:
 def transcribe(setting: Setting) -> None:
     """Time Whisper large-v3-turbo's architecture with a fixed number of tokens per window."""
     clips = setting.speech(SOME_S)
-    runs = (("float16", 0), ("float16", 16), ("bfloat16", 0), ("float32", 0))
-    for precision, at_once in runs if not setting.tiny else runs[:1]:
+    runs = (
+        ("float16", 0, ""),
+        ("float16", 0, "without cuDNN's attention"),  # which plans anew for every shape
+        ("float16", 16, ""),
+        ("float32", 0, ""),
+    )
+    for precision, at_once, how in runs if not setting.tiny else runs[:1]:
         if setting.left_s < 8 and not setting.tiny:
             return
-        name = f"transformers {precision}" + (f", {at_once} windows at once" if at_once else "")
+        only = f"{at_once} windows at once" if at_once else ""
+        name = ", ".join(filter(None, (f"transformers {precision}", only, how)))
         with row(setting, "whisper", name) as figures:
-            hear(setting, "transformers", precision, at_once, clips, figures)
+            import torch
+
+            torch.backends.cuda.enable_cudnn_sdp(not how)
+            try:
+                hear(setting, "transformers", precision, at_once, clips, figures)
+            finally:
+                torch.backends.cuda.enable_cudnn_sdp(True)
     with row(setting, "whisper", "faster-whisper") as figures:
         import faster_whisper  # noqa: F401
 
@@ -554,7 +566,9 @@ def hear(
     if at_once:
         found.windows_at_once = lambda: at_once  # type: ignore[attr-defined]
     figures["windows_at_once"] = found.windows_at_once()  # type: ignore[attr-defined]
-    found.transcribe_all(waves[: figures["windows_at_once"]], "en")
+    begun = time.perf_counter()
+    found.transcribe_all(waves, "en")
+    figures["first_s"] = round(time.perf_counter() - begun, 2)
     with card.watched(setting.device) as seen:
         found.transcribe_all(waves, "en")
     figures |= seen.figures(audio_s)

@@ -13,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from listening.audio.loudness import LoudnessMeter
 from listening.audio.opening import opened
 from listening.audio.sources import AudioError, Samples, Source
 from listening.audio_headers import OggEnd, ogg_end, sound_bytes
+from listening.loudness import LoudnessMeter
 
 MAX_BYTES = 500 * 1024**2
 MAX_DURATION_S = 30 * 60

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from listening.audio.loudness import LoudnessMeter
 from listening.audio.opening import opened
 from listening.audio.sources import AudioError
 from listening.audio.store import plain_flac
+from listening.loudness import LoudnessMeter
 
 Wave = npt.NDArray[np.float64]  # (frames, channels)
 

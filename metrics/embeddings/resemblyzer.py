@@ -1,4 +1,4 @@
-"""Resemblyzer's voice encoder (GE2E d-vectors), batched; its weights come inside its wheel."""
+"""Resemblyzer's voice encoder (GE2E d-vectors), batched; Earnest carries its weights."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ COVERAGE = 0.75  # of the last partial utterance that must be there, else it is 
 class Resemblyzer(SpeakerEmbedding):
     """The mean of the vectors of 1.6 s partial utterances, as `VoiceEncoder.embed_utterance`.
 
-    The wave goes in as it is: no volume is changed and no silence is cut. The package itself is
-    not imported: it takes one utterance at a time and brings librosa and webrtcvad along.
+    The wave goes in as it is: no volume is changed and no silence is cut.
     """
 
     key = "resemblyzer"
     source = "Resemblyzer 0.1.4 (GE2E loss, Wan et al. 2018), VoiceEncoder.embed_utterance"
-    packages = ("torch", "resemblyzer")
+    packages = ("torch", "safetensors")
 
     def load(self, device: str = "cpu") -> None:
-        """Load the network of the wheel onto `device`."""
+        """Load the network onto `device`."""
         import torch
+        from safetensors.torch import load_file
 
-        path = weights.package_file("resemblyzer", "pretrained.pt")
-        state = torch.load(path, map_location="cpu", weights_only=True)["model_state"]
+        path = weights.bundled_file("resemblyzer.safetensors")
+        state = load_file(path)
         self.lstm = torch.nn.LSTM(MELS, SIZE, num_layers=3, batch_first=True)
         self.linear = torch.nn.Linear(SIZE, SIZE)
         for name, part in (("lstm.", self.lstm), ("linear.", self.linear)):

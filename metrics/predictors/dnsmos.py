@@ -1,6 +1,6 @@
 """DNSMOS P.835 and P.808 on many hops of 9.01 s, what overlapping hops share computed once.
 
-The weights are those of the ONNX files in the package speechmos. Hops start every second and last
+The weights are those of two ONNX files of speechmos. Hops start every second and last
 900 frames of 10 ms, so eight ninths of a hop are in the next one, too. The P.835 network is a stack
 of convolutions before a maximum over time: away from a hop's edges the first layers, which take
 97 % of the time, give the same numbers in every hop. They are computed once per second of audio;

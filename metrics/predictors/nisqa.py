@@ -62,7 +62,7 @@ class NisqaNetwork:
 
         with spectra():
             windows = [self.windows(self.decibels(self.resampled(wave[None])))[0] for wave in waves]
-        frames = self.framewise(torch.cat(windows)).split([len(own) for own in windows])
+        frames = torch.split(self.framewise(torch.cat(windows)), [len(own) for own in windows])
         return torch.cat([self.joined(own[None]) for own in frames])
 
     def joined(self, frames: torch.Tensor) -> torch.Tensor:

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     import torch
 
 
-log = logging.getLogger(__name__)
-
 CUDA = "CUDAExecutionProvider"
+CPU = "CPUExecutionProvider"
+
+log = logging.getLogger(__name__)
 
 
 class Onnx(Predictor):
@@ -34,6 +35,7 @@ class Onnx(Predictor):
         self.weights = weights.hashes([path])
         try:
             self.session = session(str(path), device)
+            self.device_notes = provider_notes(self.session, device)
         except Exception as error:
             raise weights.Unavailable(f"{path} is no ONNX file that runs here: {error}") from error
 
@@ -52,7 +54,8 @@ def session(path: str | bytes, device: str) -> Any:
     """Return a session of a file, or of its content: on the GPU where ONNX Runtime can.
 
     On a processor it has as many threads as torch; in place of a GPU that ONNX Runtime cannot use
-    (the package onnxruntime-gpu can) it takes all processors, and the log says so.
+    (the package onnxruntime-gpu can) it takes all processors: see `provider_notes`. On a GPU it
+    computes in float32, too: the runtime would use TF32 by default.
     """
     import onnxruntime
     import torch
@@ -60,11 +63,19 @@ def session(path: str | bytes, device: str) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     options.inter_op_num_threads = 1
-    providers: list[Any] = ["CPUExecutionProvider"]
+    providers: list[Any] = [CPU]
     if kind(device) == "cuda":
         if CUDA in onnxruntime.get_available_providers():
-            providers.insert(0, (CUDA, {"device_id": index(device)}))
+            providers.insert(0, (CUDA, {"device_id": index(device), "use_tf32": "0"}))
         else:
             options.intra_op_num_threads = 0  # as many as there are
-            log.warning("ONNX Runtime has no CUDA here: install onnxruntime-gpu for this network")
     return onnxruntime.InferenceSession(path, options, providers=providers)
+
+
+def provider_notes(session: Any, device: str) -> dict[str, str]:
+    """Return what provenance says of a file that a GPU was asked to run and a processor runs."""
+    used = session.get_providers()[0]
+    if kind(device) == "cpu" or used == CUDA:
+        return {}
+    log.warning("ONNX files run on the processor; to use %s, install onnxruntime-gpu", device)
+    return {"onnx_provider": used, "onnx_note": f"ONNX Runtime has no {CUDA} here"}

@@ -24,7 +24,7 @@ POLYNOMIALS = (  # of SIG, BAK and OVRL in P.835's authors' code, highest power 
     (-0.13166888, 1.60915514, -0.39604546),
     (-0.06766283, 1.11546468, 0.04602535),
 )
-P835, P808 = "dnsmos_models/sig_bak_ovr.onnx", "dnsmos_models/model_v8.onnx"
+P835, P808 = "sig_bak_ovr.onnx", "model_v8.onnx"
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,15 @@ class Dnsmos(Metric):
     precisions = Precisions(
         0.005, 0.02, None, "real weights", "its own code shares layers between hops"
     )
-    packages = ("torch", "numpy", "speechmos")
+    packages = ("torch", "numpy")
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
     parameters_type = DnsmosParameters
     parameters: DnsmosParameters
 
     def load(self, device: str = "cpu") -> None:
-        """Read both networks from the files in the package speechmos."""
+        """Read both networks from their files."""
         super().load(device)
-        files = [weights.package_file("speechmos", inside) for inside in (P835, P808)]
+        files = [weights.bundled_file(name) for name in (P835, P808)]
         self.weights = weights.hashes(files)
         p835, p808 = (onnxfile.read(file) for file in files)
         self.networks = dnsmos.Networks(p835, p808, device)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics import texts, vocalisations
-from metrics.long_waves import has_sound
 from metrics.material import Material
 from metrics.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
 from metrics.sharing import Input, Sharing
@@ -81,10 +80,7 @@ class Nvv(Metric):
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One score per take, from its material; of the audio only that it is not silence."""
-        return [
-            self.of_material(take.material) if has_sound(take.wave) else undefined("silent")
-            for take in takes
-        ]
+        return [self.of_material(take.material) for take in takes]
 
     def by_output(self, score: Score) -> dict[str, Score]:
         """A clip's score by output; an undefined one says what was lacking."""

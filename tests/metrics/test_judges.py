@@ -144,7 +144,7 @@ def test_hierarchy_is_one_question_about_the_whole_clip(server):
 )
 def test_what_cannot_be_judged_is_not_sent(server, wave, material, reason):
     score = measured(judge("judge_prosodic_coherence", longest_s=2.5), wave, material)
-    assert (score.value, score.reason, score.failed) == (None, reason, False)
+    assert (score.value, score.reason[: len(reason)], score.failed) == (None, reason, False)
     assert server.requests == []
 
 

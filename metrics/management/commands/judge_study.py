@@ -17,7 +17,7 @@ from metrics import audio, texts, vocalisations
 from metrics.inputs import InputClip
 from metrics.judges import asking, endpoint
 from metrics.judges.client import Client, Reply
-from metrics.judges.judge import SHORTEST_S, SILENT_RMS
+from metrics.judges.judge import SHORTEST_S
 from metrics.judges.panel import (
     Candidate,
     PanelRating,
@@ -35,6 +35,7 @@ from metrics.judges.stability import stability
 from metrics.judges.verification import requested_vocalisations
 from metrics.management.judging import add_source, number, source_clips, table
 from metrics.management.progress import Progress
+from metrics.silence import silence
 from metrics.suite.nvv import spoken
 from metrics.weights import Unavailable
 
@@ -196,8 +197,9 @@ def why_not(clip: InputClip, known: dict[str, str]) -> str:
         return str(error)
     if len(wave) < SHORTEST_S * RATE_HZ:
         return "too short"
-    rms = float((wave.astype("float64") ** 2).mean() ** 0.5)
-    return "" if rms >= SILENT_RMS else "silent"
+    import torch
+
+    return silence(torch.from_numpy(wave), RATE_HZ)
 
 
 def wav_of(path: str) -> Sound:

@@ -30,8 +30,8 @@ class Measure:
         return f"{self.name} {DOWN if self.lowest else UP}"
 
 
-CER = Measure("cer", "CER", ("cer",), 3, 0, lowest=True, shift=None)
-WER = Measure("wer", "WER", ("wer",), 3, 0, lowest=True, shift=None)
+CER = Measure("cer", "CER", ("cer[normalisation=lfs_bench]", "cer"), 3, 0, lowest=True, shift=None)
+WER = Measure("wer", "WER", ("wer[normalisation=lfs_bench]", "wer"), 3, 0, lowest=True, shift=None)
 CONTENT = Measure("content", "Content", (), 3, 0, lowest=True, shift=None)
 MEASURES = (
     Measure(
