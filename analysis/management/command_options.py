@@ -33,7 +33,8 @@ def add_options(parser: ArgumentParser) -> None:
         "--interval",
         action="append",
         choices=INTERVALS,
-        help="Which intervals stand beside the naive one. Default: two_way, bootstrap.",
+        help="Further intervals beside two_way, on which claims rest, and the naive one. Default: "
+        "bootstrap.",
     )
     parser.add_argument(
         "--replicates", type=int, default=REPLICATES, help="Of every bootstrap, at most."

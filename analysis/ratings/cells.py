@@ -58,6 +58,9 @@ COLUMNS: tuple[str, ...] = (
     "codes",
     "version",
 )
+# What an analysis adds to the ratings that it was made of; no part of the ratings themselves
+LEFT_OUT_BY = "left_out_by"
+TRAP_ROW = "trap"  # stands there for answers to traps, which are in no estimate
 # What is known of a scored clip, as text: columns where a row has any (see `ClipFacts`)
 FACTS = (
     *("condition", "group", "role", "language", "dimension", "challenge"),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.formatting import enumerated
-from analysis.ratings.cells import COLUMNS
+from analysis.ratings.cells import COLUMNS, LEFT_OUT_BY
 from analysis.ratings.estimands import estimand_of, estimand_of_method
 from analysis.ratings.known_layouts import QUALTRICS, KnownLayout, known_layout
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
@@ -148,7 +148,8 @@ def column_mapping(
     if known and known.refused and "score" not in columns:
         raise RatingsError([f"{path.name}: a table of {known.tool}: {known.refused}"])
     wide = wide_table(asked.wide, names) if asked.wide else p808_batch(names)
-    theirs = {name: name for name in COLUMNS if name in names and name not in ignore}
+    ours = (*COLUMNS, LEFT_OUT_BY)
+    theirs = {name: name for name in ours if name in names and name not in ignore}
     theirs = {**_of_tool(known, wide, names), **theirs, **columns}
     sample = theirs.pop(SAMPLE, "")
     theirs = {ours: name for ours, name in theirs.items() if ours not in constants}

@@ -1,8 +1,9 @@
 """The ratings table: its columns, types, checks and hash; read from a study or from CSV.
 
-A table is a pandas frame with exactly the columns of ``COLUMNS``, one row per rating, traps
-included. Rows are kept in a canonical order, so that the same ratings give the same numbers to the
-last bit, in whatever order they arrived.
+A table is a pandas frame with the columns of ``COLUMNS``, one row per rating, traps included; of a
+file that an analysis wrote also ``left_out_by``, which is no part of its hash. Rows are kept in a
+canonical order, so that the same ratings give the same numbers to the last bit, in whatever order
+they arrived.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from analysis.ratings.categorical import (
 from analysis.ratings.cells import (
     COLUMNS,
     INTEGERS,
+    LEFT_OUT_BY,
     REALS,
     TRAP,
     TRUTHS,
@@ -180,6 +182,10 @@ def read_csv(
         cells["score"], scored, wrong = scores_of_labels(cells, raw.numbers, why)
         notes, questions = notes + scored, questions + wrong
     table = checked(cells, path.name, raw.numbers, questions, whole_pairs=True)
+    if LEFT_OUT_BY in mapped.theirs:
+        judged = raw.cells[mapped.theirs[LEFT_OUT_BY]]
+        texts = pd.Series(unescaped(judged.values, LEFT_OUT_BY), dtype="str")
+        table[LEFT_OUT_BY] = texts.take(judged.codes).to_numpy()
     notes += [inferred.note] * bool(inferred.note)
     table, more = _resolved(table, raw, cells, mapped, own, path.name)
     notes += [*more, *_notes(table)]

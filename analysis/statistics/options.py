@@ -14,7 +14,8 @@ from listening.program import command
 from listening.spreadsheets import clean_name
 
 INTERVALS = ("two_way", "bootstrap", "mixed")
-USUAL_INTERVALS = ("two_way", "bootstrap")
+MAIN_INTERVAL = "two_way"  # always computed and printed first, since every claim rests on it
+USUAL_INTERVALS = (MAIN_INTERVAL, "bootstrap")
 REPLICATES = 2000
 MOST_REPLICATES = 100_000
 MOST_DRAWS = 25_000
@@ -66,6 +67,8 @@ class Options:
         if not self.intervals or set(self.intervals) - set(INTERVALS):
             wrong = ", ".join(self.intervals) or "empty"
             raise OptionsError(f"intervals are {wrong}; choose from {', '.join(INTERVALS)}")
+        if MAIN_INTERVAL not in self.intervals:
+            object.__setattr__(self, "intervals", (MAIN_INTERVAL, *self.intervals))
 
     @property
     def compared(self) -> list[Breakdown]:

@@ -348,7 +348,7 @@ def test_the_command_obeys_verdicts_tells_what_it_read_and_warns_of_unused_verdi
     call_command(*words)
     told = capsys.readouterr()
     assert "2 of 3 ratings kept" in told.out
-    assert "1 ratings whose justification was judged unfit" in told.out
+    assert "left out: 1 rating (ratings whose justification was judged unfit)" in told.out
     assert told.err == "note: Not used: the column colour.\n"
     words += ["--everything", "--out", str(tmp_path / "o")]
     call_command(*words, "--no-screening", "--ignore-column", "colour")

@@ -18,6 +18,7 @@ from analysis.management.command_options import (
     reading_options,
 )
 from analysis.management.summary import summary
+from analysis.ratings.cells import LEFT_OUT_BY
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options
 from analysis.statistics.screening import default_rules
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.ratings.table import Reading
+
+
+USED = (
+    f"Ratings are left out as the column {LEFT_OUT_BY} says, which an earlier analysis filled in. "
+    "To judge them anew, name rules by --rule, or --no-screening."
+)
+NOT_USED = f"The column {LEFT_OUT_BY} is not used, since rules were named."
 
 
 class Command(BaseCommand):
@@ -99,6 +107,9 @@ class Command(BaseCommand):
         from analysis.ratings.table import read_csv
 
         reading = read_csv(given["ratings"], **wanted)
+        chose_rules = bool(given["rule"] or given["no_screening"])
+        if LEFT_OUT_BY in reading.table:
+            reading = replace(reading, notes=(*reading.notes, NOT_USED if chose_rules else USED))
         for note in reading.notes:
             self.stderr.write(f"note: {note}")
         table, scores = reading.table, None
@@ -109,7 +120,7 @@ class Command(BaseCommand):
             scores, notes = joined(found, named, hashes)
             for note in (*read, *notes, *unread_files(given["scores"])):
                 self.stderr.write(f"note: {note}")
-        if not given["rule"] and not given["no_screening"]:
+        if not chose_rules:
             options = replace(options, rules=default_rules(table))
         return reading, scores, options
 
