@@ -189,7 +189,7 @@ def _settings(text: str) -> dict[str, Any] | None:
 
 def of_metrics(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the scores that say how good a clip is: without the outputs `NO_METRICS`."""
-    outputs = scores["metric"].str.partition("[")[0]
+    outputs = scores["metric"].map(lambda name: str(name).partition("[")[0])
     return scores[~outputs.isin(NO_METRICS)]
 
 
