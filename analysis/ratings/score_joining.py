@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +10,7 @@ import pandas as pd
 
 from analysis.ratings.metric_scores import NAMES
 from analysis.ratings.problems import RatingsError
+from listening.spreadsheets import decoded, json_records, raw_bytes
 
 NAMED = 3
 BY_NAME = "by the names of stimuli"
@@ -191,10 +191,8 @@ def unread_files(path: str | Path) -> list[str]:
     """A note about files that `score_files` could not read: such a line names no metric."""
     if Path(path).suffix not in (".jsonl", ".json"):
         return []
-    names = set()
-    with open(path, encoding="utf-8-sig") as lines:
-        for line in lines:
-            if '"metric": null' in line:
-                names.add(str(json.loads(line).get("file")))
+    text, _ = decoded(raw_bytes(Path(path)))
+    records = json_records(text) if '"metric": null' in text else ()
+    names = {str(each.get("file")) for _, each in records if each.get("metric", "") is None}
     count = len(names)
     return [f"{count} files could not be read when they were scored: {_some(names)}"] * bool(count)
