@@ -81,6 +81,7 @@ class TaskFacts(TypedDict):
     heard: float | None  # share of every clip before an answer; None: its first two seconds
     show_text: bool
     show_caption: bool
+    rubric: str  # of a judge, whose words raters read too; "": none
     drawn: str  # in words: the rule, the seed and what was left out; "": all was rated
     examples: int
     training: int
@@ -298,6 +299,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         heard=method.playback(task.options).share,
         show_text=task.show_text,
         show_caption=task.show_caption,
+        rubric=str(task.options.get("rubric", "")),
         drawn=drawn_of(task),
         examples=len(task.examples),
         training=len(task.training),

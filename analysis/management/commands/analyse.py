@@ -15,6 +15,7 @@ from analysis.management.command_options import (
     add_options,
     chosen_options,
     input_of,
+    reading_options,
 )
 from analysis.management.summary import summary
 from analysis.ratings.cells import LEFT_OUT_BY
@@ -47,12 +48,14 @@ class Command(BaseCommand):
     needs_database = False  # manage.py starts no server for it
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("ratings", help="A CSV of ratings (UTF-8), as export_study writes it.")
+        parser.add_argument(
+            "ratings", help="A CSV of ratings: docs/other-tools.md has the layouts."
+        )
         parser.add_argument(
             "--scores",
             metavar="FILE",
-            help="Metric scores: a CSV (stimulus,metric,version,value), or the JSON lines of "
-            "score_files --jsonl.",
+            help="Metric scores: a CSV (stimulus,metric,version,value; or a column per metric), "
+            "JSON lines of score_files, or a table of NISQA, DNSMOS or VERSA.",
         )
         parser.add_argument(
             "--audio",
@@ -80,6 +83,7 @@ class Command(BaseCommand):
             reading, scores, options = self._read(given, wanted, options)
             _check_versions(reading.table, options)
             report = _report(reading, scores, options)
+            report["provenance"]["again"] += reading_options(given)
         except (RatingsError, OptionsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
         for line in () if given["quiet"] else summary(report):
@@ -112,8 +116,9 @@ class Command(BaseCommand):
         if given["scores"]:
             named = {*table["stimulus"], *table["versus_stimulus"]}
             hashes = audio_hashes(given["audio"], named) if given["audio"] else None
-            scores, notes = joined(named_scores(given["scores"]), named, hashes)
-            for note in (*notes, *unread_files(given["scores"])):
+            found, read = named_scores(given["scores"])
+            scores, notes = joined(found, named, hashes)
+            for note in (*read, *notes, *unread_files(given["scores"])):
                 self.stderr.write(f"note: {note}")
         if not chose_rules:
             options = replace(options, rules=default_rules(table))
