@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import pandas as pd
 
 from analysis.formatting import counted
@@ -22,7 +23,7 @@ from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_names import metric_titles
 from analysis.ratings.metric_scores import TITLE
-from analysis.ratings.pair_direction import in_one_direction
+from analysis.ratings.pair_orientation import turn_pairs
 from analysis.ratings.table import table_hash
 from analysis.report.conduct import conduct_of
 from analysis.report.left_out import left_out_of
@@ -90,7 +91,7 @@ def report_of(
         options = replace(options, rules=default_rules(table))
     maker = estimator(options.estimator)
     screened = screen(table, options.rules, options.spared)
-    turned, notes_of_pairs = in_one_direction(table)
+    turned, notes_of_pairs = turn_pairs(table, np.zeros(len(table), dtype=bool))
     notes = [*notes, *notes_of_pairs]
     screened = replace(screened, table=turned)
     kept = screened.kept(options.rules)
