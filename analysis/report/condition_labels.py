@@ -270,7 +270,7 @@ def _part(part: PartRecord, names: Mapping[str, str]) -> PartRecord:
             {
                 **each,
                 "rows": [_named(row, names) for row in each["rows"]],
-                "note": said(each["note"]),
+                "note": said(each.get("note", "")),
             }
             for each in part["tables"]
         ],

@@ -13,7 +13,7 @@ import pytest
 
 from analysis.ratings.breakdowns import families
 from analysis.ratings.metric_names import metrics_of
-from analysis.ratings.metric_scores import NO_METRICS
+from analysis.ratings.metric_scores import NO_METRICS, scores_from_rows
 from analysis.ratings.table import from_rows
 from analysis.report.content import Table
 from analysis.report.emphasis import BEST, SECOND
@@ -286,3 +286,7 @@ def test_the_usual_rubric_of_a_judge_is_the_one_that_its_label_leaves_out() -> N
                 key, settings = settings_of(label)
                 told = dict(each.split("=") for each in settings)
                 assert rubric_of(label) == make_metric(key, told).parameters_dict()["rubric"]
+
+
+def test_a_study_without_scores_has_no_metrics() -> None:
+    assert metrics_of(scores_from_rows([])) == ()

@@ -58,7 +58,7 @@ def places_of_rubric(task: TaskEntry) -> set[tuple[str, ...]]:
         _, shared = shared_rubric(str(task.options[OPTION]))
     except (KeyError, RubricError):
         return set()
-    places = {("instructions",)} if shared.criteria else set()
+    places: set[tuple[str, ...]] = {("instructions",)} if shared.criteria else set()
     scaled = task.method == SCALED and bool(shared.points)
     for each in task.criteria if scaled else ():
         places |= {("criteria", each.key, "words", label) for label in shared.points}
