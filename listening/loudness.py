@@ -23,12 +23,13 @@ class LoudnessMeter:
     """The numbers of `pyloudnorm.Meter`, in memory that does not grow with the clip's length.
 
     pyloudnorm takes up to five channels; from six on, channels are those of 5.1, 6.1 and 7.1.
+    With ``at_ears`` a single channel counts twice, as it is played on both ears: +3.01 LU.
     """
 
-    def __init__(self, rate_hz: int, channels: int) -> None:
+    def __init__(self, rate_hz: int, channels: int, *, at_ears: bool = False) -> None:
         self.sections = _k_weighting(rate_hz)
         self.state = np.zeros((len(self.sections), 2, channels))
-        self.weights = channel_weights(channels)
+        self.weights = channel_weights(channels) * (2 if at_ears and channels == 1 else 1)
         self.rate_hz = rate_hz
         self.frames = 0
         self.hops: list[float] = []  # K-weighted energy of each 100 ms, over all channels

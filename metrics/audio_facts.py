@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from listening.loudness import LoudnessMeter
+from listening.sound_files import LengthReport
 from metrics import long_waves, shared
 from metrics.silence import FRAME_S as LEVEL_FRAME_S
 from metrics.silence import SILENT_DBFS
@@ -31,21 +32,23 @@ FULL_SCALE = 1 - 2.0**-14  # from here on a sample stands at full scale, in 16 b
 class AudioFacts:
     """One audio file; levels are of the file's own channels and rate, full scale is 1."""
 
-    container: str  # WAV, FLAC, mp4 …
-    coding: str  # PCM_16, FLOAT, VORBIS, aac …
+    container: str  # WAV, FLAC, MP4 …
+    coding: str  # PCM_16, FLOAT, VORBIS, AAC …
     rate_hz: int
     channels: int
     bits: int | None  # of a sample; None: of no fixed number, as in MP3
     duration_s: float  # of the sound that is there
-    header_s: float | None  # as the file's header states; None: it does not
+    header_s: float | None  # as the file states; None: it does not
     peak: float  # the largest magnitude; over 1 only in floating point
     clipped: float  # share of samples that stand side by side at full scale
     dc: float  # mean of the channel in which it is farthest from 0
     bandwidth_hz: float | None  # where the sound ends, in steps of 250 Hz; None: silent
     cancelled_db: float | None  # how far the channels' mean lies below them; None: one channel
     not_finite: int = 0  # samples that are NaN or infinite
-    cut: bool = False  # the file ends before its stream does: of Ogg, which states no length
-    loudness_lufs: float | None = None  # ITU-R BS.1770-4; None: all is below its gate of -70 LUFS
+    missing: str = ""  # a sentence, where the file has lost sound
+    length_note: str = ""  # a sentence, where programs that trust its header read another length
+    # ITU-R BS.1770-4; None: all is below its gate of -70 LUFS, or no metric asked for it
+    loudness_lufs: float | None = None
     rms_dbfs: float | None = None  # root mean square of all channels' samples; None: all are 0
     level_sd_db: float | None = None  # of the power of 25 ms frames within 50 dB of the loudest
     silent_channels: tuple[int, ...] = ()  # without sound (`metrics.silence`), counted from 1
@@ -69,7 +72,7 @@ def facts_of_wave(wave: torch.Tensor, rate_hz: int) -> AudioFacts:
     """
 
     def measured() -> AudioFacts:
-        meter = Meter(rate_hz, 1)
+        meter = Meter(rate_hz, 1, loudness=True)
         for part in long_waves.parts_of(wave):
             samples = part.detach().cpu().float().numpy()
             meter.add(samples[:, None], samples)
@@ -85,16 +88,19 @@ def keep_facts(wave: torch.Tensor, facts: AudioFacts) -> None:
 
 
 class Meter:
-    """Measures a file's blocks as they come."""
+    """Measures a file's blocks as they come.
 
-    def __init__(self, rate_hz: int, channels: int) -> None:
+    ``loudness``: by BS.1770 as well, which takes longer than all the rest and needs SciPy.
+    """
+
+    def __init__(self, rate_hz: int, channels: int, loudness: bool = False) -> None:
         self.channels = channels
         self.frames = self.not_finite = self._clipped = 0
         self._peak = 0.0
         self._sums = np.zeros(channels)
         self._squares = self._mono_squares = 0.0
         self._spectrum = Spectrum(rate_hz)
-        self._loudness = LoudnessMeter(rate_hz, channels)
+        self._loudness = LoudnessMeter(rate_hz, channels) if loudness else None
         self._frames = Frames(rate_hz, channels)
 
     def add(self, block: Samples, mono: Samples) -> None:
@@ -117,7 +123,8 @@ class Meter:
         if self.channels > 1:
             self._mono_squares += float(np.einsum("i,i->", mono, mono, dtype=np.float64))
         self._spectrum.add(mono)
-        self._loudness.add(block)
+        if self._loudness:
+            self._loudness.add(block)
         self._frames.add(block)
 
     def facts(
@@ -126,10 +133,9 @@ class Meter:
         coding: str,
         bits: int | None,
         rate_hz: int,
-        header_s: float | None,
-        cut: bool = False,
+        lengths: LengthReport | None,
     ) -> AudioFacts:
-        """All that was measured, with what the header says."""
+        """Return all that was measured, with what a file says of its length; None: of no file."""
         means = self._sums / max(1, self.frames)
         return AudioFacts(
             container=container,
@@ -138,15 +144,16 @@ class Meter:
             channels=self.channels,
             bits=bits,
             duration_s=self.frames / rate_hz,
-            header_s=header_s,
+            header_s=lengths.stated_s if lengths else None,
             peak=self._peak,
             clipped=self._clipped / max(1, self.frames * self.channels),
             dc=float(means[np.abs(means).argmax()]),
             bandwidth_hz=self._spectrum.edge_hz(),
             cancelled_db=self._cancelled_db(),
             not_finite=self.not_finite,
-            cut=cut,
-            loudness_lufs=self._loudness.integrated_lufs(),
+            missing=lengths.missing if lengths else "",
+            length_note=lengths.note if lengths else "",
+            loudness_lufs=self._loudness.integrated_lufs() if self._loudness else None,
             rms_dbfs=decibels(self._squares / max(1, self.frames * self.channels)),
             level_sd_db=self._frames.level_sd_db(),
             silent_channels=self._frames.silent_channels(),

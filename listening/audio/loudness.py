@@ -1,4 +1,4 @@
-"""The gain that brings a clip to the loudness that its study names.
+"""The gain that brings a clip to the loudness that its study names, as both ears get it.
 
 A study's `loudness_lufs` is applied once, to the served copies: when a study is created
 (`listening.studies.creating`) and in previews; originals, metrics and exports stay as they came.

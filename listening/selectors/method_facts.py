@@ -55,6 +55,7 @@ from listening.studies.length import session_length
 class ScaleFacts(TypedDict):
     """A criterion as raters read it, in the study's language."""
 
+    criterion: str  # its key
     question: str
     help: str
     widget: str
@@ -98,6 +99,7 @@ class TaskFacts(TypedDict):
 
 
 class CheckFacts(TypedDict):
+    key: str
     title: str
     trials: int  # 0: nobody can fail
     pass_at_least: int
@@ -284,6 +286,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         instructions=task.instructions,
         criteria=[
             ScaleFacts(
+                criterion=each.key,
                 question=_said(each.question),
                 help=each.help_text,
                 widget=each.scale["widget"],
@@ -334,6 +337,7 @@ def _checks(row: Study) -> list[CheckFacts]:
         settings = check.settings(asked, language=row.language)
         facts.append(
             CheckFacts(
+                key=check.key,
                 title=f"{_said(settings.title)} ({check.key})",
                 trials=settings.trials,
                 pass_at_least=settings.pass_at_least,

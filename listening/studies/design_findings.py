@@ -9,6 +9,7 @@ from listening.design.amounts import material_of
 from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
 from listening.design.guessing import through_traps
 from listening.design.studyfile import StudyFile, TaskEntry
+from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
 from listening.design.studyfile.rubricpart import OPTION
 from listening.methods import method_named
 from listening.methods.estimand import BESIDE_REFERENCE, ONE_CLIP
@@ -30,6 +31,7 @@ def design_findings(study: StudyFile, length: SessionLength) -> list[Finding]:
         *_about_texts(study, length),
         *_about_time(study, length),
         *_about_headphones(study),
+        *_about_ends(study),
         *task_findings(study),
     ]
 
@@ -97,6 +99,17 @@ def _about_headphones(study: StudyFile) -> Iterator[Finding]:
             "The texts ask for headphones, and no check tests for them.",
             f"Add one ({names}), or leave it if loudspeakers do no harm.",
             RATERS,
+        )
+
+
+def _about_ends(study: StudyFile) -> Iterator[Finding]:
+    why = asks_for_faint_sounds(study.tasks, study.conditions)
+    if why and study.ends == ALIKE:
+        yield _warning(
+            f"Clips are trimmed where their ends are more than 40 dB below the peak, and {why}: "
+            "raters may not get what they are asked about.",
+            f'Set ends = "{AS_IS}" in [study].',
+            SOUNDS,
         )
 
 

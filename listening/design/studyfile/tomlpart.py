@@ -16,6 +16,7 @@ from listening.design.studyfile.entries import (
     TaskEntry,
 )
 from listening.design.studyfile.ethicspart import read_ethics, read_payment
+from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
 from listening.design.studyfile.occasionpart import check_occasions
 from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.publicationpart import read_publication
@@ -60,7 +61,7 @@ STUDY = {
     "erase_after_days": Field(shapes.whole, low=0, high=36_500),
     "erase_on": Field(shapes.day),
     "erase_reasons": Field(shapes.flag, default=False),
-    "ends": Field(shapes.choice, default="alike", choices=("alike", "as_is")),
+    "ends": Field(shapes.choice, choices=(ALIKE, AS_IS)),
     "hypotheses": Field(shapes.texts, default=(), longest=LONGEST_HYPOTHESIS),
     "texts": Field(shapes.raw_table, default={}),
     "translations": Field(shapes.raw_table, default={}),
@@ -178,6 +179,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study["checks"] = _checks(study["checks"], notes)
     study["conditions"] = _conditions(parts["conditions"], notes)
     study["tasks"] = _tasks(parts["tasks"], study["language"], notes)
+    study["ends"] = study["ends"] or _usual_ends(study, notes)
     study["questionnaires"] = read_questionnaires(parts["questionnaires"], notes)
     check_occasions(study["questionnaires"], study["tasks"], notes)
     study["translations"] = read_study_words(study, notes)
@@ -186,6 +188,17 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study["sources"] = read_sources(parts["sources"], notes)
     study["analysis_rules"] = read_rules(parts["analysis_rules"], notes)
     return StudyFile(**study)
+
+
+def _usual_ends(study: dict[str, Any], notes: Notebook) -> str:
+    why = asks_for_faint_sounds(study["tasks"], study["conditions"])
+    if not why:
+        return ALIKE
+    notes.remarks.append(
+        f"The ends of clips are not trimmed: {why}, and it may be too faint. To trim them, set "
+        f'ends = "{ALIKE}" in [study].'
+    )
+    return AS_IS
 
 
 def _parsed(data: bytes, notes: Notebook) -> dict[str, Any] | None:
