@@ -56,19 +56,19 @@ def load_waves(path: Path | str, rates_hz: Collection[int]) -> dict[int, Wave]:
     return decoded(path, rates_hz).waves
 
 
-def decoded(path: Path | str, rates_hz: Collection[int]) -> Decoded:
+def decoded(path: Path | str, rates_hz: Collection[int], loudness: bool = False) -> Decoded:
     """The file's channels averaged, at each rate, and what the file is.
 
     Any format that `listening.sound_files` reads; decoded once, to the end, and resampled once per
     rate by libsoxr (quality VHQ). Memory: the results twice, and a block; of files of over ten
-    minutes a block, for their waves are mapped from a temporary file.
+    minutes a block, for their waves are mapped from a temporary file. ``loudness``: measured too.
     """
     with _opened(path) as source, _room(path):
         resamplers = {rate: Resampler(source.rate_hz, rate) for rate in rates_hz}
         parts = {rate: Gathered(rate) for rate in rates_hz}
         meter = None
         for block in _blocks(source, path):
-            meter = meter or Meter(source.rate_hz, block.shape[1])
+            meter = meter or Meter(source.rate_hz, block.shape[1], loudness)
             mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1)
             meter.add(block, mono)
             for rate, resampler in resamplers.items():

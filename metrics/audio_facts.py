@@ -47,7 +47,8 @@ class AudioFacts:
     not_finite: int = 0  # samples that are NaN or infinite
     missing: str = ""  # a sentence, where the file has lost sound
     length_note: str = ""  # a sentence, where programs that trust its header read another length
-    loudness_lufs: float | None = None  # ITU-R BS.1770-4; None: all is below its gate of -70 LUFS
+    # ITU-R BS.1770-4; None: all is below its gate of -70 LUFS, or no metric asked for it
+    loudness_lufs: float | None = None
     rms_dbfs: float | None = None  # root mean square of all channels' samples; None: all are 0
     level_sd_db: float | None = None  # of the power of 25 ms frames within 50 dB of the loudest
     silent_channels: tuple[int, ...] = ()  # without sound (`metrics.silence`), counted from 1
@@ -71,7 +72,7 @@ def facts_of_wave(wave: torch.Tensor, rate_hz: int) -> AudioFacts:
     """
 
     def measured() -> AudioFacts:
-        meter = Meter(rate_hz, 1)
+        meter = Meter(rate_hz, 1, loudness=True)
         for part in long_waves.parts_of(wave):
             samples = part.detach().cpu().float().numpy()
             meter.add(samples[:, None], samples)
@@ -87,16 +88,19 @@ def keep_facts(wave: torch.Tensor, facts: AudioFacts) -> None:
 
 
 class Meter:
-    """Measures a file's blocks as they come."""
+    """Measures a file's blocks as they come.
 
-    def __init__(self, rate_hz: int, channels: int) -> None:
+    ``loudness``: by BS.1770 as well, which takes longer than all the rest and needs SciPy.
+    """
+
+    def __init__(self, rate_hz: int, channels: int, loudness: bool = False) -> None:
         self.channels = channels
         self.frames = self.not_finite = self._clipped = 0
         self._peak = 0.0
         self._sums = np.zeros(channels)
         self._squares = self._mono_squares = 0.0
         self._spectrum = Spectrum(rate_hz)
-        self._loudness = LoudnessMeter(rate_hz, channels)
+        self._loudness = LoudnessMeter(rate_hz, channels) if loudness else None
         self._frames = Frames(rate_hz, channels)
 
     def add(self, block: Samples, mono: Samples) -> None:
@@ -119,7 +123,8 @@ class Meter:
         if self.channels > 1:
             self._mono_squares += float(np.einsum("i,i->", mono, mono, dtype=np.float64))
         self._spectrum.add(mono)
-        self._loudness.add(block)
+        if self._loudness:
+            self._loudness.add(block)
         self._frames.add(block)
 
     def facts(
@@ -148,7 +153,7 @@ class Meter:
             not_finite=self.not_finite,
             missing=lengths.missing if lengths else "",
             length_note=lengths.note if lengths else "",
-            loudness_lufs=self._loudness.integrated_lufs(),
+            loudness_lufs=self._loudness.integrated_lufs() if self._loudness else None,
             rms_dbfs=decibels(self._squares / max(1, self.frames * self.channels)),
             level_sd_db=self._frames.level_sd_db(),
             silent_channels=self._frames.silent_channels(),

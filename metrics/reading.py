@@ -47,7 +47,8 @@ def read_clip(work: Work) -> Read:
     try:
         if not clip.fresh:
             audio.check_unchanged(clip.path, clip.sha256)
-        return audio.decoded(clip.path, {m.sample_rate_hz for m in metrics})
+        loudness = any(metric.accepts.whole_file for metric in metrics)
+        return audio.decoded(clip.path, {m.sample_rate_hz for m in metrics}, loudness)
     except (audio.AudioError, MemoryError) as error:
         return failure(error)
 

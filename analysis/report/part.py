@@ -51,6 +51,11 @@ class PartInput:
         known = {name: place for place, name in enumerate(self.order.get(column, ()))}
         return sorted(set(names), key=lambda name: (known.get(name, len(known)), name))
 
+    def rubric_of(self, task: str) -> str | None:
+        """The rubric whose words raters of a task read; "": none; None: of a file, not known."""
+        tasks = self.facts["tasks"] if self.facts else ()
+        return next((each.get("rubric", "") for each in tasks if each["task"] == task), None)
+
     @property
     def table(self) -> pd.DataFrame:
         """All ratings, traps and what the rules leave out included."""

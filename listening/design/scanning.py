@@ -218,9 +218,8 @@ def _best(sounds: Sequence[str]) -> _Reading:
 
 def _shown(reading: _Reading) -> str:
     systems, sentences = reading.axes
-    return (
-        f"{len(systems)} systems ({_few(systems)}), {len(sentences)} sentences ({_few(sentences)})"
-    )
+    named = (("system", systems), ("sentence", sentences))
+    return ", ".join(f"{len(n)} {what}{'s' * (len(n) != 1)} ({_few(n)})" for what, n in named)
 
 
 def _few(names: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from django.http import (
     JsonResponse,
 )
 from django.shortcuts import redirect
+from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -269,7 +270,9 @@ def _arrange(request: HttpRequest, draft: Draft) -> None:
         words = "There is no study.toml in it: start with another card, or add one."
         messages.warning(request, words)
     if found is not None:
-        words = f"{len(found.systems)} systems, {len(found.sentences)} sentences: {found.how}."
+        systems, sentences = len(found.systems), len(found.sentences)
+        words = f"{systems} system{pluralize(systems)}, {sentences} sentence{pluralize(sentences)}"
+        words += f": {found.how}."
         messages.success(request, words)
     _name_unsent(request)
 

@@ -290,7 +290,8 @@ def test_a_folder_of_sounds_becomes_a_study_without_a_line_written_by_hand(tmp_p
     User.objects.create_user("ada")
     for name in ("vits_s1", "vits_s2", "human_s1"):
         write_sound(tmp_path / "wavs" / f"{name}.wav")
-    (tmp_path / "texts.txt").write_text("s1|Hello.\ns9|Nobody says this.\n")
+    texts = "s1|Hello.\ns9|Nobody says this.\n"
+    (tmp_path / "texts.txt").write_bytes(texts.encode("utf-16"))
     said = run("scan_audio", tmp_path, "--texts", tmp_path / "texts.txt")
     assert "Read so: names are system, then sentence." in said
     assert "human  1 of 2 sentences" in said

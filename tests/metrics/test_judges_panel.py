@@ -214,7 +214,7 @@ def test_the_command_rates_a_manifest_and_writes_what_can_be_imported(server, ma
     head, *lines = [
         json.loads(line) for line in manifest.with_name("panel.jsonl").read_text().splitlines()
     ]
-    assert head["rubric"] == "nvv_tags.v1"
+    assert head["rubric"] == "nvv_tags.v2"
     assert [line["failed"] for line in lines].count("refused") == 1
     assert len(lines) == 6
     again = io.StringIO()  # asks only what failed

@@ -32,6 +32,7 @@ def test_a_clip_has_f1_precision_recall_and_distance():
         "nvv_precision": 0.5,
         "nvv_recall": 1.0,
         "nvv_distance": pytest.approx(1 / 9),
+        **{"nvv_tp": 1.0, "nvv_fp": 1.0, "nvv_fn": 0.0},
     }
     json.dumps(dict(found.details))
 

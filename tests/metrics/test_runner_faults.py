@@ -91,9 +91,9 @@ def test_a_clip_is_decoded_once_for_all_metrics(kinds, clips, monkeypatch):
     read = []
     original = audio.decoded
 
-    def spy(path, rates):
+    def spy(path, rates, loudness):
         read.append((path, frozenset(rates)))
-        return original(path, rates)
+        return original(path, rates, loudness)
 
     monkeypatch.setattr(audio, "decoded", spy)
     metrics = [kinds["peak"](), kinds["greedy"](), kinds["two"]()]

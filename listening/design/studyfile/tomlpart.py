@@ -21,6 +21,7 @@ from listening.design.studyfile.occasionpart import check_occasions
 from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.publicationpart import read_publication
 from listening.design.studyfile.questionpart import read_questionnaires
+from listening.design.studyfile.rubricpart import with_rubric
 from listening.design.studyfile.rulepart import read_rules
 from listening.design.studyfile.settingspart import read_settings
 from listening.design.studyfile.shapes import Field, read_table
@@ -177,7 +178,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study["payment"] = read_payment(study["payment"], notes)
     study["checks"] = _checks(study["checks"], notes)
     study["conditions"] = _conditions(parts["conditions"], notes)
-    study["tasks"] = _tasks(parts["tasks"], notes)
+    study["tasks"] = _tasks(parts["tasks"], study["language"], notes)
     study["ends"] = study["ends"] or _usual_ends(study, notes)
     study["questionnaires"] = read_questionnaires(parts["questionnaires"], notes)
     check_occasions(study["questionnaires"], study["tasks"], notes)
@@ -280,15 +281,17 @@ def _conditions(tables: Iterable[Any], notes: Notebook) -> tuple[ConditionEntry,
     return tuple(c for c in conditions if c.key)
 
 
-def _tasks(tables: Iterable[Any], notes: Notebook) -> tuple[TaskEntry, ...]:
-    tasks = [_task(table, f"tasks[{n}]", notes) for n, table in enumerate(tables, start=1)]
+def _tasks(tables: Iterable[Any], language: str, notes: Notebook) -> tuple[TaskEntry, ...]:
+    places = enumerate(tables, start=1)
+    tasks = [_task(table, f"tasks[{n}]", language, notes) for n, table in places]
     _say_duplicates([t.key for t in tasks], "tasks", "task", notes)
     return tuple(tasks)
 
 
-def _task(table: Any, where: str, notes: Notebook) -> TaskEntry:
+def _task(table: Any, where: str, language: str, notes: Notebook) -> TaskEntry:
     fields = read_table(table, TASK, where, notes)
     method = _method(fields["method"], where, notes)
+    fields = with_rubric(fields, where, language, notes)
     fields["block_size"] = fields["block_size"] or 0  # 0: missing, and said so
     fields["ratings_per_stimulus"] = fields["ratings_per_stimulus"] or 0
     fields["blocks_per_rater"] = fields["blocks_per_rater"] or fields["blocks_per_session"]

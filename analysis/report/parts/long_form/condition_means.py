@@ -11,6 +11,7 @@ from analysis.arrays import Codes, Floats
 from analysis.formatting import beware
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
+from analysis.report.parts.long_form.paper_tables import PAPER
 from analysis.statistics.comparisons.clustered_variance import variance_and_df
 from analysis.statistics.intervals import (
     Clustered,
@@ -208,7 +209,7 @@ def _figure(rows: Sequence[ConditionRow], suffix: str, material: Material) -> Fi
     estimand = estimand_of(min(material.estimands, key=len))
     return Figure(
         f"long_form_conditions{suffix}",
-        "Conditions, from high to low",
+        f"Figures 2 and 3 of {PAPER}: conditions, from high to low",
         "intervals",
         picked(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
         x="mean score",
