@@ -24,6 +24,8 @@ from listening.design.presets import Preset, PresetError, presets, study_key, wr
 from listening.design.settings import derive
 from listening.design.studyfile import CSV, TOML, StudyFile, read_folder
 from listening.design.studyfile.entries import OUTCOMES
+from listening.design.studyfile.problems import Notebook
+from listening.design.studyfile.tomlpart import read_study_toml
 from listening.design.traps import TrapPlan
 from listening.methods import Method
 from listening.methods.rubrics import KIND, shared_rubric
@@ -327,6 +329,19 @@ def test_nvv_has_the_criteria_of_its_two_interfaces_and_zero_for_what_is_absent(
     absent = [c.key for t in (tags, captions) for c in t.criteria if "absent" in c.options]
     assert absent == ["nvv_effect", "nvv_accuracy", "nvv_effect", "nvv_instruction"]
     assert (pairs.method, len(pairs.criteria)) == ("cmos", 3)
+
+
+@pytest.mark.parametrize("remove", ["", 'ends = "as_is"'])
+def test_nvv_keeps_breaths_at_the_ends_of_clips(remove: str) -> None:
+    """Said in the preset, and so without the line: its questions ask whether a sound is there."""
+    text = "\n".join(
+        line for line in PRESETS["nvv"].toml.splitlines() if not (remove and remove in line)
+    )
+    notes = Notebook()
+    study = read_study_toml(text.encode(), notes)
+    assert study is not None
+    assert study.ends == "as_is"
+    assert len(notes.remarks) == bool(remove)
 
 
 def test_mushra_has_a_reference_and_two_anchors_on_every_screen(tmp_path: Path) -> None:
