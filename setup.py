@@ -17,6 +17,7 @@ setup(
     package_dir={f"earnest_files.{name}": name for name in FILES},
     package_data={
         "": ["**/*.flac", "**/*.toml", "**/*.yaml"],
+        "metrics": ["bundled/*"],
         **{f"earnest_files.{name}": ["**/*"] for name in FILES},
     },
 )

@@ -1,17 +1,16 @@
 """Clips of random lengths scored one by one, by batches of equal length, and as they share batches.
 
-    python benchmarks/bench_batches.py [--clips 200] [--metrics spoof,wer] [--device cpu]
+    python benchmarks/bench_batches.py [--clips 200] [--metrics spoof,wer]
     python benchmarks/bench_batches.py --metrics distillmos --ways shared --numbers bf16,compile
 
 Each metric gets the same clips (`--least` to `--most` seconds, to the sample) by the runner, on one
 thread, three times: every clip in a batch of its own; with batches of exactly one length, which is
 all there was before; and as the metric declares it. Networks of transformers have the published
 size (WavLM base, or as large with `--large`) and random weights, which changes no time; Whisper is
-`tiny.en`, which a development environment carries. Told are CPU milliseconds per clip (on a GPU:
-milliseconds of waiting), how many inputs a call of the network had on average and at most, and by
-how much a value moved against the clip alone. `--numbers` adds a row for each of `tf32` (which
-wants a GPU), `bf16`, `compile` and `bf16+compile`, batches as declared and networks compiled before
-the clock starts; what the metric does not allow is said.
+`tiny.en`, which a development environment carries. The table has CPU milliseconds per clip, how
+many inputs a call of the network had on average and at most, and by how much a value moved against
+the clip alone. `--numbers` adds a row for each of `bf16`, `compile` and `bf16+compile`, batches as
+declared and networks compiled before the clock starts; what the metric does not allow is said.
 """
 
 from __future__ import annotations
@@ -32,6 +31,8 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.gpu.models import save_wavlm  # noqa: E402
+
 if TYPE_CHECKING:
     from metrics.metric import Metric
     from metrics.runner import Clip
@@ -40,6 +41,7 @@ RATE_HZ = 16_000
 SPEECH = ROOT / "tests/data/metrics/audio/long_same-human.flac"
 TEXT = "he was not an ill disposed young man unless to be rather cold hearted is to be ill disposed"
 KEYS = ("spoof", "speech_bert_score", "wer", "plcmos")
+DEVICE = "cpu"  # on a GPU: benchmarks/gpu
 WAYS = ("alone", "equal lengths", "shared")
 
 
@@ -49,7 +51,6 @@ def main() -> None:
     parser.add_argument("--least", type=float, default=1.0, help="seconds")
     parser.add_argument("--most", type=float, default=6.0, help="seconds")
     parser.add_argument("--metrics", default=",".join(KEYS))
-    parser.add_argument("--device", default="cpu")
     parser.add_argument("--similar", type=float, help="longest over shortest in a batch")
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--numbers", default="", help="tf32, bf16, compile, bf16+compile")
@@ -57,47 +58,46 @@ def main() -> None:
     given = parser.parse_args()
     import torch
 
-    if given.device == "cpu":
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     torch.set_num_threads(1)
     if given.similar:
         from metrics.predictors import masking
 
-        masking.SIMILAR |= {"cpu": given.similar, "cuda": given.similar}
+        masking.SIMILAR |= {"cpu": given.similar}
     with tempfile.TemporaryDirectory() as place:
         clips = random_clips(Path(place), given.clips, given.least, given.most)
         span = f"{given.least:g} to {given.most:g} s"
-        print(f"{given.clips} clips of {span}, {machine(given.device)}")
+        print(f"{given.clips} clips of {span}, {machine()}")
         print("| metric | way | ms per clip | inputs per call | at most | moved by |")
         print("| --- | --- | --- | --- | --- | --- |")
         for key in given.metrics.split(","):
             metric = made(key, Path(place), given.large)
             alone: dict[str, float | None] = {}
             for way in given.ways.split(","):
-                ms, sizes, values = timed(metric, clips, way, given.device)
+                ms, sizes, values = timed(metric, clips, way)
                 alone = alone or values
                 moved = largest_move(alone, values)
                 told = f"{ms:.1f} | {sum(sizes) / len(sizes):.1f} | {max(sizes)}"
                 print(f"| `{key}` | {way} | {told} | {moved:.1e} |", flush=True)
             for number in filter(None, given.numbers.split(",")):
                 metric = made(key, Path(place), given.large)
-                if said := ask_for(metric, number, given.device):
+                if said := ask_for(metric, number):
                     print(f"| `{key}` | {number} | {said} | | | |", flush=True)
                     continue
-                ms, sizes, values = timed(metric, clips, "shared", given.device)
+                ms, sizes, values = timed(metric, clips, "shared")
                 told = f"{ms:.1f} | {sum(sizes) / len(sizes):.1f} | {max(sizes)}"
                 moved = largest_move(alone, values)
                 print(f"| `{key}` | {number} | {told} | {moved:.1e} |", flush=True)
 
 
-def ask_for(metric: Metric, number: str, device: str) -> str:
+def ask_for(metric: Metric, number: str) -> str:
     """Have a metric compute in "bf16", "compile" or "bf16+compile"; why it does not, else empty."""
     from metrics import precision
 
     words = number.split("+")
     numbers = [word for word in words if word != "compile"] or ["float32"]
     asked = precision.Arithmetic(numbers[0], "compile" in words)
-    if said := metric.precisions.refusal(asked) or precision.unfit(asked, device):
+    if said := metric.precisions.refusal(asked) or precision.unfit(asked, DEVICE):
         return said
     metric.arithmetic = asked
     return ""
@@ -140,23 +140,13 @@ def made(key: str, folder: Path, large: bool) -> Metric:
 
 
 def wavlm(folder: Path, kind: str, large: bool) -> Path:
-    import torch
-    import transformers as hf
-
     place = folder / f"{kind}-{large}"
-    size = {
-        "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
-        "intermediate_size": 4096, "feat_extract_norm": "layer", "do_stable_layer_norm": True,
-    } if large else {}  # fmt: skip
-    torch.manual_seed(0)
-    config = hf.WavLMConfig(id2label={0: "real", 1: "fake"}, **size)
-    getattr(hf, kind)(config).save_pretrained(place)
-    hf.Wav2Vec2FeatureExtractor(do_normalize=True).save_pretrained(place)
+    save_wavlm(place, kind, large)
     return place
 
 
 def timed(
-    metric: Metric, clips: Sequence[Clip], way: str, device: str
+    metric: Metric, clips: Sequence[Clip], way: str
 ) -> tuple[float, list[int], dict[str, float | None]]:
     """Milliseconds per clip, the sizes of the network's calls, and the values by path."""
     from metrics import runner
@@ -165,16 +155,15 @@ def timed(
     sizes: list[int] = []
     with ExitStack() as stack:
         stack.enter_context(by_way(way))
-        list(runner.score_clips(metric, clips[:1], device))  # loads, warms up
-        stack.enter_context(counted(runner._LOADED, metric, device, sizes))
+        list(runner.score_clips(metric, clips[:1], DEVICE))  # loads, warms up
+        stack.enter_context(counted(runner._LOADED, metric, sizes))
         for heard in (recogniser.loaded,) if metric.key in ("wer", "cer") else ():
-            heard("faster_whisper", recogniser.Options("tiny.en"), device).heard.clear()
-        cpu, wall = time.process_time(), time.perf_counter()
-        scored = list(runner.score_clips(metric, clips, device))
-        cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    spent = cpu if device == "cpu" else wall
+            heard("faster_whisper", recogniser.Options("tiny.en"), DEVICE).heard.clear()
+        cpu = time.process_time()
+        scored = list(runner.score_clips(metric, clips, DEVICE))
+        cpu = time.process_time() - cpu
     values = {each.clip.path: each.score.value for each in scored}
-    return 1e3 * spent / len(clips), sizes or [1], values
+    return 1e3 * cpu / len(clips), sizes or [1], values
 
 
 @contextmanager
@@ -193,7 +182,7 @@ def by_way(way: str) -> Iterator[None]:
 
             stack.enter_context(mock.patch.object(runner, "score_batch", each))
         if way != "shared":
-            never = {"cpu": 1.0, "cuda": 1.0}
+            never = {"cpu": 1.0}
             stack.enter_context(mock.patch.object(masking, "SIMILAR", never))
             whole = faster_whisper.FasterWhisper.transcribe
             one = lambda self, waves, language: [whole(self, wave, language) for wave in waves]  # noqa: E731
@@ -204,7 +193,7 @@ def by_way(way: str) -> Iterator[None]:
 
 
 @contextmanager
-def counted(loaded: Any, metric: Metric, device: str, sizes: list[int]) -> Iterator[None]:
+def counted(loaded: Any, metric: Metric, sizes: list[int]) -> Iterator[None]:
     """Notes how many inputs each call of a metric's network has."""
     there = next(
         each
@@ -263,11 +252,10 @@ def largest_move(alone: dict[str, float | None], values: dict[str, float | None]
     return max(moves)
 
 
-def machine(device: str) -> str:
+def machine() -> str:
     import torch
 
-    named = torch.cuda.get_device_name(device) if device != "cpu" else "one CPU thread"
-    return f"{named}, load {os.getloadavg()[0]:.1f}, torch {torch.__version__}"
+    return f"one CPU thread, load {os.getloadavg()[0]:.1f}, torch {torch.__version__}"
 
 
 if __name__ == "__main__":

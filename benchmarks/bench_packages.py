@@ -5,7 +5,8 @@
 VERSA gives one file after the other to each package, which gets it at its own rate (librosa
 resamples it for each of them). Here the same files, the demo's clips in all formats, go through
 both ways on one core (the process is bound to it), in turns, so that a busy machine is busy for
-all; models are loaded before. SRMRpy is in no package registry: torchmetrics stands for it.
+all; models are loaded before. SRMRpy is in no package registry: torchmetrics stands for it. Two
+packages are needed for this alone: pip install --no-deps Resemblyzer==0.1.4 speechmos==0.0.1.1
 """
 
 from __future__ import annotations

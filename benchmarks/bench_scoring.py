@@ -3,7 +3,7 @@
     python benchmarks/bench_scoring.py [--asr MODEL] [--clips 10,100,1000,10000] [--seconds 2]
 
 First each metric of the preset alone over one-minute clips, as the runner scores them, on one
-thread (on a GPU too, where there is one). The recogniser is faster-whisper's `--asr` (default
+thread. The recogniser is faster-whisper's `--asr` (default
 `tiny.en`, which a development environment carries; large-v3 is what a paper would use). SQUIM and
 WavLM have the size of the published models and random weights, which changes no time. Then the
 cost per clip of the quick metrics over ever more short clips, each number of clips in a process of
@@ -27,6 +27,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+
+from benchmarks.gpu.models import save_wavlm  # noqa: E402
 
 RATE_HZ = 16_000
 AUDIO = ROOT / "tests/data/metrics/audio"
@@ -69,20 +71,10 @@ def random_squim(folder: Path) -> None:
     torch.save(squim_objective_base().state_dict(), folder / WEIGHTS)
 
 
-def random_wavlm(folder: Path) -> None:
-    """A WavLM with x-vector head of the published size (base), random, at the preset's name."""
-    from transformers import Wav2Vec2FeatureExtractor, WavLMConfig, WavLMForXVector
-
-    from metrics.embeddings.wavlm import WavlmXvector
-
-    place = folder / WavlmXvector.default_model
-    WavLMForXVector(WavLMConfig()).save_pretrained(place)
-    Wav2Vec2FeatureExtractor().save_pretrained(place)
-
-
-def preset_rows(asr: str, device: str) -> list[tuple[str, float, float, str]]:
+def preset_rows(asr: str) -> list[tuple[str, float, float, str]]:
     """(metric, CPU s, wall s) per second of audio for each metric of the preset, and remarks."""
     from metrics import presets, runner, weights
+    from metrics.embeddings.wavlm import WavlmXvector
     from metrics.metric import make_metric
 
     rows = []
@@ -91,13 +83,14 @@ def preset_rows(asr: str, device: str) -> list[tuple[str, float, float, str]]:
         clips, total_s = long_clips(folder)
         weights.configure(folder / "models", offline=True)
         random_squim(folder / "models")
-        random_wavlm(folder / "models")
+        voices = folder / "models" / WavlmXvector.default_model
+        save_wavlm(voices, "WavLMForXVector", large=False)
         for choice in presets.preset("lfs").choices():
             own = {"model": asr} if choice.metric in ("wer", "cer") else {}
             metric = make_metric(choice.metric, {**choice.parameters, **own})
-            list(runner.score_clips(metric, clips[:1], device))  # loads, warms up
+            list(runner.score_clips(metric, clips[:1], "cpu"))  # loads, warms up
             cpu, wall = time.process_time(), time.perf_counter()
-            scored = list(runner.score_clips(metric, clips, device))
+            scored = list(runner.score_clips(metric, clips, "cpu"))
             cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
             remark = next((s.score.reason for s in scored if s.score.value is None), "")
             name = "".join(f" {v}" for v in choice.parameters.values())
@@ -170,14 +163,12 @@ def main(words: Sequence[str] | None = None) -> None:
 
     torch.set_num_threads(1)
     print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
-    for device in ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]:
-        name = torch.cuda.get_device_name() if device == "cuda" else "one CPU thread"
-        print(f"\nPreset lfs on {name}, one-minute clips, ASR {given.asr}\n")
-        print("| metric | CPU s per s | wall s per s | no value |\n| --- | --- | --- | --- |")
-        rows = preset_rows(given.asr, device)
-        for metric, cpu, wall, remark in rows:
-            print(f"| `{metric}` | {cpu:.4f} | {wall:.4f} | {remark[:60]} |")
-        print(f"| all | {sum(r[1] for r in rows):.3f} | {sum(r[2] for r in rows):.3f} | |")
+    print(f"\nPreset lfs on one CPU thread, one-minute clips, ASR {given.asr}\n")
+    print("| metric | CPU s per s | wall s per s | no value |\n| --- | --- | --- | --- |")
+    rows = preset_rows(given.asr)
+    for metric, cpu, wall, remark in rows:
+        print(f"| `{metric}` | {cpu:.4f} | {wall:.4f} | {remark[:60]} |")
+    print(f"| all | {sum(r[1] for r in rows):.3f} | {sum(r[2] for r in rows):.3f} | |")
     print(f"\n{' and '.join(QUICK)} over clips of {given.seconds:g} s, one CPU thread\n")
     print("| clips | CPU ms per clip | wall ms per clip | peak memory, MB |")
     print("| --- | --- | --- | --- |")

@@ -6,8 +6,8 @@
 The rival is torchmetrics (`speech_reverberation_modulation_energy_ratio`, float64, which it needs).
 SRMRpy, whose numbers both reproduce, is in no package registry and therefore not run here. Rounds
 measure all in turn, so that a busy machine is busy for all; a ratio is the median of the rounds'
-ratios, in CPU seconds (GPU rows: in seconds of waiting). A second table has the cost of a window
-and the peak memory from few windows to many. GPU rows appear where torch finds a CUDA device.
+ratios, in CPU seconds. A second table has the cost of a window and the peak memory from few windows
+to many. On a GPU: benchmarks/gpu.
 """
 
 from __future__ import annotations
@@ -49,7 +49,6 @@ class Contender:
     name: str
     audio_s: float
     run: Callable[[], Sequence[float]]
-    device: str = "cpu"
 
 
 @dataclass
@@ -60,11 +59,6 @@ class Timing:
     cpu_s: list[float]
     wall_s: list[float]
     values: Sequence[float]
-
-    @property
-    def cost_s(self) -> list[float]:
-        """What counts: CPU seconds; on a GPU, seconds of waiting."""
-        return self.cpu_s if self.contender.device == "cpu" else self.wall_s
 
     def per_second(self, seconds: list[float]) -> float:
         """Median seconds per second of audio."""
@@ -126,12 +120,9 @@ def all_contenders(wave: torch.Tensor) -> list[Contender]:
     contenders = []
     for task, waves in ((f"{len(starts)} windows of 3 s", windows), ("whole clip", wave[None])):
         seconds = waves.numel() / RATE_HZ
-        for device in devices():
-            there = waves.to(device)
-            for variant, precision in WAYS:
-                run = functools.partial(ours, there, variant, precision)
-                name = f"Earnest {variant} {precision}" + " GPU" * (device != "cpu")
-                contenders.append(Contender(task, name, seconds, run, device))
+        for variant, precision in WAYS:
+            run = functools.partial(ours, waves, variant, precision)
+            contenders.append(Contender(task, f"Earnest {variant} {precision}", seconds, run))
         contenders.append(Contender(task, RIVAL, seconds, functools.partial(rival, waves)))
     metric = make_metric("reverb_consistency")
     metric.load("cpu")
@@ -143,15 +134,8 @@ def all_contenders(wave: torch.Tensor) -> list[Contender]:
     return [*contenders, Contender("reverb consistency", name, len(wave) / RATE_HZ, whole)]
 
 
-def devices() -> list[str]:
-    """The CPU, and a GPU where there is one."""
-    import torch
-
-    return ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
-
-
 def ours(waves: torch.Tensor, variant: str, precision: str) -> list[float]:
-    """Earnest's scores of a batch, on the device where it lies."""
+    """Earnest's scores of a batch."""
     from metrics import modulation
 
     return [float(found.value or 0) for found in modulation.srmr(waves, variant, precision)]
@@ -193,7 +177,7 @@ def print_table(timings: Sequence[Timing]) -> None:
         line = f"{each.task:<20} {each.name:<34} {cpu_s:9.5f} {wall_s:9.5f}"
         rival = rivals.get(each.task)
         if rival:
-            pairs = zip(rival.cpu_s, timing.cost_s, strict=True)
+            pairs = zip(rival.cpu_s, timing.cpu_s, strict=True)
             line += f" {statistics.median(theirs / mine for theirs, mine in pairs):7.1f}"
         if rival and " slow float" in each.name:
             line += f" {largest_difference(timing.values, rival.values):9.1e}"
@@ -205,27 +189,17 @@ def print_flat(wave: torch.Tensor, counts: Sequence[int]) -> None:
     import torch
 
     windows = wave.unfold(0, 3 * RATE_HZ, 2 * RATE_HZ)
-    for device in devices():
-        here = windows.to(device)
-        ours(here[:1], "slow", "float32")
-        print(f"\n{device}: {'windows':>8} {'CPU ms each':>12} {'wall ms each':>13} {'peak MB':>8}")
-        for count in counts:
-            cpu_s, wall_s = time.process_time(), time.perf_counter()
-            for first in range(0, count, AT_ONCE):
-                places = torch.arange(first, min(first + AT_ONCE, count)) % len(here)
-                ours(here[places.to(device)], "slow", "float32")
-            cpu_ms = (time.process_time() - cpu_s) / count * 1e3
-            wall_ms = (time.perf_counter() - wall_s) / count * 1e3
-            print(f"     {count:>8} {cpu_ms:12.2f} {wall_ms:13.2f} {peak_mb(device):8.0f}")
-
-
-def peak_mb(device: str) -> float:
-    """The largest memory so far: of the process, or of the GPU's tensors."""
-    import torch
-
-    if device == "cpu":
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return torch.cuda.max_memory_allocated() / 2**20
+    ours(windows[:1], "slow", "float32")
+    print(f"\n{'windows':>8} {'CPU ms each':>12} {'wall ms each':>13} {'peak MB':>8}")
+    for count in counts:
+        cpu_s, wall_s = time.process_time(), time.perf_counter()
+        for first in range(0, count, AT_ONCE):
+            places = torch.arange(first, min(first + AT_ONCE, count)) % len(windows)
+            ours(windows[places], "slow", "float32")
+        cpu_ms = (time.process_time() - cpu_s) / count * 1e3
+        wall_ms = (time.perf_counter() - wall_s) / count * 1e3
+        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"{count:>8} {cpu_ms:12.2f} {wall_ms:13.2f} {peak_mb:8.0f}")
 
 
 def largest_difference(values: Sequence[float], others: Sequence[float]) -> float:
@@ -239,9 +213,8 @@ def machine() -> str:
     import torchmetrics
 
     load = os.getloadavg()[0]
-    gpu = f"{torch.cuda.get_device_name()}, " if torch.cuda.is_available() else "no GPU, "
     return (
-        f"{os.cpu_count()} processors (load {load:.1f}), {gpu}torch {torch.__version__}, "
+        f"{os.cpu_count()} processors (load {load:.1f}), torch {torch.__version__}, "
         f"torchmetrics {torchmetrics.__version__}"
     )
 

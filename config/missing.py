@@ -23,7 +23,7 @@ EXTRAS = {  # the names that code imports, by the extra that brings them
     "metrics": (
         *("accelerate", "distillmos", "faster_whisper", "google", "jiwer", "librosa"),
         *("onnxruntime", "openai", "peft", "pystoi", "pyworld", "safetensors", "silero_vad"),
-        *("speechmos", "torch", "torchaudio", "tqdm", "transformers", "zhconv", "zhon"),
+        *("torch", "torchaudio", "tqdm", "transformers", "zhconv", "zhon"),
     ),
     "paired": ("pesq", "visqol", "ai_edge_litert"),
 }

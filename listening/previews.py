@@ -6,13 +6,13 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
-import soundfile
 from django.conf import settings
 
 from listening import audio
@@ -27,6 +27,7 @@ from listening.design.studyfile import CSV, TOML, StudyFile, StudyProblems, read
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.models import Study
+from listening.sound_files import AudioError, duration_s
 from listening.studies import study_as_file
 from listening.studies.length import session_length
 from listening.studies.trimming import Trimming
@@ -97,7 +98,7 @@ class FolderSource:
 
     @cached_property
     def length(self) -> SessionLength:
-        files = {path: float(soundfile.info(path).duration) for path in set(self.paths.values())}
+        files = {path: _seconds(path) for path in set(self.paths.values())}
         plain = {key: files[path] for key, path in self.paths.items()}
         pieces = {key: recipe.parts(plain.__getitem__) for key, recipe in self.recipes.items()}
         joined = {key: sum(seconds) for key, seconds in pieces.items()}
@@ -140,6 +141,13 @@ class FolderSource:
             _write(times, lambda draft: draft.write_text(json.dumps(joined)))
         facts = json.loads(times.read_text())
         return clip, moved(recipe.timeline(facts["heard"]), -facts["trimmed_s"])
+
+
+def _seconds(path: Path) -> float:
+    """How long a sound lasts; 0 where none can be read, which the page of sounds says."""
+    with suppress(AudioError):
+        return duration_s(path)
+    return 0.0
 
 
 def _mark(path: Path) -> tuple[str, int, int]:

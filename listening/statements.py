@@ -93,10 +93,9 @@ SELECT coalesce(json_agg(u), '[]')::text AS upcoming FROM (
     SELECT t.id AS pk, t.code, t.task_id, t.block_id, t.item_id, t.stimulus_id, t.versus_id,
            t.versus_first, t.others, t.context, t.trap,
            (SELECT json_agg(c) FROM (
-                SELECT c.id, c.served, c.lines, c.trimmed_s,
-                       (SELECT i.text FROM listening_item i WHERE i.id = c.item_id),
+                SELECT c.id, c.served, c.lines, c.trimmed_s, i.text, i.dimension,
                        c.attributes->>'caption' AS caption
-                FROM listening_stimulus c
+                FROM listening_stimulus c JOIN listening_item i ON i.id = c.item_id
                 WHERE c.id IN (t.stimulus_id, t.versus_id) OR c.id = ANY(t.others)
                     OR c.id = ANY(t.context)) c) AS clips
     FROM {{trials}} t JOIN listening_session s ON s.id = t.session_id
@@ -142,6 +141,7 @@ class Clip(Struct, frozen=True, gc=False):
     lines: Raw
     trimmed_s: float
     text: str
+    dimension: str
     caption: str | None
 
 

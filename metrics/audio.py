@@ -9,17 +9,17 @@ import tempfile
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
-import soundfile
 import soxr
 from numpy.typing import NDArray
 
-from listening.audio_headers import OggEnd, ogg_end, sound_bytes
+from listening import sound_files
+from listening.sound_files import Sound
+from listening.sound_files.names import EXTENSIONS
+from listening.sound_files.sound import NO_SOUND
 from metrics.audio_facts import AudioFacts, Meter
 from metrics.audio_paths import told, unreadable, why_no_file
-from metrics.containers import Container, ContainerError, demuxer_of
 from metrics.long_waves import Gathered
 
 Wave = NDArray[np.float32]
@@ -27,14 +27,11 @@ Wave = NDArray[np.float32]
 MAX_DURATION_S = 4 * 3600.0
 MAX_RATE_HZ = 768_000
 BLOCK_FRAMES = 1 << 20  # frames decoded at once: 4 MiB per channel
-_SOUNDFILE = "wav flac ogg oga opus mp3 aif aiff aifc au caf w64 rf64"
-_FFMPEG = "m4a mp4 m4b webm mka aac"
-WITHOUT_LENGTH = frozenset({"WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "OGG"})  # when streamed
 _PCM = {f"PCM_{name}": bits for name, bits in (("S8", 8), ("U8", 8), ("16", 16), ("24", 24))}
 BITS = {**_PCM, "PCM_32": 32, "FLOAT": 32, "DOUBLE": 64} | {
     f"ALAC_{bits}": bits for bits in (16, 20, 24, 32)
 }
-SUFFIXES = frozenset(f".{name}" for name in f"{_SOUNDFILE} {_FFMPEG}".split(" "))  # taken for audio
+SUFFIXES = frozenset(f".{name}" for name in EXTENSIONS)  # taken for audio
 
 
 class AudioError(ValueError):
@@ -49,16 +46,6 @@ class Decoded:
     facts: AudioFacts
 
 
-class Source(Protocol):
-    """An open audio file."""
-
-    @property
-    def samplerate(self) -> int: ...
-    @property
-    def frames(self) -> int: ...
-    def close(self) -> None: ...
-
-
 def load_wave(path: Path | str, rate_hz: int) -> Wave:
     """The file's channels averaged, at `rate_hz`: (samples,) float32, full scale 1."""
     return load_waves(path, (rate_hz,))[rate_hz]
@@ -69,19 +56,19 @@ def load_waves(path: Path | str, rates_hz: Collection[int]) -> dict[int, Wave]:
     return decoded(path, rates_hz).waves
 
 
-def decoded(path: Path | str, rates_hz: Collection[int]) -> Decoded:
+def decoded(path: Path | str, rates_hz: Collection[int], loudness: bool = False) -> Decoded:
     """The file's channels averaged, at each rate, and what the file is.
 
-    Any format that soundfile (libsndfile) or FFmpeg reads; decoded once, and resampled once per
+    Any format that `listening.sound_files` reads; decoded once, to the end, and resampled once per
     rate by libsoxr (quality VHQ). Memory: the results twice, and a block; of files of over ten
-    minutes a block, for their waves are mapped from a temporary file.
+    minutes a block, for their waves are mapped from a temporary file. ``loudness``: measured too.
     """
     with _opened(path) as source, _room(path):
-        resamplers = {rate: Resampler(source.samplerate, rate) for rate in rates_hz}
+        resamplers = {rate: Resampler(source.rate_hz, rate) for rate in rates_hz}
         parts = {rate: Gathered(rate) for rate in rates_hz}
         meter = None
         for block in _blocks(source, path):
-            meter = meter or Meter(source.samplerate, block.shape[1])
+            meter = meter or Meter(source.rate_hz, block.shape[1], loudness)
             mono = block[:, 0] if block.shape[1] == 1 else block.mean(axis=1)
             meter.add(block, mono)
             for rate, resampler in resamplers.items():
@@ -90,7 +77,7 @@ def decoded(path: Path | str, rates_hz: Collection[int]) -> Decoded:
             raise AudioError(f"{told(path)}: the file holds no samples; make it again")
         for rate, resampler in resamplers.items():
             parts[rate].append(resampler.rest())
-        facts = _facts(meter, source, path)
+        facts = _facts(meter, source)
         return Decoded({rate: parts.pop(rate).wave() for rate in rates_hz}, facts)
 
 
@@ -106,19 +93,11 @@ def _room(path: Path | str) -> Iterator[None]:
         ) from error
 
 
-def _facts(meter: Meter, source: Source, path: Path | str) -> AudioFacts:
+def _facts(meter: Meter, source: Sound) -> AudioFacts:
     """What was measured, with the form of the file."""
-    rate = source.samplerate
-    if isinstance(source, Container):
-        return meter.facts(source.demuxer, source.codec, None, rate, source.stated_s)
-    assert isinstance(source, soundfile.SoundFile)
-    found = sound_bytes(path)
-    header_s = None if source.format in WITHOUT_LENGTH else source.frames / rate
-    if found is not None:
-        header_s = round(meter.frames * found.stretch) / rate
-    cut = source.format == "OGG" and ogg_end(path) is not OggEnd.WHOLE
+    report = source.length_report()
     bits = BITS.get(source.subtype)
-    return meter.facts(source.format, source.subtype, bits, rate, header_s, cut)
+    return meter.facts(source.format, source.subtype, bits, source.rate_hz, report)
 
 
 class Resampler:
@@ -146,9 +125,12 @@ class Resampler:
 
 
 def duration_s(path: Path | str) -> float:
-    """Duration in seconds that the file's header states (raw AAC: after decoding it)."""
-    with _opened(path) as source, _named_errors(path):
-        return float(source.frames / source.samplerate)
+    """Duration in seconds as the file states it; where it does not, after decoding it."""
+    with _opened(path) as source:
+        frames = source.frames
+        if frames is None:
+            frames = sum(len(block) for block in _blocks(source, path))
+        return frames / source.rate_hz
 
 
 def file_sha256(path: Path | str) -> str:
@@ -175,13 +157,13 @@ def check_unchanged(path: Path | str, sha256: str) -> None:
         )
 
 
-def _blocks(source: Source, path: Path | str) -> Iterator[Wave]:
+def _blocks(source: Sound, path: Path | str) -> Iterator[Wave]:
     """The file block by block, (frames, channels); an absurdly long file is refused."""
     frames = 0
-    with _named_errors(path):
-        for block in _all_blocks(source):
+    with _named_errors(path, "broken audio"):
+        for block in source.blocks(BLOCK_FRAMES, "float32"):
             frames += len(block)
-            if frames > MAX_DURATION_S * source.samplerate:
+            if frames > MAX_DURATION_S * source.rate_hz:
                 raise AudioError(
                     f"{told(path)}: longer than {MAX_DURATION_S / 3600:g} hours; cut it"
                 )
@@ -189,55 +171,34 @@ def _blocks(source: Source, path: Path | str) -> Iterator[Wave]:
                 yield block
 
 
-def _all_blocks(source: Source) -> Iterator[Wave]:
-    if isinstance(source, Container):
-        return source.blocks(BLOCK_FRAMES)
-    assert isinstance(source, soundfile.SoundFile)
-    return _read_blocks(source)
-
-
-def _read_blocks(source: soundfile.SoundFile) -> Iterator[Wave]:
-    """What can be decoded; soundfile's blocks() fills up what an MP3's header overstates."""
-    while len(block := source.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
-        yield block
-
-
 @contextlib.contextmanager
-def _named_errors(path: Path | str) -> Iterator[None]:
+def _named_errors(path: Path | str, what: str) -> Iterator[None]:
     try:
         yield
-    except soundfile.LibsndfileError as error:
-        raise _unlike_audio(path, "broken audio", error.error_string) from error
-    except ContainerError as error:
-        raise _unlike_audio(path, "broken audio", str(error)) from error
-
-
-def _unlike_audio(path: Path | str, what: str, said: str) -> AudioError:
-    """The error of a file that a decoder refuses; ``said``: by the decoder."""
-    if not os.path.getsize(path):
-        return AudioError(f"{told(path)}: is empty (0 bytes); copy it again from its source")
-    why = said.strip().rstrip(".")
-    return AudioError(f"{told(path)}: {what} ({why}); copy it again, or save it as WAV or FLAC")
+    except sound_files.AudioError as error:
+        if not os.path.getsize(path):
+            raise AudioError(
+                f"{told(path)}: is empty (0 bytes); copy it again from its source"
+            ) from error
+        why = "" if error.reason == NO_SOUND[0] else f" ({error.reason.rstrip('.')})"
+        raise AudioError(
+            f"{told(path)}: {what}{why}; copy it again, or save it as WAV or FLAC"
+        ) from error
 
 
 @contextlib.contextmanager
-def _opened(path: Path | str) -> Iterator[Source]:
+def _opened(path: Path | str) -> Iterator[Sound]:
     """The opened file; an AudioError that names it when it is missing or no audio."""
     check_file(path)
     try:
-        demuxer = demuxer_of(path)
-        source: Source = (
-            Container(path, demuxer) if demuxer else soundfile.SoundFile(os.fsencode(path))
-        )
+        os.close(os.open(path, os.O_RDONLY))
     except OSError as error:
         raise AudioError(f"{told(path)}: {unreadable(error)}") from error
-    except soundfile.LibsndfileError as error:
-        raise _unlike_audio(path, "no audio that can be read", error.error_string) from error
-    except ContainerError as error:
-        raise _unlike_audio(path, "no audio that can be read", str(error)) from error
+    with _named_errors(path, "no audio that can be read"):
+        source = sound_files.open_sound(path)
     try:
-        if not 0 < source.samplerate <= MAX_RATE_HZ:
-            raise AudioError(f"{told(path)}: sample rate {source.samplerate} Hz is not believable")
+        if not 0 < source.rate_hz <= MAX_RATE_HZ:
+            raise AudioError(f"{told(path)}: sample rate {source.rate_hz} Hz is not believable")
         yield source
     finally:
         source.close()

@@ -1,14 +1,23 @@
-"""What an audio file is, measured while it is decoded: its form, level, offset and bandwidth."""
+"""What an audio file is, measured while it is decoded: its form, levels, offset and bandwidth."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from listening.loudness import LoudnessMeter
+from listening.sound_files import LengthReport
+from metrics import long_waves, shared
+from metrics.silence import FRAME_S as LEVEL_FRAME_S
+from metrics.silence import SILENT_DBFS
+
+if TYPE_CHECKING:
+    import torch
 
 Samples = NDArray[np.float32]
 
@@ -23,20 +32,26 @@ FULL_SCALE = 1 - 2.0**-14  # from here on a sample stands at full scale, in 16 b
 class AudioFacts:
     """One audio file; levels are of the file's own channels and rate, full scale is 1."""
 
-    container: str  # WAV, FLAC, mp4 …
-    coding: str  # PCM_16, FLOAT, VORBIS, aac …
+    container: str  # WAV, FLAC, MP4 …
+    coding: str  # PCM_16, FLOAT, VORBIS, AAC …
     rate_hz: int
     channels: int
     bits: int | None  # of a sample; None: of no fixed number, as in MP3
     duration_s: float  # of the sound that is there
-    header_s: float | None  # as the file's header states; None: it does not
+    header_s: float | None  # as the file states; None: it does not
     peak: float  # the largest magnitude; over 1 only in floating point
     clipped: float  # share of samples that stand side by side at full scale
     dc: float  # mean of the channel in which it is farthest from 0
     bandwidth_hz: float | None  # where the sound ends, in steps of 250 Hz; None: silent
     cancelled_db: float | None  # how far the channels' mean lies below them; None: one channel
     not_finite: int = 0  # samples that are NaN or infinite
-    cut: bool = False  # the file ends before its stream does: of Ogg, which states no length
+    missing: str = ""  # a sentence, where the file has lost sound
+    length_note: str = ""  # a sentence, where programs that trust its header read another length
+    # ITU-R BS.1770-4; None: all is below its gate of -70 LUFS, or no metric asked for it
+    loudness_lufs: float | None = None
+    rms_dbfs: float | None = None  # root mean square of all channels' samples; None: all are 0
+    level_sd_db: float | None = None  # of the power of 25 ms frames within 50 dB of the loudest
+    silent_channels: tuple[int, ...] = ()  # without sound (`metrics.silence`), counted from 1
 
     def plain(self) -> dict[str, Any]:
         """As stored: plain JSON values, rounded to what they are worth."""
@@ -44,19 +59,49 @@ class AudioFacts:
         for name, value in values.items():
             if isinstance(value, float):
                 values[name] = float(f"{value:.6g}") if math.isfinite(value) else None
+            elif isinstance(value, tuple):
+                values[name] = list(value)
         return values
 
 
-class Meter:
-    """Measures a file's blocks as they come."""
+def facts_of_wave(wave: torch.Tensor, rate_hz: int) -> AudioFacts:
+    """Return the facts of the file that a wave is of; of the wave, (samples,), where none is known.
 
-    def __init__(self, rate_hz: int, channels: int) -> None:
+    The runner keeps a file's facts with its waves (`keep_facts`), since channels and rate are
+    measured there: a wave is their mean, resampled.
+    """
+
+    def measured() -> AudioFacts:
+        meter = Meter(rate_hz, 1, loudness=True)
+        for part in long_waves.parts_of(wave):
+            samples = part.detach().cpu().float().numpy()
+            meter.add(samples[:, None], samples)
+        return meter.facts("wave", "FLOAT", 32, rate_hz, None)
+
+    facts: AudioFacts = shared.once(wave, "audio facts", measured)
+    return facts
+
+
+def keep_facts(wave: torch.Tensor, facts: AudioFacts) -> None:
+    """Keep the facts of a file with its wave, as long as the wave lives."""
+    shared.once(wave, "audio facts", lambda: facts)
+
+
+class Meter:
+    """Measures a file's blocks as they come.
+
+    ``loudness``: by BS.1770 as well, which takes longer than all the rest and needs SciPy.
+    """
+
+    def __init__(self, rate_hz: int, channels: int, loudness: bool = False) -> None:
         self.channels = channels
         self.frames = self.not_finite = self._clipped = 0
         self._peak = 0.0
         self._sums = np.zeros(channels)
         self._squares = self._mono_squares = 0.0
         self._spectrum = Spectrum(rate_hz)
+        self._loudness = LoudnessMeter(rate_hz, channels) if loudness else None
+        self._frames = Frames(rate_hz, channels)
 
     def add(self, block: Samples, mono: Samples) -> None:
         """One block, (frames, channels), and its channels' mean, (frames,)."""
@@ -73,11 +118,14 @@ class Meter:
         if peak >= FULL_SCALE:
             full = (magnitude >= FULL_SCALE) & (magnitude <= 1)
             self._clipped += int((full[1:] & full[:-1] & (block[1:] * block[:-1] > 0)).sum())
-        self._sums += block.sum(axis=0, dtype=np.float64)
+        self._sums += np.einsum("ij->j", block, dtype=np.float64)
+        self._squares += float(np.einsum("ij,ij->", block, block, dtype=np.float64))
         if self.channels > 1:
-            self._squares += float(np.einsum("ij,ij->", block, block, dtype=np.float64))
             self._mono_squares += float(np.einsum("i,i->", mono, mono, dtype=np.float64))
         self._spectrum.add(mono)
+        if self._loudness:
+            self._loudness.add(block)
+        self._frames.add(block)
 
     def facts(
         self,
@@ -85,10 +133,9 @@ class Meter:
         coding: str,
         bits: int | None,
         rate_hz: int,
-        header_s: float | None,
-        cut: bool = False,
+        lengths: LengthReport | None,
     ) -> AudioFacts:
-        """All that was measured, with what the header says."""
+        """Return all that was measured, with what a file says of its length; None: of no file."""
         means = self._sums / max(1, self.frames)
         return AudioFacts(
             container=container,
@@ -97,14 +144,19 @@ class Meter:
             channels=self.channels,
             bits=bits,
             duration_s=self.frames / rate_hz,
-            header_s=header_s,
+            header_s=lengths.stated_s if lengths else None,
             peak=self._peak,
             clipped=self._clipped / max(1, self.frames * self.channels),
             dc=float(means[np.abs(means).argmax()]),
             bandwidth_hz=self._spectrum.edge_hz(),
             cancelled_db=self._cancelled_db(),
             not_finite=self.not_finite,
-            cut=cut,
+            missing=lengths.missing if lengths else "",
+            length_note=lengths.note if lengths else "",
+            loudness_lufs=self._loudness.integrated_lufs() if self._loudness else None,
+            rms_dbfs=decibels(self._squares / max(1, self.frames * self.channels)),
+            level_sd_db=self._frames.level_sd_db(),
+            silent_channels=self._frames.silent_channels(),
         )
 
     def _cancelled_db(self) -> float | None:
@@ -112,6 +164,53 @@ class Meter:
             return None
         left = self._mono_squares / (self._squares / self.channels)
         return -10 * math.log10(max(left, 1e-20))
+
+
+def decibels(power: float) -> float | None:
+    """Return a power in dB relative to 1; None for none."""
+    return 10 * math.log10(power) if power > 0 else None
+
+
+class Frames:
+    """Power of each 25 ms over all channels, and each channel's loudest; an offset counts not."""
+
+    def __init__(self, rate_hz: int, channels: int) -> None:
+        self._size = max(1, round(LEVEL_FRAME_S * rate_hz))
+        self._rest = np.zeros((0, channels), np.float32)
+        self._powers: list[NDArray[np.float64]] = []
+        self._loudest = np.zeros(channels)
+
+    def add(self, block: Samples) -> None:
+        """More samples, (frames, channels)."""
+        joined = np.concatenate([self._rest, block]) if len(self._rest) else block
+        used = len(joined) // self._size * self._size
+        self._rest = joined[used:].copy()
+        if used:
+            self._measure(joined[:used].reshape(-1, self._size, joined.shape[1]))
+
+    def _measure(self, cut: Samples) -> None:
+        """Frames, (frames, samples, channels)."""
+        means = np.einsum("fsc->fc", cut) / cut.shape[1]
+        moving = cut - means[:, None]
+        variances = np.einsum("fsc,fsc->fc", moving, moving) / cut.shape[1]
+        powers = (variances + np.square(means)).mean(axis=1, dtype=np.float64)
+        self._powers.append(powers)
+        self._loudest = np.maximum(self._loudest, variances.max(axis=0))
+
+    def level_sd_db(self) -> float | None:
+        """Deviation (ddof 0) in dB of the power of frames within 50 dB of the loudest one."""
+        powers = np.concatenate([np.zeros(0), *self._powers])
+        loud = powers[powers > powers.max(initial=0.0) * 1e-5]
+        return float(np.std(10 * np.log10(loud))) if len(loud) else None
+
+    def silent_channels(self) -> tuple[int, ...]:
+        """Return which channels hold no sound, counted from 1."""
+        if len(self._rest):
+            self._measure(self._rest[None])
+            self._powers.pop()  # what is shorter than a frame counts as sound, not as a level
+            self._rest = self._rest[:0]
+        silent = self._loudest < 10 ** (SILENT_DBFS / 10)
+        return tuple(int(channel) + 1 for channel in np.flatnonzero(silent))
 
 
 class Spectrum:

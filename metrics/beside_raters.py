@@ -136,8 +136,14 @@ def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> s
             )
         return f"No metric has a defined correlation with raters per {unit}."
     best, top = known[0], known[0]["ceiling"]
+    units = "pairs" if unit == "pair" else "stimuli"
+    if best["n"] < family["fewest"]:
+        return (
+            f"{best['n']} {units} are too few to say which metric agrees with raters: "
+            f"{family['fewest']} or more are needed."
+        )
     found = f"SRCC {ranged(best['srcc'], best['srcc_low'], best['srcc_high'])} over "
-    found += f"{best['n']} {'pairs' if unit == 'pair' else 'stimuli'}"
+    found += f"{best['n']} {units}"
     if best["srcc_low"] is not None and min(magnitudes(best)) <= 0:
         return (
             f"The nearest to raters is {best['title']}, and it is not told apart from a metric "

@@ -22,7 +22,7 @@ class ErrorRateParameters(Parameters):
 
     recogniser: str = "faster_whisper"
     model: str = ""  # a folder, or a name that the recogniser knows; empty: its default
-    normalisation: str = "paper"
+    normalisation: str = texts.UNICODE
     beam: int = 5
     precision: str = "float32"
 
@@ -33,8 +33,9 @@ class ErrorRateParameters(Parameters):
                 f"recogniser {self.recogniser!r} is not known; there are {', '.join(known)}"
             )
         if self.normalisation not in texts.NORMALISATIONS:
+            known_rules = " or ".join(texts.NORMALISATIONS)
             raise ParameterError(
-                f"normalisation is {self.normalisation!r}; it must be paper or spaced"
+                f"normalisation is {self.normalisation!r}; it must be {known_rules}"
             )
         if not 1 <= self.beam <= 100:
             raise ParameterError(f"beam is {self.beam}; it must be in 1..100")
@@ -53,7 +54,7 @@ class ErrorRate(Metric):
 
     by_character: ClassVar[bool]
     unit_name: ClassVar[str]  # "words", "characters"
-    source = "jiwer (minimum edits); LFS-Bench C.4 for the normalisation; Whisper or Paraformer"
+    source = "jiwer (minimum edits); LFS-Bench C.4 for its own normalisation; Whisper or Paraformer"
     low = 0.0
     higher_is_better = False
     sharing = Sharing(
@@ -76,6 +77,7 @@ class ErrorRate(Metric):
         chosen = self.parameters
         self.recogniser = recognisers.loaded(chosen.recogniser, chosen.options(), device)
         self.weights = dict(self.recogniser.weights)
+        self.device_notes = dict(self.recogniser.device_notes)
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One error rate per take; those that have a text are heard together."""
@@ -99,7 +101,9 @@ class ErrorRate(Metric):
             return "no text"
         if not material.language.strip():
             return "no language"
-        return self.other_metric(material.language)
+        return self.other_metric(material.language) or texts.no_rule(
+            material.language, self.parameters.normalisation
+        )
 
     def other_metric(self, language: str) -> str:
         """Why this metric is not for the language; empty when it is."""
@@ -111,34 +115,39 @@ class ErrorRate(Metric):
         chosen = self.parameters.normalisation
         counts, normalised = {}, {}
         for name in texts.NORMALISATIONS:
+            if texts.no_rule(language, name):
+                continue
             one = texts.normalised(said, language, name)
             other = texts.normalised(heard, language, name)
             normalised[name] = (one, other)
             counts[name] = texts.errors(one, other, self.by_character)
         if counts[chosen].rate is None:
             return undefined("no text: nothing of it is left after normalisation", reference=text)
-        (second,) = set(texts.NORMALISATIONS) - {chosen}
         details = {
             "reference": text,
             "hypothesis": heard,
             "reference_normalised": normalised[chosen][0],
             "hypothesis_normalised": normalised[chosen][1],
             **counts[chosen].as_dict(),
-            f"under_{second}": {"rate": counts[second].rate, **counts[second].as_dict()},
         }
+        for name in counts.keys() - {chosen}:
+            details[f"under_{name}"] = {"rate": counts[name].rate, **counts[name].as_dict()}
         return Score(counts[chosen].rate, "", details)
 
     def pooled(self, details: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-        """Errors over all units of a condition's clips, under both normalisations."""
-        chosen = self.parameters.normalisation
-        (other,) = set(texts.NORMALISATIONS) - {chosen}
+        """Errors over all units of a condition's clips.
+
+        Also under the other normalisation, where it has a rule for the languages of all clips.
+        """
+        (other,) = set(texts.NORMALISATIONS) - {self.parameters.normalisation}
         own = texts.summed(counted(row) for row in details)
-        under = texts.summed(counted(row[f"under_{other}"]) for row in details)
         values = {
             f"{self.key}_pooled": own.rate,
-            f"{self.key}_pooled_{other}": under.rate,
             f"{self.key}_pooled_{self.unit_name}": float(own.length),
         }
+        if all(f"under_{other}" in row for row in details):
+            under = texts.summed(counted(row[f"under_{other}"]) for row in details)
+            values[f"{self.key}_pooled_{other}"] = under.rate
         return {name: value for name, value in values.items() if value is not None}
 
 

@@ -1,23 +1,18 @@
-"""Scores that were computed elsewhere, read from CSV or JSONL and checked against the clips."""
+"""Scores that were computed elsewhere, read from a file and checked against a study's clips."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from metrics.inputs import InputError, table_rows
+from listening.spreadsheets import TableError, clean_name, located
+from metrics.score_rows import CLIPS, Problems, ScoreRow, read_score_rows
 
-NAMES = ("stimulus", "sha256", "file", "key")  # VERSA's key is the name of the clip
-ABOUT = ("version", "higher_is_better", "unit", "reason")
-LEFT_OUT = ("condition", "item", "role", "text", "language", "speaker", "path")  # of wide rows
 METRIC = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+\-]{0,99}")
-TRUE, FALSE = ("1", "true", "yes", "higher"), ("0", "false", "no", "lower")
 MOST_PROBLEMS = 50
-MOST_VALUE = 1e100  # beyond it, means and deviations overflow
 LONGEST = {"version": 40, "unit": 40, "reason": 500}  # characters
 
 
@@ -38,6 +33,14 @@ class ImportedScoreError(ValueError):
     """A file of scores that does not fit; a line per problem."""
 
 
+class Unfit(ValueError):
+    """A row that does not fit: its cause, with {} for the value that may differ, and the value."""
+
+    def __init__(self, cause: str, value: str = "") -> None:
+        super().__init__(cause, value)
+        self.cause, self.value = cause, value
+
+
 class Clips:
     """The study's audio files under every name that a file of scores may use."""
 
@@ -47,24 +50,25 @@ class Clips:
         for row in stimuli:
             self.hashes.add(row["sha256"])
             for name in (row["stimulus"], *file_names(row)):
-                self.by_name.setdefault(name, set()).add(row["sha256"])
+                self.by_name.setdefault(clean_name(name), set()).add(row["sha256"])
 
-    def find(self, row: Mapping[str, Any]) -> str:
-        """The SHA-256 that a row is about; InputError with what to do where there is none."""
-        name = next((n for n in NAMES if _text(row.get(n))), None)
+    def find(self, names: Mapping[str, str]) -> str:
+        """The SHA-256 that a row is about, by the names of its clip; Unfit where there is none."""
+        name = next((name for name in CLIPS if names.get(name)), None)
         if name is None:
-            raise InputError(f"names no clip; fill one of the columns {', '.join(NAMES)}")
-        text = _text(row[name])
+            raise Unfit(f"names no clip; fill one of the columns {', '.join(CLIPS)}")
+        text = clean_name(names[name])
         if name == "sha256":
             if text.lower() not in self.hashes:
-                raise InputError(f"no clip of the study has the sha256 {text}")
+                raise Unfit("no clip of the study has the sha256 {}", text)
             return text.lower()
-        hashes = self.by_name.get(text) or self.by_name.get(PurePosixPath(text).name) or set()
-        hashes = hashes or self.by_name.get(PurePosixPath(text).stem, set())
+        path = PurePosixPath(text.replace("\\", "/"))
+        hashes = self.by_name.get(text) or self.by_name.get(path.name) or set()
+        hashes = hashes or self.by_name.get(path.stem, set())
         if not hashes:
-            raise InputError(f"no clip of the study is called {text!r}; use its stimulus' key")
+            raise Unfit("no clip of the study is called {}; use its stimulus' key", repr(text))
         if len(hashes) > 1:
-            raise InputError(f"{len(hashes)} clips are called {text!r}; use stimulus or sha256")
+            raise Unfit(f"{len(hashes)} clips are called {{}}; use stimulus or sha256", repr(text))
         return next(iter(hashes))
 
 
@@ -75,34 +79,67 @@ def file_names(row: Mapping[str, Any]) -> list[str]:
 
 
 def read_scores(
-    path: Path, stimuli: Iterable[Mapping[str, Any]], taken: Collection[str], prefix: str = ""
+    path: Path,
+    stimuli: Iterable[Mapping[str, Any]],
+    taken: Collection[str],
+    prefix: str = "",
+    notes: list[str] | None = None,
 ) -> list[ImportedScore]:
     """The file's scores, each of an audio file of the study; ImportedScoreError says what is wrong.
 
     ``stimuli``: the study's StimulusRows. ``taken``: names that an imported metric may not have,
     unless ``prefix`` makes others of them. Empty values and null are scores without a value.
+    ``notes`` gets a line for what was guessed or left out.
     """
     try:
-        rows = list(table_rows(path))
-    except InputError as error:
-        raise ImportedScoreError(str(error)) from error
-    if not rows:
-        raise ImportedScoreError(f"{path.name}: no rows; add one per clip")
-    table = _Table(Clips(stimuli), prefix)
-    for where, row in rows:
-        table.add(where, row)
-    scores = [score for score in table.scores.values() if score.metric not in table.words]
-    problems = table.problems
-    problems += two_meanings(scores)
+        found = read_score_rows(path)
+    except TableError as error:
+        lines = [located(path, line) for line in error.problems]
+        raise ImportedScoreError("\n".join(lines)) from None
+    scores = _of_study(found.rows, Clips(stimuli), prefix, found.problems)
+    problems = [*found.problems.lines(), *two_meanings(scores)]
     for name in sorted({score.metric for score in scores} & set(taken)):
         problems.append(f"{name} is a metric of Earnest's own; give a prefix, such as versa_")
-    if not scores and not problems:
+    if not found.rows and not problems:
         problems.append(f"{path.name}: no column with scores; name metric and value, or metrics")
     if problems:
         more = len(problems) - MOST_PROBLEMS
         lines = problems[:MOST_PROBLEMS] + ([f"and {more} more problems"] if more > 0 else [])
         raise ImportedScoreError("\n".join(lines))
+    if notes is not None:
+        notes += found.notes
     return scores
+
+
+def _of_study(
+    rows: Iterable[ScoreRow], clips: Clips, prefix: str, problems: Problems
+) -> list[ImportedScore]:
+    """The rows as scores of the study's audio files, each once; what does not fit is a problem."""
+    scores: dict[tuple[str, str, str], ImportedScore] = {}
+    for row in rows:
+        try:
+            score = _score(row, clips, prefix)
+        except Unfit as unfit:
+            problems.add(row.number, unfit.cause, unfit.value)
+            continue
+        before = scores.setdefault((score.sha256, score.metric, score.version), score)
+        if before.value != score.value:
+            cause = f"{score.metric} of this clip is there twice with different values; remove one"
+            problems.add(row.number, cause)
+    return list(scores.values())
+
+
+def _score(row: ScoreRow, clips: Clips, prefix: str) -> ImportedScore:
+    sha256 = clips.find(row.clip)
+    for name, most in LONGEST.items():
+        if len(getattr(row, name)) > most:
+            raise Unfit(f"{name} is longer than {most} characters; shorten it")
+    name = f"{prefix}{row.metric}"
+    if not METRIC.fullmatch(name):
+        what = "{} cannot be a metric's name: letters, digits, and _ . : + - only"
+        raise Unfit(what, repr(name))
+    direction, version = row.higher_is_better, row.version or "1"
+    return ImportedScore(sha256, name, version, row.value, row.reason, direction, row.unit)
 
 
 def two_meanings(scores: Iterable[ImportedScore]) -> list[str]:
@@ -115,108 +152,3 @@ def two_meanings(scores: Iterable[ImportedScore]) -> list[str]:
         for name, meanings in sorted(said.items())
         if len(meanings) > 1
     ]
-
-
-class _Table:
-    """What the rows of a file gave so far."""
-
-    def __init__(self, clips: Clips, prefix: str) -> None:
-        self.clips, self.prefix = clips, prefix
-        self.scores: dict[tuple[str, str, str], ImportedScore] = {}
-        self.words: set[str] = set()  # columns of text, such as VERSA's transcripts: no metrics
-        self.problems: list[str] = []
-
-    def add(self, where: str, row: Mapping[str, Any]) -> None:
-        """One more row, or what is wrong with it."""
-        if "metric" in row and row["metric"] is None and row.get("failed"):
-            return  # score_files' line of a file that it could not read: no score
-        try:
-            scores = list(row_scores(self.clips.find(row), row, self.prefix))
-        except InputError as error:
-            self.problems.append(f"{where}: {error}")
-            return
-        for score in scores:
-            key = (score.sha256, score.metric, score.version)
-            before = self.scores.setdefault(key, score)
-            if score.reason == NO_NUMBER:
-                self.words.add(score.metric)
-            elif before.value != score.value:
-                problem = f"{score.metric} of this clip is there twice; remove one"
-                self.problems.append(f"{where}: {problem}")
-
-
-def row_scores(sha256: str, row: Mapping[str, Any], prefix: str) -> Iterator[ImportedScore]:
-    """The scores of a row: one of the long form, all numbers of the wide one."""
-    if "metric" in row:
-        for name, most in LONGEST.items():
-            if len(_text(row.get(name))) > most:
-                raise InputError(f"{name} is longer than {most} characters; shorten it")
-        yield ImportedScore(
-            sha256,
-            metric_name(prefix, _text(row["metric"])),
-            _text(row.get("version")) or "1",
-            *_value(row.get("value"), _text(row.get("reason"))),
-            _direction(row.get("higher_is_better")),
-            _text(row.get("unit")),
-        )
-        return
-    for name, cell in row.items():
-        if name in (*NAMES, *ABOUT, *LEFT_OUT):
-            continue
-        if not isinstance(cell, str | int | float | None):
-            continue  # VERSA's lists and words beside its numbers
-        yield ImportedScore(sha256, metric_name(prefix, name), "1", *_wide_value(name, cell))
-
-
-NO_VALUE, NO_NUMBER = "no value in the imported file", "no number"
-
-
-def _wide_value(name: str, cell: Any) -> tuple[float | None, str]:
-    """A number of the wide form; words (VERSA's transcripts) are no scores and are left out."""
-    try:
-        return _value(cell, "")
-    except InputError as error:
-        if isinstance(cell, str) and not _starts_like_a_number(cell):
-            return None, NO_NUMBER
-        raise InputError(f"{name}: {error}") from error
-
-
-def _starts_like_a_number(text: str) -> bool:
-    return bool(re.match(r"\s*[-+]?[.\d]", text)) or text.strip().lower() in ("nan", "inf", "-inf")
-
-
-def metric_name(prefix: str, name: str) -> str:
-    """A metric's name with the prefix; InputError where it cannot be one."""
-    full = f"{prefix}{name}"
-    if not METRIC.fullmatch(full):
-        raise InputError(f"{full!r} cannot be a metric's name: letters, digits, and _ . : + - only")
-    return full
-
-
-def _value(cell: Any, reason: str) -> tuple[float | None, str]:
-    if cell is None or cell == "":
-        return None, reason or NO_VALUE
-    try:
-        value = float(cell)
-    except (TypeError, ValueError):
-        raise InputError(f"{cell!r} is no number; leave the cell empty for no value") from None
-    except OverflowError:
-        value = math.inf
-    if isinstance(cell, str) and "_" in cell:
-        raise InputError(f"{cell!r} is no number; leave the cell empty for no value")
-    if isinstance(cell, bool) or not math.isfinite(value):
-        raise InputError(f"{str(cell)[:40]!r} is no finite number; leave the cell empty for none")
-    if abs(value) > MOST_VALUE:
-        raise InputError(f"{value:g} is larger than {MOST_VALUE:g}; leave the cell empty for none")
-    return value, ""
-
-
-def _direction(cell: Any) -> bool | None:
-    said = _text(cell).lower()
-    if said not in ("", "none", "null", *TRUE, *FALSE):
-        raise InputError(f"higher_is_better is {said!r}; write true, false, or nothing")
-    return True if said in TRUE else False if said in FALSE else None
-
-
-def _text(cell: Any) -> str:
-    return "" if cell is None else str(cell).strip()

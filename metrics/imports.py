@@ -14,19 +14,23 @@ from metrics.scoring import KEY, TOLD
 from metrics.selectors import study_mark
 
 AT_ONCE = 2_000
+SCORE_FILES = (".csv", ".tsv", ".txt", ".json", ".jsonl")  # as they may be uploaded
 
 
-def import_scores(study: str, path: Path, prefix: str = "", name: str = "") -> dict[str, int]:
+def import_scores(
+    study: str, path: Path, prefix: str = "", name: str = "", notes: list[str] | None = None
+) -> dict[str, int]:
     """Store a file's scores for a study; how many by metric. ImportedScoreError has all problems.
 
-    Scores of the same metric, version and clip that were imported before are replaced.
+    Scores of the same metric, version and clip that were imported before are replaced. ``notes``
+    gets a line for what was guessed or left out.
     """
     from listening.selectors import no_study, stimulus_rows
 
     stimuli = stimulus_rows(study)
     if not stimuli:
         raise ImportedScoreError(no_study(study) or f"study {study!r} has no stimuli")
-    scores = read_scores(path, stimuli, outputs(), prefix)
+    scores = read_scores(path, stimuli, outputs(), prefix, notes)
     now = timezone.now()
     rows = [
         MetricScore(

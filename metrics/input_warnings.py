@@ -10,17 +10,18 @@ from metrics.audio_facts import AudioFacts
 from metrics.metric import Accepts, Score
 
 TITLES = {
-    "truncated": "Sound missing at the end",
+    "truncated": "Sound missing",
+    "no_length": "Length not stated",
+    "length": "Header states another length",
     "over_full_scale": "Over full scale",
     "clipped": "Clipped",
     "dc_offset": "Offset from zero",
+    "silent_channel": "Silent channel",
     "channels_cancel": "Channels cancel",
     "narrow_band": "Narrow-band audio",
     "odd_reference": "Odd reference audio",
 }
-MISSING_S = 0.001  # of a header that counts samples
-MISSING_BLOCK_S = {"matroska": 0.25}  # headers of these count blocks, with what fills them up
-MISSING_SHARE = {"MP3": 0.02}  # headers of these only estimate
+STATES_LENGTH = frozenset({"WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF", "FLAC"})
 CLIPPED_SHARE = 1e-4
 DC = 0.02
 CANCELLED_DB = 6.0  # beyond what channels without likeness lose in their mean
@@ -28,7 +29,6 @@ MOST_DB = 100.0  # more is told as this
 OVER = 1 + 1e-4  # resampling and decoding may pass 1 by a hair
 NOT_HEARD = (
     "silent",
-    "the clip is silent",
     "no speech",
     "too little speech",
 )  # of a mean whose channels cancel
@@ -48,18 +48,13 @@ def warnings_of(facts: AudioFacts, accepts: Accepts) -> dict[str, str]:
 
 
 def _of_audio(facts: AudioFacts) -> Iterator[tuple[str, str]]:
-    if facts.header_s is not None and is_truncated(facts):
-        yield (
-            "truncated",
-            f"its header states {facts.header_s:.2f} s, {facts.duration_s:.2f} s are there; "
-            "copy the file again",
-        )
-    elif facts.cut:
-        yield (
-            "truncated",
-            f"the file ends before its stream does, after {facts.duration_s:.2f} s of sound; "
-            "copy the file again",
-        )
+    if facts.missing:
+        yield "truncated", f"{_clause(facts.missing)}; copy the file again"
+    elif facts.header_s is None and facts.container in STATES_LENGTH:
+        unstated = f"its header states no length, {facts.duration_s:.2f} s are there"
+        yield "no_length", _clause(facts.length_note) or unstated
+    elif facts.length_note:
+        yield "length", _clause(facts.length_note)
     if facts.peak > OVER:
         over_db = 20 * math.log10(facts.peak)
         yield (
@@ -70,6 +65,13 @@ def _of_audio(facts: AudioFacts) -> Iterator[tuple[str, str]]:
         yield "clipped", f"{100 * facts.clipped:.2g} % of its samples are cut off at full scale"
     if abs(facts.dc) > DC:
         yield "dc_offset", f"its mean is {facts.dc:.2g} of full scale, that of sound is 0"
+    if silent := facts.silent_channels if len(facts.silent_channels) < facts.channels else ():
+        down_db = 20 * math.log10(facts.channels / (facts.channels - len(silent)))
+        yield (
+            "silent_channel",
+            f"{_channels(silent)} of {facts.channels} without sound: the mean of all channels, "
+            f"which metrics hear, is {down_db:.1f} dB below that of the others; save these alone",
+        )
     if cancels(facts):
         below = min(facts.cancelled_db or 0.0, MOST_DB)
         yield (
@@ -79,14 +81,13 @@ def _of_audio(facts: AudioFacts) -> Iterator[tuple[str, str]]:
         )
 
 
-def is_truncated(facts: AudioFacts) -> bool:
-    """Whether less sound is there than the header states."""
-    if facts.header_s is None:
-        return False
-    missing_s = facts.header_s - facts.duration_s
-    least_s = MISSING_BLOCK_S.get(facts.container, MISSING_S)
-    share = MISSING_SHARE.get(facts.container, 0.0)
-    return missing_s > max(least_s, share * facts.header_s)
+def _channels(numbers: tuple[int, ...]) -> str:
+    """Channels by their numbers: "channel 2", "channels 3, 4"."""
+    return f"channel{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+
+
+def _clause(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:].rstrip(".")
 
 
 def cancels(facts: AudioFacts) -> bool:

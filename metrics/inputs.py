@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from listening.sound_files.names import is_system_file
+from listening.spreadsheets import (
+    TableError,
+    clean_name,
+    decoded,
+    holds_json,
+    json_records,
+    located,
+    raw_bytes,
+    read_table,
+)
 from metrics import audio
 from metrics.audio_paths import told
 from metrics.material import REFERENCE_AUDIO, Material
@@ -24,7 +35,6 @@ KNOWN = (*COLUMNS, "transcript", *REFERENCES)
 
 
 MOST_KINDS = 5  # endings that are named
-NO_TEXT = "holds characters that are no text (a NUL, half of a pair); write the file again"
 
 
 class InputError(ValueError):
@@ -41,6 +51,7 @@ class InputClip:
     item: str = ""
     material: Material = field(default_factory=Material)
     run: str = ""  # of the synthesis; empty: nobody said
+    dimension: str = ""  # of a study's clip
 
 
 def clips_of(places: Sequence[Path | str], notes: list[str] | None = None) -> list[InputClip]:
@@ -57,7 +68,7 @@ def clips_of(places: Sequence[Path | str], notes: list[str] | None = None) -> li
         if place.is_dir():
             inside = folder_clips(place, notes)
             if not inside and place.suffix.lower() in audio.SUFFIXES:  # as among a folder's files
-                inside = [InputClip(str(place), told(place.stem))]
+                inside = [InputClip(str(place), _name(place.stem))]
             if not inside:
                 problems.append(f"{place}: no audio files in this folder; name another one")
             clips += inside
@@ -65,7 +76,7 @@ def clips_of(places: Sequence[Path | str], notes: list[str] | None = None) -> li
             from_manifest, wrong = manifest_clips(place)
             clips, problems = clips + from_manifest, problems + wrong
         else:
-            clips.append(InputClip(str(place), told(place.stem)))
+            clips.append(InputClip(str(place), _name(place.stem)))
     if problems:
         raise InputError("\n".join(map(told, problems)))
     if notes is not None and (odd := [clip for clip in clips if told(clip.path) != clip.path]):
@@ -86,20 +97,27 @@ def folder_clips(folder: Path, notes: list[str] | None = None) -> list[InputClip
     found, closed = everything_in(folder)
     for path in sorted({*found, *closed}):
         named_audio = path.suffix.lower() in audio.SUFFIXES
-        if path.name.startswith("."):
+        if is_system_file(path.name):
+            others["of macOS or Windows"] += path.is_file()
+        elif path.name.startswith("."):
             others["hidden"] += path.is_file()
         elif path in closed:
-            clips.append(InputClip(str(path), told(path.relative_to(folder.parent))))
+            clips.append(InputClip(str(path), _name(path.relative_to(folder.parent))))
         elif named_audio:
             inside = path.relative_to(folder)
-            condition = told(inside.parent) if path.parent != folder else ""
-            clips.append(InputClip(str(path), told(inside.with_suffix("")), condition))
+            condition = _name(inside.parent) if path.parent != folder else ""
+            clips.append(InputClip(str(path), _name(inside.with_suffix("")), condition))
         elif path.is_file():
             others[told(path.suffix.lower()) or "without an ending"] += 1
     if notes is not None and any(others.values()):
         kinds = ", ".join(f"{count} {kind}" for kind, count in others.most_common(MOST_KINDS))
         notes.append(f"{told(folder)}: {sum(others.values())} other files are left out ({kinds})")
     return clips
+
+
+def _name(path: Path | str) -> str:
+    """A clip's or condition's name by a path, in NFC: some file systems take letters apart."""
+    return unicodedata.normalize("NFC", told(path))
 
 
 def everything_in(folder: Path) -> tuple[list[Path], list[Path]]:
@@ -152,70 +170,23 @@ def manifest_clips(path: Path) -> tuple[list[InputClip], list[str]]:
 
 
 def table_rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each row of a CSV or JSONL file with where it is; blanks around names and values removed.
+    """Each row of a table or of lines of JSON with where it is; blanks around cells removed.
 
     Raises InputError when the file cannot be read as that.
     """
     try:
-        raw = path.read_bytes()
-        if raw.startswith(b"PK\x03\x04"):
-            raise InputError(f"{path}: is a spreadsheet or an archive; save it as CSV (UTF-8)")
-        text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: is not UTF-8 ({error.reason}); save it as UTF-8") from error
-    yield from _json_rows(path, text) if path.suffix.lower() == ".jsonl" else _csv_rows(path, text)
-
-
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    reader = csv.reader(text.splitlines(keepends=True), strict=True)
-    try:
-        names = [name.strip() for name in next(reader, [])]
-        if len(names) == 1 and (split := next((c for c in ";\t" if c in names[0]), "")):
-            separators = "semicolons" if split == ";" else "tabs"
-            raise InputError(
-                f"{path}, row 1: {separators} between the columns; save it with commas"
-            )
-        if twice := sorted({name for name in names if name and names.count(name) > 1}):
-            raise InputError(f"{path}, row 1: the column {twice[0]} is there twice; rename one")
-        for number, cells in enumerate(reader, 2):
-            if not any(cell.strip() for cell in cells):
-                continue
-            where = f"{path}, row {number}"
-            if len(cells) > len(names):
-                raise InputError(f"{where}: more cells than the header has names; quote commas")
-            if any("\0" in cell for cell in cells):
-                raise InputError(f"{where}: {NO_TEXT}")
-            padded = cells + [""] * (len(names) - len(cells))
-            yield where, {n: c.strip() for n, c in zip(names, padded, strict=True) if n}
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: no CSV ({error})") from error
-
-
-def _json_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        try:
-            row = json.loads(line)
-            fits = "\\u" not in line or _storable(row)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{where}: no JSON ({error})") from error
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{where}: numbers too long or lists too deep") from error
-        if not isinstance(row, dict):
-            raise InputError(f'{where}: must be a JSON object, such as {{"file": "a.wav"}}')
-        if not fits:
-            raise InputError(f"{where}: {NO_TEXT}")
-        yield where, {str(name).strip(): value for name, value in row.items()}
-
-
-def _storable(row: Any) -> bool:
-    """Whether escapes such as \\u0000 or a lone \\ud800 are absent: databases refuse them."""
-    text = json.dumps(row, ensure_ascii=False).replace("\\\\", "")  # a backslash as such
-    return "\\u0000" not in text and not any("\ud800" <= c <= "\udfff" for c in text)
+        text, _ = decoded(raw_bytes(path))
+        if path.suffix.lower() == ".jsonl" or holds_json(text):
+            for number, row in json_records(text):
+                where = f"{path}, line {number}"
+                if not isinstance(row, dict):
+                    raise InputError(f'{where}: must be a JSON object, such as {{"file": "a.wav"}}')
+                yield where, {str(name).strip(): value for name, value in row.items()}
+            return
+        for number, cells in read_table(text, short_rows=True).records():
+            yield f"{path}, row {number}", {n: c.strip() for n, c in cells.items() if n}
+    except TableError as error:
+        raise InputError("\n".join(located(path, line) for line in error.problems)) from None
 
 
 def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> InputClip:
@@ -244,8 +215,9 @@ def _row_clip(folder: Path, row: Mapping[str, Any], hashes: dict[str, str]) -> I
         attributes=attributes,
         **references,
     )
-    name = _text(row.get("stimulus")) or str(Path(file).with_suffix(""))
-    condition, item, run = (_text(row.get(column)) for column in ("condition", "item", "run"))
+    name = clean_name(_text(row.get("stimulus")) or str(Path(file).with_suffix("")))
+    names = (clean_name(_text(row.get(column))) for column in ("condition", "item", "run"))
+    condition, item, run = names
     return InputClip(str(path), name, condition, item, material, run)
 
 

@@ -69,11 +69,6 @@ def parts_of(wave: torch.Tensor) -> Iterator[torch.Tensor]:
         release(wave)
 
 
-def has_sound(wave: torch.Tensor) -> bool:
-    """Whether any sample is not 0."""
-    return any(bool(part.any()) for part in parts_of(wave))
-
-
 def release(wave: torch.Tensor) -> None:
     """Let go of the memory of a wave that lies in a file; it is read again where it is wanted."""
     mapped = _maps.get(wave.untyped_storage().data_ptr()) if _maps else None

@@ -13,6 +13,7 @@ from metrics import long_waves, precision
 from metrics.material import Material
 from metrics.precision import FLOAT32, Arithmetic, PrecisionError, Precisions
 from metrics.sharing import Sharing
+from metrics.silence import silence
 
 if TYPE_CHECKING:
     import torch
@@ -59,10 +60,12 @@ class Accepts:
 
     least_bandwidth_hz: float = 0.0  # sound is expected up to here; 0: any bandwidth will do
     shortest_s: float = 0.0  # a shorter clip gets a reason instead of a value
+    whole_file: bool = False  # measured on all channels at the file's own rate
 
     def words(self, rate_hz: int) -> str:
         """As one line: "mono at 16000 Hz …"."""
-        parts = [f"mono at {rate_hz} Hz (channels averaged, other rates resampled)"]
+        mono = f"mono at {rate_hz} Hz (channels averaged, other rates resampled)"
+        parts = ["all channels, at the file's own rate" if self.whole_file else mono]
         if self.least_bandwidth_hz:
             parts.append(f"meant for sound up to {self.least_bandwidth_hz:g} Hz")
         if self.shortest_s:
@@ -145,6 +148,7 @@ class Metric:
         self._compiled: dict[tuple[int, str], Any] = {}
         self.device = "cpu"
         self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
+        self.device_notes: dict[str, str] = {}  # for the provenance, where load() had to give way
 
     @classmethod
     def outputs(cls) -> tuple[Output, ...]:
@@ -180,7 +184,8 @@ class Metric:
     def load(self, device: str = "cpu") -> None:
         """Make ready for `device` ("cpu", "cuda"): weights are fetched here, never at import.
 
-        Fills ``weights``; raises `weights.Unavailable` when a file or package is missing.
+        Fills ``weights``, and ``device_notes`` where the device lacks what was asked for; raises
+        `weights.Unavailable` when a file or package is missing.
         """
         self.device = device
 
@@ -198,11 +203,12 @@ class Metric:
         """`score_takes`, guarded: one Score per wave, in order; no value comes with a reason.
 
         Each wave: (samples,) at `sample_rate_hz`; floating point in [-1, 1] or a signed integer
-        type at full scale. Empty waves and waves with NaN or infinity never reach `score`.
+        type at full scale. Empty waves, silence (`metrics.silence`) and waves with NaN or infinity
+        never reach `score`.
         """
         known = materials or [Material()] * len(waves)
         takes = [Take(as_floating(w), m) for w, m in zip(waves, known, strict=True)]
-        scores = [unusable(take.wave) for take in takes]
+        scores = [self._unusable(take.wave) for take in takes]
         usable = [i for i, score in enumerate(scores) if score is None]
         if usable:
             given = self._computed([takes[i] for i in usable])
@@ -210,12 +216,19 @@ class Metric:
                 scores[i] = as_score(result)
         return [score for score in scores if score is not None]
 
+    def _unusable(self, wave: torch.Tensor) -> Score | None:
+        """The score of a wave without anything to measure; metrics refuse short ones."""
+        if (score := unusable(wave)) or len(wave) < self.accepts.shortest_s * self.sample_rate_hz:
+            return score
+        why = silence(wave, self.sample_rate_hz)
+        return undefined(why) if why else None
+
     def _computed(self, takes: Sequence[Take]) -> Sequence[Score | float]:
         """`score_takes` with its networks as they were asked for."""
         if self.arithmetic.compile:
             by = precision.backend(self.device)
             precision.compiled(self.compilable(), self._compiled, by)
-        with precision.running(self.arithmetic, self.device):
+        with precision.running(self.arithmetic.on(self.device), self.device):
             return self.score_takes(takes)
 
     def compilable(self) -> Sequence[tuple[Any, str]]:

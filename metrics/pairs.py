@@ -15,6 +15,7 @@ from metrics import audio, input_warnings
 from metrics.material import REFERENCE_AUDIO, Material
 from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.sharing import Input, Sharing
+from metrics.silence import silence
 
 Wave = NDArray[np.float64]
 ALIGNMENTS = ("none", "lag")
@@ -79,15 +80,17 @@ class PairedMetric(Metric):
     def _fitting(
         self, take: Take, reference: Wave, odd: dict[str, str]
     ) -> tuple[Wave, Wave] | Score:
-        """Both waves, or which of them is too short or silent."""
+        """Both waves, or which of them is too short, or that the reference is silent."""
+        import torch
+
         wave = take.wave.detach().double().cpu().numpy()
         for name, samples in (("the clip", wave), ("the reference audio", reference)):
             length_s = len(samples) / self.sample_rate_hz
             if length_s < self.shortest_s:
                 return undefined(f"{name} is too short: {length_s:.2f} s of {self.shortest_s} s")
-            if not samples.any() or np.ptp(samples) == 0:
-                why = f" ({odd['odd_reference']})" if samples is reference and odd else ""
-                return undefined(f"{name} is silent{why}")
+        if silent := silence(torch.from_numpy(reference), self.sample_rate_hz):
+            why = f" ({odd['odd_reference']})" if odd else ""
+            return undefined(f"the reference audio is {silent}{why}")
         return wave, reference
 
     def _reference(self, material: Material) -> audio.Decoded | Score:

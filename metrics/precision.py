@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import logging
 import shutil
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,10 @@ RECURRENT = "recurrent networks are not compiled"
 COMPILERS = ("g++", "clang++", "c++")
 C_COMPILERS = ("gcc", "clang")  # that Triton looks for
 NO_TF32 = "TF32 is arithmetic of NVIDIA GPUs from Ampere on (A100, RTX 30) and has no effect here"
+NO_BF16 = "this {} has no bfloat16 arithmetic"
+OLDEST_FOR_TRITON = (7, 0)  # compute capability
+
+log = logging.getLogger(__name__)
 
 
 class PrecisionError(ValueError):
@@ -96,9 +101,19 @@ class Arithmetic:
         named = [] if self.precision == "float32" else [self.precision]
         return [*named, *(["compile"] if self.compile else [])]
 
+    def on(self, device: str) -> Arithmetic:
+        """Return what a device computes in: float32 where it lacks the precision asked for."""
+        return replace(self, precision="float32") if unfit(self, device) else self
+
     def made(self, device: str) -> dict[str, str]:
-        """What differs, as a score's provenance tells it."""
+        """Return what differs from float32, for a score's provenance.
+
+        Where the device lacks the precision, ``precision`` is the float32 that was computed in,
+        ``precision_asked`` what was asked for, and ``precision_note`` says why.
+        """
         given = {} if self.precision == "float32" else {"precision": self.precision}
+        if why := unfit(self, device):
+            given = in_float32(self.precision, why)
         return {**given, **({"compiled_by": backend(device)} if self.compile else {})}
 
 
@@ -113,15 +128,62 @@ def taken(given: Mapping[str, Any], own: Iterable[str]) -> tuple[dict[str, Any],
     return rest, Arithmetic(**ours) if ours else None
 
 
+def in_float32(asked: str, why: str) -> dict[str, str]:
+    """Return how provenance says that float32 was computed in, in place of what was asked for."""
+    return {"precision": "float32", "precision_asked": asked, "precision_note": why}
+
+
 def unfit(asked: Arithmetic, device: str) -> str:
     """Why a device does not compute like that; empty when it does."""
-    if asked.precision != "tf32":
+    if asked.precision == "float32":
         return ""
+    if asked.precision == "bf16":
+        return without_bfloat16(device)
     import torch
 
     if kind(device) == "cuda" and torch.cuda.get_device_capability(device) >= (8, 0):
         return ""
     return NO_TF32
+
+
+@functools.cache
+def without_bfloat16(device: str) -> str:
+    """Return why a device does not run networks in bfloat16; empty when it does.
+
+    PyTorch is asked first. Without AVX-512, oneDNN has no recurrent layers in bfloat16, and takes
+    4 to 40 times as long as in float32 for the others; GPUs before Ampere only emulate it. What
+    PyTorch says it has is then tried once, on one small layer of each kind.
+    """
+    import torch
+
+    if kind(device) == "cuda":
+        with torch.cuda.device(device):
+            has = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:  # no such query: a build without oneDNN, as on macOS
+        query = getattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", None)
+        has = query is None or bool(query())
+    name = "GPU" if kind(device) == "cuda" else "processor"
+    said = NO_BF16.format(name)
+    if not has:
+        return said
+    try:
+        _try_bfloat16(device)
+    except RuntimeError as error:
+        return f"{said} for all layers ({str(error).strip().splitlines()[0]})"
+    return ""
+
+
+def _try_bfloat16(device: str) -> None:
+    """Run a convolution, a recurrent layer and a product in bfloat16."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]), torch.inference_mode():
+        convolution = torch.nn.Conv1d(8, 8, 3).to(device)
+        recurrent = torch.nn.LSTM(8, 8, batch_first=True).to(device)
+        product = torch.nn.Linear(8, 8).to(device)
+        with torch.autocast(kind(device), torch.bfloat16):
+            heard = convolution(torch.zeros(1, 8, 8, device=device)).transpose(1, 2)
+            product(recurrent(heard)[0])
 
 
 @contextlib.contextmanager
@@ -177,14 +239,31 @@ def backend(device: str) -> str:
     """What `torch.compile` is given: "inductor", or where nothing can build its code, "aot_eager".
 
     Inductor builds C++ for a processor, and Triton's kernels for a GPU, for which Triton builds C.
-    The other one traces the network, gains no time, and is there so that a run does not end.
+    Where all of that is there, one small function is compiled as a trial. The other one traces the
+    network, gains no time, and is there so that a run does not end.
     """
     if not Path(sysconfig.get_path("include"), "Python.h").exists():
         return "aot_eager"
     if kind(device) == "cuda":
-        builds = any(map(shutil.which, C_COMPILERS))
-        return "inductor" if builds and importlib.util.find_spec("triton") else "aot_eager"
-    return "inductor" if any(map(shutil.which, COMPILERS)) else "aot_eager"
+        triton = importlib.util.find_spec("triton") is not None
+        builds = triton and any(map(shutil.which, C_COMPILERS))
+    else:
+        builds = any(map(shutil.which, COMPILERS))
+    return "inductor" if builds and _compiles(device) else "aot_eager"
+
+
+def _compiles(device: str) -> bool:
+    """Return whether Inductor compiles a small function here: about 5 s of a processor."""
+    import torch
+
+    if kind(device) == "cuda" and torch.cuda.get_device_capability(device) < OLDEST_FOR_TRITON:
+        return False
+    try:
+        torch.compile(lambda x: x.sin() + 1, backend="inductor")(torch.zeros(8, device=device))
+    except Exception as error:  # of compilers, linkers, drivers: each has its own kind
+        log.warning("torch.compile does not work here (%s: %s)", type(error).__name__, error)
+        return False
+    return True
 
 
 def compiled(parts: Sequence[tuple[Any, str]], known: dict[tuple[int, str], Any], by: str) -> None:

@@ -31,6 +31,7 @@ def provenance(metric: Metric, device: str) -> dict[str, Any]:
         "sample_rate_hz": metric.sample_rate_hz,
         "code": code_mark(),
         **metric.arithmetic.made(device),
+        **metric.device_notes,
         **more,
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,7 +14,7 @@ from metrics.clips import Work, failure
 from metrics.metric import Score
 
 Read = Decoded | Score  # a clip's waves with its facts, or why there are none
-READERS = 4  # threads: a GPU waits for one, and decoding lets go of Python's lock
+MOST_READERS = 12  # threads that decode for a GPU, and let go of Python's lock meanwhile
 GROUPS_AHEAD = 2
 
 
@@ -46,20 +47,27 @@ def read_clip(work: Work) -> Read:
     try:
         if not clip.fresh:
             audio.check_unchanged(clip.path, clip.sha256)
-        return audio.decoded(clip.path, {m.sample_rate_hz for m in metrics})
+        loudness = any(metric.accepts.whole_file for metric in metrics)
+        return audio.decoded(clip.path, {m.sample_rate_hz for m in metrics}, loudness)
     except (audio.AudioError, MemoryError) as error:
         return failure(error)
 
 
+def readers() -> int:
+    """Return how many threads decode: most of this process' processors, two at least."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(2, min(MOST_READERS, (there or 2) - 2))
+
+
 @contextlib.contextmanager
 def reading(
-    groups: Iterable[list[Work]], ahead: bool, readers: int = READERS
+    groups: Iterable[list[Work]], ahead: bool
 ) -> Iterator[Iterator[tuple[list[Work], list[Read]]]]:
     """Each batch with its audio; with `ahead`, threads read the next batches meanwhile."""
     if not ahead:
         yield ((group, [read_clip(work) for work in group]) for group in groups)
         return
-    with ThreadPoolExecutor(readers, "read-ahead") as pool:
+    with ThreadPoolExecutor(readers(), "read-ahead") as pool:
         try:
             yield _ahead(groups, lambda work: pool.submit(read_clip, work))
         finally:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from config.missing import remedy
 from metrics import input_warnings, precision, shared, speech
+from metrics.audio_facts import keep_facts
 from metrics.clips import Clip as Clip
 from metrics.clips import ScoredBatch as ScoredBatch
 from metrics.clips import ScoredClip as ScoredClip
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-BATCH_S = {"cpu": 120.0, "cuda": 1800.0}  # seconds of audio in a batch, as long as its longest each
+# Seconds of audio in a batch, as long as its longest each. On a GPU the next one is read meanwhile.
+BATCH_S = {"cpu": 120.0, "cuda": 600.0}
 
 _LOADED: dict[tuple[type[Metric], str, str], Metric] = {}  # models stay for the process
 
@@ -117,7 +119,7 @@ def load_all(
         if key not in _LOADED:
             try:
                 if said := precision.unfit(metric.arithmetic, device):
-                    raise Unavailable(f"{said}: leave precision out")
+                    log.warning("%s runs in float32: %s", metric.key, said)
                 metric.load(device)
             except Exception as error:
                 if not isinstance(error, Unavailable | ImportError):
@@ -168,6 +170,9 @@ def score_group(group: list[Work], read: list[Read], device: str) -> Iterator[Sc
     usable = [(w, r) for w, r in zip(group, read, strict=True) if not isinstance(r, Score)]
     yield from by_metric((w, r) for w, r in zip(group, read, strict=True) if isinstance(r, Score))
     waves = [{rate: on_device(wave, device) for rate, wave in r.waves.items()} for _, r in usable]
+    for (_, decoded), own in zip(usable, waves, strict=True):
+        for wave in own.values():
+            keep_facts(wave, decoded.facts)
     for metric in {id(m): m for (_, metrics), _ in usable for m in metrics}.values():
         mine = [
             (clip, own[metric.sample_rate_hz], decoded.facts)

@@ -19,12 +19,14 @@ def settled(
     A metric whose own parameters say how it computes keeps that. What others do not allow, or the
     device does not have (``device`` empty: it is not known yet), they do in float32.
     """
-    if asked == FLOAT32:
-        return list(metrics), []
     notes: list[str] = []
     if device and (said := precision.unfit(asked, device)):
         notes.append(f"{said}: everything runs in float32")
         asked = replace(asked, precision="float32")
+    for metric in metrics:
+        if device and (said := precision.unfit(metric.arithmetic, device)):
+            notes.append(f"{metric.key}: {said}; it runs in float32")
+            metric.arithmetic = metric.arithmetic.on(device)
     if device and asked.compile and precision.backend(device) == "aot_eager":
         notes.append("nothing here compiles networks: they are traced (aot_eager), and not quicker")
     refused: dict[str, list[str]] = {}

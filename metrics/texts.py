@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import string
 import unicodedata
 import warnings
@@ -15,28 +16,88 @@ from listening.methods.text_units import in_characters as in_characters
 from listening.methods.text_units import primary as primary
 from listening.methods.text_units import units as units
 
-NORMALISATIONS = ("paper", "spaced")
-APOSTROPHES = "'’‘ʼ＇`´"
+UNICODE, LFS_BENCH = "unicode", "lfs_bench"
+NORMALISATIONS = (UNICODE, LFS_BENCH)
+INSIDE_WORDS = "'’‘ʼʻ＇`´՚׳״·‧\u0640"  # apostrophes, geresh, Catalan's middle dot, Arabic's tatweel
+DOTTED_I = frozenset({"tr", "az", "crh", "gag"})  # I and ı, İ and i are two letters
+# Marks above and below letters that most texts leave out: niqqud, harakat, marks of the Quran
+_HEBREW_POINTS = "\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+_ARABIC_POINTS = "\u0610-\u061a\u064b-\u0652\u0656-\u065f\u0670"
+_QURANIC_MARKS = "\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed"
+VOWEL_POINTS = re.compile(f"[{_HEBREW_POINTS}{_ARABIC_POINTS}{_QURANIC_MARKS}]")
+HEBREW_ABBREVIATION = re.compile('(?<=[\u05d0-\u05ea])"(?=[\u05d0-\u05ea])')  # a gershayim
+ACCENTS = re.compile("[\u0300-\u036f]")
+WITHOUT_ACCENT = str.maketrans(
+    {**dict(zip("øłđðı", "olddi", strict=True)), "æ": "ae", "œ": "oe", "þ": "th", "ß": "ss"}
+)
+VARIANTS = re.compile("[\ufe00-\ufe0f\u034f]")  # selectors of glyphs, the grapheme joiner
 
 
-def normalised(text: str, language: str, normalisation: str = "paper") -> str:
-    """The text as it is compared: lower case, no punctuation, single spaces (none in Chinese …).
+def normalised(text: str, language: str, normalisation: str = UNICODE) -> str:
+    """Return the text as it is compared: lower case, single spaces (none in Chinese …).
 
-    "paper": the recipe of LFS-Bench (appendix C.4) and lower case. English: what is not ASCII is
-    dropped and the marks of `string.punctuation` and zhon are deleted, which joins "cold-hearted".
-    Chinese: zhconv to zh-cn, the same marks and all blanks deleted. Other languages keep their
-    letters. "spaced": apostrophes are deleted, every other mark of Unicode becomes a space.
+    ``language`` is a BCP 47 tag. "unicode": NFKC, punctuation and symbols of every script become
+    spaces, marks inside words (apostrophes) and invisible characters are deleted. Every letter
+    stays: English loses accents (é is e), Arabic and Hebrew their vowel points, Chinese becomes
+    simplified, and every script's digits become 0 to 9.
+
+    "lfs_bench": the rule of LFS-Bench (appendix C.4) and lower case, for English and Chinese.
+    English: what is not ASCII is dropped, letters too, and the marks of `string.punctuation` and
+    zhon are deleted, which joins "cold-hearted". Chinese: zhconv to zh-cn, the same marks and all
+    blanks deleted. Raises ValueError for another name or language.
     """
     if normalisation not in NORMALISATIONS:
         raise ValueError(f"normalisation {normalisation!r} is not one of {NORMALISATIONS}")
+    if why := no_rule(language, normalisation):
+        raise ValueError(why)
+    by_rule = by_lfs_bench if normalisation == LFS_BENCH else by_unicode
+    return ("" if in_characters(language) else " ").join(by_rule(text, primary(language)).split())
+
+
+def no_rule(language: str, normalisation: str) -> str:
+    """Return why a normalisation is not for a language; empty when it is."""
+    if normalisation != LFS_BENCH or primary(language) in {"en", *CHINESE_LANGUAGES}:
+        return ""
+    return f"language {language}: normalisation lfs_bench is for English and Chinese; use unicode"
+
+
+def by_lfs_bench(text: str, language: str) -> str:
+    """Apply the rule of LFS-Bench, appendix C.4; ``language`` is a primary subtag."""
     known = unicodedata.normalize("NFC", text)
-    if primary(language) in CHINESE_LANGUAGES:
+    if language in CHINESE_LANGUAGES:
         known = simplified(known)
-    elif normalisation == "paper" and primary(language) == "en":
+    else:
         known = known.encode("ascii", "ignore").decode("ascii")
-    known = known.lower()
-    known = known.translate(deleted_marks()) if normalisation == "paper" else spaced(known)
-    return ("" if in_characters(language) else " ").join(known.split())
+    return known.lower().translate(deleted_marks())
+
+
+def by_unicode(text: str, language: str) -> str:
+    """Apply the rule "unicode" of `normalised`; ``language`` is a primary subtag."""
+    known = "".join(character for character in text if character not in INSIDE_WORDS)
+    known = VARIANTS.sub("", unicodedata.normalize("NFKC", known))
+    known = HEBREW_ABBREVIATION.sub("", known)
+    if language in CHINESE_LANGUAGES:
+        known = simplified(known)
+    if language in DOTTED_I:
+        known = known.replace("I", "ı").replace("İ", "i")
+    known = VOWEL_POINTS.sub("", known.lower().replace("i\u0307", "i"))
+    if language == "en":
+        known = ACCENTS.sub("", unicodedata.normalize("NFKD", known)).translate(WITHOUT_ACCENT)
+        known = unicodedata.normalize("NFC", known)
+    return "".join(map(_spaced, known))
+
+
+def _spaced(character: str) -> str:
+    """Return a letter or accent as it is, a digit as 0 to 9, what is invisible as nothing.
+
+    All else is a space.
+    """
+    category = unicodedata.category(character)
+    if category in ("Cf", "Me"):  # zero-width joiners, marks of direction, soft hyphens; keycaps
+        return ""
+    if category == "Nd":
+        return str(unicodedata.decimal(character))
+    return character if category[0] in "LNM" else " "
 
 
 def simplified(text: str) -> str:
@@ -62,12 +123,6 @@ def deleted_marks() -> dict[int, None]:
     from zhon import hanzi
 
     return dict.fromkeys(map(ord, string.punctuation + hanzi.punctuation))
-
-
-def spaced(text: str) -> str:
-    """The text without apostrophes, every other punctuation mark or symbol made a space."""
-    kept = (character for character in text if character not in APOSTROPHES)
-    return "".join(" " if unicodedata.category(c)[0] in "PS" else c for c in kept)
 
 
 @dataclass(frozen=True)

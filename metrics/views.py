@@ -20,8 +20,7 @@ from metrics import details, pages, runs, score_tables
 from metrics.clip_warnings import study_filter
 from metrics.forms import choices_of
 from metrics.imported_scores import ImportedScoreError
-from metrics.imports import import_scores
-from metrics.inputs import TABLES
+from metrics.imports import SCORE_FILES, import_scores
 from metrics.jobs import score_shard
 from metrics.metric import ParameterError
 from metrics.models import ScoringRun
@@ -147,20 +146,22 @@ def bring(request: HttpRequest, key: str) -> HttpResponse:
     if given is None:
         return _page(request, head, "Choose a file first.", 400, title=NO_IMPORT)
     suffix = Path(given.name or "").suffix.lower()
-    if suffix not in TABLES:
-        return _page(request, head, "Choose a .csv or a .jsonl file.", 400, title=NO_IMPORT)
+    if suffix not in SCORE_FILES:
+        wanted = f"Choose a file that ends in {', '.join(SCORE_FILES)}."
+        return _page(request, head, wanted, 400, title=NO_IMPORT)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"file{suffix}"
         path.write_bytes(given.read())
         prefix, name = request.POST.get("prefix", "").strip(), str(given.name)
+        notes: list[str] = []
         try:
-            counts = import_scores(key, path, prefix, name)
+            counts = import_scores(key, path, prefix, name, notes)
         except ImportedScoreError as error:
             message = str(error).replace(str(path), name).replace(path.name, name)
             return _page(request, head, message, 400, title=NO_IMPORT)
     imported = ", ".join(f"{metric} ({count})" for metric, count in counts.items())
     _note(request, head, "scores_imported", file=name, scores=imported)
-    messages.success(request, f"Imported: {imported}.")
+    messages.success(request, " ".join([f"Imported: {imported}.", *notes]))
     return redirect("metrics", key)
 
 

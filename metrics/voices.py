@@ -152,11 +152,6 @@ class Voices:
         return np.split(np.concatenate(parts), ends[:-1])
 
 
-def silent(wave: torch.Tensor) -> bool:
-    """Whether all samples are the same: digital silence, with or without an offset."""
-    return all(bool((part == wave[0]).all()) for part in long_waves.parts_of(wave))
-
-
 def mean_similarities(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Of each unit vector, [windows, dimensions], the mean cosine with all others: [windows].
 

@@ -24,6 +24,7 @@ PUBLISHED = {  # where files come from that no hub has, by how their names begin
         f"{GITHUB}/microsoft/UniSpeech (a link in downstreams/speaker_verification/README.md)"
     ),
 }
+BUNDLED = Path(__file__).parent / "bundled"
 SHORT = 12  # hexadecimal digits that tell one file of weights from another
 
 
@@ -70,6 +71,22 @@ def package_file(package: str, inside: str) -> Path:
         if path.is_file():
             return path
     raise Unavailable(f"no weights: {inside} of the package {package} is missing; install it again")
+
+
+def bundled_file(name: str) -> Path:
+    """Return a file of weights that Earnest carries (metrics/bundled/NOTICE.txt).
+
+    Raises Unavailable when it is missing, or not the file that SHA256SUMS names.
+    """
+    path = BUNDLED / name
+    again = "install Earnest again"
+    if not path.is_file():
+        raise Unavailable(f"no weights: {path} is missing; {again}")
+    listed = (line.split() for line in (BUNDLED / "SHA256SUMS").read_text().splitlines())
+    wanted = next(sha256 for sha256, file in listed if file == name)
+    if (found := sha256_of(path)) != wanted:
+        raise Unavailable(f"no weights: {path} has the SHA-256 {found}, not {wanted}; {again}")
+    return path
 
 
 def model_files(name: str, wanted: tuple[str, ...], why: str = "") -> Path:

@@ -3,7 +3,8 @@
 A process counts when it has ended. What several tests share stands under its own name, where it
 starts and where it ends: a server or a browser has all it did for them at its end. What is left in
 none is collecting and what lies between tests. All stand in costs-by-file.txt and
-costs-by-test.txt under EARNEST_VAR.
+costs-by-test.txt under EARNEST_VAR; costs-by-wait.txt has the seconds of each test in which
+neither it nor a child that has ended computed: it waited, for a server or for a processor.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Costs:
         self.of_phase_s = 0.0
         self.of_shared: Counter[str] = Counter()
         self.of_tests: Counter[str] = Counter()
+        self.waits: Counter[str] = Counter()
         self.of_workers_s = 0.0
 
     def since_last_s(self) -> float:
@@ -141,12 +143,17 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             if isinstance(report, pytest.TestReport):
                 costs.of_tests[PHASES[report.when or "call"] + report.nodeid] += report.cpu_s
                 costs.of_tests.update(report.shared_cpu_s)
+                cpu_s = report.cpu_s + sum(report.shared_cpu_s.values())
+                costs.waits[PHASES[report.when or "call"] + report.nodeid] += (
+                    report.duration - cpu_s
+                )
     terminalreporter.section("CPU seconds")
     for line in costs.lines():
         terminalreporter.write_line(line)
     files: Counter[str] = Counter()
     for name, cost in costs.of_tests.items():
         files[name.split("::")[0].rpartition(" ")[2]] += cost
-    for kind, counted in (("file", files), ("test", costs.of_tests)):
+    waits = costs.waits
+    for kind, counted in (("file", files), ("test", costs.of_tests), ("wait", waits)):
         by_cost = "".join(f"{cost:8.2f}  {name}\n" for name, cost in counted.most_common())
         (Path(os.environ["EARNEST_VAR"]) / f"costs-by-{kind}.txt").write_text(by_cost)

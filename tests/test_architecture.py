@@ -115,11 +115,18 @@ ALLOWED = {  # room -> what it may import of other rooms, and of the hall: one s
     "metrics": (
         *("listening.selectors", "listening.methods", "listening.registry"),
         *("listening.signals", "listening.program", "config.missing"),
-        *("listening.asked_jobs", "listening.queues", "listening.audio_headers"),
+        *("listening.asked_jobs", "listening.queues", "listening.sound_files"),
+        *("listening.spreadsheets", "listening.plain_yaml", "listening.loudness"),
     ),
     "analysis": (
         *("listening.selectors", "listening.methods", "listening.registry", "metrics.selectors"),
-        *("listening.signals", "listening.spreadsheets", "listening.program", "config.missing"),
+        *(
+            "metrics.score_rows",
+            "listening.signals",
+            "listening.spreadsheets",
+            "listening.program",
+            "config.missing",
+        ),
         "listening.asked_jobs",
     ),
     "rest": ("listening", "metrics", "analysis"),  # doors for scripts: nobody imports it but config

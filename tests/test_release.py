@@ -1,21 +1,28 @@
 """A release is made whole or not at all, and a wheel holds every room."""
 
+import json
+import os
 import re
 import runpy
 import subprocess
+import sys
+import tomllib
 import zipfile
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+import soundfile
 from setuptools import Distribution
 
+from metrics import presets
 from tools import release as releasing
 from tools.locks import ROOT
-from tools.packaged import FILES, Made, PackagedError, expected, mistakes, tracked
+from tools.packaged import FILES, Made, PackagedError, build, expected, mistakes, tracked
 from tools.release import Release, ReleaseError, check, dated, edited, left, make
 
+AUDIO = ROOT / "tests" / "data" / "metrics" / "audio"
 CHANGES = (
     "# Changes\n\n## Unreleased\n\n### Added\n\n- A thing.\n\n## 0.1.0 - 2026-01-02\n\n- All.\n"
 )
@@ -158,6 +165,67 @@ def test_a_wheel_with_too_little_or_too_much_is_named(release: Release, tmp_path
         "The wheel says it is 0.1.0, not 0.2.0.",
         "The wheel lacks its licenses/LICENSE.",
     ]
+
+
+# As in an environment that `pip install earnest[metrics]` made: only what the wheel names, and what
+# that names in turn, can be imported.
+INSTALLED = """
+import sys
+from importlib.metadata import distribution, packages_distributions
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+sys.path.insert(0, sys.argv.pop(1))
+wanted, found = [("earnest", "metrics"), ("earnest", "")], set()
+while wanted:
+    name, extra = each = wanted.pop()
+    if each in found:
+        continue
+    found.add(each)
+    for line in distribution(name).requires or ():
+        need = Requirement(line)
+        if need.marker is None or need.marker.evaluate({"extra": extra}):
+            wanted += [(canonicalize_name(need.name), part) for part in ("", *need.extras)]
+names = {name for name, _ in found}
+brought = packages_distributions()
+absent = {top for top, by in brought.items() if not names & set(map(canonicalize_name, by))}
+absent -= {"packaging", "__editable___earnest_finder"}
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in absent:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Absent())
+from config.commands import earnest
+sys.exit(earnest())
+"""
+
+
+@pytest.mark.slow
+def test_a_wheel_with_its_metrics_scores_a_clip_by_the_usual_preset(tmp_path: Path):
+    made = build(ROOT, tmp_path / "release")
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert mistakes(ROOT, made, version) == []
+    install = ["-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-compile"]
+    where = str(tmp_path / "installed")
+    subprocess.run([sys.executable, *install, "--target", where, str(made.wheel)], check=True)
+    clip, out = tmp_path / "clip.wav", tmp_path / "scores.jsonl"
+    voice, rate_hz = soundfile.read(AUDIO / "long_same-human.flac", stop=8 * 16_000)
+    soundfile.write(clip, voice, rate_hz)
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("DJANGO_", "EARNEST_"))}
+    env["EARNEST_VAR"] = str(tmp_path / "var")
+    words = [where, "score_files", str(clip), "--preset", "fast", "--out", str(out)]
+    done = subprocess.run(
+        [sys.executable, "-c", INSTALLED, *words],
+        cwd=tmp_path, env=env,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    scores = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    keys = {choice.metric for choice in presets.preset("fast").choices()}
+    assert keys <= {score["metric"] for score in scores}
+    assert [score for score in scores if score["metric"] in keys and score["value"] is None] == []
 
 
 @pytest.mark.medium

@@ -40,9 +40,12 @@ def rooms(names: list[PurePosixPath]) -> set[str]:
     return top - NOT_SHIPPED
 
 
-def build(root: Path) -> Made:
-    """The wheel is made of the sdist, so that both are whole; nothing of an older build is in."""
-    target = root / "build" / "release"
+def build(root: Path, target: Path | None = None) -> Made:
+    """Build into a folder, by default build/release, which is emptied first.
+
+    The wheel is made of the sdist, so that both are whole; nothing of an older build is in.
+    """
+    target = target or root / "build" / "release"
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as folder:

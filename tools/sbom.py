@@ -44,7 +44,7 @@ def only_for_running(bill: dict[str, Any]) -> dict[str, Any]:
         )
     kept = {named[name]["bom-ref"]: named[name] for name in sorted(wanted)}
     root = bill["metadata"]["component"]["bom-ref"]
-    direct = {**pins(ROOT / "requirements.txt"), **pins(ROOT / "requirements-bare.txt")}
+    direct = pins(ROOT / "requirements.txt")
     arrows = [
         {**each, "dependsOn": [ref for ref in each.get("dependsOn", ()) if ref in kept]}
         for each in bill["dependencies"]

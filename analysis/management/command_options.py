@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.core.management.base import CommandError
 
+from analysis.ratings.cells import COLUMNS
+from analysis.ratings.reading_rules import ALL, REPEATS, ReadingRules
 from analysis.statistics.options import INTERVALS, REPLICATES, Options, OptionsError, options_from
 from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_text
 
@@ -30,7 +33,8 @@ def add_options(parser: ArgumentParser) -> None:
         "--interval",
         action="append",
         choices=INTERVALS,
-        help="Which intervals stand beside the naive one. Default: two_way, bootstrap.",
+        help="Further intervals beside two_way, on which claims rest, and the naive one. Default: "
+        "bootstrap.",
     )
     parser.add_argument(
         "--replicates", type=int, default=REPLICATES, help="Of every bootstrap, at most."
@@ -101,15 +105,84 @@ def add_input_options(parser: ArgumentParser) -> None:
         metavar="THEIRS",
         help="A column of the file that is not to be used. May be given several times.",
     )
+    parser.add_argument(
+        "--repeats",
+        choices=REPEATS,
+        default="",
+        help="What counts where a rater rated one clip several times: the first rating, the mean "
+        "as one rating, or all. Default: all where most clips were rated again, the first where "
+        "few were; in between it is asked. --column sample=COLUMN makes raters different people.",
+    )
+    parser.add_argument(
+        "--same",
+        action="append",
+        metavar="COLUMN[=NAME]",
+        help="Names of raters, conditions, systems or items that are nearly equal are one name, "
+        "like --same rater.",
+    )
+    parser.add_argument(
+        "--different",
+        action="append",
+        metavar="COLUMN[=NAME]",
+        help="They are different names.",
+    )
+    parser.add_argument(
+        "--drop",
+        action="append",
+        metavar="COLUMN=VALUE",
+        help="Rows that are no ratings, like --drop phase=practice. May be given several times.",
+    )
+    parser.add_argument(
+        "--keep",
+        action="append",
+        metavar="COLUMN=VALUE",
+        help="Rows that are ratings although their column speaks against it.",
+    )
+    parser.add_argument(
+        "--wide",
+        default="",
+        metavar="TEMPLATE",
+        help="The file has a column for each answer: the template of their names, like "
+        "'{item}_{condition}', or the columns that are named after conditions, with commas.",
+    )
+    parser.add_argument(
+        "--condition-pattern",
+        default="",
+        metavar="REGEX",
+        help="Regular expression whose groups find the condition (and a group 'item' the item) in "
+        "the name of a stimulus.",
+    )
+    parser.add_argument(
+        "--scale",
+        default="",
+        metavar="LOW,HIGH",
+        help="The ends of the scale, like 1,5 or 0,100, where nobody used its upper part.",
+    )
+    parser.add_argument(
+        "--encoding",
+        default="",
+        help="Of the file, like gb18030. Default: UTF-8, UTF-16, else Windows-1252.",
+    )
 
 
 def input_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns, constants and columns to ignore of a command line, by those names."""
+    """What a command line says of how to read a CSV, as arguments of `read_csv`."""
     return {
         "columns": pairs(given["column"], "--column"),
         "constants": pairs(given["set"], "--set"),
         "ignore": given["ignore_column"] or (),
+        **{name: given[name] or type(default)() for name, default in vars(ReadingRules()).items()},
     }
+
+
+def reading_options(given: Mapping[str, Any]) -> str:
+    """The answers that the ratings.csv of a report needs again, as a command line ends."""
+    words = ["--repeats", given["repeats"]] if given["repeats"] == ALL else []
+    words += ["--scale", given["scale"]] if given["scale"] else []
+    for name in ("different", "keep"):
+        words += [word for text in given[name] or () for word in (f"--{name}", text)
+                  if text.partition("=")[0] in COLUMNS]  # fmt: skip
+    return "".join(f" {shlex.quote(word)}" for word in words)
 
 
 def chosen_options(

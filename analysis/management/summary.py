@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.formatting import counted, legend_of_marks, number
+from analysis.formatting import legend_of_marks, number
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import ends_of, family_title
 from analysis.report.condition_labels import labelled
+from analysis.report.exclusion_words import left_out_lines
 from analysis.report.html.html_tables import bounds
+from analysis.report.interim_answer import interim_report, interim_words
 from analysis.report.pivot import lines_of
 from analysis.report.report_schema import Report
 
 
 def summary(report: Report) -> Iterator[str]:
     """A report in lines of text: the answer, what makes it weak, what was not used, the means."""
-    report = labelled(report)
+    report = labelled(interim_report(report))
+    yield from filter(None, [interim_words(report)])
     yield from _answer(report)
     yield from _not_used(report)
     yield from _of_clips(report)
@@ -41,9 +44,7 @@ def _not_used(report: Report) -> Iterator[str]:
     """How many ratings are in the estimates, and what was left out."""
     data = report["data"]
     yield f"{data['ratings_kept']} of {data['ratings']} ratings kept"
-    for rule in report["exclusions"]:
-        if rule["ratings"]:
-            yield f"  left out: {counted(rule['ratings'], 'rating')} ({rule['what']})"
+    yield from (f"  {line[:1].lower()}{line[1:]}" for line in left_out_lines(report))
     unused = [name or "(without a name)" for name in report["input"]["columns_not_used"]]
     if unused:
         yield f"  columns of the file that are not used: {', '.join(unused)}"

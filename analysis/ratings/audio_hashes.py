@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Collection
 from pathlib import Path
 
-from analysis.ratings.header import header_of, opened
 from analysis.ratings.problems import RatingsError, some
+from listening.spreadsheets import TableError, clean_name, located, read_table
 
 STIMULI = "stimuli.csv"
 
@@ -22,13 +21,16 @@ def audio_hashes(place: str | Path, stimuli: Collection[str]) -> dict[str, str]:
     place = Path(place)
     table = place / STIMULI if place.is_dir() else place
     wanted = "file" if place.is_dir() else "sha256"
-    header = header_of(table)
-    absent = [name for name in ("stimulus", wanted) if name not in header.names]
+    try:
+        read = read_table(table, short_rows=True)
+    except TableError as error:
+        raise RatingsError([located(table, line) for line in error.problems]) from None
+    absent = [name for name in ("stimulus", wanted) if name not in read.layout.names]
     if absent:
-        raise RatingsError([f"{table}: no column {', '.join(absent)}; it has {header.names}"])
-    with opened(table) as lines:
-        rows = csv.DictReader(lines, delimiter=header.delimiter)
-        named = {row["stimulus"]: row[wanted] for row in rows if row["stimulus"] in stimuli}
+        there = ", ".join(read.layout.names)
+        raise RatingsError([f"{table}: no column {', '.join(absent)}; it has {there}"])
+    rows = ((clean_name(row["stimulus"]), row[wanted].strip()) for _, row in read.records())
+    named = {name: text for name, text in rows if name in stimuli}
     if wanted == "sha256":
         return {name: text.lower() for name, text in named.items() if text}
     gone = [file for file in named.values() if not (place / file).is_file()]

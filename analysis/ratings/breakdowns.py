@@ -106,7 +106,7 @@ def _families(use: pd.DataFrame) -> Iterator[Family]:
         study, task, _, criterion, estimand = key
         group = {"study": study} if use["study"].nunique() > 1 else {}
         rater, raters = coded_column(rows["rater"])
-        item, items = coded_column(_items(rows))
+        item, items = coded_column(items_of(rows))
         yield Family(
             table=rows,
             group={**group, "task": task, "criterion": criterion},
@@ -128,10 +128,16 @@ def _groups(table: pd.DataFrame, names: list[str]) -> Iterator[tuple[list[str], 
         yield [str(value) for value in key], rows
 
 
-def _items(rows: pd.DataFrame) -> pd.Series:
-    """What each rating is about: the clip where no text is named."""
+def items_of(rows: pd.DataFrame) -> pd.Series:
+    """Return what each rating (n,) is about: the clip where no text is named."""
     items = rows["item"]
     return items.where(items != "", rows["stimulus"]) if "" in items.unique() else items
+
+
+def names_rated(rows: pd.DataFrame, column: str) -> set[str]:
+    """Return the conditions (or stimuli) that ratings are about; of comparisons both sides."""
+    both = rows["estimand"].isin(keys_where("in_pairs"))
+    return {*rows[column].unique(), *rows.loc[both, f"versus_{column}"].unique()} - {""}
 
 
 def cells(family: Family, breakdown: Breakdown) -> Iterator[Cell]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
-from analysis.ratings.header import Header, header_of, opened, unreadable
 from analysis.ratings.problems import RatingsError
+from listening.spreadsheets import (
+    SAMPLE_BYTES,
+    Layout,
+    TableError,
+    clean_name,
+    decoded,
+    left_out_rows,
+    located,
+    raw_bytes,
+    read_table,
+)
 
 BLOCK_BYTES = 16 * 1024**2
 
@@ -33,6 +43,25 @@ class Categorical:
     def mapped(self, values: list[Any]) -> Categorical:
         """The same cells with other values, one for each that there is."""
         return Categorical(self.codes, values)
+
+    def renamed(self, values: list[Any]) -> Categorical:
+        """As `mapped`, where several of the values may be the same now."""
+        known = {value: place for place, value in enumerate(dict.fromkeys(values))}
+        places = np.array([known[value] for value in values], dtype=np.int32)
+        return Categorical(places[self.codes] if len(places) else self.codes, list(known))
+
+    def taken(self, rows: NDArray[Any]) -> Categorical:
+        """Some of the cells: a mask (n,) or places (m,)."""
+        return Categorical(self.codes[rows], self.values)
+
+    def having(self, fits: Callable[[Any], bool]) -> NDArray[np.bool_]:
+        """Which cells (n,) hold a value that fits."""
+        wanted = np.array([fits(value) for value in self.values], dtype=bool)
+        return wanted[self.codes] if len(wanted) else np.zeros(len(self), dtype=bool)
+
+    def counts(self) -> NDArray[np.int64]:
+        """How many cells hold each value."""
+        return np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
 
 
 def paired(
@@ -61,58 +90,112 @@ def joined(columns: Sequence[Categorical]) -> Categorical:
     return whole.mapped([" ".join(filter(None, texts)) for texts in whole.values])
 
 
-def columns_of(path: Path, header: Header | None = None) -> dict[str, Categorical]:
-    """The columns of a CSV file (UTF-8; gzip when it ends in .gz) by the names in its first row.
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a file by name, the number of each row (n,) in the file, and notes."""
 
-    Raises RatingsError with the row and a remedy.
+    cells: dict[str, Categorical]
+    numbers: NDArray[np.int64]
+    notes: tuple[str, ...] = ()
+
+    def taken(self, rows: NDArray[Any]) -> Columns:
+        """The same columns with some of the rows: a mask (n,) or places (m,)."""
+        cells = {name: column.taken(rows) for name, column in self.cells.items()}
+        return Columns(cells, self.numbers[rows], self.notes)
+
+
+def columns_of(path: Path, layout: Layout, encoding: str = "") -> Columns:
+    """The columns of a CSV file in the layout that its first rows have.
+
+    Raises RatingsError with the rows and a remedy.
     """
-    header = header or header_of(path)
     try:
-        return _quickly(path, header)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # the slow reader names the row
+        data = raw_bytes(path)
         try:
-            with opened(path) as file:
-                reader = csv.reader(file, delimiter=header.delimiter)
-                return categoricals(header.names, _rows(reader, header, path.name))
-        except (csv.Error, UnicodeDecodeError) as error:
-            raise unreadable(path, error) from None
-    except (EOFError, OSError) as error:
-        raise unreadable(path, error) from None
+            return _quickly(data, layout, encoding)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # the slow reader names the row
+            text, note = decoded(data, encoding)
+            table = read_table(text, layout=layout)
+            columns = categoricals(layout.names, table.rows)
+            notes = [note] * bool(note) + [n for n in table.notes if n not in layout.notes()]
+            return Columns(columns, np.asarray(table.numbers, dtype=np.int64), tuple(notes))
+    except TableError as error:
+        raise RatingsError([located(path.name, line) for line in error.problems]) from None
 
 
-def _quickly(path: Path, header: Header) -> dict[str, Categorical]:
+def _quickly(data: bytes, layout: Layout, encoding: str) -> Columns:
+    """As `columns_of`, by Arrow; raises ArrowInvalid where the file is not plain rows of UTF-8."""
+    quotes = data.count(b'"')
+    if not layout.plain or layout.delimiter == " " or encoding or quotes % 2:
+        raise pa.ArrowInvalid("laid out otherwise")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:SAMPLE_BYTES]:
+        raise pa.ArrowInvalid("not UTF-8")
+    lines = data[:SAMPLE_BYTES].removeprefix(b"\xef\xbb\xbf").splitlines()
+    header = lines[int(layout.separator_line)].decode()
+    if header.count('"') % 2:
+        raise pa.ArrowInvalid("the header has several lines")
+    width = max(layout.width, len(layout.names))
+    places = [str(place) for place in range(width)]
     text = pa.dictionary(pa.int32(), pa.string())
     table = arrow_csv.read_csv(
-        path,
-        read_options=arrow_csv.ReadOptions(block_size=BLOCK_BYTES),
-        parse_options=arrow_csv.ParseOptions(delimiter=header.delimiter, newlines_in_values=True),
+        pa.py_buffer(data),
+        read_options=arrow_csv.ReadOptions(
+            block_size=BLOCK_BYTES, skip_rows=1 + layout.separator_line, column_names=places
+        ),
+        parse_options=arrow_csv.ParseOptions(
+            delimiter=layout.delimiter, newlines_in_values=True, ignore_empty_lines=False
+        ),
         convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(header.names, text), strings_can_be_null=False
+            column_types=dict.fromkeys(places, text), strings_can_be_null=False
         ),
     )
-    if table.column_names != list(header.names):
-        raise pa.ArrowInvalid("the header is read otherwise")
     columns = {}
-    for name in header.names:
-        column = table[name].unify_dictionaries().combine_chunks()
+    for place in places:
+        column = table[place].unify_dictionaries().combine_chunks()
         pieces = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         codes = [piece.indices.to_numpy(zero_copy_only=False) for piece in pieces]
         values = pieces[0].dictionary.to_pylist() if pieces else []
         all_codes = np.concatenate(codes) if codes else np.zeros(0, dtype=np.int32)
-        columns[name] = Categorical(all_codes.astype(np.int32, copy=False), values)
-    return columns
+        columns[place] = Categorical(all_codes.astype(np.int32, copy=False), values)
+    several = [value for each in columns.values() for value in each.values if "\n" in value]
+    if quotes and any(value.count(layout.delimiter) >= width - 1 for value in several):
+        raise pa.ArrowInvalid("a quote may be open")  # a cell that holds rows
+    named = {name: columns[str(n)] for n, name in enumerate(layout.names)}
+    beyond = [columns[place] for place in places[len(layout.names) :]]
+    return _rows_of_data(named, beyond, layout.header_row)
 
 
-def _rows(reader: Iterator[list[str]], header: Header, file: str) -> Iterator[list[str]]:
-    """The rows below the header; raises RatingsError where one has more or fewer cells."""
-    next(reader, None)
-    for number, row in enumerate((row for row in reader if row), start=2):
-        if len(row) != len(header.names):
-            cells = f"{len(row)} cells where the header has {len(header.names)}"
-            mark = {",": "a comma", ";": "a semicolon", "\t": "a tab"}[header.delimiter]
-            remedy = f"quote cells that hold {mark}"
-            raise RatingsError([f"{file}, row {number}: {cells}; {remedy}"])
-        yield row
+def _rows_of_data(
+    named: dict[str, Categorical], beyond: list[Categorical], header_row: int
+) -> Columns:
+    """The columns without rows of empty cells and those that repeat the header, which are noted.
+
+    Raises ArrowInvalid where cells stand beyond the last column, or a row names the columns in
+    another order.
+    """
+    length = len(next(iter(named.values())))
+    numbers = np.arange(length, dtype=np.int64) + header_row + 1
+    if any(column.having(lambda text: bool(text.strip())).any() for column in beyond):
+        raise pa.ArrowInvalid("cells beyond the last column")
+    empty, header = np.ones(length, dtype=bool), np.ones(length, dtype=bool)
+    names = set(named)
+    for name, column in named.items():
+        if empty.any():
+            empty &= column.having(lambda text: not text.strip())
+        if header.any():
+            header &= column.having(partial(_is_called, name))
+    first = next(iter(named.values())).having(lambda text: clean_name(text) in names)
+    for row in np.flatnonzero(first & ~header) if len(names) > 1 else ():
+        cells = {clean_name(column.values[column.codes[row]]) for column in named.values()}
+        if cells == names:
+            raise pa.ArrowInvalid("names in another order")
+    notes = left_out_rows(numbers[empty].tolist(), numbers[header].tolist())
+    columns = Columns(named, numbers, tuple(notes))
+    return columns.taken(~(empty | header)) if (empty | header).any() else columns
+
+
+def _is_called(name: str, text: str) -> bool:
+    return clean_name(text) == name
 
 
 def categoricals(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, Categorical]:

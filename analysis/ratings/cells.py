@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from analysis.formatting import enumerated
+from listening.spreadsheets import strict_number
 
 COLUMNS: tuple[str, ...] = (
     "study",
@@ -57,6 +58,9 @@ COLUMNS: tuple[str, ...] = (
     "codes",
     "version",
 )
+# What an analysis adds to the ratings that it was made of; no part of the ratings themselves
+LEFT_OUT_BY = "left_out_by"
+TRAP_ROW = "trap"  # stands there for answers to traps, which are in no estimate
 # What is known of a scored clip, as text: columns where a row has any (see `ClipFacts`)
 FACTS = (
     *("condition", "group", "role", "language", "dimension", "challenge"),
@@ -179,17 +183,20 @@ def _as_integer(value: object) -> int | None:
 def _as_real(value: object) -> float:
     if value is None or str(value).strip().lower() in _NOTHING:
         return math.nan
+    infinite = "is not finite; write a number such as 3.5, or leave it empty"
+    if isinstance(value, str) and value.strip().lower().lstrip("+-") in ("inf", "infinity"):
+        raise ValueError(infinite)
     number = _number(value, "is no number; write one such as 3.5, or leave it empty")
     if not math.isfinite(number):
-        raise ValueError("is not finite; write a number such as 3.5, or leave it empty")
+        raise ValueError(infinite)
     return number + 0.0  # -0.0 and 0.0 are the same score
 
 
 def _number(value: Any, remedy: str) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ValueError(remedy) from None
+    number = strict_number(value) if isinstance(value, str) else value
+    if number is None or isinstance(number, bool) or not isinstance(number, int | float):
+        raise ValueError(remedy)
+    return float(number)
 
 
 def truth(value: object, empty: bool | None = None) -> bool | None:

@@ -5,28 +5,42 @@ Nothing heavy is imported here: a mistake in columns is told at once.
 
 from __future__ import annotations
 
-import csv
-import gzip
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 from analysis.formatting import enumerated
-from analysis.ratings.cells import COLUMNS
+from analysis.ratings.cells import COLUMNS, LEFT_OUT_BY
 from analysis.ratings.estimands import estimand_of, estimand_of_method
+from analysis.ratings.known_layouts import QUALTRICS, KnownLayout, known_layout
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
+from analysis.ratings.reading_rules import SAMPLE, ReadingRules
+from analysis.ratings.wide_tables import (
+    WideTable,
+    columns_of_scores,
+    p808_batch,
+    suggestion,
+    wide_table,
+)
+from listening.spreadsheets import (
+    DELIMITERS,
+    Layout,
+    TableError,
+    clean_name,
+    layout_of_file,
+    located,
+)
 
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 NEEDED = (("rater",), ("condition",), ("score",), ("item", "stimulus"))
 # What people call a column. Only a missing one of `DECISIVE` is worth an error.
 SYNONYMS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split())
     for name, words in {
         "rater": "participant worker subject user annotator listener assessor evaluator person "
-        "respondent pid prolificpid",
+        "respondent pid prolificpid responseid sessionuuid questionaireuuid email",
         "condition": "system model tts algorithm codec engine variant",
         "item": "text sentence utterance utt prompt passage content script",
         "stimulus": "clip file filename audio audiofile wav wavfile sample path url",
@@ -39,8 +53,11 @@ SYNONYMS: Mapping[str, frozenset[str]] = {
         "versus_condition": "versus systemb conditionb modelb comparedwith against",
         "method": "testmethod testtype",
         "presented_first": "first order",
+        "rated_at": "timestamp datetime createdat submittedat answeredat recordeddate enddate "
+        "submittime endtime wmdate date",
     }.items()
 }
+MOST_SHOWN = 12  # columns of a file that are named in a sentence
 DECISIVE = frozenset(
     {"trap", "trap_passed", "review", "session_status", "versus_condition", "method"}
 )
@@ -48,83 +65,62 @@ _PREFIX, _SUFFIX = re.compile(r"^(is|has|was|the)_"), re.compile(r"_(id|name|cod
 
 
 @dataclass(frozen=True)
-class Header:
-    """The names in a file's first row, and what stands between its cells."""
-
-    names: tuple[str, ...]
-    delimiter: str
-
-
-@dataclass(frozen=True)
 class ColumnMapping:
     """Which column of the file gives which of the table, values for whole columns, and the rest.
 
     ``unused`` are all columns of the file that give nothing, ``unasked`` those of them that nobody
-    said to ignore.
+    said to ignore. ``sample`` is a column of the file that makes raters different people, ``known``
+    the tool whose table it is, ``wide`` the answers that each row holds.
     """
 
-    header: Header
+    layout: Layout
     theirs: Mapping[str, str]
     constants: Mapping[str, str]
     unused: tuple[str, ...]
     unasked: tuple[str, ...]
+    rules: ReadingRules = field(default_factory=ReadingRules)
+    sample: str = ""
+    known: KnownLayout | None = None
+    wide: WideTable | None = None
 
     @property
     def filled(self) -> set[str]:
         """The columns of the table that the file or a constant gives."""
-        return {*self.theirs, *self.constants}
+        pattern = self.rules.condition_pattern
+        of_pattern = {"condition", *(["item"] if "(?P<item>" in pattern else [])} if pattern else ()
+        of_answers = self.wide.filled if self.wide else set()
+        return {*self.theirs, *self.constants, *of_pattern, *of_answers}
 
     def notes(self) -> Iterator[str]:
         """What is to be told of how the file is read, a sentence each."""
-        if self.header.delimiter != ",":
-            yield f"The file is read as separated by {DELIMITERS[self.header.delimiter]}."
+        yield from self.layout.notes()
+        if self.known:
+            roles = [f"{ours} is {name}" for ours, name in self.known.mapped(self._names).items()
+                     if self.theirs.get(ours) == name]  # fmt: skip
+            yield f"The file is read as a table of {self.known.tool}: {enumerated(roles)}."
+        if self.wide and self.wide.about:
+            yield self.wide.about
         overridden = [name for name in self.unasked if name in self.constants]
         for name in overridden:
             unused = f"The column {name} of the file is not used"
             yield f"{unused}: every row has {shlex.quote(self.constants[name])}, as was asked for."
-        others = [name or "without a name" for name in self.unasked if name not in overridden]
+        looked_at = {
+            self.theirs.get(column, column)
+            for option in ("drop", "keep")
+            for column, _ in self.rules.rows_named(option)
+        }
+        others = [
+            name or "without a name"
+            for name in self.unasked
+            if name not in overridden and name not in looked_at
+        ]
         if others:
             columns = "column" if len(others) == 1 else "columns"
             yield f"Not used: the {columns} {enumerated(others)}."
 
-
-def opened(path: Path) -> IO[str]:
-    """A file of text (UTF-8; gzip when the name ends in .gz), open for csv."""
-    if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
-
-
-def header_of(path: Path) -> Header:
-    """The header of a CSV whose cells stand between commas, semicolons or tabs.
-
-    What there is most of in the first line, outside quotes, is what separates. Raises RatingsError.
-    """
-    try:
-        with opened(path) as file:
-            line = re.sub(r'"[^"]*"', "", file.readline())
-        delimiter = max(DELIMITERS, key=line.count)
-        with opened(path) as file:
-            names = next(csv.reader(file, delimiter=delimiter), [])
-    except FileNotFoundError:
-        raise RatingsError([f"{path}: there is no such file; check the path"]) from None
-    except (csv.Error, EOFError, OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from None
-    if not names:
-        raise RatingsError([f"{path.name}: empty; the first row must name the columns"])
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        named = ", ".join(twice)
-        raise RatingsError([f"{path.name}, row 1: {named} twice; name each column once"])
-    return Header(tuple(names), delimiter)
-
-
-def unreadable(path: Path, error: Exception) -> RatingsError:
-    """What to raise for a file that cannot be read."""
-    if isinstance(error, UnicodeDecodeError):
-        return RatingsError([f"{path.name}: not UTF-8; save the file as CSV UTF-8"])
-    remedy = "save it again as CSV UTF-8"
-    return RatingsError([f"{path.name}: not a readable CSV file ({error}); {remedy}"])
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self.layout.names
 
 
 def column_mapping(
@@ -132,56 +128,114 @@ def column_mapping(
     columns: Mapping[str, str] | None = None,
     constants: Mapping[str, str] | None = None,
     ignore: Collection[str] = (),
+    **rules: Any,
 ) -> ColumnMapping:
     """How the columns of a file are to be read; raises RatingsError with all that is wrong.
 
-    ``columns`` maps a column of the table to the file's name for it, ``constants`` gives one value
-    to every row, and ``ignore`` names columns of the file that are to be left out.
+    ``columns`` maps a column of the table to the file's name for it (``sample`` to one that tells
+    apart people whose rater is called alike), ``constants`` gives one value to every row, and
+    ``ignore`` names columns of the file that are to be left out. ``rules`` are `ReadingRules`.
     """
-    header = header_of(Path(path))
-    constants = dict(constants or {})
-    theirs = {name: name for name in COLUMNS if name in header.names and name not in ignore}
-    theirs = {**theirs, **(columns or {})}
+    path, asked = Path(path), ReadingRules(**rules)
+    try:
+        layout = layout_of_file(path, asked.encoding)
+    except TableError as error:
+        raise RatingsError([located(path.name, line) for line in error.problems]) from None
+    constants, names = dict(constants or {}), layout.names
+    columns = {ours: clean_name(name) for ours, name in (columns or {}).items()}
+    ignore = {clean_name(name) for name in ignore}
+    known = known_layout(names)
+    if known and known.refused and "score" not in columns:
+        raise RatingsError([f"{path.name}: a table of {known.tool}: {known.refused}"])
+    wide = wide_table(asked.wide, names) if asked.wide else p808_batch(names)
+    ours = (*COLUMNS, LEFT_OUT_BY)
+    theirs = {name: name for name in ours if name in names and name not in ignore}
+    theirs = {**_of_tool(known, wide, names), **theirs, **columns}
+    sample = theirs.pop(SAMPLE, "")
     theirs = {ours: name for ours, name in theirs.items() if ours not in constants}
-    used = set(theirs.values())
-    unused = tuple(name for name in header.names if name not in used)
+    if known:
+        constants = {
+            name: v for name, v in known.constants.items() if name not in theirs
+        } | constants
+    used = {*theirs.values(), *([sample] if sample else ()), *(wide.used if wide else ())}
+    unused = tuple(name for name in names if name not in used)
     unasked = tuple(name for name in unused if name not in ignore)
-    mapping = ColumnMapping(header, theirs, constants, unused, unasked)
-    problems = [*_mistyped(mapping, columns or {}, ignore), *_missing(mapping)]
-    problems += [*_near_misses(mapping), *_wrong_method(mapping)]
+    mapping = ColumnMapping(layout, theirs, constants, unused, unasked, asked, sample, known, wide)
+    answers = _answers(mapping)
+    problems = [*_mistyped(mapping, columns, ignore), *_missing(mapping, answers)]
+    problems += [*_near_misses(mapping, answers), *_wrong_method(mapping)]
+    if problems and layout.short:
+        mark = DELIMITERS[layout.delimiter].removesuffix("s")
+        problems = [
+            f"every row has {layout.short} cells, and the header {len(names)} names: put a name "
+            f"that holds a {mark} in quotes"
+        ]
     if problems:
-        raise RatingsError([f"{Path(path).name}: {problem}" for problem in problems])
+        raise RatingsError([f"{path.name}: {problem}" for problem in problems])
     return mapping
+
+
+def _of_tool(
+    known: KnownLayout | None, wide: WideTable | None, names: Collection[str]
+) -> dict[str, str]:
+    """The columns that a known tool gives."""
+    if known:
+        return known.mapped(names)
+    if wide and wide.answers and "stimulus" in wide.answers[0].theirs:  # the P.808 toolkit
+        there = {name.casefold(): name for name in names}
+        return {"rater": there["workerid"], "session": there["assignmentid"]}
+    return {}
 
 
 def _mistyped(
     mapping: ColumnMapping, columns: Mapping[str, str], ignore: Collection[str]
 ) -> Iterator[str]:
     """Names in options that neither the table nor the file has."""
-    for name in sorted({*columns, *mapping.constants} - set(COLUMNS)):
+    for name in sorted({*columns, *mapping.constants} - {*COLUMNS, SAMPLE}):
         meant = _or_empty("; did you mean {}?", nearest(name, COLUMNS))
         known = ", ".join(COLUMNS)
         yield f"{name} is no column of a ratings table{meant or ';'} Known are {known}"
     for name in sorted(columns.keys() & mapping.constants.keys()):
         yield f"{name} is given twice, by --column and by --set; leave one of them out"
-    there = ", ".join(mapping.header.names)
+    there = _shown(mapping.layout.names)
     for name, what in [
         *((theirs, f" (wanted for {ours})") for ours, theirs in columns.items()),
         *((name, " to ignore") for name in ignore),
     ]:
-        if name not in mapping.header.names:
-            meant = _or_empty("; did you mean {}?", nearest(name, mapping.header.names))
+        if name not in mapping.layout.names:
+            meant = _or_empty("; did you mean {}?", nearest(name, mapping.layout.names))
             yield f"no column {name}{what}{meant} (it has {there})"
 
 
-def _missing(mapping: ColumnMapping) -> Iterator[str]:
+def _answers(mapping: ColumnMapping) -> list[str]:
+    """Columns that may hold an answer each, of a file without a column of scores."""
+    if mapping.wide or mapping.filled & {"score", "label"}:
+        return []
+    if any(_means(name, "score") for name in mapping.unasked):
+        return []
+    free = [name for name in mapping.unasked if not _means(name, "rater")]
+    return columns_of_scores(mapping.layout, free)
+
+
+def _missing(mapping: ColumnMapping, answers: Sequence[str]) -> Iterator[str]:
     """Columns that every file needs, with those of the file that may be meant."""
     have = mapping.filled
+    wide = suggestion(answers) if answers else ""
+    if wide:
+        yield (
+            "no column score, and several columns hold numbers: if each is an answer about one "
+            f"clip, name them, like --wide {wide}"
+            + ("" if "{" in wide else " (or by a template, like --wide '{item}_{condition}')")
+        )
     for needed in NEEDED:
         if have.intersection(needed) or (needed == ("score",) and "label" in mapping.theirs):
             continue  # labels tell scores
+        if wide and needed in (("score",), ("condition",)):
+            continue
+        if wide and needed[0] == "item" and "{item}" in wide:
+            continue
         meant = [
-            (ours, name) for ours in needed for name in mapping.header.names if _means(name, ours)
+            (ours, name) for ours in needed for name in mapping.layout.names if _means(name, ours)
         ]
         absent = f"no column {' or '.join(needed)}"
         if meant:
@@ -189,16 +243,22 @@ def _missing(mapping: ColumnMapping) -> Iterator[str]:
             yield f"{absent}; did you mean {names}? {_option('--column', *meant[0])}"
         else:
             remedy = f"add it, or say which column holds it: --column {needed[0]}=NAME"
-            yield f"{absent}; {remedy} (it has {', '.join(mapping.header.names)})"
+            if needed == ("condition",) and "stimulus" in have:
+                remedy += ", or how it stands in the names of stimuli: --condition-pattern REGEX"
+            yield f"{absent}; {remedy} (it has {_shown(mapping.layout.names)})"
 
 
-def _near_misses(mapping: ColumnMapping) -> Iterator[str]:
-    """Columns that nobody uses and that look like one of the table that nothing gives."""
+def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[str]:
+    """Columns that nobody uses and that look like one of the table that nothing gives.
+
+    ``answers`` are asked about already.
+    """
     have = mapping.filled
     have |= {name for needed in NEEDED if not have.intersection(needed) for name in needed}
     like: dict[str, list[str]] = {}
-    for name in mapping.unasked:
-        known = _known_as(name)
+    of_survey = QUALTRICS if mapping.layout.extra else frozenset[str]()
+    for name in (name for name in mapping.unasked if name not in answers):
+        known = "" if name.casefold() in of_survey else _known_as(name)
         if known and known not in have:
             like.setdefault(known, []).append(name)
     for ours, names in like.items():
@@ -228,21 +288,25 @@ def _wrong_method(mapping: ColumnMapping) -> Iterator[str]:
 
 def _known_as(name: str) -> str:
     """The column that a name stands for, where leaving it out would be a mistake; else empty."""
-    plain = _plain(name)
-    for ours, words in SYNONYMS.items():
-        if words & {plain, plain.removesuffix("id")}:
-            return ours if ours in DECISIVE else ""
-    best = max(COLUMNS, key=lambda ours: likeness(plain, _plain(ours)))
-    return best if likeness(plain, _plain(best)) >= NEAR else ""
+    plain = plain_name(name)
+    for form in (plain, plain.removesuffix("id")):
+        for ours, words in SYNONYMS.items():
+            if form in words:
+                return ours if ours in DECISIVE else ""
+    best = max(COLUMNS, key=lambda ours: likeness(plain, plain_name(ours)))
+    return best if likeness(plain, plain_name(best)) >= NEAR else ""
 
 
 def _means(name: str, ours: str) -> bool:
-    plain = _plain(name)
-    words = SYNONYMS.get(ours, frozenset()) & {plain, plain.removesuffix("id")}
-    return bool(words) or likeness(plain, _plain(ours)) >= NEAR
+    plain = plain_name(name)
+    of_others = any(plain in words for other, words in SYNONYMS.items() if other != ours)
+    if plain in SYNONYMS.get(ours, ()):
+        return True
+    shorter = plain.removesuffix("id") in SYNONYMS.get(ours, ()) and not of_others
+    return shorter or likeness(plain, plain_name(ours)) >= NEAR
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A name without case, signs, and words such as is_ or _id around it."""
     words = re.sub(r"\W+", "_", name.strip().casefold()).strip("_")
     return _SUFFIX.sub("", _PREFIX.sub("", words)).replace("_", "")
@@ -250,6 +314,12 @@ def _plain(name: str) -> str:
 
 def _option(option: str, ours: str, theirs: str) -> str:
     return f"{option} {ours}={shlex.quote(theirs)}"
+
+
+def _shown(names: Sequence[str]) -> str:
+    """The names of columns, or as many as a sentence can hold."""
+    more = len(names) - MOST_SHOWN
+    return ", ".join(names[:MOST_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _or_empty(words: str, name: str) -> str:

@@ -12,7 +12,7 @@ from analysis.formatting import enumerated
 from analysis.ratings.categorical import Categorical, joined, paired
 from analysis.ratings.cells import trap_kind
 from analysis.ratings.estimands import estimand_of_method, methods_of
-from analysis.ratings.problems import rows_text
+from analysis.ratings.label_scores import cell_number, words_on_scale
 from listening.methods import Method, Scale
 from listening.methods.estimand import ONE_CLIP
 
@@ -68,47 +68,6 @@ def _by_the_other(method: Categorical, estimand: Categorical) -> InferredMethod:
     )
 
 
-def scores_of_labels(
-    label: Categorical, method: Categorical | None = None, first_row: int = 1
-) -> tuple[Categorical, str, str]:
-    """The score of each row by its label, for files without scores; a note and a problem, or "".
-
-    A number is itself, a word has its score on the scale of the row's ``method``; without a
-    ``method`` words have none yet. ``first_row`` is the number of the first row in words.
-    """
-    method = method or Categorical(np.zeros(len(label), dtype=np.int32), [""])
-    pairs, codes = paired(label, method)
-    cells = [(str(text).strip(), key) for text, key in pairs]
-    scales = _scales()
-    scores = [_score_of(text, scales.get(key)) for text, key in cells]
-    words = {text: score for (text, _), score in zip(cells, scores, strict=True) if score != text}
-    scored = [f"{text} {score}" for text, score in sorted(words.items(), key=_by_score) if score]
-    note = (
-        f"No column score: scores are those of the labels ({', '.join(scored)})." if scored else ""
-    )
-    problem = ""
-    for place, (text, key) in enumerate(cells):
-        if text and not scores[place] and key in scales and scales[key].labels:
-            rows = rows_text((np.flatnonzero(codes == place) + first_row).tolist())
-            remedy = f"write {enumerated(scales[key].labels, 'or')}, or add a column score"
-            problem = f"{rows}, column label: {text!r} is not on the scale of {key}; {remedy}"
-            break
-    return Categorical(codes, scores), note, problem
-
-
-def _by_score(word: tuple[str, str]) -> tuple[float, str]:
-    return _number(word[1]), word[0]
-
-
-def _score_of(label: str, scale: Scale | None) -> str:
-    """The score of a word on the scale, or a label that is a number itself, else empty."""
-    known = {step.label.casefold(): step.score for step in scale.steps} if scale else {}
-    score = known.get(label.casefold())
-    if score is not None:
-        return f"{score:g}"
-    return label if np.isfinite(_number(label)) else ""
-
-
 class _RatingsSeen:
     """What the ratings of a file look like, traps left out."""
 
@@ -117,7 +76,7 @@ class _RatingsSeen:
         self.cells = cells
         self.rated = ~trap[cells["trap"].codes] if len(trap) else np.ones(0, dtype=bool)
         self.any = bool(self.rated.any())
-        self.numbers = np.array([_number(each) for each in cells["score"].values], dtype=float)
+        self.numbers = np.array([cell_number(each) for each in cells["score"].values], dtype=float)
         self.scores = sorted({float(x) for x in self._rows() if np.isfinite(x)})
 
     def _rows(self) -> NDArray[np.float64]:
@@ -127,7 +86,7 @@ class _RatingsSeen:
     def question(self) -> str:
         """What has to be said of the method; empty where MOS is a fair guess."""
         words = self._words()
-        labelled = [key for key, scale in _scales().items() if words and words <= _labels(scale)]
+        labelled = [key for key in Method.registry if words and words <= words_on_scale(key)]
         if labelled:
             names = f"the labels are {enumerated(sorted(self._words(plain=False)))}"
             return f"no column method, and {names}; is it --set method={' or '.join(labelled)}?"
@@ -156,7 +115,7 @@ class _RatingsSeen:
     def _words(self, plain: bool = True) -> set[str]:
         """The labels that are no numbers."""
         there = {self.cells["label"].values[code] for code in self._codes("label")}
-        words = {label.strip() for label in there if np.isnan(_number(label)) and label.strip()}
+        words = {label.strip() for label in there if np.isnan(cell_number(label)) and label.strip()}
         return {word.casefold() for word in words} if plain else words
 
     def _codes(self, name: str) -> list[int]:
@@ -217,22 +176,11 @@ def _free() -> str:
     return next(key for key, m in Method.registry.items() if m.estimand.maybe_without_score)
 
 
-def _labels(scale: Scale) -> set[str]:
-    return {label.casefold() for label in scale.labels}
-
-
 def _ends(scale: Scale) -> tuple[float, float] | None:
     if scale.span:
         return scale.span[0], scale.span[1]
     scores = [step.score for step in scale.steps if step.score is not None]
     return (min(scores), max(scores)) if scores else None
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")
 
 
 def _span(scores: list[float]) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from analysis.ratings.metric_scores import NO_METRICS, directions, ranges, titles
+from analysis.ratings.metric_scores import directions, of_metrics, ranges, titles
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ def metrics_of(scores: pd.DataFrame | None) -> tuple[Metric, ...]:
     """Every metric of a table of scores, named with its version where there are several."""
     if scores is None:
         return ()
-    known = scores[~scores["metric"].isin(NO_METRICS)]
+    known = of_metrics(scores)
     upward, ends, called = directions(known), ranges(known), titles(known)
     both = known[["metric", "version"]].drop_duplicates().sort_values(["metric", "version"])
     several = both["metric"].duplicated(keep=False)

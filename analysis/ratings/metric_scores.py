@@ -8,26 +8,32 @@ what a report calls the metric.
 
 from __future__ import annotations
 
-import csv
 import json
-import math
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
 import pandas as pd
 
-from analysis.ratings.cells import FACTS, truth, unescaped
-from analysis.ratings.header import header_of, opened
-from analysis.ratings.problems import NEAR, RatingsError, likeness
+from analysis.ratings.cells import FACTS, unescaped
+from analysis.ratings.problems import RatingsError, RatingsWarning
+from listening.spreadsheets import TableError, clean_name, located
+from metrics.score_rows import NO_VALUE, ScoreRow, read_score_rows
 
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 DIRECTION, REASON, TITLE = "higher_is_better", "reason", "title"
 ENDS = ("low", "high")
-NO_METRICS = frozenset({"n_words", "length_s"})  # what a clip holds, not how good it is
+NO_METRICS = frozenset(  # outputs that say what a clip holds, not how good it is
+    {
+        *("n_words", "length_s"),
+        *("nvv_tp", "nvv_fp", "nvv_fn", "judge_nvv_tp", "judge_nvv_fp", "judge_nvv_fn"),
+    }
+)
 NAMES = ("file", "sha256")  # what names a clip beside its stimulus
-_STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip in a line of JSON
+_STAND_INS = ("stimulus", "file", "path", "key")  # what names the clip, in this order
+WANTED = "metric, value and one of stimulus, file, path, key"
 
 
 class FileScore(TypedDict):
@@ -73,26 +79,70 @@ def scores_from_rows(rows: Iterable[Mapping[str, Any]], also: Sequence[str] = ()
 
 
 def scores_from_file(path: str | Path) -> pd.DataFrame:
-    """The metric scores of a CSV, or of a file of JSON lines (its name ends in .jsonl).
+    """The metric scores of a CSV, or of a file of JSON lines.
 
-    CSV: the columns stimulus, metric, version, value, with commas, semicolons or tabs between.
-    JSON lines: objects with metric, value and one of stimulus, file, path, key, as
-    `score_files --jsonl` writes them. Further columns may be there. Raises RatingsError with all
-    that is wrong.
+    A row for each score has the columns metric, value, maybe version, and one that names the clip
+    (stimulus, file, path, key, sha256), as `export_scores` and `score_files` write them; a row for
+    each clip has a column for each metric, as NISQA, DNSMOS and VERSA write them. Raises
+    RatingsError with all that is wrong; what was guessed or left out is a RatingsWarning each.
     """
-    return named_scores(path).drop(columns=list(NAMES), errors="ignore")
+    scores, notes = named_scores(path)
+    for note in notes:
+        warnings.warn(note, RatingsWarning, stacklevel=2)
+    return scores.drop(columns=list(NAMES), errors="ignore")
 
 
-def named_scores(path: str | Path) -> pd.DataFrame:
-    """`scores_from_file` with what else names each clip: the columns file and sha256, if any."""
+def named_scores(path: str | Path) -> tuple[pd.DataFrame, list[str]]:
+    """`scores_from_file` with what else names each clip (file and sha256, if any), and notes."""
     path = Path(path)
     try:
-        lines = _json_rows(path) if path.suffix == ".jsonl" else _csv_rows(path)
-        return scores_from_rows(_with_parameters_named(lines), NAMES)
-    except FileNotFoundError:
-        raise RatingsError([f"{path}: there is no such file; check the path"]) from None
-    except UnicodeDecodeError:
-        raise RatingsError([f"{path.name}: not UTF-8; save the file as CSV UTF-8"]) from None
+        found = read_score_rows(path)
+    except TableError as error:
+        raise RatingsError([located(path.name, line) for line in error.problems]) from None
+    problems, notes = found.problems, found.notes
+    problems.place = path.name
+    rows: dict[tuple[str, ...], FileScore] = {}
+    again = 0
+    for row in found.rows:
+        if not row.clip:
+            problems.add(row.number, f"names no clip; give {WANTED}")
+            continue
+        score = _file_score(row)
+        key = (score["stimulus"], score["metric"], score["version"], score["parameters"])
+        before = rows.setdefault(key, score)
+        again += before is not score
+        if before is not score and before["value"] != score["value"]:
+            cause = f"{row.metric} of this clip is there twice with different values; remove one"
+            problems.add(row.number, cause)
+    if lines := problems.lines():
+        raise RatingsError(lines)
+    if again:
+        notes.append(f"{again} scores repeat another score of the same clip and metric.")
+    return scores_from_rows(_with_parameters_named(list(rows.values())), NAMES), notes
+
+
+def _file_score(row: ScoreRow) -> FileScore:
+    clip = {name: clean_name(text) for name, text in row.clip.items()}
+    facts = {
+        name: unescaped([str(row.record[name])], name)[0]
+        for name in (*FACTS, *NAMES)
+        if row.record.get(name) is not None
+    }
+    named = {name: text for name, text in clip.items() if name in NAMES}
+    name = next(clip[each] for each in (*_STAND_INS, *NAMES) if each in clip)
+    return {
+        "stimulus": unescaped([name], "stimulus")[0],
+        "metric": row.metric,
+        "version": row.version,
+        "value": row.value,
+        "higher_is_better": row.higher_is_better,
+        "low": row.low,
+        "high": row.high,
+        "reason": row.reason if row.value is None and row.reason != NO_VALUE else "",
+        "title": row.title,
+        "parameters": row.parameters,
+        "facts": facts | named,
+    }
 
 
 def _with_parameters_named(rows: list[FileScore]) -> list[dict[str, Any]]:
@@ -137,111 +187,24 @@ def _settings(text: str) -> dict[str, Any] | None:
     return values if isinstance(values, dict) else None
 
 
-def _csv_rows(path: Path) -> list[FileScore]:
-    problems: list[str] = []
-    rows: list[FileScore] = []
-    header = header_of(path)
-    _needed(path.name, header.names)
-    with opened(path) as file:
-        reader = csv.DictReader(file, delimiter=header.delimiter)
-        for number, row in enumerate(reader, start=2):
-            texts = (unescaped([row[name] or ""], name)[0] for name in SCORE_COLUMNS[:3])
-            stimulus, metric, version = texts
-            where = f"{path.name}, row {number}, column"
-            score = _score((stimulus, metric, version), row, where, problems)
-            facts = {n: unescaped([row.get(n) or ""], n)[0] for n in (*FACTS, *NAMES)}
-            told = {name: unescaped([row.get(name) or ""], name)[0] for name in (REASON, TITLE)}
-            rows.append({**score, "reason": told[REASON], "title": told[TITLE], "facts": facts})
-    if problems:
-        raise RatingsError(problems)
-    return rows
+def of_metrics(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores that say how good a clip is: without the outputs `NO_METRICS`."""
+    outputs = scores["metric"].map(lambda name: str(name).partition("[")[0])
+    return scores[~outputs.isin(NO_METRICS)]
 
 
-def _needed(file: str, there: Sequence[str]) -> None:
-    """Raises RatingsError where a column is absent, or called almost as one that would be used."""
-    absent = [name for name in SCORE_COLUMNS if name not in there]
-    if absent:
-        wanted, names = ", ".join(SCORE_COLUMNS), ", ".join(there)
-        problem = f"no column {', '.join(absent)}; give {wanted} (it has {names})"
-        raise RatingsError([f"{file}: {problem}"])
-    problems = [
-        f"{file}: the column {name} looks like {ours} and would not be used; call it {ours}, or "
-        "take it away"
-        for ours in (DIRECTION, *ENDS, REASON)
-        for name in there
-        if ours not in there and name != ours and likeness(name.casefold(), ours) >= NEAR
-    ]
-    if problems:
-        raise RatingsError(problems)
+def newest_scores(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return one score per stimulus and metric: that of the highest version, 10 being above 9."""
 
+    def place(version: str) -> list[tuple[bool, int, str]]:
+        parts = re.findall(r"\d+|\D+", version)
+        return [(each.isdigit(), int(each) if each.isdigit() else 0, each) for each in parts]
 
-def _json_rows(path: Path) -> list[FileScore]:
-    problems: list[str] = []
-    rows: list[FileScore] = []
-    with path.open(encoding="utf-8-sig") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            where = f"{path.name}, line {number}"
-            try:
-                record = json.loads(line)
-            except ValueError:
-                problems.append(f"{where}: no JSON; write one object on each line")
-                continue
-            record = record if isinstance(record, dict) else {}
-            if "metric" in record and record["metric"] is None and record.get("failed"):
-                continue  # a file that could not be read: told by `score_joining`
-            named = [str(record[name]) for name in _STAND_INS if record.get(name)]
-            if not named or "metric" not in record or "value" not in record:
-                wanted = f"metric, value and one of {', '.join(_STAND_INS)}"
-                problems.append(f"{where}: give an object with {wanted}")
-                continue
-            clip = (named[0], record["metric"], str(record.get("version") or ""))
-            rows.append(_score(clip, record, f"{where},", problems))
-    if problems:
-        raise RatingsError(problems)
-    return rows
-
-
-def _score(
-    clip: tuple[str, str, str], record: Mapping[str, Any], where: str, problems: list[str]
-) -> FileScore:
-    """The score of a record; ``clip`` is its stimulus, metric and version."""
-    direction = record.get(DIRECTION)
-    value, low, high = (
-        _number(record.get(name), f"{where} {name}", problems) for name in ("value", *ENDS)
-    )
-    try:
-        upward = truth(direction)
-    except ValueError as error:
-        problems.append(f"{where} {DIRECTION}: {direction!r} {error}")
-        upward = None
-    parameters = record.get("parameters") or ""
-    if not isinstance(parameters, str):
-        parameters = json.dumps(parameters, sort_keys=True, ensure_ascii=False)
-    return {
-        "stimulus": clip[0],
-        "metric": clip[1],
-        "version": clip[2],
-        "value": value,
-        "higher_is_better": upward,
-        "low": low,
-        "high": high,
-        "reason": str(record.get(REASON) or ""),
-        "title": str(record.get(TITLE) or ""),
-        "parameters": parameters,
-        "facts": {n: str(record[n]) for n in (*FACTS, *NAMES) if record.get(n) is not None},
-    }
-
-
-def _number(cell: Any, where: str, problems: list[str]) -> float | None:
-    """A finite number of a cell; None where it is empty, infinite, or cannot be read."""
-    try:
-        number = None if cell is None or str(cell).strip() == "" else float(cell)
-    except (TypeError, ValueError):
-        problems.append(f"{where}: {cell!r} is no number; write one or leave it empty")
-        return None
-    return number if number is not None and math.isfinite(number) else None
+    versions = sorted(scores["version"].astype(str).unique(), key=place)
+    order = scores["version"].astype(str).map({name: n for n, name in enumerate(versions)})
+    kept = scores.assign(order=order).sort_values("order", kind="stable")
+    kept = kept.drop_duplicates(["stimulus", "metric"], keep="last").sort_index()
+    return kept.drop(columns="order")
 
 
 def directions(scores: pd.DataFrame) -> dict[str, bool | None]:

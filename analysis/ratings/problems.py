@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 
-from analysis.formatting import enumerated
+from listening.spreadsheets import rows_text as rows_text
+from listening.spreadsheets import some as some
 
 MOST_PROBLEMS_SHOWN = 20
-_NAMED = 3
 NEAR = 0.8  # from this ratio on (difflib, 0 to 1) a name looks like another
 MEANT = 0.6  # and from this one it may have been meant, where it is none that there is
 
@@ -26,18 +26,6 @@ class RatingsError(ValueError):
 
 class RatingsWarning(UserWarning):
     """What was guessed while ratings were read, or not used."""
-
-
-def rows_text(rows: Sequence[int]) -> str:
-    """Numbers of rows (at least one) in words: row 2; rows 2, 17, 18 and 690 more."""
-    return f"row {rows[0]}" if len(rows) == 1 else f"rows {some([f'{row}' for row in rows])}"
-
-
-def some(names: Iterable[str]) -> str:
-    """The first three names, and how many more there are."""
-    names = list(names)
-    more = len(names) - _NAMED
-    return f"{', '.join(names[:_NAMED])} and {more} more" if more > 0 else enumerated(names)
 
 
 def likeness(one: str, other: str) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +10,7 @@ import pandas as pd
 
 from analysis.ratings.metric_scores import NAMES
 from analysis.ratings.problems import RatingsError
+from listening.spreadsheets import decoded, json_records, raw_bytes
 
 NAMED = 3
 BY_NAME = "by the names of stimuli"
@@ -68,8 +68,8 @@ def joined(
     found = [_joined(clip, rated, crowded, by_audio) for clip in clips]
     if rated and clips and not any(each.stimuli for each in found):
         raise RatingsError([_nothing(rated, clips, crowded, hashes)])
-    table = _renamed(scores, columns, found)
-    return table, [*_notes(found, rated, crowded, hashes or {}), *_twice(table)]
+    table, twice = _each_once(_renamed(scores, columns, found))
+    return table, [*_notes(found, rated, crowded, hashes or {}), *twice]
 
 
 def _joined(
@@ -141,9 +141,22 @@ def _notes(
         )
 
 
-def _twice(table: pd.DataFrame) -> list[str]:
-    again = int(table.duplicated(["stimulus", "metric", "version"]).sum())
-    return [f"{again} scores are of a stimulus and metric that has a score already"] * bool(again)
+def _each_once(table: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The scores without those that repeat another one of the same stimulus, and how many.
+
+    Raises RatingsError where a stimulus has two values: none of them may be chosen here.
+    """
+    key = ["stimulus", "metric", "version"]
+    once = table.drop_duplicates([*key, "value"])
+    if (twice := once.duplicated(key)).any():
+        names = _some({f"{row.stimulus} ({row.metric})" for row in once[twice].itertuples()})
+        raise RatingsError(
+            [f"{names}: several files of one stimulus have different scores; name the clips in the "
+             "column stimulus, each once"]
+        )  # fmt: skip
+    again = len(table) - len(once)
+    told = [f"{again} scores repeat another score of the same stimulus and metric"] * bool(again)
+    return once.reset_index(drop=True) if again else table, told
 
 
 def _nothing(
@@ -176,12 +189,10 @@ def _some(names: Iterable[str]) -> str:
 
 def unread_files(path: str | Path) -> list[str]:
     """A note about files that `score_files` could not read: such a line names no metric."""
-    if Path(path).suffix != ".jsonl":
+    if Path(path).suffix not in (".jsonl", ".json"):
         return []
-    names = set()
-    with open(path, encoding="utf-8-sig") as lines:
-        for line in lines:
-            if '"metric": null' in line:
-                names.add(str(json.loads(line).get("file")))
+    text, _ = decoded(raw_bytes(Path(path)))
+    records = json_records(text) if '"metric": null' in text else ()
+    names = {str(each.get("file")) for _, each in records if each.get("metric", "") is None}
     count = len(names)
     return [f"{count} files could not be read when they were scored: {_some(names)}"] * bool(count)

@@ -1,15 +1,15 @@
 """The ratings table: its columns, types, checks and hash; read from a study or from CSV.
 
-A table is a pandas frame with exactly the columns of ``COLUMNS``, one row per rating, traps
-included. Rows are kept in a canonical order, so that the same ratings give the same numbers to the
-last bit, in whatever order they arrived.
+A table is a pandas frame with the columns of ``COLUMNS``, one row per rating, traps included; of a
+file that an analysis wrote also ``left_out_by``, which is no part of its hash. Rows are kept in a
+canonical order, so that the same ratings give the same numbers to the last bit, in whatever order
+they arrived.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,9 +18,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from analysis.ratings.categorical import (
     Categorical,
+    Columns,
     arrow_text,
     categoricals,
     columns_of,
@@ -29,10 +31,12 @@ from analysis.ratings.categorical import (
     joined,
     lines_of,
     order_of,
+    paired,
 )
 from analysis.ratings.cells import (
     COLUMNS,
     INTEGERS,
+    LEFT_OUT_BY,
     REALS,
     TRAP,
     TRUTHS,
@@ -42,10 +46,18 @@ from analysis.ratings.cells import (
     unescaped,
 )
 from analysis.ratings.estimands import estimand_of
-from analysis.ratings.header import column_mapping
-from analysis.ratings.inferred_method import inferred_method, scores_of_labels
+from analysis.ratings.header import ColumnMapping, column_mapping
+from analysis.ratings.identities import cleaned, near_equal
+from analysis.ratings.inferred_method import inferred_method
+from analysis.ratings.label_scores import cell_number, score_words, scores_of_labels
+from analysis.ratings.long_tables import conditions_of_names, long_columns
+from analysis.ratings.pair_orientation import turn_pairs
 from analysis.ratings.problems import RatingsError, RatingsWarning
+from analysis.ratings.repeats import resolve_repeats
+from analysis.ratings.row_selection import selected_rows
+from analysis.ratings.scale_checks import check_ranks, short_scales
 from analysis.ratings.validation import TRAINING, checked
+from listening.spreadsheets import TableError, clean_name, decimal_points, located
 
 __all__ = [
     "COLUMNS",
@@ -63,10 +75,8 @@ __all__ = [
     "to_rows",
 ]
 GROUPING = ("condition", "system", "voice", "dimension", "split", "language")
+EXPORTED = 25  # columns of ours from which on a file is taken for an export of Earnest
 LATER = frozenset({"role", "version"})  # columns that older exports do not have
-FIRST_ROW = 2  # of a file: its header stands in row 1
-_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,000 may be a thousand, or one
-_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
 @dataclass(frozen=True)
@@ -95,8 +105,9 @@ def from_rows(rows: Iterable[Mapping[str, Any]], *, source: str = "ratings") -> 
                 )
             yield [row.get(name, "") for name in COLUMNS]
 
-    cells = categoricals(COLUMNS, cells_of_rows())
-    return _in_canonical_order(checked(cells, source, first_row=1))
+    cells, _ = cleaned(categoricals(COLUMNS, cells_of_rows()))
+    numbers = np.arange(len(cells["rater"]), dtype=np.intp) + 1
+    return _in_canonical_order(checked(cells, source, numbers))
 
 
 def from_csv(
@@ -104,12 +115,13 @@ def from_csv(
     columns: Mapping[str, str] | None = None,
     constants: Mapping[str, str] | None = None,
     ignore: Collection[str] = (),
+    **rules: Any,
 ) -> pd.DataFrame:
     """The table of a CSV file; what was guessed or left out comes as a RatingsWarning each.
 
     See `read_csv`, which gives it as text beside the table.
     """
-    reading = read_csv(path, columns, constants, ignore)
+    reading = read_csv(path, columns, constants, ignore, **rules)
     for note in reading.notes:
         warnings.warn(note, RatingsWarning, stacklevel=2)
     return reading.table
@@ -120,48 +132,140 @@ def read_csv(
     columns: Mapping[str, str] | None = None,
     constants: Mapping[str, str] | None = None,
     ignore: Collection[str] = (),
+    **rules: Any,
 ) -> Reading:
-    """The table of a CSV file (UTF-8, a header row; gzip when the name ends in .gz).
+    """The table of a CSV file with a header row, in any layout of `listening.spreadsheets`.
 
-    Cells stand between commas, semicolons or tabs. ``columns`` maps a column of the table to the
-    file's name for it, ``constants`` gives one value to every row, ``ignore`` names columns of the
-    file that are not to be used. Needed are rater, condition, score (or label, where labels are
-    numbers or words of the method's scale) and one of item and stimulus;
-    the rest may be absent: without stimuli, a stimulus is an item of a condition (and voice). The
-    method tells the estimand, or the estimand the method; without both, scores of 1 to 5 are taken
-    for MOS. Raises RatingsError with all that is wrong.
+    ``columns`` maps a column of the table to the file's name for it, ``constants`` gives one value
+    to every row, ``ignore`` names columns of the file that are not to be used, and ``rules`` answer
+    what a file leaves open (`ReadingRules`). Needed are rater, condition, score (or label, where
+    labels are numbers or words of the method's scale) and one of item and stimulus; the rest may
+    be absent: without stimuli, a stimulus is an item of a condition (and voice). The method tells
+    the estimand, or the estimand the method; without both, scores of 1 to 5 are taken for MOS.
+    Raises RatingsError with all that is wrong, and with each question that only a person can
+    answer.
     """
     path = Path(path)
-    mapping = column_mapping(path, columns, constants, ignore)
-    raw = columns_of(path, mapping.header)
-    length = len(next(iter(raw.values())))
+    mapping = column_mapping(path, columns, constants, ignore, **rules)
+    raw = columns_of(path, mapping.layout, mapping.rules.encoding)
+    mapped = mapping
+    if mapping.wide:
+        raw, mapped = long_columns(raw, mapping)
+    own = _of_own_study(raw, mapped)
+    notes, questions = [*mapping.notes(), *raw.notes], list[str]()
+    if not own.all() or mapping.rules.drop or mapping.rules.keep:
+        chosen, dropped, asked = selected_rows(raw, mapped, ignore)
+        raw, own = raw.taken(chosen), own[chosen]
+        notes, questions = [*notes, *dropped], questions + asked
+    cells, cell_notes = _cells(raw, mapped, path.name)
+    notes += cell_notes
+    if not own.all():
+        cells, merged, asked = near_equal(cells, mapping.rules, mapped.theirs)
+        notes, questions = [*notes, *merged], questions + asked
+    if not own.any():
+        cells |= _distinct_people(raw, mapped, cells, notes)
+    for name in ("session", "item", "stimulus", "versus_stimulus"):
+        if name not in mapped.filled:
+            cells[name] = _stand_in(name, cells)
+    by_label, why = "score" not in mapped.filled, "No column score"
+    if not by_label and "label" not in mapped.filled and score_words(cells):
+        cells["label"], by_label, why = cells["score"], True, "The column score holds words"
+    if by_label:
+        numbers = [
+            str(v) if np.isfinite(cell_number(str(v))) else "" for v in cells["label"].values
+        ]
+        cells["score"] = cells["label"].mapped(numbers)
+    inferred = inferred_method(cells)
+    cells |= {"method": inferred.method, "estimand": inferred.estimand}
+    questions = [inferred.question] * bool(inferred.question) + questions
+    if by_label and not inferred.question:
+        cells["score"], scored, wrong = scores_of_labels(cells, raw.numbers, why)
+        notes, questions = notes + scored, questions + wrong
+    table = checked(cells, path.name, raw.numbers, questions, whole_pairs=True)
+    if LEFT_OUT_BY in mapped.theirs:
+        judged = raw.cells[mapped.theirs[LEFT_OUT_BY]]
+        texts = pd.Series(unescaped(judged.values, LEFT_OUT_BY), dtype="str")
+        table[LEFT_OUT_BY] = texts.take(judged.codes).to_numpy()
+    notes += [inferred.note] * bool(inferred.note)
+    table, more = _resolved(table, raw, cells, mapped, own, path.name)
+    notes += [*more, *_notes(table)]
+    order = {name: _as_they_appear(cells[name]) for name in (*GROUPING, "task", "criterion")}
+    return Reading(_in_canonical_order(table), tuple(notes), mapping.unused, order)
+
+
+def _of_own_study(raw: Columns, mapping: ColumnMapping) -> NDArray[np.bool_]:
+    """Which rows (n,) a study of Earnest wrote: their names and repetitions are as it set them."""
+    exported = sum(name in mapping.layout.names for name in COLUMNS) >= EXPORTED
+    study = raw.cells.get(mapping.theirs.get("study", ""), constant("", len(raw.numbers)))
+    return study.having(lambda value: exported and bool(str(value).strip()))
+
+
+def _cells(
+    raw: Columns, mapping: ColumnMapping, file: str
+) -> tuple[dict[str, Categorical], list[str]]:
+    """A column of cells for each column of the table, names cleaned; and notes."""
     cells: dict[str, Categorical] = {}
     for name in COLUMNS:
         if name in mapping.constants:
-            cells[name] = constant(mapping.constants[name], length)
+            cells[name] = constant(mapping.constants[name], len(raw.numbers))
         elif name in mapping.theirs:
-            column = raw[mapping.theirs[name]]
+            column = raw.cells[mapping.theirs[name]]
             cells[name] = column.mapped(unescaped(column.values, name))
         else:
-            cells[name] = constant("task" if name == "task" else "", length)
-    notes = [*mapping.notes(), *_without_decimal_commas(cells, path.name)]
-    for name in ("session", "item", "stimulus", "versus_stimulus"):
-        if name not in mapping.theirs and name not in mapping.constants:
-            cells[name] = _stand_in(name, cells)
-    by_label = "score" not in mapping.theirs and "score" not in mapping.constants
-    if by_label:
-        cells["score"], _, _ = scores_of_labels(cells["label"])
-    inferred = inferred_method(cells)
-    cells |= {"method": inferred.method, "estimand": inferred.estimand}
-    if by_label and not inferred.question:
-        cells["score"], note, problem = scores_of_labels(cells["label"], inferred.method, FIRST_ROW)
-        notes += [note] * bool(note)
-        if problem:
-            raise RatingsError([f"{path.name}, {problem}"])
-    table = checked(cells, path.name, FIRST_ROW, inferred.question, whole_pairs=True)
-    notes += [inferred.note] * bool(inferred.note) + list(_notes(table))
-    order = {name: _as_they_appear(cells[name]) for name in (*GROUPING, "task", "criterion")}
-    return Reading(_in_canonical_order(table), tuple(notes), mapping.unused, order)
+            cells[name] = constant("task" if name == "task" else "", len(raw.numbers))
+    notes = list(_without_decimal_commas(cells, file))
+    cells, changed = cleaned(cells)
+    if mapping.rules.condition_pattern:
+        cells |= conditions_of_names(cells, mapping.rules.condition_pattern)
+    return cells, [*notes, *changed]
+
+
+def _distinct_people(
+    raw: Columns, mapping: ColumnMapping, cells: Mapping[str, Categorical], notes: list[str]
+) -> dict[str, Categorical]:
+    """Raters of different samples as different raters, and sessions of different raters alike."""
+    made: dict[str, Categorical] = {}
+    rater = cells["rater"]
+    if mapping.sample:
+        sample = raw.cells[mapping.sample]
+        pairs, codes = paired(rater, sample)
+        named = [f"{name} ({clean_name(str(of))})" if name else name for name, of in pairs]
+        made["rater"] = rater = Categorical(codes, named).renamed(named)
+        notes.append(
+            f"Raters of one name are other people in each {mapping.sample}: "
+            f"{len(set(named))} raters, as was asked for."
+        )
+    if "session" in mapping.filled:
+        pairs, codes = paired(cells["session"], rater)
+        sessions = [session for session, _ in pairs]
+        if len(set(sessions)) < len(pairs):
+            made["session"] = Categorical(codes, [f"{name} {of}".strip() for of, name in pairs])
+            if any(sessions):
+                notes.append("Sessions of one name are each rater's own where raters differ.")
+    return made
+
+
+def _resolved(
+    table: pd.DataFrame,
+    raw: Columns,
+    cells: Mapping[str, Categorical],
+    mapping: ColumnMapping,
+    own: NDArray[np.bool_],
+    file: str,
+) -> tuple[pd.DataFrame, list[str]]:
+    """The table with pairs in one direction, ranks and repeated ratings resolved, and notes.
+
+    Raises RatingsError with questions.
+    """
+    if own.all():
+        return table, []
+    table, turned = turn_pairs(table, own)
+    table, ranked, wrong = check_ranks(table, own, raw.numbers)
+    repeated = resolve_repeats(table, raw, cells, mapping, own)
+    asked = [*wrong, *repeated.questions, *short_scales(table, own, mapping.rules.scale)]
+    if asked:
+        raise RatingsError([located(file, question) for question in asked])
+    return repeated.table, [*turned, *ranked, *repeated.notes]
 
 
 def _as_they_appear(column: Categorical) -> list[str]:
@@ -174,22 +278,15 @@ def _as_they_appear(column: Categorical) -> list[str]:
 def _without_decimal_commas(cells: dict[str, Categorical], file: str) -> Iterator[str]:
     """Turns 3,5 into 3.5 where it can mean nothing else, and says so; raises RatingsError else."""
     for name in sorted(REALS):
-        values = [str(value).strip() for value in cells[name].values]
-        commas = [value for value in values if _COMMA.fullmatch(value)]
-        if not commas:
-            continue
-        doubtful = [value for value in commas if _GROUPED.fullmatch(value)]
-        if doubtful or any("." in value for value in values):
-            problem = f"{(doubtful or commas)[0]!r} may be a decimal comma or one between thousands"
-            remedy = "write decimal points, and nothing between thousands"
-            raise RatingsError([f"{file}, column {name}: {problem}; {remedy}"])
-        plain = [
-            value.replace(",", ".") if value in commas else original
-            for value, original in zip(values, cells[name].values, strict=True)
-        ]
-        cells[name] = cells[name].mapped(plain)
-        first = f"{commas[0]} is {commas[0].replace(',', '.')}"
-        yield f"The column {name} is read with decimal commas: {first}."
+        values = [str(value) for value in cells[name].values]
+        try:
+            plain, comma = decimal_points(values)
+        except TableError as error:
+            raise RatingsError([f"{file}, column {name}: {error}"]) from None
+        if comma:
+            cells[name] = cells[name].mapped(plain)
+            shown = f"{comma} is {comma.replace(',', '.')}"
+            yield f"The column {name} is read with decimal commas: {shown}."
 
 
 def _notes(table: pd.DataFrame) -> Iterator[str]:

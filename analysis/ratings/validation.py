@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from analysis.ratings.estimands import (
 )
 from analysis.ratings.problems import RatingsError, rows_text, some
 from listening.methods import Method
+from listening.spreadsheets import located
 
 TRAINING = "training"  # stands in the column trap for training trials, which may pass nothing
 Rows = NDArray[np.intp]
@@ -30,30 +31,30 @@ Mistake = tuple["pd.Series[bool]", str, str]  # a mask (n,), the column, what is
 def checked(
     cells: Mapping[str, Categorical],
     source: str,
-    first_row: int,
-    question: str = "",
+    numbers: Rows,
+    questions: Sequence[str] = (),
     whole_pairs: bool = False,
 ) -> pd.DataFrame:
     """The typed table of all columns; raises RatingsError with every mistake, a line for each.
 
-    ``source`` names the ratings, ``first_row`` is the number of the first one for people. A
-    ``question`` that only a person can answer is a mistake too, told first. With ``whole_pairs``,
-    comparisons of two clips must name both conditions.
+    ``source`` names the ratings, ``numbers`` (n,) those of their rows for people. ``questions``
+    that only a person can answer are mistakes too, told first. With ``whole_pairs``, comparisons
+    of two clips must name both conditions.
     """
-    problems = [f"{source}: {question}"] if question else []
+    problems = [located(source, question) for question in questions]
     wrong: dict[str, Rows] = {}
     typed = {}
     for name in COLUMNS:
         typed[name], mistakes = _typed(name, cells[name])
         for rows, text in mistakes:
-            named_rows = rows_text((rows + first_row).tolist())
+            named_rows = rows_text(numbers[rows].tolist())
             problems.append(f"{source}, {named_rows}, column {name}: {text}")
         wrong[name] = np.concatenate([np.zeros(0, np.intp), *(rows for rows, _ in mistakes)])
     table = pd.DataFrame(typed, columns=list(COLUMNS))
     for mask, name, text in [*_mistakes(table), *(_half_pairs(table) if whole_pairs else ())]:
         rows = np.setdiff1d(np.flatnonzero(np.asarray(mask, dtype=bool)), wrong[name])
         if len(rows):
-            named_rows = rows_text((rows + first_row).tolist())
+            named_rows = rows_text(numbers[rows].tolist())
             problems.append(f"{source}, {named_rows}, column {name}: {text}")
     if problems:
         raise RatingsError(problems)

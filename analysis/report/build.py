@@ -7,19 +7,34 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
 import pandas as pd
 
 from analysis.formatting import counted
-from analysis.ratings.breakdowns import default_breakdowns, families, labelled_families
+from analysis.ratings.breakdowns import (
+    default_breakdowns,
+    families,
+    items_of,
+    labelled_families,
+    names_rated,
+)
 from analysis.ratings.choices import countable
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_names import metric_titles
 from analysis.ratings.metric_scores import TITLE
+from analysis.ratings.pair_orientation import turn_pairs
 from analysis.ratings.table import table_hash
+from analysis.report.conduct import conduct_of
+from analysis.report.left_out import left_out_of
 from analysis.report.part import PartInput
 from analysis.report.pipeline import in_place, made_parts, parts_to_make
-from analysis.report.report_provenance import code_revision, now, package_versions
+from analysis.report.report_provenance import (
+    code_revision,
+    now,
+    package_version,
+    package_versions,
+)
 from analysis.report.report_schema import (
     Counts,
     EstimateRow,
@@ -76,6 +91,9 @@ def report_of(
         options = replace(options, rules=default_rules(table))
     maker = estimator(options.estimator)
     screened = screen(table, options.rules, options.spared)
+    turned, notes_of_pairs = turn_pairs(table, np.zeros(len(table), dtype=bool))
+    notes = [*notes, *notes_of_pairs]
+    screened = replace(screened, table=turned)
     kept = screened.kept(options.rules)
     known = kept if maker.methods is None else kept[kept["method"].isin(maker.methods)]
     breakdowns = options.compared or default_breakdowns(known)
@@ -92,8 +110,8 @@ def report_of(
         "made_at": made_at or now(),
         "provenance": _provenance(table, scores, options, breakdowns),
         "input": {"notes": list(notes), "columns_not_used": list(columns_not_used)},
-        "data": _data(table, kept),
-        "design": task_designs(known),
+        "data": _data(turned, kept),
+        "design": task_designs(known, turned),
         "scripted": _scripted_raters(kept),
         "scales": _scales(known),
         "warnings": [*notes, *_warnings(table, kept, maker)],
@@ -101,9 +119,12 @@ def report_of(
         "estimates": estimates,
         "contrasts": contrasts,
         "shares": _rows(overall.shares(known, level=options.level)),
+        "left_out": left_out_of(table, screened, options.rules),
         "screening": cast("list[ScreeningRow]", sensitivity(screened, options)),
         "parts": [],
     }
+    if facts is not None:
+        report["conduct"] = conduct_of(facts)
     if called := metric_titles(scores):
         report["metric_titles"] = called
     inputs = PartInput(
@@ -205,6 +226,7 @@ def _provenance(
         "breakdowns": [str(breakdown) for breakdown in breakdowns],
         "structural_rules": [rule.key for rule in STRUCTURAL],
         "code": code_revision(),
+        "release": package_version(),
         "packages": package_versions(),
         "again": command_line(options, scores is not None and len(scores) > 0),
     }
@@ -221,6 +243,7 @@ def scores_hash(scores: pd.DataFrame | None) -> str:
 
 
 def _data(table: pd.DataFrame, kept: pd.DataFrame) -> Counts:
+    """Count ratings and material; of comparisons both sides are heard, and both are counted."""
     rated = table["trap"] == ""
     return {
         "ratings": int(rated.sum()),
@@ -229,9 +252,9 @@ def _data(table: pd.DataFrame, kept: pd.DataFrame) -> Counts:
         "raters": int(table["rater"].nunique()),
         "raters_kept": int(kept["rater"].nunique()),
         "sessions": int(table["session"].nunique()),
-        "items_kept": int(kept["item"].nunique()),
-        "stimuli_kept": int(kept["stimulus"].nunique()),
-        "conditions_kept": int(kept["condition"].nunique()),
+        "items_kept": int(items_of(kept).nunique()),
+        "stimuli_kept": len(names_rated(kept, "stimulus")),
+        "conditions_kept": len(names_rated(kept, "condition")),
     }
 
 

@@ -26,6 +26,7 @@ PLACES = frozenset(
         *("first", "second", "name", "row", "column"),
     }
 )
+DRAWN = PLACES | {"group"}  # of a figure, where lines and headings may be conditions
 MINUS_BETWEEN = " − "  # between the sides of a difference
 CHOICE = "choice"  # the estimand of what has labels and no score
 _REFERENCE = re.compile(r"(The reference is )([^\s,]+)(?=, )")  # where any word is a key
@@ -187,11 +188,13 @@ def _short(names: Mapping[str, str], labels: Mapping[str, str]) -> dict[str, str
     return {key: labels[key] if key in alone else name for key, name in names.items()}
 
 
-def _named(row: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def _named(
+    row: Mapping[str, Any], names: Mapping[str, str], places: frozenset[str] = PLACES
+) -> dict[str, Any]:
     if not str(row.get("breakdown", "condition")).startswith("condition"):
         return dict(row)  # it compares systems or voices, which have no labels
     return {
-        k: _called(v, names) if k in PLACES and isinstance(v, str) else v for k, v in row.items()
+        k: _called(v, names) if k in places and isinstance(v, str) else v for k, v in row.items()
     }
 
 
@@ -264,11 +267,15 @@ def _part(part: PartRecord, names: Mapping[str, str]) -> PartRecord:
         "sentences": [said(text) for text in part["sentences"]],
         "warnings": [said(text) for text in part["warnings"]],
         "tables": [
-            {**each, "rows": [_named(row, names) for row in each["rows"]]}
+            {
+                **each,
+                "rows": [_named(row, names) for row in each["rows"]],
+                "note": said(each.get("note", "")),
+            }
             for each in part["tables"]
         ],
         "figures": [
-            {**each, "rows": [_named(row, names) for row in each["rows"]]}
+            {**each, "rows": [_named(row, names, DRAWN) for row in each["rows"]]}
             for each in part["figures"]
         ],
     }

@@ -128,8 +128,8 @@ class Figure:
 
     - ``intervals``: ``name``, ``value``, ``low``, ``high`` (None: no interval), optional
       ``naive_low``, ``naive_high``, ``mark`` (letters of tiers), ``group`` (its own heading),
-      ``role`` (said after the name), ``tier`` (a line where it changes), ``n`` (ratings), ``key``
-      (the condition's, whatever its label)
+      ``role`` (said after the name), ``tier`` (a line where it changes), ``n`` (ratings),
+      ``n_raters``, ``n_items``, ``key`` (the condition's, whatever its label)
     - ``scatter``: ``name``, ``x``, ``y``, optional ``group`` (its own sign), ``low`` and ``high``
       of y, ``x_low`` and ``x_high``; ``title`` instead of ``name``: not numbered
     - ``lines``: ``group`` (one line each), ``x``, ``y``, optional ``low``, ``high`` (a band)
@@ -140,7 +140,8 @@ class Figure:
 
     ``ends`` are the ends of a bounded scale, ``at`` values with a hair line (0 for differences).
     ``decimals`` are those that the words beside the figure have.
-    ``interval`` names the thick intervals in the legend, where naive ones stand beside them.
+    ``interval`` names the thick intervals in the legend, where naive ones stand beside them;
+    ``made_by`` says for captions how they were made, and for how many at once they hold.
     """
 
     key: str
@@ -154,6 +155,7 @@ class Figure:
     note: str = ""
     about: str = ""
     interval: str = ""
+    made_by: str = ""
     decimals: int | None = None  # of its numbers; None: as many as tell them apart
 
 

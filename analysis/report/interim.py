@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import pandas as pd
 
 from analysis.arrays import Floats
-from analysis.ratings.breakdowns import Family, families, labelled_families
-from analysis.ratings.estimands import estimand_of
+from analysis.ratings.breakdowns import Family, families, items_of, labelled_families
+from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.report.parts.answer.pair_answer import pairs_of
 from analysis.report.ranking import Ranking, rankings
 from analysis.report.report_schema import InterimMean, InterimPair, InterimRow
@@ -92,10 +92,15 @@ def first_sessions(table: pd.DataFrame) -> list[str]:
     return ended.index[~rater_of.loc[ended.index].duplicated()].tolist()
 
 
+def rated_by_finished(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the ratings of the sessions with which raters count (`first_sessions`)."""
+    return table[table["session"].isin(first_sessions(table))]
+
+
 def _by_rater(table: pd.DataFrame, columns: str | list[str]) -> pd.DataFrame:
     """Mean scores: raters in the order of finishing down, conditions (or pairs) across."""
     order = first_sessions(table)
-    mine = table[table["session"].isin(order)]
+    mine = rated_by_finished(table)
     means = mine.groupby(["session", *([columns] if isinstance(columns, str) else columns)])
     return means["score"].mean().unstack(columns).reindex(order)
 
@@ -133,6 +138,7 @@ def _bounds(x: Floats, ends: Ends, level: float) -> _Bounds:
 def _of_systems(s: Ranking, question: InterimQuestion) -> InterimRow:
     table, ends = _by_rater(s.family.table, "condition"), question["ends"]
     reference = s.reference.name
+    rated = rated_by_finished(s.family.table)
     means = {str(name): _bounds(table[name].to_numpy(), ends, s.level) for name in table}
     aside = {reference, *s.anchors}
     planned = {column["condition"] for column in question["columns"]} | set(means)
@@ -154,8 +160,11 @@ def _of_systems(s: Ranking, question: InterimQuestion) -> InterimRow:
         **_row(s.family, s.level),
         "kind": "systems",
         "reference": reference,
-        "means": _in_order(means, s.low_is_best),
-        "pairs": [_pair(names, made, 0.0, s.differ(*names)) for names, made in pairs],
+        "means": _in_order(means, s.low_is_best, rated),
+        "pairs": [
+            _pair(names, made, 0.0, s.differ(*names), rated[rated["condition"].isin(names)])
+            for names, made in pairs
+        ],
     }
 
 
@@ -188,20 +197,38 @@ def _differences(
     yield from (((a, b), alone[a].minus(alone[b])) for a, b in pairs)
 
 
-def _in_order(means: Mapping[str, _Bounds], low_is_best: bool) -> list[InterimMean]:
+def _in_order(
+    means: Mapping[str, _Bounds], low_is_best: bool, rated: pd.DataFrame
+) -> list[InterimMean]:
     def place(item: tuple[str, _Bounds]) -> tuple[bool, float, str]:
         value = item[1].value
         return value is None, (value or 0.0) * (1 if low_is_best else -1), item[0]
 
     return [
         InterimMean(
-            condition=name, value=made.value, low=made.low, high=made.high, raters=made.raters
+            condition=name,
+            value=made.value,
+            low=made.low,
+            high=made.high,
+            raters=made.raters,
+            **_counts(rated[rated["condition"] == name]),
         )
         for name, made in sorted(means.items(), key=place)
     ]
 
 
-def _pair(names: Names, made: _Bounds, neutral: float, told: bool) -> InterimPair:
+class _Counts(TypedDict, total=False):
+    ratings: int
+    items: int
+
+
+def _counts(rated: pd.DataFrame) -> _Counts:
+    return _Counts(ratings=len(rated), items=int(items_of(rated).nunique()))
+
+
+def _pair(
+    names: Names, made: _Bounds, neutral: float, told: bool, rated: pd.DataFrame
+) -> InterimPair:
     decided = bool(
         made.low is not None
         and made.high is not None
@@ -216,6 +243,7 @@ def _pair(names: Names, made: _Bounds, neutral: float, told: bool) -> InterimPai
         raters=made.raters,
         decided=decided,
         claimed=decided and told,
+        **_counts(rated),
     )
 
 
@@ -224,7 +252,9 @@ def _pair(names: Names, made: _Bounds, neutral: float, told: bool) -> InterimPai
 
 def _of_pairs(family: Family, question: InterimQuestion, level: float) -> InterimRow:
     """Each pair's mean for the one named first, as `pairs_of` turns it."""
-    neutral = float(estimand_of(family.estimand).neutral or 0.0)
+    estimand = estimand_of(family.estimand)
+    neutral = float(estimand.neutral or 0.0)
+    rated = rated_by_finished(family.table)
     table = _by_rater(family.table, ["condition", "versus_condition"])
     columns = [(c["condition"], c["versus_condition"]) for c in question["columns"]]
     planned = _unordered([*columns, *map(tuple, table.columns)])
@@ -232,18 +262,20 @@ def _of_pairs(family: Family, question: InterimQuestion, level: float) -> Interi
     rows = []
     for pair in pairs_of(family, level):
         names = (pair.condition, pair.versus)
-        made = _bounds(_turned(table, names, neutral), question["ends"], each)
+        made = _bounds(_seen_from(table, names, estimand), question["ends"], each)
         told = pair.p is not None and pair.p < 1 - level
-        rows.append(_pair(names, made, neutral, told))
+        sides = rated[["condition", "versus_condition"]].isin(names).all(axis=1)
+        rows.append(_pair(names, made, neutral, told, rated[sides]))
     return {**_row(family, level), "kind": "pairs", "neutral": neutral, "pairs": rows}
 
 
-def _turned(table: pd.DataFrame, names: Names, neutral: float) -> Floats:
-    """Rater means of a pair, whichever side a rating names first; both add up to a whole."""
+def _seen_from(table: pd.DataFrame, names: Names, estimand: Estimand) -> Floats:
+    """Rater means of a pair, seen from its first side, whichever side a rating names first."""
     nothing = pd.Series(np.nan, index=table.index)
     one = table.get(names, nothing)
-    other = 2 * neutral - table.get(names[::-1], nothing)
-    return pd.concat([one, other], axis=1).mean(axis=1).to_numpy(dtype=np.float64)
+    other = estimand.mirrored(table.get(names[::-1], nothing))
+    means: Floats = pd.concat([one, other], axis=1).mean(axis=1).to_numpy(dtype=np.float64)
+    return means
 
 
 def _unordered(pairs: Iterable[Sequence[str]]) -> set[frozenset[str]]:

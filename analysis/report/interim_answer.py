@@ -1,37 +1,183 @@
-"""The first sentence of a study that is still open, and its one caveat."""
+"""What pages and paper files show of a study that is still open: one verdict, and no test.
+
+Fixed-sample tests, letters, tiers and rankings are for the ratings of a closed study; while raters
+are still coming, only sequential intervals decide anything (`analysis.report.interim`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from analysis.formatting import counted, named, number
+from analysis.formatting import counted, enumerated, isolated, named, number, with_names
 from analysis.ratings.estimands import estimand_of
-from analysis.report.content import Figure
-from analysis.report.report_schema import InterimPair, InterimRow
+from analysis.report.content import Column, Content, Figure, Headline, Table, content_from
+from analysis.report.report_schema import (
+    InterimMean,
+    InterimPair,
+    InterimRow,
+    PartRecord,
+    Report,
+)
 
-LOOKING = "bounds that allow looking"
+LOOKING = "sequential interval"
+MADE_BY = "sequential over raters (Waudby-Smith and Ramdas 2024), valid under continuous monitoring"
 BOUNDS = (
-    "Means over {} raters so far, with bounds that hold however often one looks. Letters and tiers "
-    "come when the study closes."
+    "Means over the {} that finished so far, with sequential intervals. Letters and tiers are "
+    "assigned when the study closes."
+)
+FIXED_SAMPLE = (
+    "No sequential interval exists for this question: these are fixed-sample intervals, which do "
+    "not hold under repeated checking."
 )
 OPEN = (
-    "Still open: bounds that allow looking are wider. They hold for new raters and these clips; "
-    "a rater counts when finished."
+    "Recruiting is still open, so intervals are sequential: valid however often you check, and "
+    "wider than the final ones. They hold for new raters and these clips; a rater counts once "
+    "finished."
 )
+RUNNING = "still running"  # what the caveat on running sessions says, which OPEN says better
+ANSWER, DIFFERENCES = "answer", "interim"
+SIGNIFICANT = "Significant at the sequential bound"
+SHOWN_WHEN_OPEN = frozenset(  # parts without a test of conditions; the rest waits for the end
+    {
+        *(ANSWER, "agreement", "raters", "rater_models", "screening", "participants"),
+        *("justifications", "example_reasons", "clip_scores", "clip_validation"),
+        *("against_people", "trap_detection", "versions"),
+    }
+)
+
+
+def is_interim(report: Report) -> bool:
+    """Return whether recruiting was still open when the ratings were read."""
+    return "interim" in report
+
+
+def interim_row(report: Report, about: str) -> InterimRow:
+    """Return the bounds of a family of an open study; of one without any, that there are none."""
+    for row in report.get("interim", ()):
+        if row["title"] == about:
+            return row
+    return InterimRow(
+        title=about,
+        estimand="",
+        task="",
+        criterion="",
+        kind="none",
+        level=report["provenance"]["level"],
+        neutral=0.0,
+        raters=0,
+        reference="",
+        means=[],
+        pairs=[],
+    )
+
+
+def interim_report(report: Report) -> Report:
+    """Return the report of an open study as people see it; that of a closed study as it is.
+
+    The answer is that of the sequential intervals, the part ``interim`` has the differences that
+    they bound, and every part that tests conditions for a fixed sample is left out.
+    """
+    if not is_interim(report):
+        return report
+    parts = []
+    left_out = []
+    for part in report.get("parts", ()):
+        if part["key"] == ANSWER and not part["problem"]:
+            parts.append(_answer_so_far(report, part))
+        elif part["key"] in SHOWN_WHEN_OPEN:
+            parts.append(part)
+        elif part["key"] == DIFFERENCES:
+            return report  # shown so already
+        else:
+            left_out.append(part["title"])
+    parts.append(_differences_so_far(report, left_out))
+    return {**report, "contrasts": [], "counted": {}, "parts": parts}
+
+
+def finished_raters(report: Report) -> int:
+    """Return how many raters the means of an open study are over; 0 where there are no such."""
+    rows = [row for row in report.get("interim", ()) if row["kind"] != "none"]
+    return max((row["raters"] for row in rows), default=0)
+
+
+def interim_words(report: Report) -> str:
+    """Return the sentence by which a file says that it is interim; empty for a closed study."""
+    if not is_interim(report):
+        return ""
+    raters = max((row["raters"] for row in report["interim"]), default=0)
+    return (
+        f"Interim results: recruiting was still open, and {counted(raters, 'rater')} had finished."
+    )
+
+
+def _answer_so_far(report: Report, part: PartRecord) -> PartRecord:
+    """Return the answer with the sentences, figures and caveats of an open study, and no table."""
+    shown = content_from(part)
+    headlines, figures, sentences = [], [], []
+    for each in shown.headlines:
+        row = interim_row(report, each.about)
+        sentence = interim_sentence(row)
+        rest = [text for text in each.caveats if RUNNING not in text and text != OPEN]
+        headlines.append(Headline(each.about, sentence, [OPEN, *rest]))
+        plain = with_names(sentence, {})
+        sentences.append(f"{each.about}: {plain}" if len(shown.headlines) > 1 else plain)
+        closed = next((f for f in shown.figures if _family_of(f) == each.about), None)
+        drawn = interim_figure(row, {}, closed)
+        figures += [drawn] if drawn else []
+    warnings = [OPEN, *(text for text in shown.warnings if RUNNING not in text and text != OPEN)]
+    content = Content(sentences, figures, (), warnings, (), {}, headlines)
+    return cast(PartRecord, {**part, **content.plain()})
+
+
+def _family_of(figure: Figure) -> str:
+    return figure.about.partition(" · versus ")[0]
+
+
+def _differences_so_far(report: Report, waiting: Sequence[str]) -> PartRecord:
+    """Return the part with the differences so far, and with what waits for the end."""
+    tables = [_table(row) for row in report["interim"] if row["pairs"]]
+    later = [f"Shown when the study closes: {enumerated(waiting)}."] * bool(waiting)
+    content = Content(later, tables=tables, methods=[f"Interim intervals are {MADE_BY}."])
+    made = {"key": DIFFERENCES, "version": "1", "title": "Differences so far", "problem": ""}
+    return cast(PartRecord, {**made, **content.plain()})
+
+
+def _table(row: InterimRow) -> Table:
+    """Return the table of a family's differences (of comparisons: of each pair's mean)."""
+    estimand = estimand_of(row["estimand"])
+    what = "Mean" if row["kind"] == "pairs" else "Difference"
+    signed = row["kind"] != "pairs" or estimand.signed
+    columns = [
+        Column("condition", "Condition"),
+        Column("versus", "Versus"),
+        Column("value", what, "number", estimand.decimals, sign=signed),
+        Column("interval", f"{row['level'] * 100:g} % {LOOKING}", "interval", estimand.decimals),
+        Column("claimed_in_words", SIGNIFICANT),
+        Column("raters", "Raters", "count"),
+    ]
+    rows = [
+        {**pair, "claimed_in_words": "yes" if pair["claimed"] else "no"} for pair in row["pairs"]
+    ]
+    count = len(rows)
+    note = f"The intervals hold for all {count} at once." if count > 1 else ""
+    return Table("differences", f"{what}s so far", columns, rows, note, row["title"])
 
 
 def interim_sentence(row: InterimRow, labels: Mapping[str, str] | None = None) -> str:
     """What the bounds of a family decide so far, in 30 words at most beside the names.
 
-    ``labels`` name conditions as a page calls them. What is not claimed is not said.
+    ``labels`` name conditions as a page calls them; without them names are isolated
+    (`analysis.formatting.isolated`). What is not claimed is not said.
     """
     from analysis.statistics.planning.interim import FEWEST  # SciPy: not for every page
 
-    names = labels or {}
+    names = labels
     if row["kind"] == "none":
-        return "Nothing is claimed before the study closes: no bounds allow looking at this."
+        return (
+            "Nothing is claimed before the study closes: there is no sequential interval for this."
+        )
     if row["raters"] < FEWEST:
         return f"Only {counted(row['raters'], 'rater')} finished: too early to compare anything."
     if row["kind"] == "pairs":
@@ -45,31 +191,46 @@ def interim_figure(
     """The plot of an open study: means or pairs with bounds that hold however often one looks.
 
     Without letters and tiers, which belong to the closed study; ``closed`` is the figure that will
-    be shown then, and stays where there are no such bounds.
+    be shown then, and stays, without marks, where there are no such bounds.
     """
-    if closed is None or row["kind"] == "none":
+    if closed is None:
         return closed
+    if row["kind"] == "none":
+        bare = [{**each, "mark": "", "tier": None} for each in closed.rows]
+        return replace(closed, rows=bare, note=FIXED_SAMPLE)
     rows: list[dict[str, Any]] = []
     if row["kind"] == "systems":
         for mean in row["means"]:
             role = "reference" if mean["condition"] == row["reference"] else ""
             named_so = labels.get(mean["condition"], mean["condition"])
-            bounds = {name: mean[name] for name in ("value", "low", "high")}
-            rows.append({"name": named_so, "key": mean["condition"], "role": role, **bounds})
+            rows.append(
+                {"name": named_so, "key": mean["condition"], "role": role, **_numbers(mean)}
+            )
     else:
         for pair in row["pairs"]:
             one, other = (labels.get(pair[side], pair[side]) for side in ("condition", "versus"))
-            bounds = {name: pair[name] for name in ("value", "low", "high")}
-            rows.append({"name": f"{one} versus {other}", **bounds})
+            rows.append({"name": f"{one} versus {other}", **_numbers(pair)})
     rows = [each for each in rows if each["value"] is not None]
-    return replace(closed, rows=rows, interval=LOOKING, note=BOUNDS.format(row["raters"]))
+    note = BOUNDS.format(counted(row["raters"], "rater"))
+    title = row["title"] if row["kind"] == "pairs" else closed.title
+    at_once = f", simultaneous for all {len(row['pairs'])} pairs" if len(row["pairs"]) > 1 else ""
+    made_by = MADE_BY + at_once * (row["kind"] == "pairs")
+    return replace(closed, rows=rows, interval=LOOKING, made_by=made_by, note=note, title=title)
 
 
-def _called(name: str, names: Mapping[str, str]) -> str:
-    return named(names.get(name) or name)
+def _numbers(mean: InterimMean) -> dict[str, Any]:
+    """Return what a figure's row holds of a mean or a pair."""
+    return {
+        **{name: mean[name] for name in ("value", "low", "high")},
+        **{"n": mean.get("ratings"), "n_raters": mean["raters"], "n_items": mean.get("items")},
+    }
 
 
-def _of_systems(row: InterimRow, names: Mapping[str, str]) -> str:
+def _called(name: str, names: Mapping[str, str] | None) -> str:
+    return isolated(name) if names is None else named(names.get(name) or name)
+
+
+def _of_systems(row: InterimRow, names: Mapping[str, str] | None) -> str:
     raters, reference = counted(row["raters"], "rater"), row["reference"]
     compared = {name for pair in row["pairs"] for name in (pair["condition"], pair["versus"])}
     systems = [m["condition"] for m in row["means"] if m["condition"] in compared - {reference}]
@@ -82,7 +243,7 @@ def _of_systems(row: InterimRow, names: Mapping[str, str]) -> str:
     return f"Decided after {raters}: {'; '.join(filter(None, clauses))}."
 
 
-def _leader(row: InterimRow, systems: Sequence[str], names: Mapping[str, str]) -> str:
+def _leader(row: InterimRow, systems: Sequence[str], names: Mapping[str, str] | None) -> str:
     best, others = systems[0], len(systems) - 1
     beaten = sum(_better(row, pair) == best for pair in _among(row, systems, best))
     value = next(mean["value"] for mean in row["means"] if mean["condition"] == best)
@@ -97,7 +258,7 @@ def _leader(row: InterimRow, systems: Sequence[str], names: Mapping[str, str]) -
     return f"{shown} is {over} {beaten} of {others} others, not yet apart from the rest"
 
 
-def _against(row: InterimRow, systems: Sequence[str], names: Mapping[str, str]) -> str:
+def _against(row: InterimRow, systems: Sequence[str], names: Mapping[str, str] | None) -> str:
     reference = row["reference"]
     won = [_better(row, p) for p in row["pairs"] if reference in (p["condition"], p["versus"])]
     below = sum(name == reference for name in won)
@@ -127,7 +288,7 @@ def _better(row: InterimRow, pair: InterimPair) -> str:
     return pair["condition"] if first else pair["versus"]
 
 
-def _of_pairs(row: InterimRow, names: Mapping[str, str]) -> str:
+def _of_pairs(row: InterimRow, names: Mapping[str, str] | None) -> str:
     raters, of = counted(row["raters"], "rater"), len(row["pairs"])
     told = [pair for pair in row["pairs"] if pair["claimed"]]
     if not told:

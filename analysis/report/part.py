@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from analysis.formatting import enumerated
 from analysis.report.content import Content, titled, together
 from listening.registry import Registry
 
@@ -50,6 +51,22 @@ class PartInput:
         """These names of a column in the study's order; those it does not know last, sorted."""
         known = {name: place for place, name in enumerate(self.order.get(column, ()))}
         return sorted(set(names), key=lambda name: (known.get(name, len(known)), name))
+
+    def two_instruments(self, task: str, title: str, judged_by: Iterable[str]) -> list[str]:
+        """That raters of a task did not read the rubrics by which its clips were judged.
+
+        Nothing of a file of ratings, which does not say what raters read.
+        """
+        tasks = self.facts["tasks"] if self.facts else ()
+        read = next((each.get("rubric", "") for each in tasks if each["task"] == task), None)
+        others = sorted(set(judged_by) - {read})
+        if read is None or not others:
+            return []
+        own = f"the rubric {read}" if read else "no rubric (option rubric of the task)"
+        return [
+            f"{title}: raters read {own}, judges {enumerated(others)}: two instruments, so a "
+            "difference between raters and judges may be one of wording."
+        ]
 
     @property
     def table(self) -> pd.DataFrame:

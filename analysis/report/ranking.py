@@ -267,7 +267,7 @@ Rows = list[Mapping[str, Any]]
 
 def _rows(inputs: PartInput) -> tuple[Rows, Rows]:
     """The overall estimates and differences, two-way clustered ones among them."""
-    if "two_way" in inputs.options.intervals and "estimates" in inputs.report:
+    if "estimates" in inputs.report:
         estimates, contrasts = (
             [row for row in inputs.report[name] if row["breakdown"] == _OVERALL]
             for name in ("estimates", "contrasts")

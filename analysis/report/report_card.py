@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from analysis.formatting import counted, enumerated, short
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import family_title
+from analysis.report.exclusion_words import left_out_counts
+from analysis.report.report_card_checklist import TITLE, checklist
 from analysis.report.report_card_entries import NO_REPORT, Card, Entry, Section, fact, unknown
 from analysis.report.report_card_facts import (
     conduct,
@@ -42,6 +44,7 @@ def report_card(report: Report | None, facts: StudyFacts | None = None) -> Card:
     studies = ", ".join(report["provenance"]["studies"]) if report else ""
     title = facts["title"] if facts else studies or "ratings"
     made = {
+        ("checklist", TITLE): checklist(report, facts),
         ("recruitment", "Recruitment"): recruitment(facts),
         ("raters", "Raters and devices"): [*_raters(report), *people(facts)],
         ("instructions", "Instructions and scales"): instructions(facts),
@@ -141,11 +144,8 @@ def _exclusions(report: Report | None) -> Iterator[Entry]:
     data = report["data"]
     gone = data["ratings"] - data["ratings_kept"]
     lines = [f"{gone:,} of {counted(data['ratings'], 'rating')}"]
-    rows = [row for row in report["exclusions"] if row["ratings"]]
-    lines += [
-        f"{row['what']}: {counted(row['ratings'], 'rating')} of {counted(row['raters'], 'rater')}"
-        for row in rows
-    ]
+    rows = left_out_counts(report)
+    lines += [f"{what}: {counted(count, 'rating')}" for what, count in rows]
     traps = data["trap_ratings"] > 0
     idle = [
         row["what"]
@@ -153,7 +153,8 @@ def _exclusions(report: Report | None) -> Iterator[Entry]:
         if not row["ratings"] and (traps or row["rule"] not in OF_TRAPS)
     ]
     lines += [f"In force, without anything to leave out: {'; '.join(idle)}."] * bool(idle)
-    lines += ["One rating may fall under several rules."] * (len(rows) > 1)
+    first = "A rating under several rules is counted under the first that leaves it out."
+    lines += [first] * (len(rows) > 1)
     lines += [f"{counted(data['trap_ratings'], 'answer')} to traps enter no estimate."] * bool(
         data["trap_ratings"]
     )

@@ -110,6 +110,7 @@ class Provenance(TypedDict):
     breakdowns: list[str]
     structural_rules: list[str]
     code: str
+    release: NotRequired[str]  # of Earnest
     packages: dict[str, str]
     again: str
 
@@ -131,6 +132,7 @@ class TaskDesign(TypedDict):
     method: str
     in_pairs: bool
     ratings: int
+    ratings_given: NotRequired[int]  # before the rules; reports of earlier versions lack it
     raters: int
     clips: int
     items: int
@@ -138,6 +140,16 @@ class TaskDesign(TypedDict):
     ratings_per_clip: float  # median
     ratings_per_rater: float  # median
     given: NotRequired[list[float]]  # the lowest and the highest score; not of answers without
+
+
+class Conduct(TypedDict):
+    """How the study was run, as sentences of a methods section; see `conduct.conduct_of`."""
+
+    questions: dict[str, str]  # by "task · criterion": the question and its scale
+    recruitment: str
+    headphones: str
+    order: str
+    traps: str
 
 
 class ColumnRecord(TypedDict):
@@ -177,6 +189,7 @@ class FigureRecord(TypedDict):
     note: str
     about: str
     interval: str
+    made_by: NotRequired[str]  # reports stored by earlier versions lack it
     decimals: int | None
 
 
@@ -205,13 +218,18 @@ class PartRecord(TypedDict):
 
 
 class InterimMean(TypedDict):
-    """A condition's mean over raters so far, with bounds that hold however often one looks."""
+    """A condition's mean over raters so far, with bounds that hold however often one looks.
+
+    ``ratings`` and ``items`` are those of the ``raters`` who finished.
+    """
 
     condition: str
     value: float | None
     low: float | None
     high: float | None
     raters: int
+    ratings: NotRequired[int]  # reports stored by earlier versions lack both
+    items: NotRequired[int]
 
 
 class InterimPair(InterimMean):
@@ -266,6 +284,8 @@ class Report(TypedDict):
     screening: list[ScreeningRow]
     parts: list[PartRecord]
     design: NotRequired[list[TaskDesign]]  # reports stored by earlier versions lack it
+    conduct: NotRequired[Conduct]  # of a study; of a file of ratings nothing is known
+    left_out: NotRequired[dict[str, list[list[Any]]]]  # by rule: see `left_out.left_out_of`
     scripted: NotRequired[int]  # raters that are programs, of those whose ratings count
     pending: NotRequired[list[str]]  # the titles of parts to come, while it grows
     interim: NotRequired[list[InterimRow]]  # where the study was open when it was read

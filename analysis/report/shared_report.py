@@ -61,6 +61,7 @@ def shared_report(report: Report, private: Private) -> Report:
         "contrasts": told.rows(report["contrasts"]),
         "shares": told.rows(report["shares"]),
         "screening": told.rows(report["screening"]),
+        "left_out": {},  # it names sessions
         "parts": [
             told.part(part)
             for part in report.get("parts", ())

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
 import pandas as pd
 
-from analysis.ratings.breakdowns import Family, families, labelled_families
+from analysis.ratings.breakdowns import Family, families, labelled_families, names_rated
 from analysis.report.report_schema import TaskDesign
 
+_FAMILY = ["study", "task", "criterion", "estimand"]
 _HEARD = ["stimulus", "versus_stimulus", "context"]
 
 
-def task_designs(known: pd.DataFrame) -> list[TaskDesign]:
+def task_designs(known: pd.DataFrame, given: pd.DataFrame) -> list[TaskDesign]:
     """One row per family of ratings (task, criterion, estimand), in the order of the page.
 
-    ``known`` holds the ratings after screening. Ratings per clip and per rater are medians; a pair
-    that was compared, or a clip after another context, counts as a clip of its own.
+    ``known`` holds the ratings after screening, ``given`` all of them. Ratings per clip and per
+    rater are medians; of these, a pair that was compared, or a clip after another context, counts
+    as a clip of its own.
     """
-    return [_design(family) for family in (*families(known), *labelled_families(known))]
+    rated = given[given["trap"] == ""]
+    of_family = Counter(rated[_FAMILY].itertuples(index=False, name=None))
+    return [_design(family, of_family) for family in (*families(known), *labelled_families(known))]
 
 
-def _design(family: Family) -> TaskDesign:
+def _design(family: Family, given: Mapping[tuple[Any, ...], int]) -> TaskDesign:
     table = family.table
     heard = [name for name in _HEARD if name in table]
     per_clip = table.groupby(heard, sort=False).size()
@@ -34,10 +42,11 @@ def _design(family: Family) -> TaskDesign:
         "method": str(table["method"].iloc[0]),
         "in_pairs": family.in_pairs,
         "ratings": len(table),
+        "ratings_given": given[tuple(table[_FAMILY].iloc[0])],
         "raters": family.n_raters,
-        "clips": len(per_clip),
+        "clips": len(names_rated(table, "stimulus")),
         "items": family.n_items,
-        "conditions": len(set(table["condition"]) | set(table["versus_condition"]) - {""}),
+        "conditions": len(names_rated(table, "condition")),
         "ratings_per_clip": float(per_clip.median()),
         "ratings_per_rater": float(table.groupby("rater", sort=False).size().median()),
     }

@@ -130,6 +130,31 @@ WORKS: tuple[Work, ...] = (
         doi="10.1080/01621459.1967.10482935",
     ),
     article(
+        "waudbysmith2024",
+        "Waudby-Smith and Ramdas",
+        2024,
+        "Waudby-Smith, Ian and Ramdas, Aaditya",
+        "Estimating Means of Bounded Random Variables by Betting",
+        journal="Journal of the Royal Statistical Society Series B",
+        volume="86",
+        number="1",
+        pages="1--27",
+        doi="10.1093/jrsssb/qkad009",
+    ),
+    Work(
+        "cooper2025",
+        "misc",
+        "Cooper, Le Maguer, Klabbers and Yamagishi",
+        2025,
+        {
+            "author": "Cooper, Erica and Le Maguer, S{\\'e}bastien and Klabbers, Esther and "
+            "Yamagishi, Junichi",
+            "title": "Good Practices for Evaluation of Synthesized Speech",
+            "note": "arXiv:2503.03250",
+            "year": "2025",
+        },
+    ),
+    article(
         "holm1979",
         "Holm",
         1979,

@@ -12,9 +12,11 @@ from analysis.ratings.grouping import COMPARABLE, CRITERION, CROSSABLE, SINGLE, 
 from analysis.statistics.comparisons.declared_hypotheses import FORMS, hypothesis_from
 from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_from, rule_text
 from listening.program import command
+from listening.spreadsheets import clean_name
 
 INTERVALS = ("two_way", "bootstrap", "mixed", "these_items")
-USUAL_INTERVALS = ("two_way", "bootstrap")
+MAIN_INTERVAL = "two_way"  # always computed and printed first, since every claim rests on it
+USUAL_INTERVALS = (MAIN_INTERVAL, "bootstrap")
 REPLICATES = 2000
 MOST_REPLICATES = 100_000
 MOST_DRAWS = 25_000
@@ -70,6 +72,8 @@ class Options:
         if not self.intervals or set(self.intervals) - set(INTERVALS):
             wrong = ", ".join(self.intervals) or "empty"
             raise OptionsError(f"intervals are {wrong}; choose from {', '.join(INTERVALS)}")
+        if MAIN_INTERVAL not in self.intervals:
+            object.__setattr__(self, "intervals", (MAIN_INTERVAL, *self.intervals))
 
     @property
     def compared(self) -> list[Breakdown]:
@@ -114,6 +118,7 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
     if unknown:
         known = ", ".join(Options().parameters())
         raise OptionsError(f"no option {', '.join(unknown)}; there are {known}")
+    values |= {"reference": clean_name(values["reference"])} if values.get("reference") else {}
     try:
         if "by" in values:
             values["breakdowns"] = tuple(breakdown_from(text) for text in values.pop("by"))
@@ -143,7 +148,7 @@ def _margins(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def spared_from(text: str) -> Spared:
     """A rule's key and a rater from text such as ``answer_time/r8k2``."""
-    key, slash, rater = text.partition("/")
+    key, slash, rater = clean_name(text).partition("/")
     if key not in Rule.registry or not slash or not rater:
         raise ValueError(f"spared is {text!r}; write the key of a rule, a slash, and the rater")
     return key, rater

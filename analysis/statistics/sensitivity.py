@@ -23,8 +23,8 @@ Scheme = tuple[str, Sequence[Rule]]  # a name and the rules that hold under it
 
 def schemes(rules: Sequence[Rule]) -> list[Scheme]:
     """No rule, each rule alone (by its key; by its text where two have the same), all rules."""
-    keys = [rule.key for rule in rules]
-    named = [rule.key if keys.count(rule.key) == 1 else rule_text(rule) for rule in rules]
+    keys = [rule.name for rule in rules]
+    named = [rule.name if keys.count(rule.name) == 1 else rule_text(rule) for rule in rules]
     named_schemes: list[Scheme] = [(NO_RULE, ())]
     named_schemes += [(name, (rule,)) for name, rule in zip(named, rules, strict=True)]
     if len(rules) != 1:
@@ -34,7 +34,7 @@ def schemes(rules: Sequence[Rule]) -> list[Scheme]:
 
 def one_more(screened: Screened, rules: Sequence[Rule]) -> tuple[Screened, list[Scheme]]:
     """The table judged by rules that are not in force, too; and each of them added to those."""
-    table, held = screened.table, {rule.key for rule in rules}
+    table, held = screened.table, {rule.name for rule in rules}
     methods, kinds = set(table["method"]), set(table["trap"]) - {""}
     reasons = dict(screened.reasons)
     added: list[Scheme] = []

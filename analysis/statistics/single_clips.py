@@ -13,7 +13,7 @@ from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of
 from analysis.statistics.agreement.bt500 import Bt500, bt500
 from analysis.statistics.agreement.rater_bias import SubjectModel, subject_model
-from analysis.statistics.metric_agreement.metric_units import Words, turned_pairs
+from analysis.statistics.metric_agreement.metric_units import Words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,7 +160,7 @@ def _one_way_round(family: Family) -> tuple[pd.DataFrame, Floats, bool]:
     if not family.in_pairs:
         return table, y, False
     sides = ("condition", "versus_condition", "stimulus", "versus_stimulus")
-    turned = turned_pairs(*(table[name].to_numpy(dtype=object) for name in sides))
+    turned = _turned(*(table[name].to_numpy(dtype=object) for name in sides))
     swapped = {one: table[one].where(~turned, table[other]) for one, other in _SIDES}
     swapped |= {other: table[other].where(~turned, table[one]) for one, other in _SIDES}
     y = np.where(turned, estimand_of(family.estimand).mirrored(y), y)
@@ -190,3 +190,16 @@ def _without_dust(apart: Floats, y: Floats) -> Floats:
     """Differences (n,) of equal numbers that rounding left a hair from zero, made zero again."""
     size = max(1.0, float(np.abs(y).max(initial=0.0)))
     return np.where(np.abs(apart) < 1e-12 * size, 0.0, apart)
+
+
+def _turned(condition: Words, versus: Words, own: Words, other: Words) -> NDArray[np.bool_]:
+    """Which ratings (n,) stand the other way round than most of their pair of conditions."""
+    met: dict[tuple[str, str], int] = {}
+    for pair in zip(condition, versus, strict=True):
+        met[pair] = met.get(pair, 0) + 1
+    turned = {
+        (a, b): bool(b) and (met[a, b], b) < (met.get((b, a), 0), a) for a, b in met if a != b
+    }
+    same = (condition == versus) & (other < own)
+    by_name = [turned.get(pair, False) for pair in zip(condition, versus, strict=True)]
+    return np.asarray(np.asarray(by_name, dtype=bool) | same, dtype=np.bool_)

@@ -48,15 +48,15 @@ def is_quick(run: AnalysisRun) -> bool:
 
 def paper_zip(run: AnalysisRun) -> bytes:
     """The paper files, with the ratings where they are still those of the run."""
-    from analysis.ratings.cells import csv_lines
+    from analysis.report.left_out import judged_csv
     from analysis.report.writers.bundle import undated, zipped
     from analysis.report.writers.paper_bundle import paper_bundle
 
-    key, versions = run.study.key, run.versions
+    key, versions, report = run.study.key, run.versions, run.report()
     ratings, why = None, "there are other ones by now"
     if combined_state(key, versions)["mark"] == run.ratings_mark:
-        ratings = "".join(csv_lines(combined_rows(key, versions)))
-    return zipped(paper_bundle(undated(run.report()), ratings, why).items())
+        ratings = "".join(judged_csv(combined_rows(key, versions), report))
+    return zipped(paper_bundle(undated(report), ratings, why).items())
 
 
 def _bundle(run: AnalysisRun) -> bytes:

@@ -28,7 +28,7 @@ def beside_raters(sender: object, study_key: str, **kwargs: Any) -> dict[str, An
     if pk is None:
         return None
     told: dict[str, Any] | None = cache.get_or_set(
-        f"beside-raters-5-{pk}", lambda: _told(pk), KEPT_S
+        f"beside-raters-6-{pk}", lambda: _told(pk), KEPT_S
     )
     return told
 
@@ -56,6 +56,8 @@ def families(
 
     ``called``: what families are called, by their keys; ``titles``: metrics likewise.
     """
+    from analysis.report.parts.against_people.metric_tables import FEW
+
     tables = part.get("tables", ())
     for table in tables:
         if not table["key"].startswith("correlations"):
@@ -70,6 +72,7 @@ def families(
         yield {
             "title": (called or {}).get(about, about),
             "unit": rows[0]["unit"] if rows else UNITS[0],
+            "fewest": FEW,
             "ceiling": top and {"value": top.value, "low": top.low, "high": top.high},
             "metrics": [
                 {**_metric(row, top), "title": (titles or {}).get(row["metric"], row["metric"])}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -16,6 +15,7 @@ from analysis.models import AnalysisRun, RunFile
 from analysis.ratings.cells import in_pieces
 from analysis.report.report_schema import Report
 from analysis.web.artifacts import PAPER, is_quick, paper_zip
+from analysis.web.combining import combined_state
 from analysis.web.views import shown_run
 from listening.selectors import study_head_or_404
 from listening.signals import acted
@@ -46,9 +46,11 @@ def _taken(request: HttpRequest, key: str, file: str, of: str = "") -> None:
 def ratings_file(request: HttpRequest, key: str, kind: str) -> HttpResponse | StreamingHttpResponse:
     """A study's ratings as they stand now, streamed: a big study never fills the memory.
 
-    All of them, or those that the filters of the page Ratings leave.
+    All of them, or those that the filters of the page Ratings leave. Where the newest analysis is
+    of these very ratings, the CSV says in ``left_out_by`` what that left out.
     """
-    from analysis.ratings.cells import csv_lines, json_lines
+    from analysis.ratings.cells import json_lines
+    from analysis.report.left_out import judged_csv
     from listening.selectors import chosen_ratings, rating_rows
 
     study_head_or_404(key, request.user, "analyse")
@@ -58,13 +60,21 @@ def ratings_file(request: HttpRequest, key: str, kind: str) -> HttpResponse | St
         return HttpResponse(f"{error}\n", content_type="text/plain; charset=utf-8", status=400)
     name = f"ratings.{kind}" if chosen is None else f"ratings-filtered.{kind}"
     _taken(request, key, name, "" if chosen is None else request.GET.urlencode()[:300])
-    lines: Callable[[Iterable[Any]], Iterator[str]] = csv_lines if kind == "csv" else json_lines
-    pieces = in_pieces(lines(rating_rows(key, chosen)))
+    rows = rating_rows(key, chosen)
+    pieces = in_pieces(judged_csv(rows, _report_of_now(key)) if kind == "csv" else json_lines(rows))
     response = StreamingHttpResponse(
         pieces, content_type=f"{CSV}; charset=utf-8" if kind == "csv" else JSON
     )
     response["Content-Disposition"] = f'attachment; filename="{key}-{name}"'
     return response
+
+
+def _report_of_now(key: str) -> Report | None:
+    """The newest report, where it is of the study's ratings as they stand now, and of no others."""
+    run = shown_run(key, "")
+    if run is None or run.versions or combined_state(key)["mark"] != run.ratings_mark:
+        return None
+    return run.report()
 
 
 @login_required
@@ -183,11 +193,12 @@ def _plot(report: Report, name: str) -> str | bytes:
     from analysis.report.condition_labels import labelled
     from analysis.report.figures.all_figures import plots
     from analysis.report.figures.paper import paper_files
+    from analysis.report.interim_answer import interim_report
 
     stem, _, kind = name.rpartition(".")
     if kind not in ("svg", "pdf", "png"):
         return ""
-    drawn = next((p for p in plots(labelled(report)) if p.key == stem), None)
+    drawn = next((p for p in plots(labelled(interim_report(report))) if p.key == stem), None)
     if drawn is None:
         return ""
     return drawn.standalone if kind == "svg" else paper_files(drawn.figure)[kind]

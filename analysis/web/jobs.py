@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from functools import partial
 from typing import Any
 
 from django.db import transaction
@@ -18,6 +17,7 @@ from analysis.web.artifacts import MOST_BYTES, kinds
 from analysis.web.cache import code_mark, marks, stored_run, waiting_run
 from analysis.web.study_tables import (
     StudyLabels,
+    interim_of,
     study_labels,
     study_tables,
     told_of,
@@ -171,25 +171,21 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
     """What a finished run stores; that of an earlier one where it would come out the same."""
     from analysis.ratings.table import table_hash
     from analysis.report.build import report_of, scores_hash
-    from analysis.report.interim import interim_families
     from analysis.report.writers.exports import report_json
-    from listening.selectors import interim_questions, still_open
 
     options = options_from(run.parameters)
     tell(0.0, "Reading the ratings")
     same = marks(run.study.key, options.versions)
     tell.running.update(**same)
-    looks = still_open(run.study.key) and not options.versions
-    questions = interim_questions(run.study.key) if looks else None
+    looking = interim_of(run.study.key, options)
     table, scores = study_tables(run.study.key, options)
     labels = study_labels(run.study.key)
     hashes = {"table_hash": table_hash(table), "scores_hash": scores_hash(scores)}
     twin = stored_run(run.study_id, run.parameters, **hashes)
-    if twin is not None and _is_like(twin.report(), labels, questions is not None):
+    if twin is not None and _is_like(twin.report(), labels, looking is not None):
         kept = {name: getattr(twin, name) for name in ("version", "result", "brief", "ratings")}
         return {**hashes, **kept}
     growing = Growing(run.pk, labels)
-    looking = None if questions is None else partial(interim_families, questions=questions)
     report = report_of(
         table,
         scores,
@@ -214,6 +210,7 @@ def _is_like(report: Report, labels: StudyLabels, looking: bool) -> bool:
     """Whether an earlier report says what is to be said now: labels, and whether it may look."""
     same = report.get("labels", {}) == labels["labels"]
     same = same and report.get("task_titles", {}) == labels["task_titles"]
+    same = same and "left_out" in report  # which reports of earlier versions lack
     return same and ("interim" in report) == looking
 
 

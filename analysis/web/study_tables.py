@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
-from analysis.report.report_schema import Report
+from analysis.report.report_schema import InterimRow, Report
 from analysis.statistics.comparisons.declared_hypotheses import can_be_tested
 from analysis.statistics.options import Options
 from analysis.statistics.screening import LeftOut, Review, Rule, Spared
@@ -15,6 +17,7 @@ from analysis.web.combining import combined_table, notes_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analysis.report.part import PartInput
     from listening.selectors import RuleFacts, StudyFacts
 
 
@@ -72,9 +75,24 @@ def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, Report
     from analysis.report.build import report_of
 
     table, scores = study_tables(study_key, options)
-    report = report_of(table, scores, options, **told_of(study_key))
+    looking = interim_of(study_key, options)
+    report = report_of(table, scores, options, looking=looking, **told_of(study_key))
     report = with_version_notes(report, study_key, options)
     return table, with_labels(report, study_labels(study_key))
+
+
+def interim_of(study_key: str, options: Options) -> Callable[[PartInput], list[InterimRow]] | None:
+    """What bounds the results of a study while recruiting is open; None once it is not.
+
+    Versions that are combined have no sequential intervals: nothing is claimed of them meanwhile.
+    """
+    from analysis.report.interim import interim_families
+    from listening.selectors import interim_questions, still_open
+
+    if not still_open(study_key):
+        return None
+    questions = [] if options.versions else interim_questions(study_key)
+    return partial(interim_families, questions=questions)
 
 
 def study_tables(study_key: str, options: Options) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from listening.audio.ends import fade, faded_in, faded_out
-from listening.audio.opening import opened
 from listening.audio.probe import MAX_DURATION_S
 from listening.audio.resampled import BLOCK_FRAMES, resampled
-from listening.audio.sources import AudioError, Samples
 from listening.audio.store import plain_flac
+from listening.sound_files import AudioError, Samples, open_sound
 
 FADE_S = 0.005  # at both sides of a joint, so that it does not click
 
@@ -43,7 +42,7 @@ def _common_shape(files: Sequence[Path]) -> tuple[int, int]:
         raise ValueError("A joined clip needs at least one sound file.")
     shapes = []
     for path in files:
-        with opened(path) as sound:
+        with open_sound(path) as sound:
             shapes.append((sound.rate_hz, sound.channels))
     return max(rate_hz for rate_hz, _ in shapes), max(channels for _, channels in shapes)
 

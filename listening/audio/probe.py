@@ -7,26 +7,26 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from math import log10
+from math import log10, sqrt
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
-from listening.audio.loudness import LoudnessMeter
-from listening.audio.opening import opened
-from listening.audio.sources import AudioError, Samples, Source
-from listening.audio_headers import OggEnd, ogg_end, sound_bytes
+from listening.loudness import LoudnessMeter
+from listening.sound_files import AudioError, LengthReport, Samples, Sound, open_sound
 
 MAX_BYTES = 500 * 1024**2
 MAX_DURATION_S = 30 * 60
 MAX_CHANNELS = 2
 MIN_RATE_HZ, MAX_RATE_HZ = 4_000, 192_000
 FULL_SCALE = 32_766.5 / 32_768  # a 16-bit sample at either end of its range reaches this
+MAX_PEAK = 4.0  # of float samples, 12 dB over full scale: more is another scale, no loud clip
+WHOLE_NUMBERS = (2**15, 2**23, 2**31)  # full scales of samples that were written as floats
 SILENCE_BELOW_PEAK_DB = 40
-STREAMED_BYTES = 0x7FFF_0000  # programs that write to a pipe put this or more into the header
+DEAD_CHANNEL_DB = 40.0  # of one channel below the other
+ANTIPHASE = -0.75  # correlation of two channels whose mean lies 9 dB or more below them
 CUT_OFF = "The file was cut off: copy it again from its source."
-LOST_TAIL_S = 0.1  # what lossy formats may declare too much
+VERSION = 2  # of the facts below: what was measured by an older one is measured again
 
 
 @dataclass(frozen=True)
@@ -41,23 +41,26 @@ class Facts:
     channels: int
     duration_s: float
     peak_dbfs: float | None  # None: digital silence
-    loudness_lufs: float | None  # None: too quiet to measure (ITU-R BS.1770 gating)
+    loudness_lufs: float | None  # of what both ears get (LoudnessMeter); None: too quiet to measure
     clipped_share: float  # of all samples
     leading_silence_s: float  # until the first 10 ms less than 40 dB below the clip's peak
     trailing_silence_s: float  # after the last such 10 ms
+    length_note: str = ""  # a sentence, where other programs read another length
+    channel_fault: str = ""  # "left", "right" (silent) or "antiphase"; empty: none
 
 
 def probed(path: Path) -> Facts:
     """The facts of a sound file; AudioError says why it is no acceptable stimulus."""
     size = path.stat().st_size
     _check_size(size)
-    with opened(path) as sound:
+    with open_sound(path) as sound:
         _check_shape(sound)
-        _check_whole(path, size)
         trace = _Trace(sound.rate_hz, sound.channels)
         for block in sound.blocks(trace.block_frames):
             trace.add(block)
-        _check_length(trace.frames, sound)
+        report = sound.length_report()
+        _check_whole(trace.frames, report)
+        _check_peak(trace.peak)
         leading_s, trailing_s = trace.silence_s()
         return Facts(
             sha256=sha256_of(path),
@@ -72,6 +75,8 @@ def probed(path: Path) -> Facts:
             clipped_share=trace.clipped / (trace.frames * sound.channels),
             leading_silence_s=leading_s,
             trailing_silence_s=trailing_s,
+            length_note=report.missing or report.note,
+            channel_fault=trace.channel_fault(),
         )
 
 
@@ -107,7 +112,7 @@ def _check_size(size: int) -> None:
         )
 
 
-def _check_shape(sound: Source) -> None:
+def _check_shape(sound: Sound) -> None:
     if sound.channels > MAX_CHANNELS:
         raise AudioError(
             f"The sound has {sound.channels} channels; raters hear one or two.",
@@ -123,44 +128,32 @@ def _check_shape(sound: Source) -> None:
         _check_duration(sound.frames / sound.rate_hz)
 
 
-def _check_whole(path: Path, size: int) -> None:
-    """Headers say how much there is, and Ogg comes in whole pages; decoding tells neither."""
-    with path.open("rb") as file:
-        mark, length = file.read(4), file.read(4)
-    orders: dict[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"FORM": "big"}
-    if mark in orders:
-        promised = int.from_bytes(length, orders[mark]) + 8
-        if size + 1 < promised < STREAMED_BYTES:
-            raise AudioError(
-                f"The file has {size:,} bytes, and its header promises {promised:,}.", CUT_OFF
-            )
-    found = sound_bytes(path)
-    if found is not None and found.there + 1 < found.promised < STREAMED_BYTES:
+def _check_whole(frames: int, report: LengthReport) -> None:
+    if frames == 0:
         raise AudioError(
-            f"Of the sound, {found.there:,} bytes are there, and its header promises "
-            f"{found.promised:,}.",
-            CUT_OFF,
+            "The file holds no sound (0 samples).", "Export it again, or remove its row."
         )
-    if mark == b"OggS" and ogg_end(path) is OggEnd.CUT:
-        raise AudioError(f"The file ends {OggEnd.CUT.value}.", CUT_OFF)
+    if report.missing and report.is_certain:
+        raise AudioError(report.missing, CUT_OFF)
+
+
+def _check_peak(peak: float) -> None:
+    """Floats of another scale would be served as a square wave at full scale."""
+    if peak <= MAX_PEAK:
+        return
+    full = next((full for full in WHOLE_NUMBERS if peak <= full), None)
+    is_whole = peak > WHOLE_NUMBERS[0] / 256 and full is not None
+    remedy = f"Divide them by {full:,}, or save it as 16 bit." if is_whole else "Make it quieter."
+    raise AudioError(
+        f"The samples reach {peak:,.6g}, {20 * log10(peak):.0f} dB over full scale, which is 1.",
+        remedy,
+    )
 
 
 def _check_duration(duration_s: float) -> None:
     if duration_s > MAX_DURATION_S:
         raise AudioError(
             f"The clip is longer than {MAX_DURATION_S // 60} minutes.", "Cut it into shorter clips."
-        )
-
-
-def _check_length(frames: int, sound: Source) -> None:
-    if frames == 0:
-        raise AudioError(
-            "The file holds no sound (0 samples).", "Export it again, or remove its row."
-        )
-    missing_s = ((sound.frames or 0) - frames) / sound.rate_hz
-    if missing_s > LOST_TAIL_S:
-        raise AudioError(
-            f"The sound ends {missing_s:.1f} s before the length that its header promises.", CUT_OFF
         )
 
 
@@ -182,7 +175,9 @@ class _Trace:
         self.frames = 0
         self.clipped = 0
         self.envelope: list[Samples] = []
-        self.loudness = LoudnessMeter(rate_hz, channels)
+        self.loudness = LoudnessMeter(rate_hz, channels, at_ears=True)
+        self.sums = np.zeros(channels)
+        self.products = np.zeros((channels, channels))
 
     def add(self, block: Samples) -> None:
         level = loudest_channel(block)
@@ -197,6 +192,9 @@ class _Trace:
             self.clipped += int((np.abs(block) >= FULL_SCALE).sum())
         self.envelope.append(np.maximum.reduceat(level, range(0, len(level), self.window)))
         self.loudness.add(block)
+        if block.shape[1] > 1:
+            self.sums += block.sum(axis=0)
+            self.products += block.T @ block
 
     @property
     def peak(self) -> float:
@@ -210,3 +208,17 @@ class _Trace:
             return 0.0, 0.0
         start, stop = int(loud[0]) * self.window, int(loud[-1] + 1) * self.window
         return start / self.rate_hz, max(self.frames - stop, 0) / self.rate_hz
+
+    def channel_fault(self) -> str:
+        """What is wrong with one of two channels; offsets from zero are left aside."""
+        if len(self.sums) < 2:
+            return ""
+        means = self.sums / self.frames
+        power = self.products / self.frames - np.outer(means, means)
+        left, right = max(power[0, 0], 0.0), max(power[1, 1], 0.0)
+        if not left and not right:
+            return ""
+        share = 10 ** (-DEAD_CHANNEL_DB / 10)
+        if left < share * right or right < share * left:
+            return "left" if left < right else "right"
+        return "antiphase" if power[0, 1] < ANTIPHASE * sqrt(left * right) else ""

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from listening.audio.opening import opened
-from listening.audio.sources import Samples
+from listening.sound_files import Samples, open_sound
 
 BLOCK_FRAMES = 65_536
 
@@ -17,7 +16,7 @@ def resampled(path: Path, rate_hz: int) -> Iterator[Samples]:
     """The file at another rate, to the sample as long as its own length says."""
     from soxr import ResampleStream
 
-    with opened(path) as sound:
+    with open_sound(path) as sound:
         blocks = sound.blocks(BLOCK_FRAMES)
         if sound.rate_hz == rate_hz:
             yield from blocks

@@ -13,10 +13,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from listening.audio.loudness import LoudnessMeter
-from listening.audio.opening import opened
-from listening.audio.sources import AudioError
 from listening.audio.store import plain_flac
+from listening.loudness import LoudnessMeter
+from listening.sound_files import AudioError, open_sound
 
 Wave = npt.NDArray[np.float64]  # (frames, channels)
 
@@ -143,7 +142,7 @@ def _as_loud(wave: Wave, like: Wave, rate_hz: int) -> Wave:
 
 def read_wave(path: Path) -> tuple[Wave, int]:
     """All samples of a clip, and its rate. AudioError where it cannot be read."""
-    with opened(path) as sound:
+    with open_sound(path) as sound:
         blocks = list(sound.blocks(BLOCK_FRAMES))
         empty = np.zeros((0, sound.channels))
         return np.concatenate(blocks) if blocks else empty, sound.rate_hz

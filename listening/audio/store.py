@@ -18,10 +18,9 @@ from soundfile import LibsndfileError, SoundFile
 
 from listening.audio.ends import Span, cut
 from listening.audio.fetching import fetched, place_of
-from listening.audio.opening import opened
 from listening.audio.probe import sha256_of
 from listening.audio.resampled import resampled
-from listening.audio.sources import AudioError
+from listening.sound_files import AudioError, open_sound
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +59,7 @@ def write_plain_flac(
 
     With ``rate_hz`` all copies have that rate; with ``span`` only that part is kept, faded.
     """
-    with opened(source) as sound:
+    with open_sound(source) as sound:
         exact = rate_hz is None and span is None and gain_db == 0
         bits = sound.bits if exact else None
         dtype = {16: "int16", 24: "int32", None: "float64"}[bits]

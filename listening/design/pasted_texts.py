@@ -6,6 +6,8 @@ import csv
 import re
 from collections.abc import Sequence
 
+from listening.spreadsheets import clean_name
+
 LONGEST_CSV = 100_000  # characters of a line that is looked at for quotes
 
 
@@ -15,11 +17,11 @@ def texts_in(pasted: str, sentences: Sequence[str]) -> tuple[dict[str, str], lis
     Lines without names are taken in order where there are as many as sentences.
     """
     lines = [line.strip() for line in pasted.splitlines() if line.strip()]
-    folded = {name.casefold(): name for name in sentences}
+    folded = {clean_name(name).casefold(): name for name in sentences}
     texts, unknown = {}, []
     for line in lines:
         name, text = _named_text(line)
-        known = folded.get(re.sub(r"\.\w{2,4}$", "", name).casefold())
+        known = folded.get(clean_name(re.sub(r"\.\w{2,4}$", "", name)).casefold())
         if known and text.strip():
             texts[known] = text.strip().rpartition("|")[2] or text.strip()
         else:

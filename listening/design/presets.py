@@ -11,10 +11,10 @@ from pathlib import Path
 
 from listening.design.studyfile import CSV, TOML
 from listening.program import as_typed_here
+from listening.sound_files.names import is_system_file
 
 SLUG = re.compile(r"[-a-zA-Z0-9_]{1,80}")
 KEY_LINE = re.compile(r'^key = "[^"]*"', re.MULTILINE)
-LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")
 
 
 class PresetError(ValueError):
@@ -78,5 +78,5 @@ def _obstacles(target: Path) -> Iterator[str]:
         yield f"“{target}” is a link that leads nowhere. Name a new folder."
     elif target.exists() and not target.is_dir():
         yield f"“{target}” is a file. Name a new folder."
-    elif target.is_dir() and any(entry.name not in LITTER for entry in target.iterdir()):
+    elif target.is_dir() and not all(is_system_file(e.name) for e in target.iterdir()):
         yield f"The folder “{target}” is not empty, and nothing in it was touched. Name a new one."

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
 
-EXTENSIONS = (  # the first of these is kept where one name has several
-    *("wav", "flac", "aif", "aiff", "caf", "au", "snd", "ogg", "oga", "opus"),
-    *("m4a", "mp4", "webm", "mp3", "aac"),
-)
+from listening.sound_files.names import EXTENSIONS, is_system_file
+
+OF_THE_SYSTEM = "was put there by macOS or Windows, and is no sound"
 SEPARATORS = ("__", "--", "_", "-", ".", " ")
 MOST_SPLITS = 4  # places in a name, counted from either end
 COVERED = 0.8  # a reading fits at least so many of the files; the others are named
@@ -155,7 +154,9 @@ def _sounds(paths: Iterable[str]) -> tuple[list[str], list[tuple[str, str]]]:
     ignored = []
     for path in sorted(paths, key=natural):
         stem, _, extension = path.rpartition(".")
-        if path.rpartition("/")[2].startswith(".") or "/__MACOSX/" in f"/{path}":
+        if is_system_file(path):
+            ignored.append((path, OF_THE_SYSTEM))
+        elif path.rpartition("/")[2].startswith("."):
             ignored.append((path, "is a hidden file"))
         elif extension.casefold() in EXTENSIONS and stem:
             by_name[stem].append(path)
@@ -217,9 +218,8 @@ def _best(sounds: Sequence[str]) -> _Reading:
 
 def _shown(reading: _Reading) -> str:
     systems, sentences = reading.axes
-    return (
-        f"{len(systems)} systems ({_few(systems)}), {len(sentences)} sentences ({_few(sentences)})"
-    )
+    named = (("system", systems), ("sentence", sentences))
+    return ", ".join(f"{len(n)} {what}{'s' * (len(n) != 1)} ({_few(n)})" for what, n in named)
 
 
 def _few(names: Sequence[str]) -> str:

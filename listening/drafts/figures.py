@@ -91,7 +91,9 @@ def amounts_of(draft: Draft, reading: Reading, top: Mapping[str, Any]) -> list[A
     found = []
     for task in top.get("tasks", []):
         counts = {"blocks_per_session": 1, **{k: task[k] for k in COUNTS if k in task}}
-        if len(counts) == len(COUNTS) and all(isinstance(n, int) for n in counts.values()):
+        if len(counts) == len(COUNTS) and all(
+            isinstance(n, int) and n > 0 for n in counts.values()
+        ):
             asked = SimpleNamespace(
                 material={}, repeat_items=bool(task.get("repeat_items")), **counts
             )

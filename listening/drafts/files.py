@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from listening import audio
-from listening.design.scanning import EXTENSIONS
+from listening.audio import probe
 from listening.design.studyfile import CSV, TOML, Limits, study_folder, unpack
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import Problem
 from listening.drafts.folder import folder_of, place_of
 from listening.models import Draft
+from listening.sound_files.names import EXTENSIONS
 
 MOST_FILES = 20_000
 LARGEST_BYTES = 500 * 1024**2  # of a sound; a zip may have more
@@ -91,13 +92,35 @@ def unzip(draft: Draft, path: str) -> list[Problem]:
     shutil.rmtree(space, ignore_errors=True)
     space.mkdir()
     try:
-        problems = unpack(archive, space, Limits(MOST_FILES, LARGEST_BYTES, LARGEST_ZIP_BYTES))
+        ignored: list[str] = []
+        limits = Limits(MOST_FILES, LARGEST_BYTES, LARGEST_ZIP_BYTES)
+        problems = unpack(archive, space, limits, ignored)
+        ignore(draft, ignored)
         if not problems:
             _move_all(space, folder_of(draft) / SOUNDS)
         archive.unlink()
     finally:
         shutil.rmtree(space, ignore_errors=True)
     return problems
+
+
+def ignore(draft: Draft, paths: Sequence[str]) -> None:
+    """Remembers files that macOS or Windows put among the sounds: they are named, not stored."""
+    if paths:
+        names = sorted({*ignored_of(draft), *paths})
+        _ignored_file(draft).write_text(json.dumps(names), "utf-8")
+
+
+def ignored_of(draft: Draft) -> list[str]:
+    """The names of files that were left out because macOS or Windows made them."""
+    try:
+        return list(json.loads(_ignored_file(draft).read_text("utf-8")))
+    except FileNotFoundError:
+        return []
+
+
+def _ignored_file(draft: Draft) -> Path:
+    return place_of(draft) / "ignored.json"
 
 
 def adopt(draft: Draft) -> bool:
@@ -193,12 +216,12 @@ def _kept(place: str, name: str) -> Facts | None:
             mark, facts = json.load(file)
     except FileNotFoundError:
         return None
-    return facts if mark == [status.st_size, status.st_mtime_ns] else None
+    return facts if mark == [status.st_size, status.st_mtime_ns, probe.VERSION] else None
 
 
 def _mark(path: Path) -> list[int]:
     status = path.stat()
-    return [status.st_size, status.st_mtime_ns]
+    return [status.st_size, status.st_mtime_ns, probe.VERSION]
 
 
 def _facts_file(place: str, name: str) -> str:

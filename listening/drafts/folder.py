@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import shutil
 import tempfile
@@ -24,6 +22,7 @@ from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.writer import rows_text
 from listening.drafts.journal import changed_places, written_down
 from listening.models import Draft, Project, Study
+from listening.spreadsheets import TableError, read_table
 from listening.studies import StudyError, export_study
 
 if TYPE_CHECKING:
@@ -125,13 +124,10 @@ def rows_of(draft: Draft) -> Rows:
     if not path.exists():
         return []
     try:
-        rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
-    except (csv.Error, UnicodeDecodeError) as error:
+        rows = [row for _, row in read_table(path).records()]
+    except TableError as error:
         raise Unreadable(f"stimuli.csv cannot be changed here: {error}.") from None
-    needed = {"stimulus", "condition", "item", "file"}
-    if rows and (
-        not needed <= rows[0].keys() or any(None in r or None in r.values() for r in rows)
-    ):
+    if rows and not {"stimulus", "condition", "item", "file"} <= rows[0].keys():
         raise Unreadable("stimuli.csv cannot be changed here: some rows lack cells or columns.")
     return rows
 

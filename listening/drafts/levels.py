@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TypeGuard
 
+from listening import audio
 from listening.audio import gain_for
 from listening.drafts.files import Facts
 from listening.drafts.folder import Rows
+from listening.studies.sound_findings import MeasuredClip
 
 NAMED = 5
 
@@ -84,6 +86,18 @@ def is_number(value: object) -> TypeGuard[float]:
 
 def gain_of(target_lufs: float, facts: Facts) -> float:
     return gain_for(Heard(facts["loudness_lufs"], facts["peak_dbfs"]), float(target_lufs))
+
+
+def measured(rows: Rows, facts: Mapping[str, Facts], target_lufs: object) -> list[MeasuredClip]:
+    """The clips of the table whose sound is known, with the gains that they will get."""
+    known = ((row["stimulus"], facts[row["file"]]) for row in rows)
+    return [
+        MeasuredClip(
+            name, audio.Facts(**each), gain_of(target_lufs, each) if is_number(target_lufs) else 0.0
+        )
+        for name, each in known
+        if "sample_rate_hz" in each
+    ]
 
 
 def resampled(rate_hz: object, facts: Mapping[str, Facts]) -> int:

@@ -9,11 +9,12 @@ from typing import Any
 
 from listening.design import draft_context
 from listening.design.draft_toml import TRAP, Table, roles
-from listening.design.scanning import EXTENSIONS, Scan, natural, scan, stimuli_of
-from listening.drafts.files import SOUNDS, Facts, adopt, facts_of, names_of
+from listening.design.scanning import OF_THE_SYSTEM, Scan, natural, scan, stimuli_of
+from listening.drafts.files import SOUNDS, Facts, adopt, facts_of, ignored_of, names_of
 from listening.drafts.folder import Rows, change, rows_of, table_of
 from listening.drafts.levels import by_system, gain_of, is_number
 from listening.models import Draft
+from listening.sound_files.names import EXTENSIONS
 
 COMPARISONS = ("cmos", "preference", "ab", "abx")  # methods with the option versus
 BY = "made_by"  # the column that says how a clip was made, where these pages made it
@@ -234,7 +235,8 @@ def not_used(draft: Draft) -> list[tuple[str, str]]:
     used = {row["file"] for row in rows_of(draft)}
     left = [name for name in names_of(draft) if name not in used]
     endings = tuple(f".{each}" for each in EXTENSIONS)
-    return [
+    others = [(name, OF_THE_SYSTEM) for name in ignored_of(draft)]
+    return others + [
         (
             name,
             "does not fit the names of the others, or is there twice"

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand
 
 from listening.design.othertools import CannotTake, Taken
 from listening.program import command as typed
+from listening.spreadsheets import TableError, decoded, raw_bytes
 from listening.studies.taken_folder import write_taken
 
 
@@ -27,14 +28,20 @@ def write_and_tell(command: BaseCommand, taken: Taken, out: Path) -> None:
     command.stdout.write(f"Look at it, then: {typed(f'import_study {quote(str(out))}')}")
 
 
-def file_text(path: Path) -> str:
-    """A text file in UTF-8; CannotTake where it is none."""
+def file_text(path: Path, notes: list[str] | None = None) -> str:
+    """The text of a file; CannotTake where it is none.
+
+    Without ``notes`` it must be Unicode; else an encoding may be guessed, which they then say.
+    """
     try:
-        return path.read_text("utf-8-sig")
-    except OSError as error:
-        raise CannotTake(f"“{path}” cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise CannotTake(f"“{path}” is not UTF-8. Save it as UTF-8.") from None
+        text, guessed = decoded(raw_bytes(path))
+    except TableError as error:
+        raise CannotTake(f"“{path}”: {error}.") from None
+    if guessed and notes is None:
+        raise CannotTake(f"“{path}” is not UTF-8. Save it as UTF-8.")
+    if guessed and notes is not None:
+        notes.append(f"{path.name}: {guessed.rstrip('.')}")
+    return text
 
 
 def whole(text: str) -> int:

@@ -4,19 +4,69 @@ from __future__ import annotations
 
 import re
 
+from listening.methods.method import gettext_noop
 from listening.methods.text_units import in_characters, units
 
-TAXONOMY = {  # NVV-SuperBench (2026), Table 1
-    "respiratory": "breath, inhale, exhale, quick breath, sigh, gasp, panting, wheezing, snore, "
-    "yawn",
-    "throat": "cough, sneeze, throat clearing, hiccup, sniff, sniffle, snort",
-    "laughter": "chuckle, giggle, laugh, laugh harder, start laughing, stifled laugh, "
-    "burst of laughter",
-    "crying": "crying, sobbing, crying loudly, wail, whimper",
-    "emotional": "hum, humming, groan, moan, grunt, mumble, exclamation",
-    "oral": "lipsmack, gulp, swallow, burp, tsk, sss, clucking, hissing, whisper",
+TAXONOMY = {  # NVV-SuperBench (2026), Table 1; questions name a type in the page's language
+    "respiratory": (
+        gettext_noop("breath"),
+        gettext_noop("inhale"),
+        gettext_noop("exhale"),
+        gettext_noop("quick breath"),
+        gettext_noop("sigh"),
+        gettext_noop("gasp"),
+        gettext_noop("panting"),
+        gettext_noop("wheezing"),
+        gettext_noop("snore"),
+        gettext_noop("yawn"),
+    ),
+    "throat": (
+        gettext_noop("cough"),
+        gettext_noop("sneeze"),
+        gettext_noop("throat clearing"),
+        gettext_noop("hiccup"),
+        gettext_noop("sniff"),
+        gettext_noop("sniffle"),
+        gettext_noop("snort"),
+    ),
+    "laughter": (
+        gettext_noop("chuckle"),
+        gettext_noop("giggle"),
+        gettext_noop("laugh"),
+        gettext_noop("laugh harder"),
+        gettext_noop("start laughing"),
+        gettext_noop("stifled laugh"),
+        gettext_noop("burst of laughter"),
+    ),
+    "crying": (
+        gettext_noop("crying"),
+        gettext_noop("sobbing"),
+        gettext_noop("crying loudly"),
+        gettext_noop("wail"),
+        gettext_noop("whimper"),
+    ),
+    "emotional": (
+        gettext_noop("hum"),
+        gettext_noop("humming"),
+        gettext_noop("groan"),
+        gettext_noop("moan"),
+        gettext_noop("grunt"),
+        gettext_noop("mumble"),
+        gettext_noop("exclamation"),
+    ),
+    "oral": (
+        gettext_noop("lipsmack"),
+        gettext_noop("gulp"),
+        gettext_noop("swallow"),
+        gettext_noop("burp"),
+        gettext_noop("tsk"),
+        gettext_noop("sss"),
+        gettext_noop("clucking"),
+        gettext_noop("hissing"),
+        gettext_noop("whisper"),
+    ),
 }
-TYPES = tuple(name for names in TAXONOMY.values() for name in names.split(", "))
+TYPES = tuple(name for names in TAXONOMY.values() for name in names)
 OTHER_NAMES = {  # names that systems and data sets use -> the taxonomy's
     "laugh": "laughs laughing laughter",
     "laugh harder": "laughs_harder laughing_harder",
@@ -90,3 +140,8 @@ def marked(text: str, language: str) -> tuple[str, list[tuple[str, int]]]:
 def has_marks(text: str) -> bool:
     """Whether a text holds a marker such as [laugh]."""
     return _MARKER.search(text) is not None
+
+
+def types_marked(text: str) -> list[str]:
+    """The types that the marks of a text name, each once, in the taxonomy's spelling."""
+    return list(dict.fromkeys(name for name, _ in marked(text, "en")[1]))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from listening.spreadsheets import safe_cell
+from listening.spreadsheets import TableError, holds_json, read_table, safe_cell
 
 NO_CODE = "none"  # of a reason that names no attribute: so that it is coded, and not forgotten
 KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
@@ -93,7 +93,12 @@ def from_text(text: str) -> tuple[Code, ...]:
     """A codebook from JSON (a list of objects) or CSV with the columns of `COLUMNS`."""
     text = text.lstrip("\ufeff").strip()
     try:
-        rows = json.loads(text) if text[:1] in "[{" else list(csv.DictReader(io.StringIO(text)))
+        if holds_json(text):
+            rows = json.loads(text)
+        else:
+            rows = [row for _, row in read_table(text, short_rows=True).records()] if text else []
+    except TableError as error:
+        raise BadCodebook(f"The table cannot be read: {error}.") from None
     except ValueError as error:
         raise BadCodebook(f"This is no JSON: {error}.") from None
     if isinstance(rows, dict):

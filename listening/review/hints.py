@@ -37,6 +37,11 @@ def _of_sound(clip: Stimulus) -> list[str]:
     ):
         if silence_s > LONG_SILENCE_S:
             found.append(f"The clip {name} with {silence_s:.1f} s of silence.")
+    if facts.channel_fault:
+        turned, fault = "The channels are in antiphase.", facts.channel_fault
+        found.append(turned if fault == "antiphase" else f"The {fault} channel is silent.")
+    if facts.length_note:
+        found.append(facts.length_note)
     if facts.trailing_silence_s < SHORT_END_S:
         found.append("It sounds up to the very end: it may be cut off.")
     return found

@@ -55,6 +55,7 @@ from listening.studies.length import session_length
 class ScaleFacts(TypedDict):
     """A criterion as raters read it, in the study's language."""
 
+    criterion: str  # its key
     question: str
     help: str
     widget: str
@@ -80,6 +81,7 @@ class TaskFacts(TypedDict):
     heard: float | None  # share of every clip before an answer; None: its first two seconds
     show_text: bool
     show_caption: bool
+    rubric: str  # of a judge, whose words raters read too; "": none
     drawn: str  # in words: the rule, the seed and what was left out; "": all was rated
     examples: int
     training: int
@@ -97,6 +99,7 @@ class TaskFacts(TypedDict):
 
 
 class CheckFacts(TypedDict):
+    key: str
     title: str
     trials: int  # 0: nobody can fail
     pass_at_least: int
@@ -283,6 +286,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         instructions=task.instructions,
         criteria=[
             ScaleFacts(
+                criterion=each.key,
                 question=_said(each.question),
                 help=each.help_text,
                 widget=each.scale["widget"],
@@ -295,6 +299,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         heard=method.playback(task.options).share,
         show_text=task.show_text,
         show_caption=task.show_caption,
+        rubric=str(task.options.get("rubric", "")),
         drawn=drawn_of(task),
         examples=len(task.examples),
         training=len(task.training),
@@ -332,6 +337,7 @@ def _checks(row: Study) -> list[CheckFacts]:
         settings = check.settings(asked, language=row.language)
         facts.append(
             CheckFacts(
+                key=check.key,
                 title=f"{_said(settings.title)} ({check.key})",
                 trials=settings.trials,
                 pass_at_least=settings.pass_at_least,

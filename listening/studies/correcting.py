@@ -12,16 +12,19 @@ from django.utils.translation import gettext
 from listening.design.definition import (
     IDS,
     READ,
+    Definition,
     Kind,
     Path,
     changes,
     definition_of,
     kind_of,
+    of_kinds,
     place_of,
 )
 from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile import CriterionEntry, StudyFile, StudyProblems, toml_text
 from listening.design.studyfile.problems import Notebook
+from listening.design.studyfile.rubricpart import places_of_rubric
 from listening.design.studyfile.tomlpart import TEXT_KEYS, read_study_toml
 from listening.events import note
 from listening.languages import speaking
@@ -60,10 +63,19 @@ def places_of(study: Study) -> list[Place]:
     with speaking(study.language):
         found = [
             Place(path, _said(path, str(words)), kind_of(path))
-            for path, words in definition_of(study_as_file(study)).items()
-            if kind_of(path) in READ and PREFER_NOT not in path
+            for path, words in correctable(study_as_file(study)).items()
         ]
     return sorted(found, key=_as_met)  # a stable sort: all but texts stay in their order
+
+
+def correctable(file: StudyFile) -> Definition:
+    """The words of a study that may be corrected, by their paths.
+
+    Not those of a task's rubric, which judges read, too: they change with the rubric alone.
+    """
+    fixed = {("tasks", t.key, *place) for t in file.tasks for place in places_of_rubric(t)}
+    read = of_kinds(definition_of(file), *READ)
+    return {p: words for p, words in read.items() if PREFER_NOT not in p and p not in fixed}
 
 
 def _as_met(place: Place) -> tuple[int, int]:

@@ -55,7 +55,7 @@ def create_study(
     Nothing is half-imported: rows are written in one transaction, and audio that was stored for a
     study that did not come about is deleted again.
     """
-    with _as_folder(source) as folder:
+    with _as_folder(source) as (folder, ignored):
         reading = studyfile.read_folder(folder)
         facts, unreadable = _probed(reading)
         problems = (*reading.problems, *unreadable)
@@ -64,7 +64,7 @@ def create_study(
         if only and reading.study.key != only:
             raise StudyError(f"The folder is of the study “{reading.study.key}”, not “{only}”.")
         _check_key(reading.study.key, replace)
-        for remark in reading.remarks:
+        for remark in (*ignored, *reading.remarks):
             tell(remark)
         stored: list[str] = []
         try:
@@ -97,23 +97,28 @@ class Looked:
 def look_at(source: Path) -> Looked:
     """All that `create_study` would refuse in the folder, and what it would take for granted."""
     try:
-        with _as_folder(source) as folder:
+        with _as_folder(source) as (folder, ignored):
             reading = studyfile.read_folder(folder)
             problems = (*reading.problems, *_probed(reading)[1])
     except StudyProblems as error:
         return Looked(None, error.problems, ())
-    return Looked(reading.study.key if reading.study else None, problems, reading.remarks)
+    return Looked(
+        reading.study.key if reading.study else None, problems, (*ignored, *reading.remarks)
+    )
 
 
 @contextmanager
-def _as_folder(source: Path) -> Iterator[Path]:
+def _as_folder(source: Path) -> Iterator[tuple[Path, list[str]]]:
+    """The folder, unpacked where it is a zip; and what of the zip was ignored, in a sentence."""
     if source.is_dir():
-        yield source
+        yield source, []
     elif source.is_file():
         with tempfile.TemporaryDirectory(prefix="earnest-import-") as space:
-            if problems := studyfile.unpack(source, Path(space)):
+            ignored: list[str] = []
+            if problems := studyfile.unpack(source, Path(space), ignored=ignored):
                 raise StudyProblems(problems)
-            yield studyfile.study_folder(Path(space))
+            said = [studyfile.ignored_files(ignored)] if ignored else []
+            yield studyfile.study_folder(Path(space)), said
     else:
         raise StudyError(f"{source} is neither a folder nor a file. Check the path.")
 

@@ -9,11 +9,16 @@ from listening.design.amounts import material_of
 from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
 from listening.design.guessing import through_traps
 from listening.design.studyfile import StudyFile, TaskEntry
+from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
+from listening.design.studyfile.rubricpart import OPTION
 from listening.methods import method_named
 from listening.methods.estimand import BESIDE_REFERENCE, ONE_CLIP
+from listening.methods.rubrics import KIND, RubricError, shared_rubric
+from listening.methods.vocalisation_types import types_marked
 from listening.studies.findings import RATERS, SOUNDS, Finding
 
 FEW_SENTENCES = 10
+MOST_NAMED = 5
 FEW_RATINGS = 3  # of a clip: one inattentive rater then moves its mean
 EASY = 0.1  # a guess that gets past a check or a trap more often is warned of
 LONG_MINUTES = 40
@@ -26,6 +31,7 @@ def design_findings(study: StudyFile, length: SessionLength) -> list[Finding]:
         *_about_texts(study, length),
         *_about_time(study, length),
         *_about_headphones(study),
+        *_about_ends(study),
         *task_findings(study),
     ]
 
@@ -96,6 +102,17 @@ def _about_headphones(study: StudyFile) -> Iterator[Finding]:
         )
 
 
+def _about_ends(study: StudyFile) -> Iterator[Finding]:
+    why = asks_for_faint_sounds(study.tasks, study.conditions)
+    if why and study.ends == ALIKE:
+        yield _warning(
+            f"Clips are trimmed where their ends are more than 40 dB below the peak, and {why}: "
+            "raters may not get what they are asked about.",
+            f'Set ends = "{AS_IS}" in [study].',
+            SOUNDS,
+        )
+
+
 # --- Tasks ----------------------------------------------------------------------------------------
 
 
@@ -119,6 +136,40 @@ def _about_task(study: StudyFile, task: TaskEntry) -> Iterator[Finding]:
             RATERS,
         )
     yield from _about_guessers(study, task)
+    yield from _about_rubric(task)
+    yield from _about_kinds(study, task, {ref.item for ref in material})
+
+
+def _about_rubric(task: TaskEntry) -> Iterator[Finding]:
+    """A rubric of one's own that is not here any more, as it was when the study was made."""
+    if OPTION not in task.options:
+        return
+    try:
+        shared_rubric(str(task.options[OPTION]))
+    except RubricError as error:
+        yield _warning(
+            f"The task “{task.key}” has the words of a rubric that is not here: {error}. Judges "
+            "may read other words than its raters.",
+            f"Put its file back, or take the option {OPTION} away.",
+            RATERS,
+        )
+
+
+def _about_kinds(study: StudyFile, task: TaskEntry, rated: set[int]) -> Iterator[Finding]:
+    """Questions that name the kind of their clip, of sentences that have none."""
+    if not any(KIND in each.question + each.help_text for each in task.criteria):
+        return
+    items = [item for place, item in enumerate(study.items) if place in rated]
+    bare = [item for item in items if not (item.dimension or types_marked(item.text))]
+    if bare:
+        named = ", ".join(item.key for item in bare[:MOST_NAMED])
+        more = f" and {len(bare) - MOST_NAMED} more" if len(bare) > MOST_NAMED else ""
+        yield _warning(
+            f"Questions of the task “{task.key}” name the kind of each clip ({KIND}). Raters read "
+            f"“the sound that was asked for” in its place for {named}{more}.",
+            "Fill the column dimension of stimuli.csv, such as with laugh.",
+            SOUNDS,
+        )
 
 
 def _about_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterator[Finding]:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from statistics import median
-from typing import Literal
 
 from listening import audio
 from listening.allocation import material_of, trials_of
@@ -22,11 +21,10 @@ from listening.studies.design_findings import design_findings
 from listening.studies.exporting import study_as_file
 from listening.studies.findings import Finding
 from listening.studies.length import session_length
+from listening.studies.sound_findings import MeasuredClip, sound_findings
 
 MAX_LOUDNESS_SPREAD_LU = 6.0
-MAX_LEADING_SILENCE_S = 1.0
-MAX_CLIPPED_SHARE = 1e-4
-MIN_DURATION_S = 0.2
+MAX_MISSED_LU = 0.5  # of the loudness that all clips are brought to
 MOST_LOOKED_AT = 300  # clips whose bytes are compared
 MOST_LEAKS = 6  # named
 MIN_SET_SHARE = 0.9  # of the rated clips that a set of traps should stand beside
@@ -47,6 +45,7 @@ def check_study(study: Study) -> list[Finding]:
         *_about_known_traps(study, stimuli),
         *_about_files(stimuli),
         *_about_loudness(rated),
+        *_about_target(study, stimuli),
         *_about_formats(rated),
         *_about_lengths(rated),
         *_about_duplicates(rated),
@@ -141,7 +140,7 @@ def _about_files(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
 
     What was made of lines sounds as they do, so that only the lines are named.
     """
-    silent, hot, late, short = [], [], [], []
+    measured = []
     for s in stimuli:
         try:
             intact = audio.sha256_of(audio.local_path(s.served)) == s.served_sha256
@@ -155,32 +154,9 @@ def _about_files(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
         if not intact or sha256 != s.sha256:
             what = f"The stored audio of “{s.key}” has changed since it was imported."
             yield Finding("problem", what, "Import the study again.")
-        if facts is None:
-            continue
-        if facts.peak_dbfs is None:
-            silent.append(s.key)
-        if facts.clipped_share > MAX_CLIPPED_SHARE:
-            hot.append(s.key)
-        if facts.leading_silence_s > MAX_LEADING_SILENCE_S:
-            late.append(s.key)
-        if facts.duration_s < MIN_DURATION_S:
-            short.append(s.key)
-    yield from _if_any(silent, "Digital silence", "Check these files.", "problem")
-    yield from _if_any(hot, "Clipped (full scale reached)", "Lower the level before export.")
-    yield from _if_any(
-        late, f"More than {MAX_LEADING_SILENCE_S:g} s of silence at the start", "Trim it."
-    )
-    yield from _if_any(short, f"Shorter than {MIN_DURATION_S:g} s", "Check these files.")
-
-
-def _if_any(
-    keys: Sequence[str],
-    what: str,
-    remedy: str,
-    level: Literal["problem", "warning"] = "warning",
-) -> Iterator[Finding]:
-    if keys:
-        yield Finding(level, f"{what}: {quoted(keys)}.", remedy)
+        if facts is not None:
+            measured.append(MeasuredClip(s.key, facts, s.gain_db))
+    yield from sound_findings(measured)
 
 
 def _by_condition(stimuli: Iterable[Stimulus]) -> dict[str, list[Stimulus]]:
@@ -208,6 +184,29 @@ def _about_loudness(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
             f"({levels[loudest]:.1f} and {levels[softest]:.1f} LUFS).",
             "Set loudness_lufs in [study] to bring all clips to one loudness, unless level is what "
             "you study.",
+        )
+
+
+def _about_target(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
+    """Clips that one loudness for all does not reach."""
+    target = study.loudness_lufs
+    if target is None:
+        return
+    plain = [s for s in stimuli if not s.derived]
+    known = [(s, s.loudness_lufs + s.gain_db) for s in plain if s.loudness_lufs is not None]
+    soft = {s.key: target - level for s, level in known if target - level > MAX_MISSED_LU}
+    if soft:
+        yield Finding(
+            "warning",
+            f"Up to {max(soft.values()):.1f} LU softer than {target:g} LUFS, because a higher gain "
+            f"would clip their peaks: {quoted(soft)}.",
+            "Lower loudness_lufs in [study] until all clips reach it.",
+        )
+    if unknown := [s.key for s in plain if s.loudness_lufs is None and s.peak_dbfs is not None]:
+        yield Finding(
+            "warning",
+            f"Too quiet to measure, so that their level stays: {quoted(unknown)}.",
+            "Check these files.",
         )
 
 

@@ -11,16 +11,16 @@ import tomli_w
 from listening.audio import AudioError
 from listening.audio.anchors import write_made
 from listening.design.othertools import CannotTake, Taken
-from listening.design.presets import LITTER
 from listening.design.studyfile import CSV, TOML, Problem, read_folder
 from listening.design.studyfile.writer import rows_text
+from listening.sound_files.names import is_system_file
 
 
 def write_taken(taken: Taken, target: Path) -> tuple[Problem, ...]:
     """Writes the folder; what an import would say of it. CannotTake where nothing was written."""
     if target.exists() and not target.is_dir():
         raise CannotTake(f"“{target}” is a file. Name a new folder.")
-    if target.is_dir() and any(entry.name not in LITTER for entry in target.iterdir()):
+    if target.is_dir() and not all(is_system_file(e.name) for e in target.iterdir()):
         raise CannotTake(f"The folder “{target}” is not empty, and nothing in it was touched.")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".taken-") as made:

@@ -28,7 +28,8 @@ def make_sounds(request: HttpRequest, draft: Draft) -> HttpResponse:
         if left == 0:
             made.put(draft, wishes, _seen(request))
             conditions = ", ".join(dict.fromkeys(wish.condition for wish in wishes))
-            messages.success(request, f"{len(wishes)} clips were made: {conditions}.")
+            clips = "1 clip was" if len(wishes) == 1 else f"{len(wishes)} clips were"
+            messages.success(request, f"{clips} made: {conditions}.")
     except made.CannotMake as problem:
         if step:
             return JsonResponse({"problem": str(problem)}, status=422)

@@ -18,6 +18,7 @@ from django.http import (
     JsonResponse,
 )
 from django.shortcuts import redirect
+from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -26,7 +27,7 @@ from django.views.decorators.http import require_GET, require_POST
 from listening.access import ANALYSE, EDIT, LOOK, OWN, projects_of
 from listening.audio.pieces import piece_of
 from listening.design import draft_fields, draft_parts, draft_toml
-from listening.design.scanning import EXTENSIONS, UnclearNames
+from listening.design.scanning import UnclearNames
 from listening.design.studyfile import mistakes
 from listening.design.studyfile.files import Shelf
 from listening.design.studyfile.shapes import Wrong
@@ -35,6 +36,7 @@ from listening.drafts import folder, making, merging, moving, sounds
 from listening.drafts.figures import reading_of
 from listening.drafts.merging import Merged
 from listening.models import Draft
+from listening.sound_files.names import EXTENSIONS, is_system_file
 from listening.studies import StudyError, StudyProblems
 from listening.views import draft_sounds
 from listening.views.draft_consent import compose_consent
@@ -53,6 +55,7 @@ PARTS = {  # button -> what it does to study.toml; whether it could
     "compose": lambda top, given: compose_consent(top),
 }
 NAMED = 5  # files and mistakes
+LONGEST_NAME = 255  # that is remembered of a file that is ignored
 OF_SOUNDS = ("arrange", "take-back", *draft_sounds.TABLE)  # buttons that lead back to the sounds
 SHOWN_AT = {"move": "draft-review", "add-source": "draft-raters", "remove-source": "draft-raters"}
 SHOWN_AT |= {"compose": "draft-raters"}
@@ -137,6 +140,9 @@ def upload(request: HttpRequest, code: str) -> HttpResponse:
     if not 0 < size <= largest:
         what = "The file is empty." if size < 1 else f"More than {largest // 1024**2:,} MB."
         return JsonResponse({"problem": what}, status=422)
+    if is_system_file(path):
+        received.ignore(draft, [path[:LONGEST_NAME]])
+        return JsonResponse({"done": True})
     if offset == 0 and received.is_full(draft):
         what = f"A draft holds at most {received.MOST_FILES:,} files. Import the folder instead."
         return JsonResponse({"problem": what}, status=422)
@@ -264,13 +270,15 @@ def _arrange(request: HttpRequest, draft: Draft) -> None:
         words = "There is no study.toml in it: start with another card, or add one."
         messages.warning(request, words)
     if found is not None:
-        words = f"{len(found.systems)} systems, {len(found.sentences)} sentences: {found.how}."
+        systems, sentences = len(found.systems), len(found.sentences)
+        words = f"{systems} system{pluralize(systems)}, {sentences} sentence{pluralize(sentences)}"
+        words += f": {found.how}."
         messages.success(request, words)
     _name_unsent(request)
 
 
 def _name_unsent(request: HttpRequest) -> None:
-    """What the page did not send, as it is no sound by its ending."""
+    """What the page did not send: hidden files, and what is no sound by its ending."""
     count = request.POST.get("unsent-count", "")
     if not count.isdecimal() or int(count) == 0:
         return
@@ -280,7 +288,7 @@ def _name_unsent(request: HttpRequest) -> None:
         names = []
     shown, left = ", ".join(names[:NAMED]), int(count) - len(names[:NAMED])
     more = f" and {left} more" if left > 0 else ""
-    messages.warning(request, f"Not sent, as no sound by their ending: {shown}{more}.")
+    messages.warning(request, f"Not sent (hidden, or no sound by their ending): {shown}{more}.")
 
 
 def _move(request: HttpRequest, draft: Draft) -> HttpResponse:

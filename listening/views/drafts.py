@@ -29,7 +29,7 @@ from listening.audio.spoiling import FLAWS
 from listening.design import draft_context
 from listening.design.draft_fields import shown
 from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
-from listening.design.scanning import EXTENSIONS, UnclearNames, scan
+from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
 from listening.drafts import folder, levels, made, making, sounds
 from listening.drafts.figures import length_of, reading_of, whole
@@ -38,8 +38,10 @@ from listening.drafts.journal import last_by
 from listening.languages import name_of
 from listening.models import Draft
 from listening.previews import GALLERY
+from listening.sound_files.names import EXTENSIONS
 from listening.studies import count_pilots
 from listening.studies.design_findings import design_findings
+from listening.studies.sound_findings import sound_findings
 from listening.views.draft_fields import (
     USUAL_LANGUAGES,
     languages_of,
@@ -234,7 +236,11 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
         length = length_of(draft, reading)
         findings = making.findings_of(draft) if made else []
         if study is not None and length is not None and not made:
-            findings = design_findings(study, length)
+            rows = folder.rows_of(draft)
+            facts = facts_of(draft, [row["file"] for row in rows])
+            clips = levels.measured(rows, facts, study.loudness_lufs)
+            findings = [*sound_findings(clips), *design_findings(study, length)]
+            findings.sort(key=lambda finding: finding.level)
         return {
             "made_of": what_it_is(study, lambda entry: _clip_address(draft, entry))
             if study

@@ -12,6 +12,8 @@ from listening.checks import Check, CheckSettings
 from listening.design.duration import SessionLength
 from listening.design.traps import TrapPlan
 from listening.methods import Method, Part, Playback, Scale
+from listening.methods.rubrics import KIND
+from listening.methods.vocalisation_types import canonical, types_marked
 
 Lines = Sequence[Mapping[str, Any]]
 HEADPHONE_CHECKS = frozenset({"huggins", "antiphase", "stereo"})
@@ -93,6 +95,24 @@ def criterion_words(
     """A criterion in the words of one language; labels stay, since they are what is stored."""
     said_question, said_help = words.get("question"), words.get("help_text")
     return said_question or question, said_help or help_text, scale.named(words.get("names", {}))
+
+
+def kind_facts(dimension: str, text: str, task: Mapping[str, Any]) -> dict[str, str]:
+    """The kind of a clip as the page fills it into questions; nothing where none names it.
+
+    Its dimension, else the types that its text marks. A type of vocalisation is named in the
+    page's language, other words are the researcher's.
+    """
+    if not any(KIND in each["question"] + each["help"] for each in task["criteria"]):
+        return {}
+    kinds = [dimension] if dimension else types_marked(text)
+    return {"dimension": ", ".join(map(_kind_said, kinds)) or _("the sound that was asked for")}
+
+
+def _kind_said(kind: str) -> str:
+    known = canonical(kind)
+    named = _(known)
+    return named if named != known else kind
 
 
 def example_facts(examples: Iterable[tuple[str, str]]) -> list[dict[str, str]]:

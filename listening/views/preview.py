@@ -17,6 +17,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
 
 from listening.access import LOOK, draft_for, study_for
+from listening.audio import AudioError
 from listening.audio.pieces import flac_response
 from listening.design.studyfile import StudyFile, StudyProblems, mistakes
 from listening.drafts.folder import folder_of
@@ -167,7 +168,10 @@ def _door(
 
 
 def _clip(request: HttpRequest, source: Source, stimulus: str) -> HttpResponseBase:
-    path = source.clip(stimulus) if "\0" not in stimulus else None  # no database looks that up
+    try:
+        path = source.clip(stimulus) if "\0" not in stimulus else None  # no database looks that up
+    except AudioError:
+        raise Http404 from None  # the page of sounds says what is wrong with it
     if path is None or not path.is_file():
         raise Http404
     response = flac_response(path, request.headers.get("Range", ""))

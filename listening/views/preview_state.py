@@ -16,6 +16,7 @@ from listening.design.questionnaires import has_screening, part_asked
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.studyfile import StudyFile
 from listening.design.studyfile.csvpart import CAPTION
+from listening.design.studyfile.entries import ItemEntry
 from listening.design.studyfile.occasionpart import plans_of
 from listening.design.traps import TRAINING, TrapPlan
 from listening.feedback import feedback_on
@@ -153,12 +154,14 @@ def _trials(
     def address(place: int, part: Part) -> str:
         return addresses.clip(file.stimuli[part.stimulus].key)
 
+    tasks = [_task(file, index, addresses) for index in range(len(file.tasks))]
     return [
         {
             "id": trial.code,
             "position": position,
             "task": trial.task,
             **page_facts.clip_facts(own, address, partial(_lines, file, lines)),
+            **_kind(file.items[trial.item_id], tasks[trial.task]),
             "text": _text(file, trial),
             "caption": _caption(file, trial),
             "training": _training(trial, trials),
@@ -166,6 +169,10 @@ def _trials(
         }
         for position, (trial, own) in enumerate(zip(trials, parts, strict=True), start=1)
     ]
+
+
+def _kind(item: ItemEntry, task: Mapping[str, Any]) -> dict[str, str]:
+    return page_facts.kind_facts(item.dimension, item.text, task)
 
 
 def _lines(

@@ -30,6 +30,7 @@ from listening.review.reviewers import DAYS, MEMBER, let_on
 from listening.review.rules import RULES
 from listening.review.seen import reasons_in
 from listening.review.training import missed, set_gold
+from listening.spreadsheets import TableError, decoded
 from listening.views.posted import number_in
 from listening.views.researcher import who
 from listening.views.review_clips import clip_actions
@@ -239,7 +240,10 @@ def _fields(request: HttpRequest) -> dict[str, str]:
         if isinstance(file, UploadedFile):
             if (file.size or 0) > LARGEST_FILE:
                 raise ReviewError("The file is larger than 200 kB.")
-            fields[name] = file.read().decode("utf-8-sig", "replace")
+            try:
+                fields[name], _ = decoded(file.read())
+            except TableError as error:
+                raise ReviewError(f"The file cannot be read: {error}.") from None
     return fields
 
 

@@ -252,17 +252,26 @@ def _trials(sitting: Any, plan: Plan, free: int) -> list[dict[str, Any]]:
     Those that are `held` come after a questionnaire.
     """
     seen_by = Listener(sitting.pk, sitting.code, get_language() or "")
+    index = {task: place for place, task in enumerate(plan.tasks)}
+    facts = {t: task_facts(t, n, sitting.language, sitting.wording) for t, n in index.items()}
     return [
         {
             "id": trial.code,
             "position": plan.answered + place,
-            "task": plan.tasks.index(trial.task_id),
+            "task": index[trial.task_id],
             **_shown(trial, seen_by),
+            **_kind(trial, facts[trial.task_id]),
             "training": _training(trial, plan),
             **({"held": True} if place > free else {}),
         }
         for place, trial in enumerate(plan.upcoming, start=1)
     ]
+
+
+def _kind(trial: Upcoming, task: Mapping[str, Any]) -> dict[str, str]:
+    """What the clip was to hold, where a question of its task names it."""
+    own = next(clip for clip in trial.clips if clip.id == trial.stimulus_id)
+    return page_facts.kind_facts(own.dimension, own.text, task)
 
 
 class Listener(Struct, frozen=True, gc=False):

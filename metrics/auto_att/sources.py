@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from listening.spreadsheets import TableError, located, read_table
 from metrics import audio
 
 NEEDED = ("stimulus", "rater", "label")
@@ -126,14 +124,11 @@ def rating_of(row: Mapping[str, Any]) -> Rating:
 
 def _table(path: Path, needed: Iterable[str]) -> Iterator[dict[str, str]]:
     try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
-    if path.suffix == ".gz":
-        raw = gzip.decompress(raw)
-    reader = csv.DictReader(io.StringIO(raw.decode("utf-8-sig")))
-    absent = [name for name in needed if name not in (reader.fieldnames or ())]
+        table = read_table(path, short_rows=True)
+    except TableError as error:
+        raise DatasetError("\n".join(located(path, line) for line in error.problems)) from None
+    absent = [name for name in needed if name not in table.layout.names]
     if absent:
         raise DatasetError(f"{path}: no column {', '.join(absent)}")
-    for row in reader:
-        yield {name: (value or "").strip() for name, value in row.items() if name}
+    for _, row in table.records():
+        yield {name: value.strip() for name, value in row.items() if name}

@@ -1,4 +1,4 @@
-"""Resemblyzer's voice encoder (GE2E d-vectors), batched; its weights come inside its wheel."""
+"""Resemblyzer's voice encoder (GE2E d-vectors), batched; Earnest carries its weights."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from metrics import weights
 from metrics.embeddings.speaker_embedding import SpeakerEmbedding
+from metrics.mel import mel_filters
 from metrics.precision import spectra
 
 if TYPE_CHECKING:
@@ -27,20 +28,20 @@ COVERAGE = 0.75  # of the last partial utterance that must be there, else it is 
 class Resemblyzer(SpeakerEmbedding):
     """The mean of the vectors of 1.6 s partial utterances, as `VoiceEncoder.embed_utterance`.
 
-    The wave goes in as it is: no volume is changed and no silence is cut. The package itself is
-    not imported: it takes one utterance at a time and brings librosa and webrtcvad along.
+    The wave goes in as it is: no volume is changed and no silence is cut.
     """
 
     key = "resemblyzer"
     source = "Resemblyzer 0.1.4 (GE2E loss, Wan et al. 2018), VoiceEncoder.embed_utterance"
-    packages = ("torch", "torchaudio", "resemblyzer")
+    packages = ("torch", "safetensors")
 
     def load(self, device: str = "cpu") -> None:
-        """Load the network of the wheel onto `device`."""
+        """Load the network onto `device`."""
         import torch
+        from safetensors.torch import load_file
 
-        path = weights.package_file("resemblyzer", "pretrained.pt")
-        state = torch.load(path, map_location="cpu", weights_only=True)["model_state"]
+        path = weights.bundled_file("resemblyzer.safetensors")
+        state = load_file(path)
         self.lstm = torch.nn.LSTM(MELS, SIZE, num_layers=3, batch_first=True)
         self.linear = torch.nn.Linear(SIZE, SIZE)
         for name, part in (("lstm.", self.lstm), ("linear.", self.linear)):
@@ -105,8 +106,6 @@ def mel_frames(waves: torch.Tensor) -> torch.Tensor:
 @functools.cache
 def _mel_filters() -> Any:
     """[201 bins, 40 filters] on Slaney's scale, each of unit area."""
-    import torchaudio
+    import torch
 
-    return torchaudio.functional.melscale_fbanks(
-        FFT // 2 + 1, 0.0, 8_000.0, MELS, 16_000, norm="slaney", mel_scale="slaney"
-    )
+    return torch.from_numpy(mel_filters(16_000, FFT, MELS)).T

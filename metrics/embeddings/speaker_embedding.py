@@ -23,7 +23,7 @@ class SpeakerEmbedding:
     shortest_s: ClassVar[float] = 0.5  # no shorter stretch is embedded
     default_model: ClassVar[str] = ""  # as model hubs spell it; empty: there is one model only
     packages: ClassVar[tuple[str, ...]] = ()
-    at_once_s: ClassVar[float] = 60.0  # seconds of audio computed together, for the memory's sake
+    at_once_s: float = 60.0  # seconds of audio computed together, for the memory's sake
     similar: float = 1.0  # how many times longer than a batch's shortest its longest may be
     registry: ClassVar[Registry[SpeakerEmbedding]] = Registry(
         "speaker embedding", "metrics.embeddings"

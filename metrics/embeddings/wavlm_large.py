@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metrics import weights
+from metrics.devices import kind
 from metrics.embeddings.ecapa_network import UNISPEECH, Ecapa
 from metrics.embeddings.speaker_embedding import SpeakerEmbedding
-from metrics.predictors.wavlm_original import layers_of, wavlm_of
+from metrics.predictors.wavlm_original import frames_of, layers_of, wavlm_of
+from metrics.sharing import SIMILAR
 
 if TYPE_CHECKING:
     import torch
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 INSIDE = "feature_extract.model."  # where WavLM's weights are
 TINY = 1e-6  # added to features by the authors
 EPS = 1e-5  # of both normalisations
+AT_ONCE_S = {"cpu": 30.0, "cuda": 240.0}
 
 
 class WavlmLarge(SpeakerEmbedding):
@@ -25,7 +28,6 @@ class WavlmLarge(SpeakerEmbedding):
     source = "UniSpeech speaker verification; Chen et al. (2022), WavLM; wavlm_large_finetune.pth"
     default_model = "wavlm_large_finetune.pth"
     packages = ("torch", "transformers")
-    at_once_s = 30.0
 
     def load(self, device: str = "cpu") -> None:
         """Read the checkpoint of the folder of models onto `device`."""
@@ -39,6 +41,8 @@ class WavlmLarge(SpeakerEmbedding):
             raise weights.Unavailable(f"{path} is no such checkpoint: {error}") from error
         inside = {k.removeprefix(INSIDE): v for k, v in stored.items() if k.startswith(INSIDE)}
         self.wavlm = wavlm_of(inside, device)
+        self.at_once_s = AT_ONCE_S[kind(device)]
+        self.similar = SIMILAR[kind(device)]
         self.network = Ecapa(
             {k: v for k, v in stored.items() if not k.startswith(INSIDE)}, UNISPEECH
         )
@@ -48,9 +52,14 @@ class WavlmLarge(SpeakerEmbedding):
         import torch
         from torch.nn import functional
 
-        windows = torch.stack(list(waves))
-        levelled = functional.layer_norm(windows, windows.shape[1:], eps=EPS)
-        layers = layers_of(self.wavlm, levelled)
+        levelled = [functional.layer_norm(wave, wave.shape, eps=EPS) for wave in waves]
+        filled = torch.nn.utils.rnn.pad_sequence(levelled, batch_first=True)
+        frames = [frames_of(self.wavlm, len(wave)) for wave in waves]
+        layers = layers_of(self.wavlm, filled, frames if len(set(frames)) > 1 else None)
         features = sum(share * layer for share, layer in zip(self.shares, layers, strict=True))
         assert isinstance(features, torch.Tensor)
-        return self.network.embed(functional.instance_norm(features.transpose(1, 2) + TINY))
+        vectors = []
+        for heard, count in zip(features, frames, strict=True):  # norms and pooling take no mask
+            own = heard[None, :count].transpose(1, 2) + TINY
+            vectors.append(self.network.embed(functional.instance_norm(own))[0])
+        return torch.stack(vectors)

@@ -15,12 +15,12 @@ from metrics.judges.rubric import Rubric, RubricError, family, full_name, rubric
 from metrics.judges.schema import check_object, object_schema
 from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.sharing import Input, Sharing
+from metrics.silence import silence
 
 if TYPE_CHECKING:
     import torch
 
 SHORTEST_S = 0.5
-SILENT_RMS = 10 ** (-70 / 20)  # of full scale: below it, nothing is sent
 COSTS = "one question or more per clip to a paid server or your own GPU; the audio is sent there"
 
 
@@ -126,7 +126,8 @@ class Judge(Metric):
             return undefined("too short", shortest_s=SHORTEST_S)
         if duration_s > self.parameters.longest_s:
             return undefined("too long", longest_s=self.parameters.longest_s)
-        return undefined("silent") if silent(take.wave) else None
+        why = silence(take.wave, RATE_HZ)
+        return undefined(why) if why else None
 
 
 class RepeatedJudge(Judge):
@@ -186,11 +187,6 @@ def mean_of(values: Sequence[float | None]) -> float | None:
     """The mean of the values that there are; None without any."""
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if known else None
-
-
-def silent(wave: torch.Tensor) -> bool:
-    """Whether the wave's RMS is below -70 dB of full scale."""
-    return bool(wave.double().square().mean().sqrt() < SILENT_RMS)
 
 
 def check_range(name: str, given: float, low: float, high: float) -> None:

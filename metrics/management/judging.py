@@ -30,7 +30,14 @@ def source_clips(options: Mapping[str, Any]) -> list[InputClip]:
         if words := no_study(options["study"]):
             raise CommandError(words)
         clips = [
-            InputClip(row["path"], row["stimulus"], row["condition"], row["item"], material)
+            InputClip(
+                row["path"],
+                row["stimulus"],
+                row["condition"],
+                row["item"],
+                material,
+                dimension=row["dimension"],
+            )
             for row, material in study_stimuli(options["study"])
             if row["role"] != "trap"
         ]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metrics import weights
-from metrics.predictors.wavlm_original import STRIDES, layers_of, receptive, wavlm_of
+from metrics.predictors.wavlm_original import frames_of, layers_of, wavlm_of
 
 if TYPE_CHECKING:
     import torch
@@ -45,18 +44,18 @@ class AudioboxNetwork:
         self.weights = weights.hashes([place / FILES[1]])
 
     def predict(self, waves: Sequence[torch.Tensor], window: int) -> torch.Tensor:
-        """The four values, (waves, 4), of equally long waves, (samples up to `window`,) each."""
+        """The four values, (waves, 4), of waves, (samples up to `window`,) each."""
         import torch
         from torch.nn import functional
 
-        equal = torch.stack(list(waves))
-        samples = equal.shape[1]
-        filled = functional.pad(equal, (0, window - samples))
-        kernels = self.wavlm.config.conv_kernel
-        frames = 1 + (window - receptive(kernels)) // math.prod(STRIDES)
-        heard = min(-(-samples // (window // frames)), frames)  # frames of zeros alone are not
-        layers = layers_of(self.wavlm, filled, 0 if heard == frames else heard)
-        means = torch.stack([layer[:, :heard].mean(dim=1) for layer in layers])
+        filled = torch.stack([functional.pad(w, (0, window - len(w))) for w in waves])
+        frames = frames_of(self.wavlm, window)
+        heard = [min(-(-len(wave) // (window // frames)), frames) for wave in waves]
+        masked = None if min(heard) == frames else heard  # frames of zeros alone are not heard
+        layers = layers_of(self.wavlm, filled, masked)
+        counts = torch.tensor(heard, device=filled.device)[:, None]
+        inside = (torch.arange(frames, device=filled.device) < counts)[..., None]
+        means = torch.stack([(layer * inside).sum(dim=1) / counts for layer in layers])
         values = []
         for shares, own, (std, mean) in zip(
             self.shares, self.perceptrons, self.scales, strict=True

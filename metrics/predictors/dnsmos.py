@@ -1,6 +1,6 @@
 """DNSMOS P.835 and P.808 on many hops of 9.01 s, what overlapping hops share computed once.
 
-The weights are those of the ONNX files in the package speechmos. Hops start every second and last
+The weights are those of two ONNX files of speechmos. Hops start every second and last
 900 frames of 10 ms, so eight ninths of a hop are in the next one, too. The P.835 network is a stack
 of convolutions before a maximum over time: away from a hop's edges the first layers, which take
 97 % of the time, give the same numbers in every hop. They are computed once per second of audio;
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.devices import kind
+from metrics.mel import mel_filters
 from metrics.precision import spectra
 from metrics.predictors.inference import exact
 from metrics.predictors.onnxfile import OnnxFile
@@ -111,7 +112,6 @@ class Networks:
     """Both networks on a device; `predict` takes waves of at least `SAMPLES` samples."""
 
     def __init__(self, p835: OnnxFile, p808: OnnxFile, device: str) -> None:
-        import librosa
         import torch
 
         self.device = device
@@ -119,8 +119,7 @@ class Networks:
         self.p808 = Convolutions(p808, P808_POOLS, device)
         real, imaginary = (kernel[0][:, :, 0] for kernel in p835.weights_of("Conv")[:2])
         self.fourier = torch.from_numpy(np.concatenate([real, imaginary])).T.to(device)
-        mel = librosa.filters.mel(sr=RATE_HZ, n_fft=FRAME + 1, n_mels=120)
-        self.mel = torch.from_numpy(mel).to(device)
+        self.mel = torch.from_numpy(mel_filters(RATE_HZ, FRAME + 1, 120)).to(device)
         self.window = torch.hann_window(FRAME + 1, device=device)
 
     def predict(self, waves: Sequence[torch.Tensor], wanted: Sequence[Hop]) -> NDArray[np.float64]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics.long_waves import has_sound
 from metrics.metric import Score, undefined
 from metrics.sharing import buckets
+from metrics.silence import silence
 
 if TYPE_CHECKING:
     import torch
@@ -29,9 +29,10 @@ class Piece:
 
 
 def unfit(wave: torch.Tensor, shortest_s: float, rate_hz: int = 16_000) -> Score | None:
-    """Why a wave, (samples,), has no value: too short, or digital silence; None when it has one."""
+    """Why a wave, (samples,), has no value: too short, or silent; None when it has one."""
     short = too_short(len(wave), shortest_s, rate_hz)
-    return short or (None if has_sound(wave) else undefined("silent"))
+    why = "" if short else silence(wave, rate_hz)
+    return undefined(why) if why else short
 
 
 def too_short(samples: int, shortest_s: float, rate_hz: int = 16_000) -> Score | None:

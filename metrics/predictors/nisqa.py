@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metrics.mel import mel_filters
 from metrics.precision import spectra
 from metrics.predictors.layers import batch_normed
 from metrics.weights import Unavailable
@@ -34,7 +35,6 @@ class NisqaNetwork:
     """A checkpoint on a device; `predict` takes waves at `rate_hz`."""
 
     def __init__(self, path: Path, rate_hz: int, device: str) -> None:
-        import librosa
         import torch
 
         try:
@@ -50,19 +50,25 @@ class NisqaNetwork:
             int(rate_hz * given[name]) for name in ("ms_hop_length", "ms_win_length")
         )
         self.hann = torch.hann_window(self.window, device=device)
-        mel = librosa.filters.mel(
-            sr=rate_hz, n_fft=given["ms_n_fft"], n_mels=given["ms_n_mels"], fmax=given["ms_fmax"]
-        )
+        mel = mel_filters(rate_hz, given["ms_n_fft"], given["ms_n_mels"], given["ms_fmax"])
         self.mel = torch.from_numpy(mel).to(device)
 
     def predict(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
-        """The values, (waves, 1 or 5), of equally long waves, (samples,) each."""
+        """The values, (waves, 1 or 5), of waves, (samples,) each.
+
+        Windows of all waves share the convolutions; what joins a wave's windows takes its own.
+        """
         import torch
 
-        equal = torch.stack(list(waves))
         with spectra():
-            windows = self.windows(self.decibels(self.resampled(equal)))
-        frames = self.framewise(windows.flatten(0, 1)).reshape(*windows.shape[:2], -1)
+            windows = [self.windows(self.decibels(self.resampled(wave[None])))[0] for wave in waves]
+        frames = torch.split(self.framewise(torch.cat(windows)), [len(own) for own in windows])
+        return torch.cat([self.joined(own[None]) for own in frames])
+
+    def joined(self, frames: torch.Tensor) -> torch.Tensor:
+        """The values, (waves, 1 or 5), of what is known of equally many windows of each wave."""
+        import torch
+
         kind = self.args.get("td", "self_att")
         if kind == "self_att":
             frames = self.attended(frames)

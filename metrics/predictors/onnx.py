@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 
 CUDA = "CUDAExecutionProvider"
+CPU = "CPUExecutionProvider"
+
+log = logging.getLogger(__name__)
 
 
 class Onnx(Predictor):
@@ -31,6 +35,7 @@ class Onnx(Predictor):
         self.weights = weights.hashes([path])
         try:
             self.session = session(str(path), device)
+            self.device_notes = provider_notes(self.session, device)
         except Exception as error:
             raise weights.Unavailable(f"{path} is no ONNX file that runs here: {error}") from error
 
@@ -46,14 +51,31 @@ class Onnx(Predictor):
 
 
 def session(path: str | bytes, device: str) -> Any:
-    """A session of a file, or its content, on as many threads as torch has; CUDA when there."""
+    """Return a session of a file, or of its content: on the GPU where ONNX Runtime can.
+
+    On a processor it has as many threads as torch; in place of a GPU that ONNX Runtime cannot use
+    (the package onnxruntime-gpu can) it takes all processors: see `provider_notes`. On a GPU it
+    computes in float32, too: the runtime would use TF32 by default.
+    """
     import onnxruntime
     import torch
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = torch.get_num_threads()
     options.inter_op_num_threads = 1
-    providers: list[Any] = ["CPUExecutionProvider"]
-    if kind(device) == "cuda" and CUDA in onnxruntime.get_available_providers():
-        providers.insert(0, (CUDA, {"device_id": index(device)}))
+    providers: list[Any] = [CPU]
+    if kind(device) == "cuda":
+        if CUDA in onnxruntime.get_available_providers():
+            providers.insert(0, (CUDA, {"device_id": index(device), "use_tf32": "0"}))
+        else:
+            options.intra_op_num_threads = 0  # as many as there are
     return onnxruntime.InferenceSession(path, options, providers=providers)
+
+
+def provider_notes(session: Any, device: str) -> dict[str, str]:
+    """Return what provenance says of a file that a GPU was asked to run and a processor runs."""
+    used = session.get_providers()[0]
+    if kind(device) == "cpu" or used == CUDA:
+        return {}
+    log.warning("ONNX files run on the processor; to use %s, install onnxruntime-gpu", device)
+    return {"onnx_provider": used, "onnx_note": f"ONNX Runtime has no {CUDA} here"}

@@ -40,6 +40,7 @@ class Predictor:
         self.layout, self.gives_rate = layout, gives_rate
         self.device = "cpu"
         self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
+        self.device_notes: dict[str, str] = {}  # as `Metric.device_notes`
 
     def load(self, device: str = "cpu") -> None:
         """Make ready for `device`; raises `weights.Unavailable` when something is missing."""

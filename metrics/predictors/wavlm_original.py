@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from metrics.weights import Unavailable, renamed
@@ -56,21 +56,30 @@ def wavlm_of(state: State, device: str) -> Any:
     return network.to(device).eval()
 
 
-def layers_of(network: Any, waves: torch.Tensor, frames: int = 0) -> list[torch.Tensor]:
+def layers_of(
+    network: Any, waves: torch.Tensor, frames: Sequence[int] | None = None
+) -> list[torch.Tensor]:
     """What goes into each layer and what comes out of the last, (waves, frames, size) each.
 
-    ``frames``: only so many are heard, what follows is taken for filling; 0: all.
+    ``frames``: so many of each wave are heard, what follows is taken for filling; None: all.
     """
     import torch
 
     mask = None
-    if frames:  # transformers counts samples, and takes as many frames as they hold wholly
-        ends = (frames - 1) * math.prod(STRIDES) + receptive(network.config.conv_kernel)
-        mask = (torch.arange(waves.shape[1], device=waves.device) < ends).expand(len(waves), -1)
+    if frames is not None:  # transformers counts samples, and takes as many frames as they hold
+        seen = receptive(network.config.conv_kernel)
+        ends = [(count - 1) * math.prod(STRIDES) + seen for count in frames]
+        places = torch.arange(waves.shape[1], device=waves.device)
+        mask = places < torch.tensor(ends, device=waves.device)[:, None]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Support for mismatched", UserWarning)
         heard = network(waves, attention_mask=mask, output_hidden_states=True)
     return [*heard.hidden_states[:-1], heard.last_hidden_state]
+
+
+def frames_of(network: Any, samples: int) -> int:
+    """Return how many frames come of a wave of so many samples."""
+    return 1 + (samples - receptive(network.config.conv_kernel)) // math.prod(STRIDES)
 
 
 def receptive(kernels: tuple[int, ...]) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from listening.plain_yaml import YamlError, read_yaml
 from metrics.metric import Metric, ParameterError, make_metric
 
 FOLDER = Path(__file__).parent
@@ -63,13 +64,11 @@ def preset_of(path: Path | str) -> Preset:
     Either a list of entries, or a mapping with ``description``, ``metrics`` and ``judges``. An
     entry is a metric's key, or a mapping with ``metric`` and ``parameters``.
     """
-    import yaml
-
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content = read_yaml(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise PresetError(f"{path}: cannot be read ({error.strerror})") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (YamlError, UnicodeDecodeError) as error:
         raise PresetError(f"{path}: no YAML ({error})") from error
     if isinstance(content, list):
         content = {"metrics": content}

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from metrics import weights
 from metrics.devices import index, kind
+from metrics.precision import in_float32
 from metrics.recognisers import side_by_side
 from metrics.recognisers.recogniser import Recogniser, whisper_code
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+log = logging.getLogger(__name__)
 
 TOKENIZER = "tokenizer.json"
 WANTED = ("config.json", "model.bin", TOKENIZER, "vocabulary.*", "preprocessor_config.json")
@@ -46,15 +49,29 @@ class FasterWhisper(Recogniser):
         if not (folder / TOKENIZER).is_file():  # else the package would fetch another model's
             raise weights.Unavailable(f"no weights: {folder / TOKENIZER} is missing; put it there")
         try:
+            compute_type = self.compute_type()
             self.network = faster_whisper.WhisperModel(
                 str(folder),
                 device=kind(self.device),
                 device_index=index(self.device),
-                compute_type=self.options.precision,
+                compute_type=compute_type,
                 cpu_threads=torch.get_num_threads(),
             )
-        except (RuntimeError, ValueError) as error:  # broken files, a precision the device lacks
+        except (RuntimeError, ValueError) as error:  # broken files
             raise weights.Unavailable(f"{self.model} does not load: {error}") from error
+
+    def compute_type(self) -> str:
+        """Return the precision asked for, or float32 where CTranslate2 lacks it on the device."""
+        import ctranslate2  # type: ignore[import-untyped]
+
+        asked = self.options.precision
+        known = ctranslate2.get_supported_compute_types(kind(self.device), index(self.device))
+        if asked in known:
+            return asked
+        why = f"CTranslate2 does not compute in {asked} on this device"
+        log.warning("%s runs in float32: %s", self.model, why)
+        self.device_notes = in_float32(asked, why)
+        return "float32"
 
     def refusal(self, language: str) -> str:
         """A reason for languages that the model was not trained on."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.registry import Registry
 from metrics import texts
+from metrics.silence import silence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,6 +52,7 @@ class Recogniser:
     options: Options
     device: str = "cpu"
     weights: dict[str, str] = field(default_factory=dict)  # file name -> SHA-256
+    device_notes: dict[str, str] = field(default_factory=dict)  # as `Metric.device_notes`
     heard: OrderedDict[tuple[str, str], Transcript] = field(default_factory=OrderedDict)
 
     key: ClassVar[str] = ""
@@ -116,7 +118,9 @@ def unheard(wave: npt.NDArray[np.float32]) -> str:
     """Why nothing is asked about a wave; empty when something is."""
     if len(wave) < SHORTEST_S * RATE_HZ:
         return f"too short: less than {SHORTEST_S} s"
-    return "" if wave.any() else "silent"
+    import torch
+
+    return silence(torch.from_numpy(wave), RATE_HZ)
 
 
 def whisper_code(language: str) -> str:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 WANTED = ("*.json", "*.txt", "*.safetensors", "*.bin")
 WINDOW_S = 30
-AT_ONCE = {"cpu": 4, "cuda": 16}  # clips
+CPU_WINDOWS = 4  # heard at once on a processor
+MOST_WINDOWS = 128  # on a GPU: beyond it each takes as long
+MEMORY_SHARE = 0.5  # of the free memory of a GPU
+ENCODER_ACTIVATIONS = 24  # tensors of the size of a window's frames that a layer needs
 
 
 class Transformers(Recogniser):
@@ -41,6 +44,7 @@ class Transformers(Recogniser):
                 device=self.device,
                 dtype=getattr(torch, self.options.precision),
             )
+        keep_cross_attention(self.pipeline.model)
         if self.pipeline.tokenizer.pad_token is None:  # batches want one, and nothing hears it
             self.pipeline.tokenizer.pad_token = self.pipeline.tokenizer.eos_token
 
@@ -66,17 +70,58 @@ class Transformers(Recogniser):
         if not self.is_whisper:
             return super().transcribe_all(waves, language)
         short = [i for i, wave in enumerate(waves) if len(wave) <= WINDOW_S * RATE_HZ]
-        heard = self.pipeline(
-            [{"raw": waves[i], "sampling_rate": RATE_HZ} for i in short],
-            batch_size=AT_ONCE[kind(self.device)],
-            return_timestamps=False,
-            generate_kwargs=self.told(language),
-        )
-        texts = dict(zip(short, (str(each["text"]) for each in heard), strict=True))
+        at_once = self.windows_at_once() if short else 1
+        texts: dict[int, str] = {}
+        for start in range(0, len(short), at_once):
+            places = short[start : start + at_once]
+            heard = self.transcribe_windows([waves[i] for i in places], language)
+            texts |= zip(places, heard, strict=True)
         return [
             texts[i] if i in texts else self.transcribe(wave, language)
             for i, wave in enumerate(waves)
         ]
+
+    def transcribe_windows(
+        self, waves: Sequence[npt.NDArray[np.float32]], language: str
+    ) -> list[str]:
+        """Return Whisper's text of waves of 30 s or less, (samples,) each, in one batch.
+
+        Spectra are computed where the network is: on a processor they would take longer than the
+        network does on a GPU.
+        """
+        import torch
+
+        features = self.pipeline.feature_extractor(
+            list(waves), sampling_rate=RATE_HZ, return_tensors="pt", device=self.device
+        )
+        model = self.pipeline.model
+        with torch.inference_mode():
+            tokens = model.generate(
+                features["input_features"].to(self.device, model.dtype),
+                return_timestamps=False,
+                **self.told(language),
+            )
+        texts: list[str] = self.pipeline.tokenizer.batch_decode(tokens, skip_special_tokens=True)
+        return texts
+
+    def windows_at_once(self) -> int:
+        """Return how many windows the memory of the device holds; 4 on a processor.
+
+        Each beam holds the keys and values of a whole window in every layer of the decoder.
+        """
+        if kind(self.device) == "cpu":
+            return CPU_WINDOWS
+        import torch
+
+        model = self.pipeline.model
+        config = model.config
+        number = torch.finfo(model.dtype).bits // 8
+        frames = config.max_source_positions * config.d_model * number
+        keys_and_values = 2 * config.decoder_layers * self.options.beam
+        free = torch.cuda.mem_get_info(self.device)[0] + torch.cuda.memory_reserved(self.device)
+        free -= torch.cuda.memory_allocated(self.device)
+        fitting = int(MEMORY_SHARE * free / (frames * (keys_and_values + ENCODER_ACTIVATIONS)))
+        return max(1, min(fitting, MOST_WINDOWS))
 
     def told(self, language: str) -> dict[str, Any]:
         """What Whisper's beam search is told."""
@@ -92,5 +137,27 @@ class Transformers(Recogniser):
         if not self.is_whisper:
             chunks = {"chunk_length_s": WINDOW_S, "stride_length_s": 5} if long else {}
             return str(self.pipeline(given, **chunks)["text"])
+        if not long:
+            return self.transcribe_windows([wave], language)[0]
         told = self.told(language)
-        return str(self.pipeline(given, return_timestamps=long, generate_kwargs=told)["text"])
+        return str(self.pipeline(given, return_timestamps=True, generate_kwargs=told)["text"])
+
+
+def keep_cross_attention(model: Any) -> None:
+    """Have a beam search leave the keys and values of the audio where they are.
+
+    transformers puts them into the order of the beams after every token. All beams of a window
+    hear the same audio, so nothing changes but the time: for Whisper large-v3 half of all.
+    """
+    prepare = getattr(model, "_prepare_cache_for_generation", None)
+    if prepare is None:  # another version of transformers: slower, and as right
+        return
+
+    def prepared(generation_config: Any, model_kwargs: dict[str, Any], *more: Any) -> Any:
+        found = prepare(generation_config, model_kwargs, *more)
+        cache = getattr(model_kwargs.get("past_key_values"), "cross_attention_cache", None)
+        if cache is not None:
+            cache.reorder_cache = lambda order: None
+        return found
+
+    model._prepare_cache_for_generation = prepared

@@ -10,8 +10,8 @@ import numpy as np
 from metrics import audio
 from metrics.embeddings import SpeakerEmbedding
 from metrics.sets.set_metric import Array
+from metrics.silence import silence
 from metrics.speech import window_starts
-from metrics.voices import silent
 
 
 def clip_vectors(
@@ -30,7 +30,7 @@ def clip_vectors(
     starts: Iterable[int] = window_starts(len(wave), size, hop) or [0]
     windows = [wave[start : start + size] for start in starts]
     least = embedding.shortest_s * rate_hz
-    windows = [each for each in windows if len(each) >= least and not silent(each)]
+    windows = [each for each in windows if len(each) >= least and not silence(each, rate_hz)]
     if not windows:
         return np.empty((0, 0))
     vectors: Array = embedding.embed(torch.stack(windows)).cpu().numpy()

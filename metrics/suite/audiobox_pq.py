@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import torch
 
 AT_ONCE_S = {"cpu": WINDOW_S, "cuda": 240.0}
+SIMILAR = {"cpu": 1.0, "cuda": math.inf}  # all are filled up: on a processor nothing is gained
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Audiobox(Metric):
         ),
     )
     packages = ("torch", "transformers", "safetensors")
-    sharing = Sharing(Input.EQUAL, why="the network hears what its windows are filled up with")
+    sharing = Sharing(Input.WINDOWS, why="of 10 s, to which every chunk is filled up")
     precisions = Precisions(0.002, 0.02, 0.001, "small random weights")
     parameters_type = AudioboxParameters
     parameters: AudioboxParameters
@@ -89,6 +91,7 @@ class Audiobox(Metric):
             self.parameters,
             AT_ONCE_S[kind(self.device)],
             lambda batch: self.network.predict(batch, window),
+            similar=SIMILAR[kind(self.device)],
         )
         return [each.undefined or self._named(each) for each in averages]
 

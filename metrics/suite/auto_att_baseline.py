@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from listening.program import command
 from metrics import weights
-from metrics.long_waves import has_sound
-from metrics.metric import Metric, Parameters, Score, undefined
+from metrics.metric import Metric, Parameters, Score
 from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
@@ -66,13 +65,10 @@ class AutoAttBaseline(Metric):
         self.weights = {**self.features.weights, own.name: sha256}
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
-        """The predicted score of each wave, in [0, 1]; silence has none."""
+        """The predicted score of each wave, in [0, 1]."""
         from metrics.auto_att.baseline import scored
 
-        heard = [has_sound(wave) for wave in waves]
-        loud = [wave for wave, sounds in zip(waves, heard, strict=True) if sounds]
-        scores = iter(scored(self.ridge, self.features, loud))
-        return [next(scores) if sounds else undefined("silent") for sounds in heard]
+        return scored(self.ridge, self.features, waves)
 
 
 def file_of(checkpoint: str) -> Path:

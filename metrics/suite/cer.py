@@ -9,7 +9,7 @@ class CharacterErrorRate(ErrorRate):
     """(substitutions + deletions + insertions) / characters of the text; can exceed 1."""
 
     key = "cer"
-    version = "1"
+    version = "2"
     description = "Character error rate of a speech recogniser's transcript against the text"
     title = "CER"
     by_character = True

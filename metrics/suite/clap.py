@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from metrics import weights
-from metrics.long_waves import has_sound
 from metrics.metric import Accepts, Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.precision import Precisions
 from metrics.predictors import lengths
@@ -101,7 +100,7 @@ class Clap(Metric):
             return "no caption: the clip has no attribute caption"
         if len(take.wave) < SHORTEST_S * self.sample_rate_hz:
             return f"too short: less than {SHORTEST_S} s"
-        return "" if has_sound(take.wave) else "silent"
+        return ""
 
     def chunks(self, wave: torch.Tensor) -> list[torch.Tensor]:
         """The parts of a wave that are heard, each at most as long as the model's window."""

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     import torch
 
 SHORTEST_S = 0.1
-P835, P808 = "dnsmos_models/sig_bak_ovr.onnx", "dnsmos_models/model_v8.onnx"
+POLYNOMIALS = (  # of SIG, BAK and OVRL in P.835's authors' code, highest power first
+    (-0.08397278, 1.22083953, 0.0052439),
+    (-0.13166888, 1.60915514, -0.39604546),
+    (-0.06766283, 1.11546468, 0.04602535),
+)
+P835, P808 = "sig_bak_ovr.onnx", "model_v8.onnx"
 
 
 @dataclass(frozen=True)
@@ -72,15 +77,15 @@ class Dnsmos(Metric):
     precisions = Precisions(
         0.005, 0.02, None, "real weights", "its own code shares layers between hops"
     )
-    packages = ("torch", "numpy", "librosa", "speechmos")
+    packages = ("torch", "numpy")
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
     parameters_type = DnsmosParameters
     parameters: DnsmosParameters
 
     def load(self, device: str = "cpu") -> None:
-        """Read both networks from the files in the package speechmos."""
+        """Read both networks from their files."""
         super().load(device)
-        files = [weights.package_file("speechmos", inside) for inside in (P835, P808)]
+        files = [weights.bundled_file(name) for name in (P835, P808)]
         self.weights = weights.hashes(files)
         p835, p808 = (onnxfile.read(file) for file in files)
         self.networks = dnsmos.Networks(p835, p808, device)
@@ -105,8 +110,6 @@ class Dnsmos(Metric):
 
 
 def mapped(raw: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Raw SIG, BAK, OVRL and P.808 (hops, 4), the first three through speechmos' polynomials."""
-    from speechmos.dnsmos import DNSMOS
-
-    sig, bak, ovrl = DNSMOS.get_polyfit_val(None, raw[:, 0], raw[:, 1], raw[:, 2], False)
-    return np.column_stack([sig, bak, ovrl, raw[:, 3]])
+    """Return raw SIG, BAK, OVRL and P.808, (hops, 4), the first three mapped by `POLYNOMIALS`."""
+    columns = [np.polyval(each, raw[:, place]) for place, each in enumerate(POLYNOMIALS)]
+    return np.column_stack([*columns, raw[:, 3]])

@@ -72,6 +72,7 @@ class DnsmosPro(Metric):
         self.network = TorchScript(str(path))
         self.network.load(device)
         self.weights = self.network.weights
+        self.device_notes = self.network.device_notes
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long chunks go through together."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics.judges.judge import RepeatedJudge, RepeatedParameters, check_range, silent
+from metrics.judges.judge import RepeatedJudge, RepeatedParameters, check_range
 from metrics.judges.question import RATE_HZ
 from metrics.metric import Score, Take, undefined
 from metrics.predictors import lengths
+from metrics.silence import silence
 
 if TYPE_CHECKING:
     import torch
@@ -46,7 +47,7 @@ class JudgeExpressiveRichness(RepeatedJudge):
         if unfit:
             return unfit
         pieces = chunks(take.wave, self.parameters.chunk_s, self.parameters.rest_s)
-        return [piece for piece in pieces if not silent(piece)] or undefined("silent")
+        return [piece for piece in pieces if not silence(piece, RATE_HZ)] or undefined("silent")
 
 
 def chunks(wave: torch.Tensor, chunk_s: float, rest_s: float) -> list[torch.Tensor]:

@@ -13,7 +13,15 @@ from metrics.judges.judge import Judge, JudgeParameters
 from metrics.judges.question import Question, Sound, sound
 from metrics.judges.verification import check_marked, other_types, requested_vocalisations, verified
 from metrics.metric import Output, ParameterError, Score, Take, undefined
-from metrics.suite.nvv import comparison, plain, rates, spoken
+from metrics.suite.nvv import (
+    comparison,
+    comparison_details,
+    count_outputs,
+    counts,
+    plain,
+    rates,
+    spoken,
+)
 from metrics.vocalisations import Vocalisation
 
 
@@ -70,6 +78,7 @@ class JudgeNvv(Judge):
             False,
             title="Judge: NVV tag distance",
         ),
+        *count_outputs("judge_nvv", "Judge: NVV"),
     )
     needs = ("text", "language", "attributes.nvv_target")
     packages = ("openai", "torch", "numpy", "scipy")
@@ -137,19 +146,11 @@ class JudgeNvv(Judge):
         length = len(texts.units(known.text, known.language))
         compared = vocalisations.compare(known.target, predicted, length, self.parameters.tolerance)
         controllability = vocalisations.controllability([compared])
-        details |= {
-            "tp": controllability.tp,
-            "fp": controllability.fp,
-            "fn": controllability.fn,
-            "length": length,
-            "predicted": [plain(v) for v in predicted],
-            "matched": [[plain(t), plain(p)] for t, p in compared.pairs],
-            "missed": [plain(v) for v in compared.missed],
-            "spurious": [plain(v) for v in compared.spurious],
-        }
+        details |= comparison_details(compared) | {"predicted": [plain(v) for v in predicted]}
         also = {
             "judge_nvv_present": sum(v is not None for v in heard) / len(heard),
             "judge_nvv_distance": controllability.distance,
+            **counts("judge_nvv", controllability),
         }
         return Score(controllability.f1, details=details, also=also)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metrics.metric import Metric, Score, undefined
+from metrics.metric import Metric, Score
 from metrics.sharing import Input, Sharing
-from metrics.voices import silent
 
 if TYPE_CHECKING:
     import torch
@@ -27,8 +26,5 @@ class Length(Metric):
     sharing = Sharing(Input.ALONE, 0.0, "no network")
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
-        """One length per wave, (samples,) at 16 kHz; none of digital silence."""
-        return [
-            undefined("silent") if silent(wave) else Score(len(wave) / self.sample_rate_hz)
-            for wave in waves
-        ]
+        """One length per wave, (samples,) at 16 kHz."""
+        return [Score(len(wave) / self.sample_rate_hz) for wave in waves]

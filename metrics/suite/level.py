@@ -2,71 +2,54 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from metrics.audio_facts import AudioFacts, decibels, facts_of_wave
 from metrics.metric import Accepts, Metric, Output, Score, undefined
 from metrics.sharing import Input, Sharing
-from metrics.voices import silent
 
 if TYPE_CHECKING:
     import torch
 
 BLOCK_S = 0.4  # of the loudness gate
-FRAME_S = 0.025
 
 
 class Level(Metric):
-    """Levels of the whole clip; nothing is normalised before."""
+    """Levels of the whole file, over all of its channels at its own rate.
+
+    Nothing is normalised, averaged or resampled before.
+    """
 
     key = "loudness_lufs"
-    version = "1"
+    version = "2"
     description = "Integrated loudness of the clip"
     title = "Loudness"
     source = "ITU-R BS.1770-4 (package pyloudnorm); levels beside 0 dBFS, a full-scale square wave"
     unit = "LUFS"
     sharing = Sharing(Input.ALONE, 0.0, "no network")
-    accepts = Accepts(shortest_s=BLOCK_S)
+    accepts = Accepts(shortest_s=BLOCK_S, whole_file=True)
     more_outputs = (
         Output("rms_dbfs", "Root mean square of the clip", "dBFS", None, 0.0, title="RMS level"),
         Output("peak_dbfs", "Largest sample of the clip", "dBFS", title="Peak level"),
         Output("energy_sd_db", "Deviation of the level of 25 ms frames within 50 dB of the loudest",
                "dB", 0.0, title="Deviation of level"),
     )  # fmt: skip
-    packages = ("pyloudnorm", "numpy")
+    packages = ("pyloudnorm", "scipy", "numpy")
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
-        """One score per wave, (samples,) at 16 kHz."""
-        return [self._score(wave) for wave in waves]
+        """One score per wave, (samples,) at 16 kHz, from the facts of the file that it is of."""
+        return [self._score(facts_of_wave(wave, self.sample_rate_hz)) for wave in waves]
 
-    def _score(self, wave: torch.Tensor) -> Score:
-        length_s = len(wave) / self.sample_rate_hz
-        if length_s < BLOCK_S:
-            return undefined(f"too short: {length_s:.2f} s, {BLOCK_S} s are needed")
-        if silent(wave):
-            return undefined("silent")
-        import pyloudnorm
-
-        samples = wave.double().cpu().numpy()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # no block above the gate: -inf
-            lufs = float(pyloudnorm.Meter(self.sample_rate_hz).integrated_loudness(samples))
+    def _score(self, facts: AudioFacts) -> Score:
+        if facts.duration_s < BLOCK_S:
+            return undefined(f"too short: {facts.duration_s:.2f} s, {BLOCK_S} s are needed")
+        peak_db = decibels(facts.peak**2)
         also = {
-            "rms_dbfs": 10 * math.log10(float(np.mean(samples**2))),
-            "peak_dbfs": 20 * math.log10(float(np.abs(samples).max())),
-            "energy_sd_db": energy_sd_db(samples, round(FRAME_S * self.sample_rate_hz)),
+            "rms_dbfs": facts.rms_dbfs,
+            "peak_dbfs": peak_db,
+            "energy_sd_db": facts.level_sd_db,
         }
-        if not math.isfinite(lufs):
-            return undefined("below the loudness gate of -70 LUFS", **also)
-        return Score(lufs, also=also)
-
-
-def energy_sd_db(samples: np.ndarray[tuple[int], np.dtype[np.float64]], frame: int) -> float:
-    """Deviation (ddof 0) in dB of the power of frames within 50 dB of the loudest one."""
-    whole = len(samples) // frame * frame
-    power = np.mean(samples[:whole].reshape(-1, frame) ** 2, axis=1)
-    return float(np.std(10 * np.log10(power[power > power.max() * 1e-5])))
+        if facts.loudness_lufs is None:
+            return Score(None, "below the loudness gate of -70 LUFS", also=also)
+        return Score(facts.loudness_lufs, also=also)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 FILE = "nisqa/nisqa.tar"
 LONGEST_S = 52.0  # the network was trained on 1,300 windows at most, one every 40 ms
 AT_ONCE_S = {"cpu": 20.0, "cuda": 240.0}
+SIMILAR = {"cpu": 1.0, "cuda": math.inf}  # on a processor large batches gain nothing
 ORDER = ("noisiness", "discontinuity", "coloration", "loudness")  # after the overall quality
 
 
@@ -58,8 +60,8 @@ class Nisqa(Metric):
         )
         for name in ORDER
     )
-    packages = ("torch", "librosa", "numpy")
-    sharing = Sharing(Input.EQUAL, why="no mask: the network hears what is filled up")
+    packages = ("torch", "numpy")
+    sharing = Sharing(Input.WINDOWS, why="in its convolutions; nothing is filled up")
     precisions = Precisions(0.005, 0.05, None, "small random weights", ANY_LENGTH)
     parameters_type = NisqaParameters
     parameters: NisqaParameters
@@ -79,6 +81,7 @@ class Nisqa(Metric):
             AT_ONCE_S[kind(self.device)],
             self.network.predict,
             self.sample_rate_hz,
+            SIMILAR[kind(self.device)],
         )
         return [each.undefined or self._named(each) for each in averages]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics import texts, vocalisations
-from metrics.long_waves import has_sound
 from metrics.material import Material
 from metrics.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
 from metrics.sharing import Input, Sharing
@@ -32,6 +31,22 @@ class NvvParameters(Parameters):
             raise ParameterError(f"tolerance is {self.tolerance}; it must be 0 or more")
         if self.n_types < 1:
             raise ParameterError(f"n_types is {self.n_types}; it must be 1 or more")
+
+
+def count_outputs(key: str, title: str) -> tuple[Output, ...]:
+    """The counts of a clip, which reports sum over clips: true and false positives, misses.
+
+    They describe a clip and rate nothing, so they have no better direction.
+    """
+    counted = {
+        "tp": ("Vocalisations asked for that were found", "true positives"),
+        "fp": ("Vocalisations found that match none that was asked for", "false positives"),
+        "fn": ("Vocalisations asked for that nothing matches", "false negatives"),
+    }
+    return tuple(
+        Output(f"{key}_{name}", about, "count", 0.0, title=f"{title} {words}")
+        for name, (about, words) in counted.items()
+    )
 
 
 class Nvv(Metric):
@@ -72,6 +87,7 @@ class Nvv(Metric):
             False,
             title="NVV tag distance",
         ),
+        *count_outputs("nvv", "NVV"),
     )
     sharing = Sharing(Input.ALONE, 0.0, "no network")
     needs = ("text", "language", "attributes.nvv_target", "attributes.nvv_predicted")
@@ -81,10 +97,7 @@ class Nvv(Metric):
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
         """One score per take, from its material; of the audio only that it is not silence."""
-        return [
-            self.of_material(take.material) if has_sound(take.wave) else undefined("silent")
-            for take in takes
-        ]
+        return [self.of_material(take.material) for take in takes]
 
     def by_output(self, score: Score) -> dict[str, Score]:
         """A clip's score by output; an undefined one says what was lacking."""
@@ -142,17 +155,27 @@ def scored(compared: Comparison) -> Score:
     if controllability.f1 is None:
         return undefined("no vocalisation was asked for or found")
     values = rates(controllability)
-    details = {
-        "tp": controllability.tp,
-        "fp": controllability.fp,
-        "fn": controllability.fn,
+    also = {f"nvv_{name}": values[name] for name in ("precision", "recall", "distance")}
+    also |= counts("nvv", controllability)
+    return Score(controllability.f1, "", comparison_details(compared), also=also)
+
+
+def counts(key: str, controllability: Controllability) -> dict[str, float | None]:
+    """The values of `count_outputs`."""
+    return {f"{key}_{name}": float(getattr(controllability, name)) for name in ("tp", "fp", "fn")}
+
+
+def comparison_details(compared: Comparison) -> dict[str, Any]:
+    """A clip's comparison as plain values, from which `comparison` makes it again."""
+    return {
+        "tp": compared.hits,
+        "fp": len(compared.spurious),
+        "fn": len(compared.missed),
         "length": compared.length,
         "matched": [[plain(t), plain(p)] for t, p in compared.pairs],
         "missed": [plain(v) for v in compared.missed],
         "spurious": [plain(v) for v in compared.spurious],
     }
-    also = {f"nvv_{name}": values[name] for name in ("precision", "recall", "distance")}
-    return Score(controllability.f1, "", details, also=also)
 
 
 def rates(controllability: Controllability) -> dict[str, float | None]:

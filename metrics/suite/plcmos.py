@@ -14,7 +14,7 @@ from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Parame
 from metrics.precision import Precisions
 from metrics.predictors import onnxfile
 from metrics.predictors.lengths import unfit
-from metrics.predictors.onnx import session
+from metrics.predictors.onnx import provider_notes, session
 from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Plcmos(Metric):
     version = "1"
     description = "PLCMOS v2: predicted MOS of speech with concealed packet losses"
     title = "PLCMOS"
-    source = "Diener et al. (2023), PLCMOS; the network of the package speechmos"
+    source = "Diener et al. (2023), PLCMOS; the network of speechmos 0.0.1.1"
     unit = "MOS"
     low = 1.0
     high = 5.0
@@ -58,17 +58,18 @@ class Plcmos(Metric):
     sharing = Sharing(Input.ALONE, 0.0, "its file hears a clip both ways, and has no mask")
     precisions = Precisions(why="an ONNX file computes in float32")
     accepts = Accepts(least_bandwidth_hz=WIDE_BAND_HZ, shortest_s=SHORTEST_S)
-    packages = ("speechmos", "onnxruntime", "numpy")
+    packages = ("onnxruntime", "numpy")
     parameters_type = PlcmosParameters
     parameters: PlcmosParameters
 
     def load(self, device: str = "cpu") -> None:
-        """Open the network that lies in the package."""
+        """Open the network."""
         super().load(device)
-        path = weights.package_file("speechmos", "plcmos_models/plcmos_v2.onnx")
+        path = weights.bundled_file("plcmos_v2.onnx")
         file = onnxfile.read(path)
         self.heard_as = onnxfile.inputs_before(file, "dense1.weight")[:2]  # of the clip, no rater
         self.session = session(onnxfile.with_outputs(path, self.heard_as), device)
+        self.device_notes = provider_notes(self.session, device)
         self.tensors = file.tensors
         self.weights = weights.hashes([path])
         draw = np.random.RandomState(self.parameters.seed)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from metrics.metric import Metric, Score, Take, undefined
 from metrics.sharing import Input, Sharing
-from metrics.voices import silent
 
 
 class RealTimeFactor(Metric):
@@ -28,7 +27,7 @@ class RealTimeFactor(Metric):
         return [self.factor(take) for take in takes]
 
     def factor(self, take: Take) -> Score:
-        """The factor with what it was made of; no value of silence, which takes no time to make."""
+        """The factor with what it was made of."""
         text = take.material.attribute("synthesis_s")
         if not text:
             return undefined("no synthesis_s")
@@ -38,8 +37,6 @@ class RealTimeFactor(Metric):
             synthesis_s = math.nan
         if not 0 < synthesis_s < math.inf:
             return undefined(f"synthesis_s is {text!r}, not a number of seconds above 0")
-        if silent(take.wave):
-            return undefined("silent")
         length_s = len(take.wave) / self.sample_rate_hz
         details = {
             "synthesis_s": synthesis_s,

@@ -12,7 +12,7 @@ from metrics import weights
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Score
 from metrics.precision import Precisions
 from metrics.predictors import chunks
-from metrics.predictors.onnx import session
+from metrics.predictors.onnx import provider_notes, session
 from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class Scoreq(Metric):
         given = self.parameters
         path = weights.model_file(given.model or f"scoreq/adapt_nr_{given.domain}.onnx")
         self.session = session(str(path), device)
+        self.device_notes = provider_notes(self.session, device)
         self.weights = weights.hashes([path])
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:

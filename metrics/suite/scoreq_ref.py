@@ -10,7 +10,7 @@ from metrics import weights
 from metrics.metric import WIDE_BAND_HZ, Accepts, ParameterError, Parameters, Score, undefined
 from metrics.pairs import PairedMetric, Wave
 from metrics.precision import Precisions
-from metrics.predictors.onnx import session
+from metrics.predictors.onnx import provider_notes, session
 from metrics.sharing import Input, Sharing
 from metrics.suite.scoreq import DOMAINS, STEP
 
@@ -56,6 +56,7 @@ class ScoreqRef(PairedMetric):
         given = self.parameters
         path = weights.model_file(given.model or f"scoreq/fixed_nmr_{given.domain}.onnx")
         self.session = session(str(path), device)
+        self.device_notes = provider_notes(self.session, device)
         self.weights = weights.hashes([path])
 
     def compare(self, wave: Wave, reference: Wave) -> Score:

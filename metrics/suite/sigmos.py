@@ -13,7 +13,7 @@ from metrics import weights
 from metrics.metric import Accepts, Metric, Output, Parameters, Score
 from metrics.precision import Precisions
 from metrics.predictors.lengths import unfit
-from metrics.predictors.onnx import session
+from metrics.predictors.onnx import provider_notes, session
 from metrics.sharing import Input, Sharing
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Sigmos(Metric):
         super().load(device)
         path = weights.model_file(self.parameters.model)
         self.session = session(str(path), device)
+        self.device_notes = provider_notes(self.session, device)
         self.weights = weights.hashes([path])
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:

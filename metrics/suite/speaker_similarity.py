@@ -47,7 +47,7 @@ class SpeakerSimilarity(Metric):
     higher_is_better = True
     needs = TimbreSimilarity.needs
     accepts = Accepts(WIDE_BAND_HZ, SHORTEST_S)
-    sharing = Sharing(Input.ALONE, 0.0, "whole clips, one at a time")
+    sharing = Sharing(Input.MASKED, why="embeddings that do not mask: equal lengths")
     precisions = TimbreSimilarity.precisions
     parameters_type = SpeakerSimilarityParameters
     parameters: SpeakerSimilarityParameters
@@ -67,17 +67,24 @@ class SpeakerSimilarity(Metric):
         self.weights = self.timbre.weights
 
     def score_takes(self, takes: Sequence[Take]) -> list[Score]:
-        """One value per take with a reference voice."""
-        scores = [
+        """One value per take with a reference voice; waves of similar length share batches."""
+        longest = round(self.parameters.longest_s * self.sample_rate_hz)
+        found: list[Score | NDArray[Any]] = [
             unfit(take.wave, SHORTEST_S, self.sample_rate_hz)
-            or self._score(take.wave, self.timbre.reference(take.material))
+            or self.timbre.reference(take.material)
             for take in takes
+        ]
+        usable = [i for i, each in enumerate(found) if not isinstance(each, Score)]
+        heard = {i: takes[i].wave[:longest] for i in usable}
+        if usable:
+            embedded = self.timbre.voices.embedding.embed(list(heard.values()))
+            vectors = dict(zip(usable, embedded.cpu().numpy(), strict=True))
+        scores = [
+            each if isinstance(each, Score) else self._score(heard[i], vectors[i], each)
+            for i, each in enumerate(found)
         ]
         return self.timbre.beside_odd_voices(scores, takes)
 
-    def _score(self, wave: torch.Tensor, reference: NDArray[Any] | Score) -> Score:
-        if isinstance(reference, Score):
-            return reference
-        heard = wave[: round(self.parameters.longest_s * self.sample_rate_hz)]
+    def _score(self, heard: torch.Tensor, vector: NDArray[Any], reference: NDArray[Any]) -> Score:
         details = {"heard_s": len(heard) / self.sample_rate_hz}
-        return Score(float(self.timbre.voices.whole(heard) @ reference), "", details)
+        return Score(float(vector @ reference), "", details)

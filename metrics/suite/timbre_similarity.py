@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metrics import audio, input_warnings, turns, voices
+from metrics import audio, input_warnings, turns
 from metrics.material import Material
 from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Score, Take, undefined
 from metrics.precision import RECURRENT, Precisions
 from metrics.sharing import Input, Sharing
+from metrics.silence import silence
 from metrics.voices import VoiceParameters, Voices, VoiceWindows
 
 if TYPE_CHECKING:
@@ -118,8 +119,10 @@ class TimbreSimilarity(Metric):
         taken = torch.from_numpy(wave[: round(self.parameters.reference_s * self.sample_rate_hz)])
         if len(taken) < self.voices.embedding.shortest_s * self.sample_rate_hz:
             return undefined("the reference voice is too short")
-        if not bool(torch.isfinite(taken).all()) or voices.silent(taken):
-            return undefined("the reference voice is silent or broken")
+        if not bool(torch.isfinite(taken).all()):
+            return undefined("the reference voice holds NaN or infinity")
+        if why := silence(taken, self.sample_rate_hz):
+            return undefined(f"the reference voice is {why}")
         return self.voices.whole(taken.to(self.device))
 
     def summary(self, windows: VoiceWindows, reference: NDArray[np.float64]) -> Score:

@@ -59,6 +59,7 @@ class Utmos(Metric):
         super().load(device)
         self.predictor.load(device)
         self.weights = self.predictor.weights
+        self.device_notes = self.predictor.device_notes
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; equally long waves go through together."""

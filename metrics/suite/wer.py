@@ -10,7 +10,7 @@ class WordErrorRate(ErrorRate):
     """(substitutions + deletions + insertions) / words of the text; can exceed 1."""
 
     key = "wer"
-    version = "1"
+    version = "2"
     description = "Word error rate of a speech recogniser's transcript against the text"
     title = "WER"
     by_character = False

@@ -24,6 +24,7 @@ MOS_COLUMNS = {
     "position": "trial",
     "trap": "is_trap",
 }
+EDGE_COLUMNS = {"condition": "system", "item": "text", "trap": "is_trap"}
 BLANK: dict[str, Any] = dict.fromkeys(COLUMNS, "") | {
     "study": "s",
     "task": "t",
@@ -98,8 +99,7 @@ def heard_on_headphones(name: str) -> pd.DataFrame:
 
 def edge(name: str) -> pd.DataFrame:
     path = DATA / "edge" / f"edge_{name}.csv"
-    columns = {"condition": "system", "item": "text", "trap": "is_trap"}
-    return read_csv(path, columns, constants={"method": "mos"}).table
+    return read_csv(path, EDGE_COLUMNS, constants={"method": "mos"}).table
 
 
 def rows_of(scores: dict[tuple[str, str, str], float], **fields: Any) -> pd.DataFrame:

@@ -108,6 +108,7 @@ def test_raters_in_separate_groups_are_told():
 
 def test_a_missing_score_and_a_duplicate_do_no_harm():
     table = edge("missing")
+    table = pd.concat([table, table[table["stimulus"] == "B_t1"].head(1)])
     ratings = coded(table["stimulus"], table["rater"], table["score"])
     assert len(ratings.y) == 57
     assert ratings.duplicates() == 1
@@ -207,6 +208,12 @@ def test_pairs_of_one_question_are_found_in_a_table():
         {"rater": "s1", "stimulus": "x", "criterion": "naturalness", "first": 3.0, "second": 4.0}
     ]
     assert len(repeat_pairs(table.iloc[:0])) == 0
+    unordered = [asked("s3", "x", None, 5.0), asked("s3", "x", None, 1.0)]
+    assert len(repeat_pairs(from_rows(unordered))) == 0  # nothing says which came first
+    (pair,) = repeat_pairs(from_rows([unordered[0], unordered[1] | {"counts": False}])).to_dict(
+        "records"
+    )
+    assert (pair["first"], pair["second"]) == (5.0, 1.0)
     assert self_consistency([], [], []) == []
     (everyone, one) = self_consistency(pairs["rater"], pairs["first"], pairs["second"])
     assert (everyone.n_pairs, one.rater) == (1, "s1")

@@ -9,11 +9,18 @@ from analysis.ratings.cells import COLUMNS, INTEGERS, REALS, TRUTHS
 from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
 from analysis.report.interim import first_sessions, interim_families
-from analysis.report.interim_answer import OPEN, interim_sentence
+from analysis.report.interim_answer import (
+    OPEN,
+    SHOWN_WHEN_OPEN,
+    interim_report,
+    interim_sentence,
+)
 from analysis.report.part import Part
 from analysis.statistics.options import Options
 
 LEVELS = {"human": 4.6, "best": 4.2, "middle": 3.0, "near": 2.9}
+KINDS = {"answer", "comparisons", "agreement"}
+TWO_WAY = Options(intervals=("two_way",))
 NUMBERS = INTEGERS | REALS | TRUTHS
 NOTHING = {name: None if name in NUMBERS else "" for name in COLUMNS} | {"paid": False}
 QUESTION = {
@@ -130,7 +137,7 @@ def test_pairs_count_the_same_whichever_side_a_rating_names_first(monkeypatch):
     assert (one["condition"], one["versus"], one["raters"]) == ("a", "b", 40)
     assert one["claimed"]
     assert one["value"] == pytest.approx(0.9)
-    assert interim_sentence(found) == "Decided after 40 raters: a is preferred to b (0.900)."
+    assert interim_sentence(found, {}) == "Decided after 40 raters: a is preferred to b (0.900)."
 
 
 @pytest.mark.medium
@@ -194,5 +201,22 @@ def test_the_sentence_says_what_is_decided_in_thirty_words(given, words):
     assert said == words
 
 
-def test_the_caveat_says_that_bounds_are_wider():
-    assert OPEN.startswith("Still open: bounds that allow looking are wider.")
+@pytest.mark.medium
+def test_what_tests_conditions_waits_for_the_end_and_shown_twice_nothing_changes(monkeypatch):
+    monkeypatch.setattr(Part, "asked_by", classmethod(lambda kind, options: kind.key in KINDS))
+    looking = partial(interim_families, questions=[QUESTION])
+    report = report_of(from_rows(list(rows(6))), None, TWO_WAY, looking=looking)
+    assert {part["key"] for part in report["parts"]} == KINDS
+    shown = interim_report(report)
+    assert [part["key"] for part in shown["parts"]] == ["answer", "agreement", "interim"]
+    waiting = "Shown when the study closes: Differences between conditions"
+    assert shown["parts"][-1]["sentences"][0].startswith(waiting)
+    assert interim_report(shown) == shown
+    closed = {name: value for name, value in report.items() if name != "interim"}
+    assert interim_report(closed) == closed
+    assert {*Part.registry} >= SHOWN_WHEN_OPEN
+
+
+def test_the_caveat_says_that_intervals_are_sequential_and_wider():
+    assert OPEN.startswith("Recruiting is still open, so intervals are sequential")
+    assert "wider than the final ones" in OPEN

@@ -5,11 +5,12 @@ import json
 import pytest
 
 from analysis.ratings.grouping import Breakdown
+from analysis.ratings.table import read_csv
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import BOOTSTRAP, NAIVE, TWO_WAY
 from analysis.statistics.pairs.pair_interval import share_right
 from analysis.statistics.screening import screen
-from tests.analysis.reference import edge, expected, rows_of
+from tests.analysis.reference import DATA, EDGE_COLUMNS, edge, expected, rows_of
 
 
 def fitted(name, **options):
@@ -125,11 +126,14 @@ def test_disjoint_raters_are_flagged_in_the_contrast():
     assert naive.p == pytest.approx(welch["p"])
 
 
-def test_a_duplicate_and_a_missing_score_are_left_out_and_counted():
-    screened = screen(edge("missing"))
+def test_a_row_that_stands_twice_and_a_missing_score_are_left_out_and_counted():
+    path = DATA / "edge" / "edge_missing.csv"
+    reading = read_csv(path, EDGE_COLUMNS, constants={"method": "mos"})
+    assert "1 row repeats another row in every column and does not count again." in reading.notes
+    screened = screen(reading.table)
     assert len(screened.kept([])) == expected("edge")["missing"]["after_dropping_duplicate_and_nan"]
     counts = {row["rule"]: row["ratings"] for row in screened.counts()}
-    assert (counts["missing_score"], counts["duplicate"]) == (1, 1)
+    assert (counts["missing_score"], counts["duplicate"]) == (1, 0)
 
 
 def test_traps_never_enter_an_estimate():

@@ -142,7 +142,7 @@ def test_raters_apart_widen_the_difference_and_a_note_says_what_was_left_out():
 
 
 def test_missing_scores_are_dropped_and_names_survive():
-    assert len(arrays_of(edge("missing")).y) == 57
+    assert len(arrays_of(edge("missing")).y) == 56  # of 57: a row of 58 stands there twice
     assert mixed_model(edge("unicode")).names == (('Sys "B", v2',), ("系统甲",))
 
 

@@ -98,7 +98,20 @@ def test_table_3_of_the_turing_test_comes_out() -> None:
         assert told[name]["high"] == pytest.approx(high, abs=0.003)
 
 
-def alignment(aspect: str) -> Table:
+PREDICTORS = {
+    "UTMOS": "utmos",
+    "UTMOSv2": "utmosv2",
+    "SQUIM-MOS": "squim_mos",
+    "DNS-MOS": "dns_mos",
+}
+
+
+def label_of(aspect: str, judge: str) -> str:
+    """The suite's judge of this aspect with this model; of a predictor of MOS its own name."""
+    return PREDICTORS.get(judge) or f"judge_expressive_{aspect}[model={judge}]"
+
+
+def alignment(aspect: str) -> tuple[Table, str]:
     """Ten raters in half steps of 200 clips, whose means are sought, and the judges' scores."""
     clips = published("lfs_judges.csv")
     rows, scores = [], []
@@ -108,32 +121,42 @@ def alignment(aspect: str) -> Table:
             score = (whole + (rater < more)) / 2
             rows.append(
                 BLANK
-                | {"criterion": aspect, "condition": "all", "item": f"i{n}", "stimulus": f"c{n}"}
+                | {
+                    "criterion": f"expressive_{aspect}",
+                    "condition": "all",
+                    "item": f"i{n}",
+                    "stimulus": f"c{n}",
+                }
                 | {"rater": f"A{rater + 1}", "session": f"A{rater + 1}", "score": score}
                 | {"label": f"{score:g}"}
             )
         for name, value in clip.items():
             kind, _, judge = name.partition(" ")
             if kind == aspect:
-                own = {"stimulus": f"c{n}", "metric": f"judge_{judge}", "version": "1"}
+                own = {"stimulus": f"c{n}", "metric": label_of(aspect, judge), "version": "1"}
                 scores.append(own | {"value": float(value)})
     table = from_rows(rows)
     options = Options(seed=1, replicates=100)
     shown = Lfs().make(PartInput(table, screen(table), options, scores_from_rows(scores)))
     (found,) = [table for table in shown.tables if table.key == "alignment"]
-    return found
+    return found, " ".join(shown.sentences)
 
 
 @pytest.mark.parametrize("aspect", TABLES)
 @pytest.mark.medium
 def test_the_judges_of_lfs_bench_stand_as_printed(aspect: str) -> None:
     printed = published(TABLES[aspect])
-    judges = {r["who"]: r for r in alignment(aspect).rows if r["kind"] == "judge"}
-    assert judges.keys() == {f"judge_{row['judge']}" for row in printed}
+    shown, sentence = alignment(aspect)
+    scores = {r["who"]: r for r in shown.rows if r["kind"] in ("judge", "metric")}
+    assert scores.keys() == {label_of(aspect, row["judge"]) for row in printed}
     for row in printed:
-        mine = judges[f"judge_{row['judge']}"]
+        mine = scores[label_of(aspect, row["judge"])]
         for measure in ("plcc", "srcc", "qwk", "mae"):
             digits = len(row[measure].partition(".")[2])
             assert f"{mine[measure]:.{digits}f}" == row[measure], (row["judge"], measure)
     best = max(printed, key=lambda row: float(row["srcc"]))
-    assert next(iter(judges)) == f"judge_{best['judge']}"
+    own = label_of(aspect, best["judge"])
+    assert next(iter(scores)) == own
+    judges = sum(row["judge"] not in PREDICTORS for row in printed)
+    assert f"of {judges} scores of this aspect, {own} follows people most closely" in sentence
+    assert shown.title.startswith(f"Tables {4 if aspect == 'richness' else 5} and 6 of LFS-Bench")

@@ -17,7 +17,7 @@ from analysis.ratings.metric_scores import (
     scores_from_rows,
 )
 from analysis.ratings.score_joining import joined
-from analysis.ratings.table import RatingsError, from_csv, from_rows, to_csv
+from analysis.ratings.table import RatingsError, RatingsWarning, from_csv, from_rows, to_csv
 from analysis.report.build import report_of, scores_hash
 from analysis.report.condition_labels import labelled
 from analysis.report.html.page import page_html
@@ -289,10 +289,11 @@ def test_scores_are_read_from_csv_and_mistakes_are_named(tmp_path):
     with pytest.raises(RatingsError, match=r"scores.csv, row 2, column value: 'abc'"):
         scores_from_file(path)
     path.write_text("stimulus,value\ns1,1\n")
-    with pytest.raises(RatingsError, match="no column metric, version"):
+    with pytest.raises(RatingsError, match="no column metric"):
         scores_from_file(path)
     path.write_text("stimulus;metric;version;value;higher_is_better\ns1;m;1;2.5;true\n")
-    assert directions(scores_from_file(path)) == {"m": True}
+    with pytest.warns(RatingsWarning, match="separated by semicolons"):
+        assert directions(scores_from_file(path)) == {"m": True}
     path.write_text("stimulus,metric,version,value,higher-is-better\ns1,m,1,2.5,true\n")
     with pytest.raises(RatingsError, match="higher-is-better looks like higher_is_better"):
         scores_from_file(path)
@@ -315,8 +316,11 @@ def test_json_lines_name_files_and_keep_sets_of_parameters_apart(tmp_path):
     assert set(named["stimulus"]) == {"s0", "s1", "/clips/s2.wav"}
     with pytest.raises(RatingsError, match=r"ratings have a, b \(2 in all\), the scores /clips"):
         joined(table, ["b", "a"])
-    path.write_text('{"metric": "m"}\nno json\n')
-    with pytest.raises(RatingsError, match="line 1: give an object with metric, value"):
+    path.write_text('{"metric": "m"}\n')
+    with pytest.raises(RatingsError, match="line 1: names no clip; give metric, value"):
+        scores_from_file(path)
+    path.write_text('{"metric": "m", "file": "a", "value": 1}\nno json\n')
+    with pytest.raises(RatingsError, match=r"scores\.jsonl, line 2: no JSON"):
         scores_from_file(path)
 
 

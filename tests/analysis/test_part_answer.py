@@ -72,7 +72,7 @@ def test_letters_and_tiers_of_the_turing_test_are_rs():
 def test_genuine_recordings_among_the_traps_say_how_near_to_human_that_is():
     table = table_of("att_s1")
     traps = table[table["trap"] == "human"]
-    told = f"got {traps['score'].mean():.3f} before any rule ({len(traps)} ratings)"
+    told = f"got {traps['score'].mean():.3f} before any rule ({len(traps):,} ratings)"
     assert told in sentence(table)
 
 
@@ -111,10 +111,11 @@ def test_the_numbers_are_those_of_the_report():
 
 
 @pytest.mark.medium
-def test_without_the_clustered_interval_tiers_are_still_clustered(isolation):
+def test_the_interval_that_claims_rest_on_is_there_whatever_others_are_asked_for(isolation):
     (s,) = rankings(given_of(isolation))
     bootstrap = Options(intervals=("bootstrap",), replicates=100)
-    (other,) = rankings(given_of(isolation, bootstrap, estimates=[], contrasts=[]))
+    assert bootstrap.intervals == ("two_way", "bootstrap")
+    (other,) = rankings(given_of(isolation, bootstrap))
     assert other.tiers == s.tiers
 
 
@@ -219,6 +220,25 @@ def test_scores_of_two_tasks_are_answered_apart_and_not_compared():
     ]
     assert "are of different tasks: do not compare them" in shown.warnings[-1]
     assert len({table.key for table in shown.tables}) == 2
+
+
+@pytest.mark.parametrize(("finders", "told"), [(1, "would leave 1 of 20 raters"), (15, "")])
+@pytest.mark.medium
+def test_a_post_screening_that_leaves_few_raters_is_a_limitation(finders, told):
+    """Whoever does not find the hidden reference rates it as the system beside it."""
+    scores = {
+        (name, f"r{r:02}", f"i{i}"): float(95 + (r + i) % 5 if found else 40 + (7 * r + i) % 30)
+        for r in range(20)
+        for i in range(10)
+        for name in ("ref", "sys")
+        for found in [name == "ref" and r < finders]
+    }
+    table = rows_of(scores, method="mushra", estimand="mushra")
+    table.loc[table["condition"] == "ref", "role"] = "reference"
+    table.loc[table["condition"] == "sys", "role"] = "test"
+    found = warned(table)
+    assert told in found
+    assert ("post-screening of ITU-R BS.1534-3" in found) is bool(told)
 
 
 @pytest.mark.slow

@@ -113,7 +113,7 @@ def test_an_empty_file_of_ratings_is_an_empty_table_with_typed_columns():
 
 def test_a_missing_score_is_kept_as_missing():
     table = edge("missing")
-    assert len(table) == 58
+    assert len(table) == 57  # of 58 rows one repeats another in every column
     assert table["score"].isna().sum() == 1
     assert sum(row["score"] is None for row in to_rows(table)) == 1
 
@@ -195,13 +195,11 @@ def test_one_mistake_in_many_rows_is_one_line(tmp_path):
     )
 
 
-def test_files_that_are_not_utf8_or_not_gzip_or_absent_are_refused(tmp_path):
-    (tmp_path / "latin.csv").write_bytes(GOOD.encode() + "ré,c,i,3\n".encode("latin-1"))
-    (tmp_path / "not.csv.gz").write_text("no gzip")
+def test_files_of_unknown_encoding_or_cut_gzip_or_absent_are_refused(tmp_path):
+    (tmp_path / "odd.csv").write_bytes(GOOD.encode() + b"r\x81\xff,c,i,3\n")
     (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(GOOD.encode() * 900)[:-20])
     for name, told in [
-        ("latin.csv", "not UTF-8"),
-        ("not.csv.gz", "not a readable CSV"),
+        ("odd.csv", "not UTF-8"),
         ("cut.csv.gz", "not a readable CSV"),
         ("absent.csv", "no such file"),
     ]:

@@ -256,7 +256,11 @@ def test_semicolons_and_tabs_are_read_and_named(read, delimiter, name):
     assert sorted(reading.table["score"]) == [3.5, 4]
     assert "a;b\tc" in set(reading.table["justification"])
     (problem,) = problems(read, f"{text}r3{delimiter}A\n")
-    assert problem.endswith(f"quote cells that hold a {name.removesuffix('s')}")
+    one = name.removesuffix("s")
+    assert problem == (
+        f", row 4: 2 cells where the header has 5; write the {name} of empty cells too, and quote "
+        f"cells that hold a {one}"
+    )
 
 
 def test_decimal_commas_are_read_where_they_can_mean_nothing_else(read):
@@ -344,7 +348,7 @@ def test_the_command_obeys_verdicts_tells_what_it_read_and_warns_of_unused_verdi
     call_command(*words)
     told = capsys.readouterr()
     assert "2 of 3 ratings kept" in told.out
-    assert "1 ratings whose justification was judged unfit" in told.out
+    assert "left out: 1 rating (ratings whose justification was judged unfit)" in told.out
     assert told.err == "note: Not used: the column colour.\n"
     words += ["--everything", "--out", str(tmp_path / "o")]
     call_command(*words, "--no-screening", "--ignore-column", "colour")

@@ -185,7 +185,7 @@ def test_labels_stand_in_rows_and_in_sentences_where_a_key_is_no_word():
     )
     row = made["tables"][0]["rows"][0]
     assert row == {"condition": "A reader", "letters": "a", "mark": "sys-1"}
-    assert made["figures"][0]["rows"] == [{"name": "Tacotron", "group": "sys-1"}]
+    assert made["figures"][0]["rows"] == [{"name": "Tacotron", "group": "Tacotron"}]
     bare = labelled({**report, "labels": {}, "task_titles": {}})["parts"][0]
     assert bare["sentences"] == part["sentences"]
     assert bare["headlines"][0]["sentence"] == "human leads."

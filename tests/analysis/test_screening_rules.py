@@ -146,6 +146,19 @@ def test_a_trap_with_several_criteria_counts_once():
 
 
 @pytest.mark.medium
+@pytest.mark.parametrize("kind", [AttentionTraps, GoldTraps])
+def test_trap_trials_of_a_file_without_positions_each_count(kind):
+    """One clip played twice as a trap is two trials; no order of texts chooses one of them."""
+    name = {AttentionTraps: "instructed", GoldTraps: "gold"}[kind]
+    for verdicts, right in (([True, False], 1), ([False, False], 0), ([True, True], 2)):
+        rows = traps("r", verdicts, kind=name, item="t", position=None)
+        both = [*rows, *(r | {"criterion": "effort"} for r in rows)]
+        for given in (rows, rows[::-1], both):
+            found = out(given, kind(minimum=1.0)).get("r", "its session passed 2 of 2")
+            assert found.startswith(f"its session passed {right} of 2")
+
+
+@pytest.mark.medium
 def test_gold_clips_may_be_judged_again_with_another_tolerance():
     rows = [
         *traps("near", [False], kind="gold", score=4.0, stimulus="good"),
@@ -216,6 +229,8 @@ def test_second_answers_far_from_the_first_are_found():
         "strays": "1 of 3 second answers near the first, 50% needed"
     }
     assert out(rows, InconsistentRepeats(repeats=1)).keys() == {"strays", "once"}
+    timeless = [r | {"position": None, "study": ""} for r in rows]  # what counts came first
+    assert out(timeless, InconsistentRepeats()).keys() == {"strays"}
     assert InconsistentRepeats().lacking(from_rows(asked("r", [])))
 
 

@@ -14,6 +14,7 @@ from analysis.statistics.screening import NotCounted, SessionStatus, TaskTraps
 from analysis.web.jobs import run_analysis
 from analysis.web.study_tables import study_rules
 from listening import allocation, sessions
+from listening.models import Study
 from listening.program import PROGRAM
 from listening.selectors import trap_plans
 from tests.factories import add_task, an_answer, arrive, current, make_study
@@ -45,6 +46,7 @@ def exported(shared_study, without_models, django_db_blocker, tmp_path_factory):
     """A folder with the study's export, which no test writes into."""
     folder = tmp_path_factory.mktemp("exported")
     with django_db_blocker.unblock():
+        Study.objects.filter(pk=shared_study.pk).update(state=Study.State.CLOSED)
         call_command("export_study", shared_study.key, "--out", str(folder), *NO_FIGURES, *QUICK)
     return folder
 
@@ -116,15 +118,30 @@ def test_the_command_of_the_report_makes_its_numbers_again(exported, tmp_path, m
     other = report_in(tmp_path / "b")
     assert made.pop("made_at")
     assert other.pop("made_at")
+    del made["conduct"]
+    assert "left_out_by is not used" in other["input"]["notes"].pop()
+    assert "left_out_by is not used" in other["warnings"].pop(0)
     parts = [part for part in made.pop("parts") if part["key"] != "participants"]
     assert parts == other.pop("parts")  # who took part is no column of ratings.csv
     assert made == other
 
 
 @pytest.mark.slow
-def test_a_bare_csv_has_the_default_rule(exported, tmp_path):
+def test_the_csv_alone_gives_the_numbers_of_the_study(exported, tmp_path):
     words = [str(exported / "ratings.csv"), "--out", str(tmp_path), *QUICK]
     call_command("analyse", *words, *NO_FIGURES)
+    own, bare = report_in(exported), report_in(tmp_path)
+    for name in ("estimates", "contrasts", "shares", "data"):
+        assert bare[name] == own[name]
+    left_out = [(row["rule"], row["ratings"]) for row in own["exclusions"] if row["ratings"]]
+    assert left_out == [(r["rule"], r["ratings"]) for r in bare["exclusions"] if r["ratings"]]
+    assert "as the column left_out_by says" in bare["warnings"][0]
+
+
+@pytest.mark.slow
+def test_a_csv_without_that_column_has_the_default_rule(exported, tmp_path):
+    words = [str(exported / "ratings.csv"), "--out", str(tmp_path), *QUICK]
+    call_command("analyse", *words, *NO_FIGURES, "--ignore-column", "left_out_by")
     own, bare = report_in(exported), report_in(tmp_path)
     assert "att_traps:flawed=1/1,human=1/2" in bare["provenance"]["rules"]
     assert bare["data"]["ratings_kept"] > own["data"]["ratings_kept"]

@@ -1,5 +1,6 @@
 """Tiers by both rules equal the reference's, hide no difference, and make none up."""
 
+import itertools
 from itertools import combinations
 
 import pytest
@@ -31,7 +32,7 @@ def test_tiers_and_letters_are_the_references(name, fit):
     p = {names_of(row["contrast"]): row["p.value"] for row in expected(name)[fit]["pairs_holm"]}
     found = tiers_of(values, p)
     assert list(found.order) == told["order"]
-    assert [list(tier) for tier in found.tiers] == told["tiers"]
+    assert [list(tier) for tier in found.leader_tiers] == told["tiers"]
     assert [list(group) for group in found.letter_groups] == told["letter_groups"]
     assert dict(found.letters) == told["letters"]
 
@@ -39,11 +40,13 @@ def test_tiers_and_letters_are_the_references(name, fit):
 def test_two_sets_that_overlap_share_a_letter():
     p = {("a", "b"): 0.3, ("b", "c"): 0.2, ("a", "c"): 0.01}
     found = tiers_of({"a": 3.0, "b": 2.0, "c": 1.0}, p)
-    assert found.tiers == (("a", "b"), ("c",))
+    assert found.leader_tiers == (("a", "b"), ("c",))
+    assert found.tiers == (("a", "b", "c"),)
     assert found.letters == {"a": "a", "b": "ab", "c": "b"}
     turned = tiers_of({"a": 3.0, "b": 2.0, "c": 1.0}, p, low_is_best=True)
     assert turned.order == ("c", "b", "a")
-    assert turned.tiers == (("c", "b"), ("a",))
+    assert turned.leader_tiers == (("c", "b"), ("a",))
+    assert turned.tiers == (("c", "b", "a"),)
 
 
 def test_a_pair_without_a_test_is_told():
@@ -80,4 +83,10 @@ def test_two_share_a_letter_exactly_if_they_do_not_differ(n, data):
         assert bool(set(found.letters[a]) & set(found.letters[b])) == (value > 0.05)
     groups = [set(group) for group in found.letter_groups]
     assert not any(one < other for one in groups for other in groups)
-    assert sorted(name for tier in found.tiers for name in tier) == list(names)
+    for tiers in (found.tiers, found.leader_tiers):
+        assert sorted(name for tier in tiers for name in tier) == list(names)
+    tier_of = {name: n for n, tier in enumerate(found.tiers) for name in tier}
+    for group in groups:
+        assert len({tier_of[name] for name in group}) == 1, "a tier separates a letter"
+    for above, below in itertools.pairwise(found.tiers):
+        assert all(p[pair] < 0.05 for pair in itertools.product(above, below))

@@ -29,15 +29,16 @@ def test_a_dropped_folder_becomes_the_table(
     for n, name in enumerate(("tts/s1", "tts/s2", "human/s1", "human/s2")):
         write_sound(dropped / f"{name}.wav", n)
     write_sound(dropped / "human" / "s2.wav", 9, rate=48_000, seconds=30)  # more than a piece
-    (dropped / "notes.docx").write_bytes(b"x")
+    for name in ("notes.docx", "tts/._s1.wav", "tts/Thumbs.db", "human/.DS_Store"):
+        (dropped / name).write_bytes(b"x")
     page = new_page()
     log_in(page, f"{web.url}/new/", "ada")
     page.get_by_role("button", name="Start: MOS", exact=True).click()
     drop(page, dropped)
     expect(page.get_by_role("heading", name="2 systems, 2 sentences")).to_be_visible()
-    expect(
-        page.get_by_text("Not sent, as no sound by their ending: set/notes.docx")
-    ).to_be_visible()
+    warning = page.get_by_text("Not sent (hidden, or no sound by their ending):")
+    for name in ("notes.docx", "tts/._s1.wav", "tts/Thumbs.db", "human/.DS_Store"):
+        expect(warning).to_contain_text(f"set/{name}")
     there = folder_of(Draft.objects.get()) / "audio" / "set"
     for name in ("tts/s1.wav", "human/s2.wav"):
         assert (there / name).read_bytes() == (dropped / name).read_bytes()

@@ -40,6 +40,12 @@ def test_nvv_asks_up_to_five_questions_about_a_clip(take: Take) -> None:
     everything_is_stored(walk, session)
     assert {len(given.labels) for given in walk.answered} == {5, 3}
     assert session.trials.exclude(trap="").count() == 2
+    asked = " ".join(text for given in walk.answered for text in given.questions)
+    assert "How convincing is this sound: " in asked
+    assert "and no other sound? Asked for: " in asked
+    assert "{" not in asked
+    kinds = set(session.trials.values_list("item__dimension", flat=True))
+    assert any(f"How convincing is this sound: {kind}?" in asked for kind in kinds)
 
 
 def test_mushra_rates_seven_clips_against_a_reference(take: Take) -> None:

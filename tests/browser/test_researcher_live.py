@@ -177,7 +177,7 @@ def test_sounds_on_a_laptop_become_an_open_study(page, web, tmp_path):
     page.set_input_files("#choose-folder", tmp_path / "voices")
     expect(page.get_by_text("2 systems, 3 sentences: the folder is the system.")).to_be_visible()
     expect(
-        page.get_by_text("Not sent, as no sound by their ending: voices/notes.txt")
+        page.get_by_text("Not sent (hidden, or no sound by their ending): voices/notes.txt")
     ).to_be_visible()
     page.get_by_label("What human is").select_option("Reference")
     expect(page.get_by_label("What human is")).to_have_value("reference")

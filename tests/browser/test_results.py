@@ -116,11 +116,26 @@ def test_every_state_is_accessible(
     assert report.moderate == {}
 
 
+def the_table_is_copied_as_cells(page: Page) -> None:
+    """Out of a fold that is still closed: a line for each row, a tab between cells."""
+    expect(page.locator("#in-full-1 table").first).to_be_hidden()
+    page.get_by_role("button", name="Copy table").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert copied[0].split("\t")[:2] == ["Condition", "Mean"]
+    assert len(copied) == 1 + 3
+    assert {line.count("\t") for line in copied} == {copied[0].count("\t")}
+    assert all("[" in line.split("\t")[2] for line in copied[1:])
+
+
 def test_contents_lead_to_their_parts_with_the_keyboard(
     web: WebProcess, study: Study, new_page: Callable[..., Page]
 ) -> None:
     analysed(study)
-    page = opened(new_page(viewport={"width": 1280, "height": 800}), web, study)
+    wide = {"width": 1280, "height": 800}
+    allowed = ["clipboard-read", "clipboard-write"]
+    page = opened(new_page(viewport=wide, permissions=allowed), web, study)
+    the_table_is_copied_as_cells(page)
     link = page.locator(".contents-beside a", has_text="Agreement and raters")
     link.focus()
     page.keyboard.press("Enter")

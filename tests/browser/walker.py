@@ -37,6 +37,7 @@ class Answered:
     labels: dict[str, str] = field(default_factory=dict)  # by criterion, or criterion.letter
     reason: str = ""
     training: bool = False
+    questions: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -253,6 +254,7 @@ class Walker:
     def answer_all(self, name: str) -> None:
         page = self.page
         given = Answered(training=page.locator("[data-part=practice]:visible").count() > 0)
+        given.questions = page.locator("fieldset.criterion legend").all_inner_texts()
         for place, fieldset in enumerate(page.locator("fieldset.criterion").all()):
             widget = str(fieldset.get_attribute("data-widget"))
             labels = WIDGETS[widget](self, fieldset)

@@ -38,7 +38,7 @@ matplotlib.use("agg")
 from matplotlib import pyplot
 import pandas, scipy.stats, scipy.optimize, scipy.signal, soundfile, av
 import accelerate, arviz, faster_whisper, librosa, nutpie, onnxruntime, peft, pymc
-import silero_vad, speechmos, torchaudio, transformers.models.wav2vec2.modeling_wav2vec2
+import silero_vad, torchaudio, transformers.models.wav2vec2.modeling_wav2vec2
 import numba
 assert numba.njit(lambda x: x + 1)(1) == 2
 librosa.feature.melspectrogram(y=scipy.signal.unit_impulse(4096))

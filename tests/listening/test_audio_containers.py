@@ -11,15 +11,15 @@ from av.audio.frame import AudioFrame
 from av.video.frame import VideoFrame
 
 from listening.audio import AudioError, probed
-from listening.audio.opening import opened
 from listening.audio.store import write_plain_flac
+from listening.sound_files import open_sound
 from tests.listening.encoded import chirp, encode
 
 RATE = 48_000
 
 
 def decode(path: Path) -> np.ndarray:
-    with opened(path) as sound:
+    with open_sound(path) as sound:
         return np.concatenate(list(sound.blocks(5_000)))
 
 
@@ -85,7 +85,7 @@ def test_lossless_sound_in_mp4_is_copied_exactly(
     info = soundfile.info(tmp_path / "copy.flac")
     assert (info.samplerate, info.channels) == (rate, channels)
     kept = soundfile.read(tmp_path / "copy.flac", dtype="int32", always_2d=True)[0]
-    with opened(path) as sound:
+    with open_sound(path) as sound:
         bits = sound.bits
     assert info.subtype == f"PCM_{bits}"
     assert np.array_equal(kept, whole) if bits == 24 else np.abs(kept - whole).max() <= 2**16
@@ -167,7 +167,7 @@ def test_a_served_copy_of_m4a_holds_the_decoded_samples_with_24_bits(tmp_path: P
 @pytest.mark.parametrize("frames", [1, 100, 1_024, 5_000, 10**6])
 def test_blocks_have_the_wanted_size_and_lose_nothing(tmp_path: Path, frames: int) -> None:
     path = encode(tmp_path / "clip.m4a", "aac", chirp(0.25, RATE), RATE)
-    with opened(path) as sound:
+    with open_sound(path) as sound:
         blocks = list(sound.blocks(frames))
     assert {len(block) for block in blocks[:-1]} <= {frames}
     assert 0 < len(blocks[-1]) <= frames
@@ -308,7 +308,8 @@ def test_a_file_that_was_cut_off_is_refused(
     path = encode(tmp_path / name, codec, chirp(5, RATE), RATE, **options)
     whole = path.read_bytes()
     path.write_bytes(whole[: round(len(whole) * share)])
-    assert "damaged" in (why := reason(path)) or "before the length" in why or "no sound" in why
+    said = reason(path)
+    assert any(words in said for words in ("damaged", "Its header states", "no sound"))
 
 
 @pytest.mark.slow
@@ -341,7 +342,7 @@ def test_the_first_bytes_alone_are_no_sound(tmp_path: Path, head: bytes) -> None
 
 def test_what_cannot_be_opened_at_all_is_refused_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(AudioError, match="cannot be read"):
-        opened(tmp_path)
+        open_sound(tmp_path)
 
 
 @pytest.mark.parametrize(

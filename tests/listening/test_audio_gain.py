@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pyloudnorm
 import pytest
 import soundfile
 from django.conf import LazySettings
@@ -47,6 +48,23 @@ def test_clips_of_all_levels_come_to_the_target(
     before = probed(tmp_path / "a.wav")
     assert before.loudness_lufs is not None
     assert gain_db == pytest.approx(target_lufs - before.loudness_lufs, abs=0.006)
+
+
+def test_mono_and_the_same_samples_in_both_channels_are_as_loud_at_each_ear(
+    tmp_path: Path,
+) -> None:
+    """The player puts a mono clip on both ears."""
+    mono = soundfile.read(clip(tmp_path / "mono.wav", 0.2))[0]
+    soundfile.write(tmp_path / "two.wav", np.stack([mono, mono], axis=1), RATE)
+    heard = {}
+    for name in ("mono", "two"):
+        path = tmp_path / f"{name}.wav"
+        gain_db = gain_for(probed(path), -23)
+        samples, rate = soundfile.read(local_path(keep_served(path, gain_db)[0]), always_2d=True)
+        ears = np.repeat(samples, 2, axis=1)[:, :2]
+        heard[name] = ears
+        assert pyloudnorm.Meter(rate).integrated_loudness(ears) == pytest.approx(-23, abs=0.02)
+    assert np.abs(heard["mono"] - heard["two"]).max() < 2**-22
 
 
 def test_a_peak_never_rises_above_one_decibel_below_full_scale(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -17,6 +19,7 @@ from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.drafts.sounds import versus
 from listening.models import Draft, Study
+from tests.listening.encoded import chirp, encode
 from tests.listening.folders import write_sound
 from tests.listening.test_drafts import begun, fill, send, sound
 from tests.listening.test_studies import media  # noqa: F401
@@ -229,10 +232,63 @@ def test_holes_and_clips_that_cannot_be_used_are_named(
     press(ada, draft, "arrange", unsent='["a.mov", "b.mov"]', **{"unsent-count": "7"})
     page = page_of(ada, draft)
     assert "1 clip cannot be used" in page
-    assert "Not sent, as no sound by their ending: a.mov, b.mov and 5 more." in page
+    assert "Not sent (hidden, or no sound by their ending): a.mov, b.mov and 5 more." in page
     press(ada, draft, "make")
     said = ada.get(f"/drafts/{draft.code}/review/").content.decode()
     assert "This is no sound file that can be read" in said  # and not nothing
+
+
+@pytest.mark.medium
+def test_files_of_macos_and_windows_are_named_and_not_stored(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path, ("vits", "human"), (1, 2))
+    assert send(ada, draft, "set/vits/._s1.wav", b"facts of Finder").json() == {"done": True}
+    with zipfile.ZipFile(tmp_path / "more.zip", "w") as opened:
+        for system in ("vits", "human"):
+            opened.writestr(f"set/{system}/s3.wav", sound(tmp_path, len(system)))
+        opened.writestr("__MACOSX/set/vits/._s3.wav", b"x")
+        opened.writestr("set/human/Thumbs.db", b"x")
+    sent = send(ada, draft, "more.zip", (tmp_path / "more.zip").read_bytes())
+    assert sent.json() == {"done": True, "problem": ""}
+    press(ada, draft, "arrange")
+    page = page_of(ada, draft)
+    assert "Files that are not used (3)" in page
+    for name in ("set/vits/._s1.wav", "__MACOSX/set/vits/._s3.wav", "set/human/Thumbs.db"):
+        assert f"<code>{name}</code> was put there by macOS or Windows, and is no sound" in page
+    draft.refresh_from_db()
+    assert len(rows_of(draft)) == 6
+    assert not [p for p in folder_of(draft).rglob("*") if p.name in ("._s1.wav", "Thumbs.db")]
+
+
+@pytest.mark.medium
+def test_odd_sound_is_told_on_the_pages_before_the_study_is_made(
+    ada: Client, tmp_path: Path
+) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path)
+    one = np.random.default_rng(3).uniform(-0.2, 0.2, 8_000)
+    soundfile.write(tmp_path / "dead.wav", np.stack([one, 0 * one], axis=1), 16_000)
+    send(ada, draft, "set/vits/s1.wav", (tmp_path / "dead.wav").read_bytes())
+    press(ada, draft, "arrange")
+    assert "right channel silent" in page_of(ada, draft)
+    review = ada.get(f"/drafts/{draft.code}/review/").content.decode()
+    assert "The right channel is silent, so that this ear hears nothing: “vits-s1”." in review
+
+
+@pytest.mark.medium
+def test_a_draft_with_m4a_and_with_no_sound_can_be_looked_at(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    m4a = encode(tmp_path / "a.m4a", "aac", chirp(1.5, 16_000), 16_000).read_bytes()
+    for system in ("vits", "human"):
+        send(ada, draft, f"set/{system}/s1.m4a", m4a)
+        send(ada, draft, f"set/{system}/s2.wav", sound(tmp_path, len(system)))
+    send(ada, draft, "set/human/s2.wav", b"no sound")
+    press(ada, draft, "arrange")
+    page = f"/preview/drafts/{draft.code}/"
+    assert ada.get(page).status_code == 200
+    heard = ada.get(f"{page}clips/vits-s1")
+    assert soundfile.info(io.BytesIO(b"".join(heard))).duration == pytest.approx(1.5, abs=0.1)
+    assert ada.get(f"{page}clips/human-s2").status_code == 404
 
 
 @pytest.mark.medium

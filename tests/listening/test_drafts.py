@@ -13,6 +13,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from listening.design.draft_toml import KINDS
+from listening.drafts.figures import figures_of, reading_of
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.models import Draft, Membership, Project, Slot, Study
 from tests.listening.folders import write_sound
@@ -262,6 +263,20 @@ def test_a_field_that_no_page_has_is_refused_and_a_wrong_value_is_kept_and_named
     page = ada.get(f"/drafts/{draft.code}/review/").content.decode()
     assert "tasks[1].ratings_per_stimulus: This is a text and no whole number." in page
     assert 'value="many"' in ada.get(f"/drafts/{draft.code}/raters/").content.decode()
+
+
+@pytest.mark.medium
+def test_a_draft_with_a_negative_count_plans_no_negative_ratings(
+    ada: Client, tmp_path: Path
+) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path)
+    assert figures_of(draft, reading_of(draft)).ratings
+    assert save(ada, draft, {"tasks.0.ratings_per_stimulus": "-12"}).status_code == 200
+    draft.refresh_from_db()
+    figures = figures_of(draft, reading_of(draft))
+    assert figures.mistakes
+    assert (figures.ratings, figures.raters) == (None, None)
 
 
 def test_a_new_consent_is_a_new_version(ada: Client) -> None:

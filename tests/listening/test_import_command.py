@@ -1,20 +1,26 @@
 """The commands around study folders: what they print, and how they end."""
 
 import io
+import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
+import soundfile
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from listening.design import studyfile
 from listening.models import Slot, Study
+from listening.studies import study_as_file
 from tests.listening.folders import CSV, STUDY, TASK, TOML, make_folder, write_sound
 from tests.listening.test_studies import media  # noqa: F401
 
 pytestmark = pytest.mark.django_db
 DEMO = Path(__file__).resolve().parents[2] / "demo"
+MAC = Path(__file__).resolve().parents[1] / "data" / "sound_files" / "mac"
 
 
 def run(*arguments: object) -> str:
@@ -38,6 +44,79 @@ def test_importing_and_opening(tmp_path: Path, settings, monkeypatch) -> None:
         f"12 presentations planned. Raters start at https://listen.example.org/r/{study.link}/"
         in said
     )
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("zipped", [False, True])
+def test_files_of_macos_and_windows_are_ignored_and_named(tmp_path: Path, zipped: bool) -> None:
+    User.objects.create_user("researcher")
+    folder = make_folder(tmp_path / "study", csv=CSV.replace("audio/b2.wav", "audio/clip.mp3"))
+    for path in MAC.iterdir():
+        shutil.copy(path, folder / "audio")
+    (folder / "Thumbs.db").write_bytes(b"x")
+    source = Path(shutil.make_archive(str(folder), "zip", folder)) if zipped else folder
+    said = run("import_study", source)
+    assert "Ignored, as macOS or Windows put them there: “Thumbs.db”, “audio/._clip.mp3”." in said
+    clip = Study.objects.get().stimuli.get(key="b2")
+    assert clip.duration_s > 2.4  # of 2.5 s, with its ends cut
+
+
+def test_a_row_for_a_file_of_macos_is_named(tmp_path: Path) -> None:
+    User.objects.create_user("researcher")
+    folder = make_folder(tmp_path, csv=CSV.replace("audio/b2.wav", "audio/._b2.wav"))
+    (folder / "audio" / "._b2.wav").write_bytes(b"x")
+    with pytest.raises(SystemExit):
+        run("import_study", folder)
+    (problem,) = studyfile.read_folder(folder).problems
+    assert (problem.row, problem.remedy) == (5, "Remove its row.")
+    assert "macOS or Windows" in problem.what
+
+
+@pytest.mark.medium
+def test_one_loudness_is_told_as_both_ears_get_it(tmp_path: Path) -> None:
+    User.objects.create_user("researcher")
+    loud = TOML.replace("[study]\n", "[study]\nloudness_lufs = -23\n")
+    said = run("import_study", make_folder(tmp_path, loud))
+    assert "Loudness at both ears: -23 LUFS (gains of " in said
+    clip = Study.objects.get().stimuli.first()
+    assert clip is not None
+    assert clip.loudness_lufs is not None
+    assert clip.loudness_lufs + clip.gain_db == pytest.approx(-23, abs=0.01)
+
+
+FAINT = """
+[[tasks.criteria]]
+key = "laugh"
+question = "How convincing is the laugh?"
+options = { absent = "It is not there" }
+"""
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(
+    ("stated", "more", "kept_s"),
+    [("", FAINT, 1.5), ("", "", 1.05), ('ends = "alike"', FAINT, 1.05)],
+)
+def test_a_breath_at_the_end_stays_where_a_question_asks_for_it(
+    tmp_path: Path, stated: str, more: str, kept_s: float
+) -> None:
+    """A breath of 50 dB below the peak is more than the 40 dB that ends are cut at."""
+    User.objects.create_user("researcher")
+    toml = TOML.replace("[study]\n", f"[study]\n{stated}\n") + more
+    folder = make_folder(tmp_path, toml)
+    rng = np.random.default_rng(1)
+    spoken, breath = (
+        rng.uniform(-level, level, n) for level, n in ((0.5, 16_000), (0.0016, 8_000))
+    )
+    soundfile.write(folder / "audio" / "a1.wav", np.concatenate([spoken, breath]), 16_000)
+    said = run("import_study", folder)
+    study = Study.objects.get()
+    assert study.stimuli.get(key="a1").duration_s == pytest.approx(kept_s, abs=0.011)
+    asked = "the question “laugh” asks whether a sound is there"
+    assert (f"The ends of clips are not trimmed: {asked}" in said) == (kept_s == 1.5)
+    assert ("Clips are trimmed where" in said) == bool(stated)
+    again = studyfile.toml_text(study_as_file(study))
+    assert ("ends = " in again) == bool(more)
 
 
 @pytest.mark.medium
@@ -211,7 +290,8 @@ def test_a_folder_of_sounds_becomes_a_study_without_a_line_written_by_hand(tmp_p
     User.objects.create_user("ada")
     for name in ("vits_s1", "vits_s2", "human_s1"):
         write_sound(tmp_path / "wavs" / f"{name}.wav")
-    (tmp_path / "texts.txt").write_text("s1|Hello.\ns9|Nobody says this.\n")
+    texts = "s1|Hello.\ns9|Nobody says this.\n"
+    (tmp_path / "texts.txt").write_bytes(texts.encode("utf-16"))
     said = run("scan_audio", tmp_path, "--texts", tmp_path / "texts.txt")
     assert "Read so: names are system, then sentence." in said
     assert "human  1 of 2 sentences" in said

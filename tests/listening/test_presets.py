@@ -24,10 +24,14 @@ from listening.design.presets import Preset, PresetError, presets, study_key, wr
 from listening.design.settings import derive
 from listening.design.studyfile import CSV, TOML, StudyFile, read_folder
 from listening.design.studyfile.entries import OUTCOMES
+from listening.design.studyfile.problems import Notebook
+from listening.design.studyfile.tomlpart import read_study_toml
 from listening.design.traps import TrapPlan
 from listening.methods import Method
+from listening.methods.rubrics import KIND, shared_rubric
 from listening.models import Session, Slot, Study
 from listening.sessions import Arrival
+from metrics.judges.rubric import rubric
 from tests.listening.test_studies import media  # noqa: F401
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
@@ -273,6 +277,44 @@ def test_lfs_compares_coherence_and_asks_for_four_aspects_in_steps_of_their_scor
     assert {task.method for task in aspects} == {"mos"}
 
 
+def test_raters_of_lfs_and_nvv_read_what_the_judges_read(tmp_path: Path) -> None:
+    """One instrument: what a task says of its rubric stands in the judge's prompt as well."""
+    lfs, nvv = (the_study(PRESETS[name], tmp_path / name).tasks for name in ("lfs", "nvv"))
+    named = {t.key: t.options["rubric"] for t in (*lfs, *nvv) if "rubric" in t.options}
+    assert named == {
+        "prosody": "prosodic_coherence.lfs_figure_12",
+        "richness": "expressive_richness.lfs_figure_14",
+        "hierarchy": "expressive_hierarchy.lfs_figure_13",
+        "tags": "nvv_tags.v2",
+        "captions": "nvv_captions.v2",
+    }
+    for task in (*lfs, *nvv):
+        if task.key not in named:
+            continue
+        full, shared = shared_rubric(named[task.key])
+        prompt = rubric(full).user
+        assert shared.lines.replace("{dimension}", "$kind") in prompt
+        assert shared.instructions(scale=task.method == "mos") in task.instructions
+        asked = {c.key: (c.question, c.help_text) for c in task.criteria}
+        for each in shared.asked:
+            assert asked[each.key] == (each.question, each.help_text)
+        if shared.points and task.method == "mos":
+            assert shared.scale in prompt
+            assert task.options["names"] == shared.points
+    accuracy = next(c for c in nvv[0].criteria if c.key == "nvv_accuracy")
+    assert "and no other sound?" in accuracy.question
+
+
+def test_answers_of_preferences_fit_what_is_asked(tmp_path: Path) -> None:
+    tasks = the_study(PRESETS["long_form_preference"], tmp_path / "mine").tasks
+    for task in tasks:
+        (criterion,) = task.criteria
+        word = "appropriate" if criterion.key == "appropriateness" else "natural"
+        assert word in criterion.question
+        texts = [str(s.text) for s in Method.registry[task.method]().scale(task.options).steps]
+        assert all(word in text for text in texts)
+
+
 def test_nvv_has_the_criteria_of_its_two_interfaces_and_zero_for_what_is_absent(
     tmp_path: Path,
 ) -> None:
@@ -282,9 +324,24 @@ def test_nvv_has_the_criteria_of_its_two_interfaces_and_zero_for_what_is_absent(
     own = ["instruction_following", "nvv_instruction"]
     assert [c.key for c in captions.criteria] == [*common, *own]
     assert captions.show_text
+    named = [c.key for t in (tags, captions) for c in t.criteria if KIND in c.question]
+    assert named == ["nvv_effect", "nvv_accuracy", "nvv_effect", "nvv_instruction"]
     absent = [c.key for t in (tags, captions) for c in t.criteria if "absent" in c.options]
     assert absent == ["nvv_effect", "nvv_accuracy", "nvv_effect", "nvv_instruction"]
     assert (pairs.method, len(pairs.criteria)) == ("cmos", 3)
+
+
+@pytest.mark.parametrize("remove", ["", 'ends = "as_is"'])
+def test_nvv_keeps_breaths_at_the_ends_of_clips(remove: str) -> None:
+    """Said in the preset, and so without the line: its questions ask whether a sound is there."""
+    text = "\n".join(
+        line for line in PRESETS["nvv"].toml.splitlines() if not (remove and remove in line)
+    )
+    notes = Notebook()
+    study = read_study_toml(text.encode(), notes)
+    assert study is not None
+    assert study.ends == "as_is"
+    assert len(notes.remarks) == bool(remove)
 
 
 def test_mushra_has_a_reference_and_two_anchors_on_every_screen(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -54,6 +55,8 @@ def on_page(client, query: str) -> list[tuple[str, int]]:
     answer = client.get(f"/studies/voices/ratings/?{query}")
     assert answer.status_code == 200
     trials = [row["rating"].trial for row in answer.context["rows"]]
+    told = [int(n) for n in re.findall(r", trial (\d+)", answer.content.decode())]
+    assert told == [trial.position for trial in trials], "positions are counted from 1"
     return [(f"s{trial.session_id}", trial.position) for trial in trials]
 
 

@@ -125,6 +125,9 @@ def test_pasted_texts_find_their_sentences() -> None:
     assert texts_in("One.\nTwo.", ["s1", "s2"]) == ({"s1": "One.", "s2": "Two."}, [])
     assert texts_in("One.", ["s1", "s2"]) == ({}, ["One."])
     assert texts_in("s1|raw|Normal.", ["s1"])[0] == {"s1": "Normal."}
+    assert texts_in("\u00fc1\tTag.", ["u\u03081"])[0] == {
+        "u\u03081": "Tag."
+    }  # as macOS names files
     table = 's1,"Hello, you said ""go""."\ns2,Well, yes.\n"s3"\t"Bye."'
     texts = {"s1": 'Hello, you said "go".', "s2": "Well, yes.", "s3": "Bye."}
     assert texts_in(table, ["s1", "s2", "s3"]) == (texts, [])

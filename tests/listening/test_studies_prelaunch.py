@@ -13,6 +13,7 @@ from listening import audio
 from listening.models import Slot, Study
 from listening.studies import Finding, check_study, create_study, open_study, study_as_file
 from listening.studies.design_findings import task_findings
+from listening.studies.sound_findings import MeasuredClip, sound_findings
 from tests.factories import ATT_TRAPS, make_study
 from tests.listening.folders import HEADER, ROWS, STUDY, TOML, csv_with, make_folder
 from tests.listening.test_studies import media  # noqa: F401
@@ -103,6 +104,59 @@ def test_clipping_leading_silence_and_very_short_clips(folder: Path) -> None:
     assert "Clipped (full scale reached): “a1”" in said
     assert "More than 1 s of silence at the start: “a2”" in said
     assert "Shorter than 0.2 s: “b1”" in said
+
+
+@pytest.mark.medium
+def test_dead_channels_and_channels_in_antiphase_are_named(folder: Path) -> None:
+    left, right = noise(seed=7), noise(seed=8)
+    rumble = 0.3 * np.sin(np.arange(RATE) * 0.01)  # what both channels share
+    for clip, channels in (
+        ("a1", (0 * left, left)),
+        ("a2", (left, 0.005 * right + 0.1)),  # an offset is no sound
+        ("b1", (left, -left + 0.01 * right)),
+        ("b2", (left + rumble, right + rumble)),
+    ):
+        replace(folder, clip, np.stack(channels, axis=1))
+    said = [finding.what for finding in found(folder)]
+    assert [words for words in said if "channel" in words] == [
+        "The left channel is silent, so that this ear hears nothing: “a1”.",
+        "The right channel is silent, so that this ear hears nothing: “a2”.",
+        "The two channels are in antiphase and cancel each other on a loudspeaker: “b1”.",
+    ]
+
+
+def test_lengths_that_headers_do_not_state_are_told(folder: Path) -> None:
+    path = folder / "audio" / "a1.wav"
+    whole = bytearray(path.read_bytes())
+    whole[4:8] = whole[40:44] = bytes(4)  # as of a pipe
+    path.write_bytes(whole)
+    assert "“a1”: The header states no length" in the_warning(folder)
+    assert "read to its end (0.50 s)" in audio.probed(path).length_note
+
+
+def test_clips_that_one_loudness_does_not_reach_are_told(folder: Path) -> None:
+    toml = folder / "study.toml"
+    toml.write_text(toml.read_text().replace("[study]", "[study]\nloudness_lufs = -20", 1))
+    peaked = noise(level=0.02, seed=9)
+    peaked[99] = 0.9
+    replace(folder, "a1", peaked)
+    barely = np.zeros(RATE)
+    barely[99] = 2**-15
+    replace(folder, "b2", barely)
+    said = " ".join(finding.what for finding in found(folder))
+    assert re.search(r"Up to \d\d\.\d LU softer than -20 LUFS, .* clip their peaks: “a1”\.", said)
+    assert "Too quiet to measure, so that their level stays: “b2”." in said
+
+
+@pytest.mark.parametrize(("gain_db", "is_told"), [(0.0, True), (-3.0, False)])
+def test_floats_over_full_scale_are_clipped_unless_a_gain_brings_them_back(
+    folder: Path, gain_db: float, is_told: bool
+) -> None:
+    loud = noise(level=1.3, seed=9)
+    soundfile.write(folder / "audio" / "a1.wav", loud, RATE, subtype="FLOAT")
+    facts = audio.probed(folder / "audio" / "a1.wav")
+    said = [each.what for each in sound_findings([MeasuredClip("a1", facts, gain_db)])]
+    assert ("Clipped (full scale reached): “a1”." in said) == is_told
 
 
 def test_digital_silence_stops_the_launch(folder: Path) -> None:

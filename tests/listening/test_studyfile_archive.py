@@ -54,10 +54,20 @@ def test_the_litter_of_macos_and_windows_is_left_out(tmp_path: Path) -> None:
     with zipfile.ZipFile(archive, "a") as opened:
         opened.writestr("__MACOSX/study/._a1.wav", b"x")
         opened.writestr("study/.DS_Store", b"x")
+        opened.writestr("study/audio/._a1.wav", b"x")
     into = tmp_path / "into"
     into.mkdir()
-    assert unpack(archive, into) == []
+    ignored: list[str] = []
+    assert unpack(archive, into, ignored=ignored) == []
+    assert ignored == ["__MACOSX/study/._a1.wav", "study/.DS_Store", "study/audio/._a1.wav"]
     assert [p.name for p in into.iterdir()] == ["study"]
+    assert not any(p.name.startswith(".") for p in into.rglob("*"))
+
+
+def test_a_study_folder_is_found_beside_the_litter_of_macos(tmp_path: Path) -> None:
+    make_folder(tmp_path / "into" / "study")
+    (tmp_path / "into" / "__MACOSX").mkdir()
+    assert study_folder(tmp_path / "into") == tmp_path / "into" / "study"
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from listening import studies
-from listening.design.definition import PATTERNS, READ, Kind, definition_of, kind_of
-from listening.design.questionnaires import PREFER_NOT
+from listening.design.definition import PATTERNS, Kind, definition_of, kind_of
 from listening.design.studyfile.entries import CriterionEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.tomlpart import read_study_toml
@@ -243,8 +242,7 @@ def test_every_place_that_is_offered_can_be_corrected(name):
     file = read_study_toml((PRESET_FOLDER / name / "study.toml").read_bytes(), Notebook())
     places = [
         correcting.Place(path, str(words), kind_of(path))
-        for path, words in definition_of(file).items()
-        if kind_of(path) in READ and PREFER_NOT not in path
+        for path, words in correcting.correctable(file).items()
     ]
     wanted = {place.path: f"{place.words[:30]} x" for place in places}
     after = definition_of(correcting._corrected(file, [(p, wanted[p.path]) for p in places]))

@@ -8,7 +8,7 @@ from metrics.metric import Metric
 METRIC = '''
 """A metric of another package."""
 
-from metrics.metric import Metric, undefined
+from metrics.metric import Metric
 
 
 class {name}(Metric):
@@ -18,7 +18,7 @@ class {name}(Metric):
     low, high = 0.0, 1.0
 
     def score(self, waves):
-        return [float(w.abs().max()) or undefined("silent") for w in waves]
+        return [float(w.abs().max()) for w in waves]
 '''
 
 

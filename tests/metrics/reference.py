@@ -21,6 +21,11 @@ def wave(clip, rate_hz=16_000):
     return torch.from_numpy(audio.load_wave(path(clip), rate_hz))
 
 
+def square_wave(samples):
+    """Half of full scale, turning at every sample: a level that is known, and no silence."""
+    return 0.5 - (torch.arange(samples) % 2).float()
+
+
 def path(clip):
     return DATA / "audio" / f"{clip}.flac"
 

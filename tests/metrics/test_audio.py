@@ -5,7 +5,7 @@ import pytest
 import soundfile
 import soxr
 
-from listening.audio import opening
+from listening.sound_files import open_sound
 from metrics import audio
 from tests.listening.encoded import encode
 
@@ -121,7 +121,7 @@ def test_containers_that_only_ffmpeg_reads_give_the_same_sound(tmp_path, name, c
     inner = wave[6_000:18_000]
     assert np.sqrt(np.mean(inner**2)) == pytest.approx(0.5 / np.sqrt(2), rel=0.05)
     assert audio.duration_s(path) == pytest.approx(1.5, abs=0.1)
-    with opening.opened(path) as served:  # what raters hear
+    with open_sound(path) as served:  # what raters hear
         heard = np.concatenate(list(served.blocks(4_096, "float32")))[:, 0]
     assert off(heard, audio.load_wave(path, 48_000)) < 1e-6
 

@@ -158,3 +158,10 @@ def test_tasks_and_metrics_are_called_by_their_titles_and_a_ceiling_is_over_what
     assert shown["no_clips"].startswith("Clips on which both differ most are named from 8 clips")
     alone = first(row("c", 0.1, -0.2, 0.4))
     assert alone["sentence"].endswith("A perfect metric could reach 0.90 [0.86, 0.93].")
+
+
+def test_of_few_clips_no_metric_is_said_to_agree():
+    few = {**row("utmos", 0.94, 0.9, 0.99), "n": 6}
+    assert first(few, row("srmr", 0.1, -0.2, 0.4))["sentence"] == (
+        "6 stimuli are too few to say which metric agrees with raters: 10 or more are needed."
+    )

@@ -72,8 +72,23 @@ def test_partial_utterances_by_hand():
 
 
 def test_weights_are_named_by_their_hash(resemblyzer):
-    (digest,) = resemblyzer.weights.values()
-    assert digest == "39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e"
+    ((name, digest),) = resemblyzer.weights.items()
+    assert f"{digest}  {name}\n" in (weights.BUNDLED / "SHA256SUMS").read_text()
+
+
+def test_weights_that_earnest_carries_are_checked_when_they_are_loaded(tmp_path, monkeypatch):
+    listed = (weights.BUNDLED / "SHA256SUMS").read_text()
+    names = {line.split()[1] for line in listed.splitlines()}
+    kinds = {".onnx", ".safetensors"}
+    assert names == {path.name for path in weights.BUNDLED.iterdir() if path.suffix in kinds}
+    assert all(name in (weights.BUNDLED / "NOTICE.txt").read_text() for name in names)
+    monkeypatch.setattr(weights, "BUNDLED", tmp_path)
+    with pytest.raises(weights.Unavailable, match=r"model_v8.onnx is missing; install Earnest aga"):
+        weights.bundled_file("model_v8.onnx")
+    (tmp_path / "SHA256SUMS").write_text(listed)
+    (tmp_path / "model_v8.onnx").write_text("version https://git-lfs.github.com/spec/v1")
+    with pytest.raises(weights.Unavailable, match=r"has the SHA-256 [0-9a-f]{64}, not 9246480c5"):
+        weights.bundled_file("model_v8.onnx")
 
 
 def test_silence_has_a_vector_without_nan(resemblyzer):

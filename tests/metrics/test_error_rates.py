@@ -1,8 +1,11 @@
 """WER and CER: which clips have one, what is stored, what a condition sums up to."""
 
 import json
+import shutil
 
 import pytest
+import soundfile
+from django.core.management import call_command
 
 from metrics.material import Material
 from metrics.metric import ParameterError, make_metric
@@ -21,10 +24,10 @@ def material(text, heard, language="en"):
 def score(key, *materials, **parameters):
     metric = make_metric(key, {"recogniser": "manifest", **parameters})
     metric.load()
-    return metric, metric.measure([torch.ones(100)] * len(materials), materials)
+    return metric, metric.measure([torch.arange(100) / 100] * len(materials), materials)
 
 
-@pytest.mark.parametrize(("normalisation", "column"), [("paper", "N1"), ("spaced", "N2")])
+@pytest.mark.parametrize(("normalisation", "column"), [("lfs_bench", "N1"), ("unicode", "N2")])
 def test_stored_hypotheses_give_the_references_rates(normalisation, column):
     metric, found = score(
         "wer",
@@ -41,18 +44,38 @@ def test_stored_hypotheses_give_the_references_rates(normalisation, column):
 
 
 def test_both_normalisations_are_stored_and_pooled():
-    metric, (found,) = score("wer", material("an ill-disposed man", "an ill disposed man"))
+    said = material("an ill-disposed man", "an ill disposed man")
+    metric, (found,) = score("wer", said, normalisation="lfs_bench")
     assert found.value == pytest.approx(2 / 3)
-    assert found.details["under_spaced"] == {"rate": 0, "hits": 4, "sub": 0, "dele": 0, "ins": 0}
+    assert found.details["under_unicode"] == {"rate": 0, "hits": 4, "sub": 0, "dele": 0, "ins": 0}
     assert found.details["reference_normalised"] == "an illdisposed man"
-    assert metric.pooled([found.details])["wer_pooled_spaced"] == 0
+    assert metric.pooled([found.details])["wer_pooled_unicode"] == 0
+
+
+def test_a_perfect_transcript_has_no_errors_in_any_script(tmp_path, capsys):
+    """Punctuation, casing, points and accents as recognisers and people write them."""
+    manifest = tmp_path / "m.csv"
+    shutil.copy(reference.DATA / "transcripts.csv", manifest)
+    soundfile.write(tmp_path / "a.wav", reference.wave("human-0880-clean")[:16_000], 16_000)
+    out = tmp_path / "scores.jsonl"
+    own = {key: {"recogniser": "manifest"} for key in ("wer", "cer")}
+    call_command("score_files", str(manifest), "--metrics=wer,cer", f"--out={out}",
+                 f"--parameters={json.dumps(own)}", "--device=cpu")  # fmt: skip
+    found = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    wrong = {(each["stimulus"], each["metric"]): each["details"] for each in found if each["value"]}
+    assert wrong == {}
+    assert {each["value"] for each in found} == {0}
+    pooled = make_metric("wer").pooled(
+        [each["details"] for each in found if each["metric"] == "wer"]
+    )
+    assert pooled["wer_pooled"] == 0
+    assert "wer_pooled_lfs_bench" not in pooled  # most clips are in other languages
 
 
 def test_characters_of_chinese_and_of_english():
     row = ZH["zh_c"]
-    _, found = score(
-        "cer", material(row["ref"], row["hyp"], "zh-TW"), material("a cat", "a cap", "en")
-    )
+    given = (material(row["ref"], row["hyp"], "zh-TW"), material("a cat", "a cap", "en"))
+    _, found = score("cer", *given, normalisation="lfs_bench")
     assert [s.value for s in found] == [row["cer"], 1 / 5]
 
 
@@ -64,10 +87,11 @@ def test_characters_of_chinese_and_of_english():
         (material("a", "a", ""), "no language"),
         (material("你好", "你好", "zh"), "language zh: use cer"),
         (material("a", ""), "no hypothesis"),
+        (material("a", "a", "de"), "language de: normalisation lfs_bench is for English and Chi"),
     ],
 )
 def test_without_a_value_there_is_a_reason(given, reason):
-    _, (found,) = score("wer", given)
+    _, (found,) = score("wer", given, normalisation="lfs_bench")
     assert found.value is None
     assert found.reason.startswith(reason)
 

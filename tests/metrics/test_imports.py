@@ -2,6 +2,7 @@
 
 import json
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -88,6 +89,90 @@ def test_versas_lines_work_as_they_are(file):
     assert rows()["a_one", "pesq_v"] is None
 
 
+NISQA = Path(__file__).resolve().parents[1] / "data" / "foreign" / "scores_nisqa.csv"
+
+
+@pytest.fixture
+def nine_clips(monkeypatch):
+    clips = [f"{system}_{n}" for system in ("alpha", "beta", "gamma") for n in (1, 2, 3)]
+    known = [
+        {"stimulus": name, "sha256": f"{place:064x}", "file": f"audio/{name}.wav"}
+        for place, name in enumerate(clips)
+    ]
+    monkeypatch.setattr("listening.selectors.stimulus_rows", lambda key: known)
+
+
+@pytest.mark.usefixtures("nine_clips")
+def test_a_table_of_nisqa_is_imported_as_it_is(capsys):
+    call_command("import_scores", "mine", str(NISQA))
+    told = capsys.readouterr()
+    metrics = ("mos_pred", "noi_pred", "dis_pred", "col_pred", "loud_pred")
+    assert told.out.splitlines() == [f"{name}: 9 scores imported" for name in metrics]
+    assert "The file is read as a table of NISQA: deg is the clip." in told.err
+    assert "Columns that hold no scores: model." in told.err
+    assert {row["higher_is_better"] for row in selectors.score_rows("mine")} == {True}
+    assert rows()["alpha_1", "mos_pred"] == 1.5375
+
+
+def test_a_cause_is_named_once_with_its_rows(file):
+    with pytest.raises(ImportedScoreError) as caught:
+        import_scores("mine", NISQA)
+    (line,) = str(caught.value).splitlines()
+    assert line == (
+        f"{NISQA}, rows 2, 3, 4 and 6 more: no clip of the study is called 'alpha_1.wav'; use its "
+        "stimulus' key (likewise 'alpha_2.wav', 'alpha_3.wav', 'beta_1.wav' and 5 more)"
+    )
+
+
+DNSMOS = (
+    ",filename,len_in_sec,sr,num_hops,OVRL_raw,SIG_raw,BAK_raw,OVRL,SIG,BAK,P808_MOS\n"
+    "0,clips/one.wav,9.01,16000,1,3.1,3.5,4.0,2.9,3.2,3.9,3.7\n"
+    "1,other/two.wav,9.01,16000,1,3.0,3.4,4.0,2.8,3.1,3.9,3.6\n"
+)
+VERSA = (
+    "{'key': 'one.wav', 'mcd': 5.9, 'sir': inf, 'asr_hyp': 'it is'}\n{'key': 'two', 'mcd': nan}\n"
+)
+
+
+def test_tables_of_dnsmos_and_versa_are_imported_as_they_are(file):
+    notes: list[str] = []
+    found = import_scores("mine", file(DNSMOS), notes=notes)
+    assert found == dict.fromkeys(
+        ("OVRL_raw", "SIG_raw", "BAK_raw", "OVRL", "SIG", "BAK", "P808_MOS"), 2
+    )
+    assert "Columns that hold no scores: len_in_sec, num_hops, sr." in notes
+    assert import_scores("mine", file(VERSA, "result.txt"), "v_") == {"v_mcd": 2, "v_sir": 1}
+    stored = rows()
+    assert (stored["a_one", "v_mcd"], stored["a_one", "v_sir"], stored["b_one", "v_mcd"]) == (
+        5.9,
+        None,
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("stimulus;m\na_one;1,5\n", 1.5),
+        ("sep=;\r\nstimulus;m\r\na_one;1,5\r\n", 1.5),
+        ("stimulus\tm\na_one\t1.5\n", 1.5),
+        ('"stimulus" "m"\n"1" "a_one" 1.5\n', 1.5),
+        ("stimulus,m,,\na_one ,1.5,,\n,,,\n", 1.5),
+        ("stimulus,metric,value\na_one\u00a0,m,1.5\n", 1.5),
+    ],
+)
+def test_the_layouts_of_spreadsheet_programs_and_r_are_read(file, text, value):
+    import_scores("mine", file(text))
+    assert rows()["a_one", "m"] == value
+
+
+def test_names_are_joined_whatever_their_unicode_form(file, monkeypatch):
+    known = [{"stimulus": "gr\u00fcn", "sha256": "a" * 64, "file": "audio/gru\u0308n.wav"}]
+    monkeypatch.setattr("listening.selectors.stimulus_rows", lambda key: known)
+    assert import_scores("mine", file("file,m\ngru\u0308n.wav,1\n")) == {"m": 1}
+    assert import_scores("mine", file("stimulus,k\ngr\u00fcn,1\n")) == {"k": 1}
+
+
 def test_every_mistake_is_named_at_once_and_nothing_is_stored(file):
     path = file(
         "stimulus,metric,value,higher_is_better\n"
@@ -102,11 +187,11 @@ def test_every_mistake_is_named_at_once_and_nothing_is_stored(file):
         (3, "fill one of the columns"),
         (4, "'much' is no number; leave the cell empty"),
         (5, "'inf' is no finite number"),
-        (6, "write true, false, or nothing"),
+        (6, "'perhaps' is unknown; write true, false, or nothing"),
         (7, "cannot be a metric's name"),
         (9, "x of this clip is there twice"),
     ]:
-        assert any(line.startswith(f"{path}, row {row}: ") and said in line for line in found)
+        assert any(line.startswith(f"{path}, row {row}") and said in line for line in found)
     assert "srmr is a metric of Earnest's own; give a prefix" in found[-1]
     assert len(found) == 8
     assert not MetricScore.objects.exists()
@@ -138,7 +223,7 @@ def test_the_command_says_what_came_in_and_what_is_wrong(file):
     assert "x: 1 scores imported" in out.getvalue()
     for wrong, said in [
         (file("stimulus\na_one\n", "w1.csv"), "no column with scores"),
-        (file("", "w2.csv"), "no rows"),
+        (file("", "w2.csv"), "empty"),
         (file("{", "w3.jsonl"), "line 1: no JSON"),
     ]:
         with pytest.raises(CommandError, match=said):
@@ -160,9 +245,8 @@ HOSTILE = {
     "g.csv": ("stimulus,m\na_one,1e308\n", "larger than 1e\\+100"),
     "h.csv": ("stimulus,m\na_one,1_000\n", "no number"),
     "i.csv": (f"stimulus,metric,value,version\na_one,m,1,{'v' * 41}\n", "longer than 40"),
-    "j.csv": ("stimulus;m\na_one;1,5\n", "semicolons between the columns"),
-    "k.csv": ("stimulus\tm\na_one\t1.5\n", "tabs between the columns"),
-    "l.csv": ("PK\x03\x04", "is a spreadsheet"),
+    "j.csv": ("stimulus;m\na_one;1,500\n", "decimal comma or one between thousands"),
+    "l.csv": ("PK\x03\x04", "is a file of a spreadsheet program"),
     "n.csv": (
         "stimulus,metric,value,higher_is_better\na_one,m,1,true\nb_one,m,1,false\n",
         "m has several directions",

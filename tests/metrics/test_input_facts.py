@@ -69,7 +69,8 @@ def test_an_ogg_that_lost_its_end_is_told(tmp_path, speech, whole_pages):
     path.write_bytes(half[: half.rindex(b"OggS")] if whole_pages else half)
     (said,) = input_warnings.warnings_of(facts_of(path), Accepts()).items()
     assert said[0] == "truncated"
-    assert said[1].startswith("the file ends before its stream does, after ")
+    ends = "before its stream does" if whole_pages else "in the middle of a page"
+    assert said[1].startswith(f"the file ends {ends}")
 
 
 def webm(path, wave, film=False):
@@ -110,7 +111,7 @@ def test_a_webm_that_lost_half_of_its_sound_is_told_and_a_whole_one_lost_nothing
 @pytest.mark.medium
 def test_pictures_that_go_on_after_the_sound_make_it_no_cut_one(tmp_path, speech):
     facts = facts_of(webm(tmp_path / "a.webm", speech, film=True))
-    assert facts.header_s is None
+    assert facts.header_s == pytest.approx(facts.duration_s, abs=0.05)  # that of the sound alone
     assert input_warnings.warnings_of(facts, Accepts()) == {}
 
 
@@ -124,6 +125,11 @@ def test_a_wav_that_was_streamed_states_no_length(tmp_path, speech):
     facts = facts_of(path)
     assert facts.header_s is None
     assert facts.duration_s == pytest.approx(len(speech) / RATE_HZ)
+    (said,) = input_warnings.warnings_of(facts, Accepts()).items()
+    assert said[0] == "no_length"
+    assert said[1].startswith(
+        "the header states no length, as of a file that was written to a pipe"
+    )
 
 
 def test_level_offset_and_clipping_are_told(tmp_path, speech):
@@ -173,12 +179,49 @@ def test_channels_that_cancel_are_told_and_not_called_silent(tmp_path, speech):
     (scored,) = runner.score_clips(metric, [runner.clip_of(path)], "cpu")
     assert scored.score.reason.startswith("channels cancel: the mean of its 2 channels")
     assert list(scored.score.warnings) == ["channels_cancel"]
-    beside = undefined("the clip is silent")  # as metrics beside a reference say it
+    beside = undefined("silent: no 25 ms of it are above -90 dBFS")
     facts = facts_of(path)
     assert input_warnings.warned(beside, facts, Accepts()).reason.startswith("channels cancel: ")
     unlike = np.stack([speech, np.roll(speech, 4_000)], 1)
     assert warned(tmp_path, unlike) == {}
-    assert warned(tmp_path, np.stack([speech, 0 * speech], 1)) == {}
+
+
+def test_a_channel_without_sound_is_told_with_what_it_costs(tmp_path, speech):
+    """Also one with an offset or noise in its last bit: 16-bit files of headsets have these."""
+    noise = np.random.default_rng(0).integers(-1, 2, len(speech)) / 2**15
+    for other in (0 * speech, 0 * speech + 0.01, noise):
+        found = warned(tmp_path, np.stack([speech, other], 1))
+        assert list(found) == ["silent_channel"]
+        assert found["silent_channel"].startswith("channel 2 of 2 without sound: ")
+        assert "is 6.0 dB below" in found["silent_channel"]
+    four = np.stack([0 * speech, speech, noise, speech], 1)
+    assert warned(tmp_path, four)["silent_channel"].startswith("channels 1, 3 of 4 without")
+    assert facts_of(tmp_path / "a.wav").plain()["silent_channels"] == [1, 3]
+    assert warned(tmp_path, np.stack([0 * speech] * 2, 1)) == {}  # has a reason, not a warning
+
+
+QUIET = {
+    "zeros": (0.0, "silent"),
+    "constant": (1 / 32768, "silent: every sample has the value 3.05e-05"),
+    "offset": (0.5, "silent: every sample has the value 0.5"),
+    "last bit": (None, "silent: no 25 ms of it are above -96 dBFS"),
+}
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("kind", QUIET)
+def test_no_metric_has_a_value_for_what_holds_no_sound(tmp_path, kind):
+    """SRMR of a constant of 1/32768 was 20 (speech: 5), DNSMOS 2.0."""
+    value, reason = QUIET[kind]
+    noise = np.random.default_rng(0).integers(-1, 1, 4 * RATE_HZ) / 2**15
+    samples = noise if value is None else np.full(4 * RATE_HZ, value)
+    soundfile.write(tmp_path / "a.wav", samples, RATE_HZ)
+    clip = runner.clip_of(tmp_path / "a.wav")
+    metrics = tuple(make_metric(key) for key in ("srmr", "dnsmos", "pauses", "loudness_lufs"))
+    for batch in runner.score_work([(clip, metrics)], "cpu"):
+        (scored,) = batch.clips
+        assert scored.score.value is None, batch.metric.key
+        assert scored.score.reason.startswith(reason), batch.metric.key
 
 
 def test_samples_that_are_no_numbers_are_counted(tmp_path, speech):

@@ -117,8 +117,8 @@ def test_every_problem_is_named_at_once_with_file_row_and_remedy(folder):
         (f"{path}, row 5: ", "'same' is at row 4 already; give each row a name of its own"),
         (f"{path}, row 6: ", "turns: A 3-1"),
         (f"{path}, row 7: ", "no reference gone.wav"),
-        (f"{folder / 'empty.jsonl'}: ", "cannot be read"),
-        (f"{folder / 'm2.csv'}: ", "cannot be read"),
+        (f"{folder / 'empty.jsonl'}: ", "there is no such file"),
+        (f"{folder / 'm2.csv'}: ", "there is no such file"),
     ]
     assert len(found) == len(expected)
     for line, (where, said) in zip(found, expected, strict=True):
@@ -129,10 +129,10 @@ def test_every_problem_is_named_at_once_with_file_row_and_remedy(folder):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("m.csv", "file,file\na.wav,b.wav\n", "row 1: the column file is there twice"),
-        ("m.csv", "file\na.wav,b\n", "row 2: more cells than the header"),
+        ("m.csv", "file,file\na.wav,b.wav\n", "row 1: file twice; name each column once"),
+        ("m.csv", "file\na.wav,b\n", "row 2: 2 cells where the header has 1"),
         ("m.csv", "file,text\n", "no rows"),
-        ("m.csv", 'file\n"a.wav\n', "no CSV"),
+        ("m.csv", 'file\n"a.wav\n', "row 2: a quote is not closed"),
         ("m.jsonl", "{\n", "line 1: no JSON"),
         ("m.jsonl", "[1]\n", "line 1: must be a JSON object"),
     ],

@@ -185,7 +185,8 @@ def manifest(tmp_path):
     for condition, level in (("soft", 0.01), ("loud", 0.1)):
         for i in range(3):
             name = f"{condition}{i}"
-            soundfile.write(tmp_path / f"{name}.wav", np.full(16_000, level + i / 1000), 16_000)
+            samples = (level + i / 1000) * (-1.0) ** np.arange(16_000)
+            soundfile.write(tmp_path / f"{name}.wav", samples, 16_000)
             rows.append([f"{name}.wav", name, condition, f"i{i}", "well I never", "en", "laugh@2"])
     soundfile.write(tmp_path / "none.wav", np.zeros(16_000), 16_000)
     rows.append(["none.wav", "none0", "none", "i0", "well I never", "en", "laugh@2"])
@@ -213,7 +214,7 @@ def test_the_command_rates_a_manifest_and_writes_what_can_be_imported(server, ma
     head, *lines = [
         json.loads(line) for line in manifest.with_name("panel.jsonl").read_text().splitlines()
     ]
-    assert head["rubric"] == "nvv_tags.v1"
+    assert head["rubric"] == "nvv_tags.v2"
     assert [line["failed"] for line in lines].count("refused") == 1
     assert len(lines) == 6
     again = io.StringIO()  # asks only what failed

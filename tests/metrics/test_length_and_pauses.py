@@ -26,7 +26,8 @@ def test_the_detectors_weights_are_named(pauses):
     assert list(pauses.weights) == ["silero_vad.jit"]
     assert pauses.weights == make_loaded("reverb_consistency").weights
     voices = make_loaded("timbre_consistency", speech_only=True).weights
-    assert voices == pauses.weights | {"pretrained.pt": voices["pretrained.pt"]}
+    name = "resemblyzer.safetensors"
+    assert voices == pauses.weights | {name: voices[name]}
 
 
 def make_loaded(key, **parameters):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from listening.plain_yaml import read_yaml
 from metrics import presets
 from metrics.metric import Metric
 from metrics.presets import Choice, PresetError
@@ -34,9 +35,20 @@ def test_a_list_may_give_parameters(tmp_path):
     assert presets.preset_of(written(tmp_path, "- srmr\n")).metrics == (Choice("srmr"),)
 
 
+def test_words_of_a_list_stay_as_they_are_written(tmp_path):
+    given = "{language: no, voice: 007, at: 12:30, beam: 5, hop_s: 2.0, exact: true, rate: 1e3}"
+    assert read_yaml(given) == {
+        **{"language": "no", "voice": "007", "at": "12:30"},
+        **{"beam": 5, "hop_s": 2.0, "exact": True, "rate": 1000.0},
+    }
+    with pytest.raises(PresetError, match="has no parameter no"):
+        presets.preset_of(written(tmp_path, "- metric: srmr\n  parameters: {no: 1}\n"))
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("- metric: srmr\n  metric: wer", "line 2, column 3: the key “metric” stands there twice"),
         ("metrics: [srmr, srmrr]", "metrics entry 2: no metric is called 'srmrr'"),
         ("- metric: srmr\n  parameters: {variant: loud}", "metrics entry 1: "),
         ("- metric: srmr\n  parameters: {loud: 1}", "has no parameter loud"),

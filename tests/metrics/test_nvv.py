@@ -21,7 +21,7 @@ def material(target, predicted, text=TEXT, language="en"):
 def score(*materials, **parameters):
     metric = make_metric("nvv", parameters)
     metric.load()
-    return metric, metric.measure([torch.ones(100)] * len(materials), materials)
+    return metric, metric.measure([torch.arange(100) / 100] * len(materials), materials)
 
 
 def test_a_clip_has_f1_precision_recall_and_distance():
@@ -32,6 +32,7 @@ def test_a_clip_has_f1_precision_recall_and_distance():
         "nvv_precision": 0.5,
         "nvv_recall": 1.0,
         "nvv_distance": pytest.approx(1 / 9),
+        **{"nvv_tp": 1.0, "nvv_fp": 1.0, "nvv_fn": 0.0},
     }
     json.dumps(dict(found.details))
 

@@ -77,7 +77,7 @@ def test_of_equally_good_lags_the_smallest_is_taken():
         ),
         (lambda folder: paired.beside(folder, np.zeros(9_000)), None, "reference audio is silent"),
         (lambda folder: paired.beside(folder, np.ones(90) / 2), None, "reference audio is too sho"),
-        (lambda folder: paired.beside(folder, paired.human()), np.zeros(9_000), "clip is silent"),
+        (lambda folder: paired.beside(folder, paired.human()), np.zeros(9_000), "silent"),
     ],
 )
 def test_what_cannot_be_compared_has_a_reason(material, wave, reason, tmp_path):

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from metrics import plugins, provenance, testing
 from metrics.metric import Metric, ParameterError, make_metric
 from tests.metrics.plugged import METRIC
+from tests.metrics.reference import square_wave
 
 torch = pytest.importorskip("torch")
 ROOT = Path(__file__).parent.parent.parent
@@ -30,7 +31,7 @@ def said_by(command: str, *args: str) -> str:
 def test_a_metric_of_a_package_is_made_listed_and_described_with_its_origin(lab):
     lab("lab_peak", METRIC.format(name="Peak", key="lab_peak"))
     assert errors() == {}
-    (score,) = make_metric("lab_peak").measure([torch.full((10,), 0.5)])
+    (score,) = make_metric("lab_peak").measure([torch.tensor([0.5, -0.5])])
     assert score.value == 0.5
     assert "from: lab_peak 1.5" in said_by("describe_metric", "lab_peak")
     assert "from: lab_peak 1.5" in said_by("list_metrics")
@@ -104,10 +105,6 @@ def test_the_contract_is_one_call_and_silent_for_a_good_metric(metric_of):
     [
         ("import torch", "imports torch at the top of its file"),
         (
-            "    def score(self, waves): return [float(w.abs().max()) for w in waves]",
-            "silence scores 0.0: return undefined('silent')",
-        ),
-        (
             "    def score(self, waves): return [float(waves[0].abs().mean()) for w in waves]",
             "the second of two waves scores",
         ),
@@ -128,7 +125,7 @@ def test_all_of_it_is_listed_at_once(metric_of):
     bad = metric_of("    def score(self, waves): return [9.0 + i for i, w in enumerate(waves)]")
     with pytest.raises(testing.ContractBroken) as raised:
         testing.check(bad)
-    assert str(raised.value).count("\n  - ") >= 2
+    assert str(raised.value).count("- ") == 2
 
 
 def test_the_example_of_the_docs_keeps_the_contract(lab, monkeypatch):
@@ -140,5 +137,5 @@ def test_the_example_of_the_docs_keeps_the_contract(lab, monkeypatch):
     plugins.configure(["earnest_level"])
     assert errors() == {}
     testing.check(type(make_metric("active_level_dbfs")))
-    half = make_metric("active_level_dbfs").measure([torch.full((16_000,), 0.5)])[0]
+    half = make_metric("active_level_dbfs").measure([square_wave(16_000)])[0]
     assert half.value == pytest.approx(-6.0206, abs=1e-3)

@@ -1,6 +1,9 @@
 """Networks in other numbers than float32: within what is declared, asked for, never mixed."""
 
 import json
+import os
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
 
@@ -11,8 +14,11 @@ from metrics import precision, records, runner, settling, testing
 from metrics.material import Material
 from metrics.metric import Metric, ParameterError, make_metric
 from metrics.precision import Arithmetic, PrecisionError, Precisions
+from metrics.predictors import onnx
 from metrics.predictors.inference import exact
 from metrics.presets import Choice, metrics_of
+from metrics.recognisers.faster_whisper import FasterWhisper
+from metrics.recognisers.recogniser import Options
 from tests.metrics import paired, reference, tiny_predictors
 
 torch = pytest.importorskip("torch")
@@ -115,14 +121,88 @@ def test_tf32_is_switched_on_for_networks_alone(monkeypatch):
         assert now == before
 
 
-def test_tf32_without_such_a_gpu_is_a_reason(tmp_path, monkeypatch):
-    metric = make_metric("weigher", {"precision": "tf32"})
-    ready, broken = runner.load_all({1: metric}, "cpu")
-    assert not ready
-    assert "has no effect here" in broken[0][1].reason
+@pytest.mark.parametrize("asked", ["tf32", "bf16"])
+def test_a_precision_that_the_device_lacks_is_computed_in_float32_and_provenance_says_so(
+    asked, monkeypatch
+):
+    monkeypatch.setattr(precision, "without_bfloat16", lambda device: "no bfloat16 here")
+    metric = paired.loaded("weigher", precision=asked)
+    assert runner.load_all({1: metric}, "cpu") == ({1: metric}, [])
+    assert metric.measure([wave()])[0].value == measured()
+    made = runner.provenance(metric, "cpu")
+    assert (made["precision"], made["precision_asked"]) == ("float32", asked)
+    assert made["precision_note"] == precision.unfit(metric.arithmetic, "cpu") != ""
+    metrics, notes = settling.settled([metric], precision.FLOAT32, "cpu")
+    assert metrics[0].parameters_dict() == {}
+    assert notes == [f"weigher: {made['precision_note']}; it runs in float32"]
+
+
+def test_a_gpu_is_asked_for_its_capability(monkeypatch):
     for capability, fits in (((7, 5), False), ((8, 0), True), ((9, 0), True)):
         monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device, c=capability: c)
         assert (precision.unfit(Arithmetic("tf32"), "cuda:1") == "") == fits
+
+
+OLDER = """
+import json, sys
+from metrics import runner
+from metrics.metric import make_metric
+clip = runner.clip_of(sys.argv[1])
+for asked in ({}, {"precision": "bf16"}):
+    metric = make_metric("timbre_consistency", asked)
+    (scored,) = runner.score_clips(metric, [clip], "cpu")
+    print(json.dumps([scored.score.value, runner.provenance(metric, "cpu")]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("onednn", "aten"),
+    [("AVX2", "avx2"), pytest.param("SSE41", "default", marks=pytest.mark.soak)],
+)
+def test_an_older_processor_runs_recurrent_networks_in_float32(onednn, aten):
+    """oneDNN has no LSTM in bfloat16 without AVX-512: this process plays such a processor."""
+    done = subprocess.run(
+        [sys.executable, "-c", OLDER, str(reference.path("long_same-human"))],
+        env={**os.environ, "ONEDNN_MAX_CPU_ISA": onednn, "ATEN_CPU_CAPABILITY": aten},
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    plain, rounded = map(json.loads, done.stdout.splitlines())
+    assert rounded[0] == plain[0] > 0.5
+    assert (rounded[1]["precision"], rounded[1]["precision_asked"]) == ("float32", "bf16")
+    assert "bfloat16" in rounded[1]["precision_note"]
+
+
+def test_layers_that_fail_in_bfloat16_are_found_by_a_trial(monkeypatch):
+    if precision.without_bfloat16("cpu"):
+        pytest.skip("this processor has no bfloat16 arithmetic")
+
+    def fails(device):
+        raise RuntimeError("could not create a primitive descriptor\nmore")
+
+    monkeypatch.setattr(precision, "_try_bfloat16", fails)
+    said = precision.without_bfloat16.__wrapped__("cpu")
+    assert said.endswith("for all layers (could not create a primitive descriptor)")
+
+
+def test_a_whisper_in_numbers_that_the_device_lacks_is_heard_in_float32(monkeypatch):
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    known = {"float32", "int8"}
+    monkeypatch.setattr(ctranslate2, "get_supported_compute_types", lambda device, index: known)
+    for asked, used in (("bfloat16", "float32"), ("int8", "int8"), ("float32", "float32")):
+        heard = FasterWhisper(Options("tiny.en", precision=asked))
+        assert heard.compute_type() == used
+        assert heard.device_notes.get("precision_asked") == (None if used == asked else asked)
+
+
+def test_an_onnx_file_that_no_gpu_runs_says_so():
+    class Session:
+        def __init__(self, provider):
+            self.get_providers = lambda: [provider]
+
+    assert onnx.provider_notes(Session(onnx.CPU), "cpu") == {}
+    assert onnx.provider_notes(Session(onnx.CUDA), "cuda:1") == {}
+    assert onnx.provider_notes(Session(onnx.CPU), "cuda:1")["onnx_provider"] == onnx.CPU
 
 
 @pytest.mark.parametrize(
@@ -219,6 +299,9 @@ def test_the_compiler_that_is_here_is_taken(monkeypatch, tmp_path):
     assert chosen("cpu") == "aot_eager"
     assert chosen("cuda:1") == "aot_eager"
     there.add("clang++")
+    monkeypatch.setattr(precision, "_compiles", lambda device: False)
+    assert chosen("cpu") == "aot_eager"
+    monkeypatch.setattr(precision, "_compiles", lambda device: True)
     assert chosen("cpu") == "inductor"
     assert chosen("cuda:1") == "aot_eager"
     there.add("gcc")

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import sys
 import types
+from unittest import mock
 
 import pytest
 
@@ -214,3 +215,33 @@ def test_a_folder_of_transformers_is_heard_alike_alone_and_long(kind, request):
     assert found.transcribe_all(several, "en") == [long, heard, other]
     assert found.refusal("en-US") == ""
     assert bool(found.refusal("fr")) == (kind == "whisper")
+
+
+@pytest.mark.slow
+def test_a_beam_search_that_leaves_the_audio_in_place_writes_the_same(whisper_folder):
+    """Every token, the keys of the text are put into the order of the beams, those of audio not."""
+    from transformers import cache_utils
+
+    found = recogniser.loaded("transformers", Options(str(whisper_folder), beam=3), "cpu")
+    model = found.pipeline.model
+    waves = [noise(seconds).numpy() for seconds in (1, 2)]
+    moved = []
+    plain = cache_utils.DynamicLayer.reorder_cache
+
+    def noted(layer, order):
+        moved.append(layer.keys.shape[2])
+        return plain(layer, order)
+
+    with mock.patch.object(cache_utils.DynamicLayer, "reorder_cache", noted):
+        kept = found.transcribe_windows(waves, "en")
+        frames = model.config.max_source_positions
+        assert moved
+        assert frames not in moved
+        ours = model.__dict__.pop("_prepare_cache_for_generation")
+        try:
+            assert found.transcribe_windows(waves, "en") == kept
+        finally:
+            model._prepare_cache_for_generation = ours
+        assert frames in moved
+    assert kept == [found.pipeline({"raw": wave, "sampling_rate": 16_000},
+                    generate_kwargs=found.told("en"))["text"] for wave in waves]  # fmt: skip

@@ -100,7 +100,7 @@ def test_clips_without_two_windows_have_a_reason_and_their_counts():
     )
     assert [score.value for score in scores] == [None] * 4
     assert scores[0].reason == "too short: 5.00 s, two windows need 5.0 s"
-    assert scores[1].reason == "too little speech: 0 of 2 windows can be used"
+    assert scores[1].reason == "silent"
     assert scores[2].details["n_windows"] == 0
     assert scores[3].reason == "audio holds NaN or infinity; export it again, as 16 or 24 bit"
 

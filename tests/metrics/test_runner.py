@@ -44,7 +44,7 @@ def loudness():
 def clip(tmp_path):
     def make(n_samples, level=0.5):
         path = tmp_path / f"{n_samples}-{level}.wav"
-        soundfile.write(path, np.full(n_samples, level), 1_000, subtype="DOUBLE")
+        soundfile.write(path, level * (-1.0) ** np.arange(n_samples), 1_000, subtype="DOUBLE")
         return runner.clip_of(path)
 
     return make

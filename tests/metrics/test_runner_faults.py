@@ -71,7 +71,9 @@ def clips(tmp_path):
     made = []
     for n in range(7):
         path = tmp_path / f"{n}.wav"
-        soundfile.write(path, np.full(800 + 80 * n, (n + 1) / 10), 8_000, subtype="DOUBLE")
+        soundfile.write(
+            path, (n + 1) / 10 * (-1.0) ** np.arange(800 + 80 * n), 8_000, subtype="DOUBLE"
+        )
         made.append(runner.clip_of(path))
     return made
 
@@ -89,9 +91,9 @@ def test_a_clip_is_decoded_once_for_all_metrics(kinds, clips, monkeypatch):
     read = []
     original = audio.decoded
 
-    def spy(path, rates):
+    def spy(path, rates, loudness):
         read.append((path, frozenset(rates)))
-        return original(path, rates)
+        return original(path, rates, loudness)
 
     monkeypatch.setattr(audio, "decoded", spy)
     metrics = [kinds["peak"](), kinds["greedy"](), kinds["two"]()]

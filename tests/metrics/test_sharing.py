@@ -149,3 +149,33 @@ def test_a_gpu_hears_masked_clips_as_a_processor_hears_each(tmp_path, norm):
     alone = [here.measure([wave])[0].value for wave in clips()]
     together = [score.value for score in there.measure([wave.cuda() for wave in clips()])]
     assert together == pytest.approx(alone, rel=there.sharing.within)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["audiobox_pq", "nisqa", "speaker_similarity"])
+def test_clips_of_unequal_length_score_in_one_batch_what_they_score_alone(
+    key, tmp_path, monkeypatch
+):
+    """As on a GPU: on a processor each of them would have a batch of its own."""
+    from benchmarks.gpu.models import Models
+    from metrics import weights
+    from metrics.embeddings import wavlm_large
+    from metrics.material import Material
+    from metrics.suite import audiobox_pq, nisqa
+
+    for module in (audiobox_pq, nisqa, wavlm_large):
+        monkeypatch.setitem(module.SIMILAR, "cpu", module.SIMILAR["cuda"])
+        monkeypatch.setitem(module.AT_ONCE_S, "cpu", module.AT_ONCE_S["cuda"])
+    monkeypatch.setattr(weights._Place, "folder", tmp_path)
+    metric = paired.loaded(key, **Models(tmp_path, "cpu", tiny=True).choice(key).parameters)
+    beside = Material(reference_path=str(paired.HUMAN))
+    rate = metric.sample_rate_hz
+    wave = reference.wave("long_same-human", rate)
+    waves = [wave[rate * place :][: size * rate // 16_000] for place, size in enumerate(SIZES)]
+    alone = [metric.by_output(metric.measure([each], [beside])[0]) for each in waves]
+    together = metric.measure(waves, [beside] * len(waves))
+    for one, other in zip(alone, map(metric.by_output, together), strict=True):
+        for output, score in one.items():
+            assert other[output].value == pytest.approx(score.value, rel=metric.sharing.within)
+    values = {score.value for score in together}
+    assert len(values) == len(waves)

@@ -140,7 +140,7 @@ def test_clips_without_two_windows_have_a_reason(consistency):
         [long[: 5 * 16_000 - 1], torch.full((6 * 16_000,), 0.25), half_silent]
     )
     assert short.reason == "too short: 5.00 s, two windows need 5.0 s"
-    assert silent.reason == "silent"
+    assert silent.reason == "silent: every sample has the value 0.25"
     assert (mute.value is None, mute.details["n_silent"]) == (False, 1)
     speech_only = made("timbre_consistency", speech_only=True)
     (noise,) = speech_only.measure([torch.randn(6 * 16_000) * 1e-3])

@@ -93,7 +93,9 @@ def test_a_model_of_the_hub_may_lie_in_the_models_folder(models):
     folder = models / "Blinorot" / "UTMOS-PyTorch"
     folder.mkdir(parents=True)
     tiny_predictors.scripted(folder).rename(folder / "utmos_scripted.pt")
-    assert loaded().measure([torch.ones(16_000) / 2])[0].value == pytest.approx(3.516, rel=ROUNDING)
+    assert loaded().measure([reference.square_wave(16_000)])[0].value == pytest.approx(
+        3.516, rel=ROUNDING
+    )
 
 
 @pytest.mark.parametrize(

@@ -39,13 +39,15 @@ def words_of_the_prompt():
     return inner
 
 
-def bytes_alone():
-    """A tokenizer of single bytes, by which everything can be written."""
+def bytes_alone(words=0):
+    """A tokenizer of single bytes, by which everything can be written; filled up to some words."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     named = [*SPECIALS, "<|im_start|>", "<|im_end|>"]
-    vocabulary = {word: i for i, word in enumerate([*named, *alphabet])}
+    known = [*named, *alphabet]
+    known += [f"word{number}" for number in range(len(known), words)]
+    vocabulary = {word: i for i, word in enumerate(known)}
     inner = Tokenizer(models.BPE(vocabulary, [], unk_token="<unk>"))
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()

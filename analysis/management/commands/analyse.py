@@ -15,8 +15,10 @@ from analysis.management.command_options import (
     add_options,
     chosen_options,
     input_of,
+    reading_options,
 )
 from analysis.management.summary import summary
+from analysis.ratings.cells import LEFT_OUT_BY
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options
 from analysis.statistics.screening import default_rules
@@ -25,6 +27,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.ratings.table import Reading
+
+
+USED = (
+    f"Ratings are left out as the column {LEFT_OUT_BY} says, which an earlier analysis filled in. "
+    "To judge them anew, name rules by --rule, or --no-screening."
+)
+NOT_USED = f"The column {LEFT_OUT_BY} is not used, since rules were named."
 
 
 class Command(BaseCommand):
@@ -39,12 +48,14 @@ class Command(BaseCommand):
     needs_database = False  # manage.py starts no server for it
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("ratings", help="A CSV of ratings (UTF-8), as export_study writes it.")
+        parser.add_argument(
+            "ratings", help="A CSV of ratings: docs/other-tools.md has the layouts."
+        )
         parser.add_argument(
             "--scores",
             metavar="FILE",
-            help="Metric scores: a CSV (stimulus,metric,version,value), or the JSON lines of "
-            "score_files --jsonl.",
+            help="Metric scores: a CSV (stimulus,metric,version,value; or a column per metric), "
+            "JSON lines of score_files, or a table of NISQA, DNSMOS or VERSA.",
         )
         parser.add_argument(
             "--audio",
@@ -72,6 +83,7 @@ class Command(BaseCommand):
             reading, scores, options = self._read(given, wanted, options)
             _check_versions(reading.table, options)
             report = _report(reading, scores, options)
+            report["provenance"]["again"] += reading_options(given)
         except (RatingsError, OptionsError, KeyError) as error:
             raise CommandError(str(error).strip("'")) from None
         for line in () if given["quiet"] else summary(report):
@@ -95,16 +107,20 @@ class Command(BaseCommand):
         from analysis.ratings.table import read_csv
 
         reading = read_csv(given["ratings"], **wanted)
+        chose_rules = bool(given["rule"] or given["no_screening"])
+        if LEFT_OUT_BY in reading.table:
+            reading = replace(reading, notes=(*reading.notes, NOT_USED if chose_rules else USED))
         for note in reading.notes:
             self.stderr.write(f"note: {note}")
         table, scores = reading.table, None
         if given["scores"]:
             named = {*table["stimulus"], *table["versus_stimulus"]}
             hashes = audio_hashes(given["audio"], named) if given["audio"] else None
-            scores, notes = joined(named_scores(given["scores"]), named, hashes)
-            for note in (*notes, *unread_files(given["scores"])):
+            found, read = named_scores(given["scores"])
+            scores, notes = joined(found, named, hashes)
+            for note in (*read, *notes, *unread_files(given["scores"])):
                 self.stderr.write(f"note: {note}")
-        if not given["rule"] and not given["no_screening"]:
+        if not chose_rules:
             options = replace(options, rules=default_rules(table))
         return reading, scores, options
 

@@ -74,6 +74,7 @@ def estimate_plots(report: Report) -> list[Plot]:
             at=() if estimand.neutral is None else (estimand.neutral,),
             about=title,
             interval=CLUSTERED,
+            made_by=next((x.main["interval"] for x in lines if x.main), ""),
         )
         made.append(Plot(key, figure, (title,)))
     return made
@@ -123,6 +124,9 @@ def _interval_row(line: Line) -> dict[str, Any]:
         "high": main["high"] if main else None,
         "naive_low": naive["low"] if naive else None,
         "naive_high": naive["high"] if naive else None,
+        "n": line.row["n_ratings"],
+        "n_raters": line.row["n_raters"],
+        "n_items": line.row["n_items"],
     }
 
 

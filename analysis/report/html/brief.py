@@ -28,6 +28,7 @@ def brief_of(report: Report, most: int = MOST_ROWS) -> Report:
         "titles": titles(report),
         "slices": [[each.key, each.group, each.name] for each in slices(report)],
         "screening": [],  # its part has them
+        "left_out": {},  # for files of ratings
         "parts": [brief_part(part, most) for part in report.get("parts", [])],
     }
 

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from html import escape
 
+from analysis.report import interim_answer
 from analysis.report.content import Content, Table, content_from
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.html.html_tables import fold
 from analysis.report.html.part_html import Link, figure_html, part_html, table_html, warned
 from analysis.report.report_schema import PartRecord
 
-COMPARED, PAIRS = "comparisons", "pairs"  # parts that hold differences
+COMPARED, PAIRS = "comparisons", "pairs"  # parts that hold differences, and of an open study:
+SO_FAR = interim_answer.DIFFERENCES
 SHORT = ("condition", "versus", "difference", "p_adjusted")  # columns that are read first
 
 
@@ -25,6 +27,8 @@ def differences(parts: Iterable[PartRecord], link: Link) -> str:
     shown = []
     if COMPARED in by_key:
         shown.append(_compared(by_key[COMPARED], link))
+    if SO_FAR in by_key:
+        shown.append(part_html(by_key[SO_FAR]))  # files hold the report of all ratings
     if PAIRS in by_key:
         shown.append(part_html(by_key[PAIRS], link))
     return "".join(shown)

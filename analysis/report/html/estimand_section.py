@@ -25,6 +25,7 @@ from analysis.report.html.html_tables import (
     probability,
     table,
 )
+from analysis.report.interim_answer import is_interim
 from analysis.report.pivot import Line, lines_of
 from analysis.report.report_schema import EstimateRow, IntervalRow, PlaceRow, Report
 
@@ -32,6 +33,10 @@ OVERALL = "condition:"
 EXPLAINED = (
     "The interval lets raters and items both vary (two-way clustered). The naive one beside it "
     "takes every rating as independent, as many papers do; it is usually too narrow."
+)
+EXPLAINED_OPEN = (
+    "These are all ratings so far, also of raters who have not finished, with fixed-sample "
+    "intervals. They do not hold under repeated checking: only the sequential intervals above do."
 )
 COUNTED = (
     "The share of the ratings that chose each answer; where several may be chosen, over 100 %."
@@ -88,7 +93,8 @@ def estimands(
         tiers = shape.tiers.get(title)
         shown = _means(report, lines, said, compared, shape.most, tiers)
         shown += foot("", [shape.notes[title]] if title in shape.notes else [])
-        parts = [f'<p class="muted">{EXPLAINED}</p>' if place == 0 else ""]
+        explained = EXPLAINED_OPEN if is_interim(report) else EXPLAINED
+        parts = [f'<p class="muted">{explained}</p>' if place == 0 else ""]
         beside = f'{figure}<div class="stack-s">{shown}</div>'
         parts.append(f'<div class="estimand">{beside}</div>' if figure else shown)
         parts.append(_other_intervals(report, title, said, shape.most))

@@ -7,14 +7,13 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
-from analysis.report.condition_labels import condition_names
 from analysis.report.content import Figure, Headline, content_from
 from analysis.report.figures import figure_svg, scene
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.html.part_html import Link
 from analysis.report.html.section import Section
-from analysis.report.interim_answer import LOOKING, OPEN, interim_figure, interim_sentence
-from analysis.report.report_schema import Counts, InterimRow, PartRecord, Report
+from analysis.report.interim_answer import LOOKING
+from analysis.report.report_schema import Counts, PartRecord, Report
 
 FEWEST_RATERS = 3
 FEWEST_RATINGS = 20
@@ -37,21 +36,10 @@ def first_screen(
         return Section(number, title, f"{said}the parts below are about all ratings.</p>")
     headline = next(iter(headlines(answer, about)), Headline(about, ""))
     figure, name = _figure(answer, about)
-    looked = next((row for row in report.get("interim", ()) if row["title"] == about), None)
-    if looked is not None:
-        names = condition_names(report)
-        headline = _while_open(headline, looked, names)
-        figure = interim_figure(looked, names, figure)
     warned = caveats(report, headline)
     plot = _plot(figure, name, report["provenance"]["level"]) if figure else ""
     body = _grid(plot, _caveats(warned, place), _actions(place, name, link))
     return Section(number, title, body, headline=headline.sentence or _nothing(report))
-
-
-def _while_open(headline: Headline, row: InterimRow, names: Mapping[str, str]) -> Headline:
-    """What may be said while raters are still listening; one caveat says why it is less."""
-    rest = [text for text in headline.caveats if "still running" not in text]
-    return replace(headline, sentence=interim_sentence(row, names), caveats=[OPEN, *rest])
 
 
 def caveats(report: Report, headline: Headline) -> list[str]:
@@ -132,9 +120,10 @@ def _caption(figure: Figure, level: float) -> str:
         return figure.note
     if figure.interval == LOOKING:
         return figure.note
-    texts = [f"Means and {level * 100:g} % intervals; raters and items both vary."]
+    at_once = " simultaneous" if "simultaneous" in figure.made_by else ""
+    texts = [f"Means and{at_once} {level * 100:g} % intervals; raters and items both vary."]
     if any(row.get("mark") for row in figure.rows) and any(row.get("tier") for row in figure.rows):
-        texts.append("Systems that share a letter cannot be told apart.")
+        texts.append("Systems that share a letter are not significantly different.")
     elif figure.note:
         texts.append(figure.note)
     if len({row.get("tier") for row in figure.rows if row.get("tier")}) > 1:

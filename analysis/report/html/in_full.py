@@ -67,11 +67,14 @@ def _rules(report: Report) -> str:
     rows = [(row, n) for row, n in rows if n or row["rule"] not in structural]
     chosen = [row for row, _ in rows if row["rule"] not in structural]
     lines = "".join(f"<li>{escape(row['what'])}: {_gone(n)}</li>" for row, n in rows)
+    several = len(report.get("design", ())) > 1 and bool(lines)
+    of_all = "<p>Counts are those of all questions together.</p>" * several
     if chosen:
-        return f'<div class="rules"><h3>Rules in force</h3><ul>{lines}</ul></div>'
+        return f'<div class="rules"><h3>Rules in force</h3>{of_all}<ul>{lines}</ul></div>'
     none = "<p>No rule is in force: no rater and no session was left out.</p>"
     return (
-        f'<div class="rules"><h3>Rules in force</h3>{none}{f"<ul>{lines}</ul>" * bool(lines)}</div>'
+        f'<div class="rules"><h3>Rules in force</h3>{none}{of_all}'
+        f"{f'<ul>{lines}</ul>' * bool(lines)}</div>"
     )
 
 

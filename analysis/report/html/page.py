@@ -11,13 +11,14 @@ from analysis.formatting import listed
 from analysis.report.condition_labels import family_labels, labelled, without_label
 from analysis.report.figures import PAGE_STYLE
 from analysis.report.html.brief import brief_of
-from analysis.report.html.differences import COMPARED, PAIRS, differences
+from analysis.report.html.differences import COMPARED, PAIRS, SO_FAR, differences
 from analysis.report.html.first_screen import METHODS, first_screen
 from analysis.report.html.html_tables import fold
 from analysis.report.html.in_full import in_full
 from analysis.report.html.part_html import Link, no_link, part_html
 from analysis.report.html.section import ANSWER, Section
 from analysis.report.html.view import View, titles, viewed
+from analysis.report.interim_answer import interim_report
 from analysis.report.report_schema import InputNotes, PartRecord, Report
 
 MOST_KEPT = 400  # rows per table on the page to keep
@@ -34,7 +35,7 @@ GROUPS = {
     "justifications": ("Justifications", ("example_reasons", "justifications")),
     "clips": ("Scores of single clips", ("clip_scores",)),
 }
-OWN_PLACE = frozenset({ANSWER, COMPARED, PAIRS})
+OWN_PLACE = frozenset({ANSWER, COMPARED, PAIRS, SO_FAR})
 
 _STYLE = """
 :root{color-scheme:light dark;--line:#dcd9d2;--muted:#575d65}
@@ -79,7 +80,7 @@ def sections(
     ``methods`` is the paragraph for papers (`analysis.report.writers.methods_text`). What has no
     content is left out. All but first screens and differences is folded.
     """
-    report = viewed(report, view or View())
+    report = viewed(interim_report(report), view or View())
     names = family_labels(report)
     abouts = titles(report)
     if view and view.about in abouts:

@@ -7,7 +7,7 @@ from functools import partial
 from html import escape
 from typing import Any
 
-from analysis.formatting import interval_text, number, p_value
+from analysis.formatting import counted, interval_text, number, p_value
 from analysis.report.content import Column, Content, Figure, Table, content_from
 from analysis.report.emphasis import Emphasised
 from analysis.report.figures import figure_svg
@@ -70,7 +70,7 @@ def figure_html(figure: Figure, key: str, link: Link = no_link, named: bool = Tr
     files = _links([f"{key}.{kind}" for kind in FILE_KINDS], link)
     numbers = fold(
         "Numbers in this figure",
-        f"{len(figure.rows)} rows",
+        counted(len(figure.rows), "row"),
         table_html(figure_table(figure), key, most=MOST_BEHIND) + files,
     )
     return f'<figure class="chart{wide}">{title}{svg}{note}{numbers}</figure>'
@@ -90,7 +90,7 @@ def table_html(shown: Table, key: str = "", link: Link = no_link, most: int = MO
     rows = list(shown.rows)[:most]
     cut = len(shown.rows) - len(rows)
     name = f"{key or shown.key}.csv"
-    more = f"{cut} more rows are in the file {name}." if cut else ""
+    more = f"{counted(cut, 'further row')} in the file {name}." if cut else ""
     below = "".join(
         f'<p class="muted small">{escape(text)}</p>' for text in (shown.note, more) if text
     )
@@ -98,7 +98,7 @@ def table_html(shown: Table, key: str = "", link: Link = no_link, most: int = MO
     heading = (lambda row: str(row.get(shown.group) or "")) if shown.group else None
     title = "" if shown.folded else shown.title
     made = table(rows, columns, title, len(rows) > 60, heading) + below
-    return fold(shown.title, f"{len(shown.rows)} rows", made) if shown.folded else made
+    return fold(shown.title, counted(len(shown.rows), "row"), made) if shown.folded else made
 
 
 def cell(column: Column, row: Mapping[str, Any]) -> str:

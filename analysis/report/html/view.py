@@ -8,6 +8,7 @@ from typing import cast
 
 from analysis.ratings.scales import bare_title
 from analysis.report.report_schema import (
+    Counts,
     EstimateRow,
     FigureRecord,
     PartRecord,
@@ -108,10 +109,28 @@ def viewed(report: Report, view: View) -> Report:
             "shares": [
                 row for row in report["shares"] if bare_title(row).partition(" · ")[2] == rest
             ],
+            "data": _data_of(report, view.about),
             "parts": [_about(part, view.about, others) for part in report.get("parts", ())],
             "warnings": _said(report["warnings"], others),
         }
     return report
+
+
+def _data_of(report: Report, title: str) -> Counts:
+    """The counts of one family; those of all where the report does not have them by family."""
+    data = report["data"]
+    for design in report.get("design", ()):
+        if bare_title(design).partition(" · ")[2] == title.partition(" · ")[2]:
+            return {
+                **data,
+                "ratings": design.get("ratings_given", data["ratings"]),
+                "ratings_kept": design["ratings"],
+                "raters_kept": design["raters"],
+                "items_kept": design["items"],
+                "stimuli_kept": design["clips"],
+                "conditions_kept": design["conditions"],
+            }
+    return data
 
 
 def _counted(report: Report, within: str) -> dict[str, list[int]]:

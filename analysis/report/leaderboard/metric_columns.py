@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.ratings.metric_scores import NO_METRICS, directions, titles
+from analysis.ratings.metric_scores import directions, of_metrics, titles
 from analysis.report.leaderboard.gathering import StudyInput
 
 
@@ -66,7 +66,7 @@ def _by_audio(studies: Sequence[StudyInput]) -> pd.DataFrame:
     parts = []
     for study in studies:
         audio = {clip["stimulus"]: clip["sha256"] for clip in study.facts["clips"]}
-        own = study.scores[~study.scores["metric"].isin(NO_METRICS)]
+        own = of_metrics(study.scores)
         parts.append(
             pd.DataFrame(
                 {

@@ -126,7 +126,14 @@ def rows_of(family: Family, inputs: PartInput) -> Iterator[dict[str, Any]]:
     yield from _orders(rated, codes, level, most, seed)
     splits, few = _effort(codes)
     most = _replicates(inputs, few)
-    for each in noise_ceiling(*three, splits=splits, replicates=most, level=level, seed=seed):
+    for each in noise_ceiling(
+        *three,
+        splits=splits,
+        replicates=most,
+        level=level,
+        seed=seed,
+        neutral=rated.neutral,
+    ):
         yield _row(each)
 
 

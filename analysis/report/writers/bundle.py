@@ -14,6 +14,8 @@ from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.html.first_screen import METHODS, PAPER
 from analysis.report.html.page import page_html
 from analysis.report.html.part_html import CLIP
+from analysis.report.interim_answer import interim_report
+from analysis.report.left_out import judged_csv
 from analysis.report.report_schema import ROWS, Report
 from analysis.report.writers.clip_files import KEY as CLIPS
 from analysis.report.writers.clip_files import clip_files
@@ -158,7 +160,8 @@ def bundle_files(
     del paper[README]
     yield from paper.items()
     rows = _score_rows(report, scores)
-    drawn = plots(labelled(report))
+    shown = interim_report(report)
+    drawn = plots(labelled(shown))
     link = _beside(drawn, wanted.figures)
     yield "report.html", page_html(report, link, methods_text(report)).encode()
     for name, text in _texts(report, wanted.figures):
@@ -216,13 +219,14 @@ def _texts(report: Report, figures: bool) -> Iterator[tuple[str, str]]:
     for name in ROWS:
         if report[name] or name == ESTIMATES:
             yield f"{name}.csv", table_csv(report, name)
-    for named in paper_tables(report):
+    shown = interim_report(report)
+    for named in paper_tables(shown):
         yield f"{SHOWN}/{named.key}.md", table_markdown(named.table)
         yield f"{SHOWN}/{named.key}.tex", latex_table(named)
-    for named in part_tables(labelled(report, metrics=False)):  # data name metrics by their keys
+    for named in part_tables(labelled(shown, metrics=False)):  # data name metrics by their keys
         if named.part is not None:
             yield f"{SHOWN}/{named.key}.csv", part_table_csv(report, named.part, named.table)
-    for part in report.get("parts", ()):
+    for part in shown["parts"]:
         if not part["problem"] and part["key"] != CLIPS:
             for file, text in part["files"].items():
                 yield f"{EXTRA}/{part['key']}-{PurePosixPath(file).name}", text
@@ -237,12 +241,11 @@ def _clips(report: Report) -> Iterator[tuple[str, str]]:
 
 def _ratings_csv(report: Report, table: pd.DataFrame | None) -> str | None:
     """The ratings as CSV, where they are those of the report."""
-    from analysis.ratings.cells import csv_lines
     from analysis.ratings.table import table_hash, to_rows
 
     if table is None or table_hash(table) != report["provenance"]["table_hash"]:
         return None
-    return "".join(csv_lines(to_rows(table)))
+    return "".join(judged_csv(to_rows(table), report))
 
 
 def _score_rows(report: Report, scores: Any) -> list[Mapping[str, Any]]:

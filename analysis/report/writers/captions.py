@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.ratings.estimands import name_of
 from analysis.ratings.scales import family_title
-from analysis.report.condition_labels import condition_names
+from analysis.report.condition_labels import CHOICE, condition_names
 from analysis.report.report_schema import Report
 
 
@@ -21,6 +21,8 @@ class Families:
         self.known: dict[str, Mapping[str, Any]] = {family_title(row): row for row in rows}
         bare = [{**row, "versus_condition": ""} for row in rows]
         self.known |= {family_title(row): row for row in bare}
+        chosen = [{**row, "estimand": CHOICE} for row in bare]
+        self.known |= {family_title(row): row for row in chosen}
         asked: dict[str, set[tuple[str, str]]] = {}
         for row in rows:
             asked.setdefault(_asked(row), set()).add(_place(row))

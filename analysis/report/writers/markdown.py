@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from analysis.formatting import counted
 from analysis.report.condition_labels import labelled
 from analysis.report.content import Table, content_from
 from analysis.report.emphasis import BEST, Emphasised
 from analysis.report.figures.all_figures import Plot, plots
+from analysis.report.interim_answer import interim_report, interim_words
 from analysis.report.report_schema import PartRecord, Report
 from analysis.report.works import works_in
 from analysis.report.writers.methods_text import methods_in_full
@@ -44,15 +46,19 @@ def table_markdown(table: Table, most: int | None = None) -> str:
 
 
 def _lines(whole: Report, figures: bool) -> Iterator[str]:
+    whole = interim_report(whole)
     report = labelled(whole)
     origin = report["provenance"]
     yield f"# Results of {escaped(', '.join(origin['studies']) or 'ratings')}\n"
     if report["made_at"]:
         yield f"Ratings up to {escaped(report['made_at'])}.\n"
+    if words := interim_words(report):
+        yield f"**{escaped(words)}**\n"
     data = report["data"]
     yield (
-        f"{data['ratings_kept']} of {data['ratings']} ratings by {data['raters_kept']} raters of "
-        f"{data['items_kept']} items in {data['conditions_kept']} conditions.\n"
+        f"{data['ratings_kept']:,} of {counted(data['ratings'], 'rating')} by "
+        f"{counted(data['raters_kept'], 'rater')} of {counted(data['items_kept'], 'item')} in "
+        f"{counted(data['conditions_kept'], 'condition')}.\n"
     )
     yield from (f"- {escaped(text)}" for text in report["warnings"])
     tables, drawn = paper_tables(whole), plots(report) if figures else []

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.formatting import counted, enumerated, short
+from analysis.formatting import counted, enumerated, listed, short
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import family_title
+from analysis.report.condition_labels import condition_names
+from analysis.report.conduct import GAPS
 from analysis.report.content import content_from
+from analysis.report.exclusion_words import left_out_in_a_paper
+from analysis.report.interim_answer import interim_words, is_interim
 from analysis.report.report_schema import EstimateRow, PartRecord, Report, TaskDesign
 from analysis.report.works import cite, found_in, works_in
 from analysis.report.writers.latex_text import escaped
@@ -30,9 +34,11 @@ _PACKAGES = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy"}
 def methods_text(report: Report) -> str:
     """One paragraph in plain words; what it cites is in `references_bib`.
 
-    It says the design, raters, clips and scales, what was left out and why, the estimator with its
-    interval, the families of differences and their adjustment, and the software. What else was
-    computed stands in the methods of the parts, which the page shows in full.
+    It says what raters were asked and on which scale, how they were recruited, headphone checks,
+    randomisation and traps, what was left out and why, reference and anchors, the estimator with
+    its interval, the families of differences and their adjustment, and the software. Of a file of
+    ratings the study is not known: a sentence says what people must fill in. What else was computed
+    stands in the methods of the parts, which the page shows in full.
     """
     software, said, room = _software(report), [""], 0
     for limits in _NAMED:
@@ -87,12 +93,15 @@ def methods_in_full(report: Report) -> list[str]:
 
 def _needed(report: Report, tasks: int, rules: int, words: int) -> Iterator[str]:
     data = report["data"]
+    yield from filter(None, [interim_words(report)])
     if not data["ratings_kept"]:
         yield f"Of {counted(data['ratings'], 'rating')} none is left to estimate from."
         yield from _screening(report, rules, words)
         return
-    yield from _design(report, tasks)
+    yield from _design(report, tasks, words)
+    yield from _conduct(report, words)
     yield from _screening(report, rules, words)
+    yield from _roles(report)
     yield from _estimation(report)
     yield from _comparisons(report)
 
@@ -109,67 +118,103 @@ def _more(report: Report) -> Iterator[str]:
         yield from (text for part in _made(report, key) for text in part["methods"])
 
 
-def _design(report: Report, most: int) -> Iterator[str]:
+def _design(report: Report, most: int, longest: int) -> Iterator[str]:
     data, designs = report["data"], report.get("design", [])
     scripted = report.get("scripted", 0)
     people = counted(data["raters_kept"], "rater")
     if scripted:
         some = "all" if scripted == data["raters_kept"] else f"{scripted:,} of them"
-        people += f" ({some} scripted: a program made up their opinions)"
-    compared = (
-        ""
-        if any(d["in_pairs"] for d in designs)
-        else ", " + counted(data["conditions_kept"], "condition")
-    )
+        people += f" ({some} simulated: a program made up their opinions)"
+    conditions = counted(data["conditions_kept"], "condition")
     items = counted(data["items_kept"], "item")
     yield (
         f"The estimates rest on {counted(data['ratings_kept'], 'rating')} by {people} of "
-        f"{counted(data['stimuli_kept'], 'clip')} ({items}{compared})."
+        f"{counted(data['stimuli_kept'], 'clip')} ({items}, {conditions})."
     )
     for design in designs[:most]:
-        yield _task(report, design)
+        yield _task(report, design, longest)
     if len(designs) > most:
         rest = len(designs) - most
         were = "was" if rest == 1 else "were"
         yield f"{counted(rest, 'further question')} {were} analysed in the same way."
 
 
-def _task(report: Report, design: TaskDesign) -> str:
+def _task(report: Report, design: TaskDesign, longest: int) -> str:
     """What was asked, on which scale, and how often."""
-    names = [_short(name) for name in (design["task"], design["criterion"]) if name not in _UNNAMED]
-    where = f"In “{', '.join(names)}” we" if names else "We"
+    asked = report.get("conduct", {}).get("questions", {})
+    question = asked.get(f"{design['task']} · {design['criterion']}", "")
+    clip = "pair of clips" if design["in_pairs"] else "clip"
+    often = (
+        f"a median of {short(design['ratings_per_clip'])} ratings per {clip} and "
+        f"{short(design['ratings_per_rater'])} per rater"
+    )
+    phrase = estimand_of(design["estimand"]).phrase
+    defined = f" {cite('wang2025')}" if design["estimand"] == _HLS else ""
+    if question:
+        asked_words = _short(question, longest + 20)
+        return f"Raters answered {asked_words}; we report {phrase}{defined}, {often}."
+    title = report.get("task_titles", {}).get(design["task"], design["task"])
+    names = [_short(name) for name in (title, design["criterion"]) if name not in _UNNAMED]
+    where = f"For “{', '.join(dict.fromkeys(names))}” we" if names else "We"
     ends = report["scales"].get(family_title(design))
     given = design.get("given")
     scale = f", from {short(ends[0])} to {short(ends[1])}" if ends and given == ends else ""
     if given and given != ends:  # whether the scale had more steps, the ratings do not say
         scale = f" (scores given: {short(given[0])} to {short(given[1])})"
-    defined = f" {cite('wang2025')}" if design["estimand"] == _HLS else ""
-    clip, compared = "clip", ""
-    if design["in_pairs"]:
-        clip = "pair of clips"
-        compared = f" (pairs of {counted(design['conditions'], 'condition')})"
-    return (
-        f"{where} report {estimand_of(design['estimand']).phrase}{defined}{scale}{compared}: a "
-        f"median of {short(design['ratings_per_clip'])} ratings per {clip} and "
-        f"{short(design['ratings_per_rater'])} per rater."
-    )
+    return f"{where} report {phrase}{defined}{scale}, {often}."
+
+
+def _conduct(report: Report, longest: int) -> Iterator[str]:
+    """How raters were recruited, what was checked, and how clips were dealt; or what is missing."""
+    conduct = report.get("conduct")
+    if conduct is None:
+        yield f"[To be completed by the authors: {enumerated(GAPS.values())}.]"
+        if report["data"]["trap_ratings"]:
+            yield _trap_answers(report)
+        return
+    yield f"{_short(conduct['recruitment'], longest + 20)}. {conduct['headphones']}."
+    both = any(design["in_pairs"] for design in report.get("design", ()))
+    first = "; which clip of a pair came first was drawn, too" * both
+    yield f"{conduct['order']}{first}. {_short(conduct['traps'], longest + 20)}."
+    if report["data"]["trap_ratings"]:
+        yield _trap_answers(report)
+
+
+def _trap_answers(report: Report) -> str:
+    answers = counted(report["data"]["trap_ratings"], "answer").capitalize()
+    enter = "enters" if report["data"]["trap_ratings"] == 1 else "enter"
+    return f"{answers} to traps or practice trials {enter} no estimate."
 
 
 def _screening(report: Report, most: int, longest: int) -> Iterator[str]:
     data = report["data"]
-    if data["trap_ratings"]:
-        yield f"{counted(data['trap_ratings'], 'answer').capitalize()} to traps enter no estimate."
     gone = data["ratings"] - data["ratings_kept"]
     if not gone:
         yield "No rating was left out."
         return
-    rows = sorted((r for r in report["exclusions"] if r["ratings"]), key=lambda r: -r["ratings"])
-    rules = [f"{_short(r['what'], longest)} ({r['ratings']:,})" for r in rows[:most]]
-    more = len(rows) - most
-    rules += [counted(more, "further rule")] if more > 0 else []
-    both = " (some under several rules)" if len(rows) > 1 else ""
+    rows = left_out_in_a_paper(report)
+    rules = [f"{count:,} {_short(words, longest)}" for words, count in rows[:most]]
+    rest = sum(count for _, count in rows[most:])
+    rules += [f"{rest:,} by {counted(len(rows) - most, 'further rule')}"] if rest else []
     why = f": {'; '.join(rules)}" if rules else ""
-    yield f"{gone:,} of {counted(data['ratings'], 'rating')} were left out{both}{why}."
+    yield f"{gone:,} of {counted(data['ratings'], 'rating')} were left out{why}."
+
+
+def _roles(report: Report) -> Iterator[str]:
+    """The reference, and the anchors that are in no comparison."""
+    names = condition_names(report)
+    roles: dict[str, dict[str, None]] = {}
+    for part in _made(report, "answer"):
+        for figure in part["figures"]:
+            for row in figure["rows"]:
+                if row.get("role"):
+                    roles.setdefault(row["role"], {})[names.get(row["name"], row["name"])] = None
+    if reference := listed([*roles.get("reference", ())], _MOST_NAMES):
+        yield f"The reference was {reference}."
+    if anchors := [*roles.get("anchor", ())]:
+        were = "anchor was" if len(anchors) == 1 else "anchors were"
+        enter = "enters" if len(anchors) == 1 else "enter"
+        yield f"The {were} {listed(anchors, _MOST_NAMES)}, which {enter} no comparison."
 
 
 def _estimation(report: Report) -> Iterator[str]:
@@ -181,47 +226,51 @@ def _estimation(report: Report) -> Iterator[str]:
         "Scores are means over ratings" if report["estimates"] else "We report shares of answers"
     )
     level = f"{origin['level'] * 100:g} %"
-    if main.startswith("two-way"):
-        how = (
-            f"{level} confidence intervals from variances clustered by rater and by item "
-            f"{cite('cameron2011')} and t quantiles with approximate degrees of freedom "
-            f"{cite('satterthwaite1946')}"
+    if is_interim(report) and any(row["kind"] != "none" for row in report["interim"]):
+        yield (
+            f"While recruiting was open, means are over the raters who had finished, with {level} "
+            "sequential confidence intervals that are valid under continuous monitoring "
+            f"{cite('waudbysmith2024')}; no fixed-sample test is reported."
         )
-    elif main.startswith("cluster bootstrap"):
-        how = (
-            f"{level} percentile intervals of a bootstrap that draws raters and items "
-            f"independently {cite('owen2007')}, {origin['replicates']:,} draws"
-        )
-    elif main:
-        how = (
-            f"{level} confidence intervals from the variance components of a linear mixed model "
-            f"with crossed random effects, fitted by REML, and t quantiles "
-            f"{cite('satterthwaite1946')}"
-        )
-    else:
+        return
+    if not main:
         yield f"{scores}; there are too few raters or items for intervals."
         return
-    yield f"{scores} with {how}."
+    at_once = ", simultaneous for all pairs of a question" * _pairs_at_once(report)
+    yield (
+        f"{scores} with {level} confidence intervals from variances clustered by rater and by item "
+        f"{cite('cameron2011')} and t quantiles with approximate degrees of freedom "
+        f"{cite('satterthwaite1946')}{at_once}{' ' + cite('sidak1967') if at_once else ''}."
+    )
 
 
-def _comparisons(report: Report) -> Iterator[str]:
-    rows = [row for row in report["contrasts"] if _is_overall(row)]
-    adjusted = [row for row in rows if row.get("p_adjusted") is not None]
-    alpha = short(round(1 - report["provenance"]["level"], 6))
-    if adjusted:
-        yield _families(adjusted, alpha)
-    elif any(_has_interval(row) for row in rows):
-        yield "Intervals of differences are of the same kind, each for itself."
-    pairs = [
+def _pairs_at_once(report: Report) -> bool:
+    """Whether the intervals of the answer hold for several pairs at once."""
+    tables = [
         table
         for part in _made(report, "pairs")
         for table in content_from(part).tables
         if _PAIRS.fullmatch(table.key)
     ]
-    if any(len(table.rows) > 1 for table in pairs):
+    return any(len(table.rows) > 1 for table in tables)
+
+
+def _comparisons(report: Report) -> Iterator[str]:
+    if is_interim(report):
+        return
+    rows = [
+        row
+        for row in report["contrasts"]
+        if _is_overall(row) and not estimand_of(row["estimand"]).in_pairs
+    ]
+    adjusted = [row for row in rows if row.get("p_adjusted") is not None]
+    alpha = short(round(1 - report["provenance"]["level"], 6))
+    if adjusted:
+        yield _families(adjusted, alpha)
+    if _pairs_at_once(report):
         yield (
-            f"Preferences are claimed below an adjusted p of {alpha}, adjusted over all pairs of "
-            f"a task {cite('sidak1967')}."
+            f"Preferences are claimed where p, adjusted over all pairs of a question, is below "
+            f"{alpha}."
         )
 
 
@@ -234,8 +283,10 @@ def _families(rows: Sequence[EstimateRow], alpha: str) -> str:
     families = list(dict.fromkeys(place[-1] for place in sizes))
     named = enumerated(families)
     if max(sizes.values()) == 1:
+        which = "Differences" if len(sizes) > 1 else "The difference"
+        were = "were" if len(sizes) > 1 else "was"
         return (
-            f"The difference {named} was tested by the same variance (claimed where p < {alpha})."
+            f"{which} {named} {were} tested with the same variance and claimed where p < {alpha}."
         )
     each = "are one family each" if len(families) > 1 or len(sizes) > 1 else "are one family"
     return (
@@ -246,15 +297,13 @@ def _families(rows: Sequence[EstimateRow], alpha: str) -> str:
 
 def _software(report: Report) -> str:
     origin = report["provenance"]
-    used = ", ".join(
+    used = [
         f"{name} {origin['packages'][key]}"
         for key, name in _PACKAGES.items()
         if key in origin["packages"]
-    )
-    return (
-        f"Analyses: Earnest ({origin['code']}; {used}; seed {origin['seed']}); table of ratings "
-        f"with SHA-256 {origin['table_hash'][:16]}…"
-    )
+    ]
+    release = origin.get("release", "Earnest").replace("earnest", "Earnest").replace(",", "")
+    return f"Analyses used {release} with {enumerated(used)}."
 
 
 def _made(report: Report, key: str) -> list[PartRecord]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from analysis.formatting import counted, listed
+from analysis.formatting import listed
 from analysis.report.content import Figure
+from analysis.report.exclusion_words import left_out_lines
+from analysis.report.interim_answer import interim_report, interim_words
 from analysis.report.report_schema import Report
 from analysis.report.writers.captions import sentence
 from analysis.report.writers.latex import PACKAGES, latex_grid
 from analysis.report.writers.latex_text import letters_not_set
 from analysis.report.writers.methods_text import methods_text, references_bib
-from analysis.report.writers.paper_entries import figures
+from analysis.report.writers.paper_entries import figures, interval_kinds
 from analysis.report.writers.paper_results import (
     differences_csv,
     differences_grid,
@@ -29,7 +31,7 @@ NAMES = {  # in the order of the README
     "differences.csv": "all of them as CSV",
     "methods.txt": "the methods in words, to be edited",
     "references.bib": "what the methods cite, as BibTeX",
-    "ratings.csv": "all ratings, those left out too; raters are random codes",
+    "ratings.csv": "all ratings; left_out_by says why one is in no estimate; raters are codes",
     "README.txt": "this file",
 }
 FIGURES = ("figure.pdf", "figure.svg")
@@ -153,20 +155,21 @@ def _caption(panels: Sequence[Figure], level: float) -> str:
     letters = len(panels) > 1
     names = [f"({chr(97 + n)}) " * (letters and n < 26) + p.title for n, p in enumerate(panels)]
     bars = f"Bars are {level * 100:g} % intervals"
-    crossed = next((panel.interval for panel in panels if panel.interval), "")
-    bars += f" ({crossed})" if crossed else ""
+    kinds = "; ".join(interval_kinds(panels))
+    bars += f" ({kinds})" if kinds else ""
     notes = dict.fromkeys(panel.note for panel in panels if panel.note)
     return " ".join([sentence(listed(names, len(names))), sentence(bars), *map(sentence, notes)])
 
 
 def _basis(report: Report) -> Iterator[str]:
     """What was used and what was not."""
+    if interim := interim_words(report):
+        yield interim
     data = report["data"]
     yield f"{data['ratings_kept']:,} of {data['ratings']:,} ratings are in the estimates."
-    for rule in report["exclusions"]:
-        if rule["ratings"]:
-            yield f"Left out: {counted(rule['ratings'], 'rating')} ({rule['what']})."
-    for part in report["parts"]:
+    yield from (f"{text}." for text in left_out_lines(report))
+    shown = interim_report(report)
+    for part in shown["parts"]:
         if part["key"] == ROBUSTNESS and not part["problem"]:
             yield from part["sentences"]
-    yield from report["warnings"]
+    yield from shown["warnings"]

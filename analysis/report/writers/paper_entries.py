@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from analysis.formatting import Ends
+from analysis.formatting import Ends, enumerated
 from analysis.ratings.estimands import estimand_of, name_of
-from analysis.ratings.scales import bare_title
 from analysis.report.content import Figure, content_from
 from analysis.report.figures.all_figures import ANSWER, estimate_plots
+from analysis.report.interim_answer import interim_report, is_interim
 from analysis.report.pivot import Line, lines_of
 from analysis.report.report_schema import Report
 from analysis.report.writers.captions import Families
@@ -64,8 +64,8 @@ def figures(report: Report) -> list[Figure]:
 
     Names are labels, titles words; naive intervals are left to the report.
     """
-    families = Families(report)
-    answer = next((p for p in report["parts"] if p["key"] == ANSWER and not p["problem"]), None)
+    families, parts = Families(report), interim_report(report)["parts"]
+    answer = next((p for p in parts if p["key"] == ANSWER and not p["problem"]), None)
     drawn = list(content_from(answer).figures) if answer else []
     drawn = drawn or [plot.figure for plot in estimate_plots(report)]
     return [_panel(families, figure) for figure in drawn]
@@ -81,63 +81,65 @@ def _panel(families: Families, figure: Figure) -> Figure:
 
 def results(report: Report) -> list[Entry]:
     """The rows of the main table: those of the figures, with how much each rests on."""
-    families, counts = Families(report), _counts(report)
-    return [entry for figure in figures(report) for entry in _of_figure(families, figure, counts)]
+    families = Families(report)
+    return [entry for figure in figures(report) for entry in _of_figure(families, figure)]
 
 
-def _counts(report: Report) -> dict[tuple[str, str], Line]:
-    """The line of each condition, or of two that were compared, by the family and the name."""
-    names = Families(report).names
-    found: dict[tuple[str, str], Line] = {}
-    for line in lines_of(report["estimates"]):
-        if line.weighting != "ratings" or line.row.get("breakdown") != OVERALL:
-            continue
-        versus = line.row.get("versus_condition") or ""
-        name = names.get(line.row["condition"], line.row["condition"])
-        about = bare_title(line.row)
-        for shown in (name, f"{name} versus {names.get(versus, versus)}"):
-            found.setdefault((about, shown), line)
-    return found
+def interval_kinds(panels: Sequence[Figure]) -> list[str]:
+    """How the intervals of each figure were made, a phrase each; once where all are alike."""
+    made = {panel.title: panel.made_by for panel in panels if panel.made_by}
+    if len(set(made.values())) <= 1:
+        return list(dict.fromkeys(made.values()))
+    by_kind: dict[str, list[str]] = {}
+    for title, kind in made.items():
+        by_kind.setdefault(kind, []).append(title)
+    return [f"{kind} ({enumerated(titles)})" for kind, titles in by_kind.items()]
 
 
-def _of_figure(
-    families: Families, figure: Figure, counts: dict[tuple[str, str], Line]
-) -> Iterator[Entry]:
+def _of_figure(families: Families, figure: Figure) -> Iterator[Entry]:
     question = families.spoken(figure.title)
     row_of = families.known.get(figure.about, {})
     key = str(row_of.get("estimand", ""))
     shares = figure.drawing == "shares"
+    unit = 100 if shares else 1
     for row in figure.rows:
-        line = counts.get((figure.about, row["name"]))
-        of = line.row if line else None
-        value = row.get("value")
+        value, low, high = (
+            None if row.get(key) is None else unit * row[key] for key in ("value", "low", "high")
+        )
         yield Entry(
             question=question,
             estimand="Share" if shares else name_of(key),
             name=f"{row['name']}: {row['label']}" if shares else row["name"],
-            value=100 * value if shares and value is not None else value,
-            low=row.get("low"),
-            high=row.get("high"),
+            value=value,
+            low=low,
+            high=high,
             decimals=PERCENT if shares or figure.decimals is None else figure.decimals,
-            ends=figure.ends,
+            ends=(0.0, 100.0) if shares else figure.ends,
             mark=row.get("mark", ""),
-            n_ratings=of["n_ratings"] if of else None,
-            n_raters=of["n_raters"] if of else None,
-            n_items=of["n_items"] if of else None,
+            n_ratings=row.get("n"),
+            n_raters=row.get("n_raters"),
+            n_items=row.get("n_items"),
             percent=shares,
         )
 
 
 def differences(report: Report) -> list[Entry]:
-    """Every difference of means, with the reference first; of comparisons a mean is one already."""
+    """Every difference that the study decides, the reference first; of pairs a mean is one already.
+
+    Those are the differences of the declared families (`declared_families`): what meets an anchor
+    is in none. Of an open study they are those that sequential intervals bound.
+    """
     from analysis.statistics.comparisons.declared_families import REFERENCE
 
+    if is_interim(report):
+        return _differences_so_far(report)
     families = Families(report)
     rows = [row for row in report["contrasts"] if row["breakdown"] == OVERALL]
     found = []
     for line in lines_of(rows):
         estimand = estimand_of(line.row["estimand"])
-        if line.weighting == "ratings" and not estimand.in_pairs:
+        declared = bool(line.main and line.main.get("family"))
+        if line.weighting == "ratings" and not estimand.in_pairs and declared:
             found.append(_difference(families, line, estimand.decimals))
     order = list(dict.fromkeys(entry.question for entry in found))
 
@@ -146,6 +148,38 @@ def differences(report: Report) -> list[Entry]:
         return order.index(each.question), each.family != REFERENCE, value
 
     return sorted(_turned(found), key=place)
+
+
+def _differences_so_far(report: Report) -> list[Entry]:
+    """The differences of an open study, with whether each is significant in place of p."""
+    from analysis.statistics.comparisons.declared_families import REFERENCE, SYSTEMS
+
+    families, found = Families(report), []
+    for row in report["interim"]:
+        if row["kind"] != "systems":
+            continue
+        place = families.known.get(row["title"], row)
+        for pair in row["pairs"]:
+            sides = (families.name(pair[side]) for side in ("condition", "versus"))
+            against = row["reference"] and row["reference"] in (pair["condition"], pair["versus"])
+            found.append(
+                Entry(
+                    question=families.words(place),
+                    family=REFERENCE if against else SYSTEMS,
+                    estimand=name_of(row["estimand"]),
+                    name=" − ".join(sides),
+                    value=pair["value"],
+                    low=pair["low"],
+                    high=pair["high"],
+                    decimals=estimand_of(row["estimand"]).decimals,
+                    mark="yes" if pair["claimed"] else "no",
+                    n_ratings=pair.get("ratings"),
+                    n_raters=pair["raters"],
+                    n_items=pair.get("items"),
+                    signed=True,
+                )
+            )
+    return found
 
 
 def _turned(entries: Sequence[Entry]) -> Iterator[Entry]:
@@ -162,21 +196,19 @@ def _turned(entries: Sequence[Entry]) -> Iterator[Entry]:
 
 def _difference(families: Families, line: Line, decimals: int) -> Entry:
     main: Mapping[str, Any] = line.main or {}
-    adjusted = main.get("low_all") is not None
-    ends = ("low_all", "high_all") if adjusted else ("low", "high")
     versus = line.row.get("versus") or ""
     return Entry(
         question=families.words(line.row),
-        family=main.get("family") or "",
+        family=main["family"],
         estimand=name_of(line.row["estimand"]),
         name=f"{families.name(line.row['condition'])} − {families.name(versus)}",
         value=line.row["value"],
-        low=main.get(ends[0]),
-        high=main.get(ends[1]),
+        low=main.get("low_all"),
+        high=main.get("high_all"),
         decimals=decimals,
         n_ratings=line.row["n_ratings"],
         n_raters=line.row["n_raters"],
         n_items=line.row["n_items"],
-        p=main.get("p_adjusted") if adjusted else main.get("p"),
+        p=main.get("p_adjusted"),
         signed=True,
     )

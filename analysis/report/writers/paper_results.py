@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from analysis.formatting import (
     NOTHING,
     counted,
-    enumerated,
     interval_text,
     legend_of_marks,
     listed,
@@ -17,13 +16,26 @@ from analysis.formatting import (
     p_value,
 )
 from analysis.ratings.cells import csv_cell
-from analysis.report.report_schema import EstimateRow, Report
+from analysis.ratings.estimands import estimand_of
+from analysis.ratings.scales import family_title
+from analysis.report.content import Figure
+from analysis.report.interim_answer import (
+    LOOKING,
+    MADE_BY,
+    SIGNIFICANT,
+    finished_raters,
+    interim_words,
+    is_interim,
+)
+from analysis.report.report_schema import Report
 from analysis.report.writers.captions import sentence
 from analysis.report.writers.latex_layout import Grid
 from analysis.report.writers.paper_entries import (
+    OVERALL,
     Entry,
     differences,
     figures,
+    interval_kinds,
     results,
 )
 
@@ -33,8 +45,8 @@ MOST_QUESTIONS = 3  # that a caption names
 
 def results_grid(report: Report) -> Grid:
     """The main table: a row per condition, under a heading for each of several questions."""
-    entries = results(report)
-    level = f"{report['provenance']['level'] * 100:g} % interval"
+    entries, panels = results(report), figures(report)
+    level = _level(report)
     marked = any(entry.mark for entry in entries)
     heads = ["Condition", _estimand(entries), level, *[_marks(entries)] * marked, "Ratings"]
     numeric = [False, True, True, *[False] * marked, True]
@@ -43,9 +55,9 @@ def results_grid(report: Report) -> Grid:
         count = NOTHING if entry.n_ratings is None else f"{entry.n_ratings:,}"
         return [entry.name, _value(entry), _bounds(entry), *[entry.mark] * marked, count]
 
-    caption = f"{_subject(entries, 'Means')} {_basis(report)}"
+    caption = f"{_interim(report)}{_subject(entries, 'Means')} {_basis(report)}"
     rows = list(_grouped(entries, cells))
-    note = " ".join(_notes(report, rows, [figure.note for figure in figures(report)]))
+    note = " ".join(_notes(report, rows, panels))
     return Grid("results", sentence(caption), heads, numeric, rows, note, narrow=True)
 
 
@@ -53,16 +65,18 @@ def differences_grid(report: Report) -> Grid:
     """The table of differences; of many, those with the reference and with the highest mean."""
     every = differences(report)
     entries = _printed(every, results(report))
-    level = f"{report['provenance']['level'] * 100:g} % interval"
-    heads = ["Difference", f"Δ {_estimand(entries)}" if entries else "Δ", level, "p"]
+    heads = ["Difference", f"Δ {_estimand(entries)}" if entries else "Δ", _level(report)]
+    heads += [_tested(report)]
 
     def cells(entry: Entry) -> list[str]:
-        return [entry.name, _value(entry), _bounds(entry), p_value(entry.p)]
+        return [entry.name, _value(entry), _bounds(entry), entry.mark or p_value(entry.p)]
 
-    caption = f"Differences of {_subject(entries, 'means')} between conditions"
-    caption += ", with simultaneous intervals and adjusted p values"
+    caption = f"{_interim(report)}Differences of {_subject(entries, 'means')} between conditions"
+    if _several_at_once(every):
+        caption += ", with simultaneous intervals"
+        caption += " and adjusted p values" * (not is_interim(report))
     rows = list(_grouped(entries, cells))
-    notes = list(_kinds(report["contrasts"]))
+    notes = list(_of_differences(report, every))
     notes += legend_of_marks(" ".join(cell for row in rows for cell in row))
     left = len(every) - len(entries)
     if left:
@@ -74,6 +88,56 @@ def differences_grid(report: Report) -> Grid:
     return Grid(
         "differences", sentence(caption), heads, numeric, rows, " ".join(notes), narrow=True
     )
+
+
+def _of_differences(report: Report, entries: Sequence[Entry]) -> Iterator[str]:
+    """How the intervals of differences were made, for which they hold, and what is left out."""
+    families = {entry.about for entry in entries}
+    each = "the family" if len(families) == 1 else "each family"
+    at_once = f", simultaneous for {each}" if _several_at_once(entries) else ""
+    if is_interim(report):
+        yield sentence(f"Intervals: {MADE_BY}{at_once}")
+        return
+    kinds = (row["interval"] for row in report["contrasts"] if row.get("family"))
+    at_once += " (Hothorn, Bretz and Westfall 2008)" if at_once else ""
+    yield from (sentence(f"Intervals: {kind}{at_once}") for kind in list(dict.fromkeys(kinds))[:1])
+    alone = undeclared_pairs(report)
+    if alone:
+        enters = "enters" if alone == 1 else "enter"
+        yield f"{counted(alone, 'difference')} with an anchor {enters} no comparison."
+
+
+def _several_at_once(entries: Sequence[Entry]) -> bool:
+    """Whether a family has several differences, so that they are adjusted."""
+    return len(entries) > len({entry.about for entry in entries})
+
+
+def undeclared_pairs(report: Report) -> int:
+    """How many overall differences are in no declared family, as they meet an anchor."""
+    pairs: dict[tuple[str, ...], bool] = {}
+    for row in report["contrasts"]:
+        if row.get("breakdown") == OVERALL and not estimand_of(row["estimand"]).in_pairs:
+            place = (family_title(row), row["condition"], row.get("versus", ""))
+            pairs[place] = pairs.get(place, False) or bool(row.get("family"))
+    return sum(not declared for declared in pairs.values())
+
+
+def _level(report: Report) -> str:
+    """What the column of intervals is called."""
+    bounded = is_interim(report) and all(row["kind"] != "none" for row in report["interim"])
+    kind = LOOKING if bounded else "interval"
+    return f"{report['provenance']['level'] * 100:g} % {kind}"
+
+
+def _tested(report: Report) -> str:
+    """What the column is called that says which differences are significant."""
+    return SIGNIFICANT if is_interim(report) else "p, adjusted"
+
+
+def _interim(report: Report) -> str:
+    """What a caption begins with while recruiting is open."""
+    words = interim_words(report)
+    return f"{words} " if words else ""
 
 
 def _printed(every: Sequence[Entry], means: Sequence[Entry]) -> list[Entry]:
@@ -93,8 +157,7 @@ def _printed(every: Sequence[Entry], means: Sequence[Entry]) -> list[Entry]:
 
 def results_csv(report: Report) -> str:
     """The main table as CSV, rounded as it is printed; a row says what it is about."""
-    level = f"{report['provenance']['level'] * 100:g} % interval"
-    entries = results(report)
+    level, entries = _level(report), results(report)
     heads = ["Of what", "Condition", _estimand(entries), f"{level}, lower", f"{level}, upper"]
     heads += [_marks(entries), "Ratings", "Raters", "Items"]
     return _csv(
@@ -105,9 +168,14 @@ def results_csv(report: Report) -> str:
 
 def differences_csv(report: Report) -> str:
     """Every difference as CSV, rounded as it is printed."""
-    level = f"{report['provenance']['level'] * 100:g} % interval"
-    heads = ["Of what", "Difference", "Value", f"{level}, lower", f"{level}, upper", "p"]
-    return _csv(heads, ([*_numbers(e), p_value(e.p)] for e in differences(report)))
+    level = _level(report)
+    heads = ["Of what", "Difference", "Value", f"{level}, lower", f"{level}, upper"]
+    heads += [_tested(report), "Ratings", "Raters", "Items"]
+    rows = (
+        [*_numbers(e), e.mark or p_value(e.p), e.n_ratings, e.n_raters, e.n_items]
+        for e in differences(report)
+    )
+    return _csv(heads, rows)
 
 
 def _csv(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -173,28 +241,24 @@ def _basis(report: Report) -> str:
     """Who rated what, as the end of a caption."""
     data = report["data"]
     conditions = counted(data["conditions_kept"], "condition")
-    raters, items = counted(data["raters_kept"], "rater"), counted(data["items_kept"], "item")
-    return f"of {conditions}, rated by {raters} on {items}"
+    finished = finished_raters(report)
+    raters = counted(finished or data["raters_kept"], "rater")
+    items = counted(data["items_kept"], "item")
+    return f"of {conditions}, rated by {raters}{' who finished' * bool(finished)} on {items}"
 
 
 def _notes(
-    report: Report, rows: Sequence[Sequence[str] | str], said: Sequence[str]
+    report: Report, rows: Sequence[Sequence[str] | str], panels: Sequence[Figure]
 ) -> Iterator[str]:
-    yield from _kinds(report["estimates"])
+    kinds = interval_kinds(panels)
+    if kinds:
+        yield sentence(f"Intervals: {'; '.join(kinds)}")
     yield from legend_of_marks(" ".join(cell for row in rows for cell in row))
-    yield from dict.fromkeys(filter(None, said))
+    yield from dict.fromkeys(panel.note for panel in panels if panel.note)
     data = report["data"]
     gone = data["ratings"] - data["ratings_kept"]
     if gone:
         yield f"{data['ratings_kept']:,} of {data['ratings']:,} ratings were kept."
-
-
-def _kinds(rows: Iterable[EstimateRow]) -> Iterator[str]:
-    """How the intervals were made."""
-    names = dict.fromkeys(row["interval"] for row in rows)
-    main = [name for name in names if not name.startswith("naive")][:1]
-    if main:
-        yield sentence(f"Intervals: {enumerated(main)}")
 
 
 def grids(report: Report) -> list[Grid]:

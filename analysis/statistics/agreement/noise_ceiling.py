@@ -18,6 +18,7 @@ from analysis.statistics.agreement.agreement_result import (
     Scores,
     coded,
 )
+from analysis.statistics.both_orders import signed_ranks
 from analysis.statistics.intervals import percentile_interval
 
 STATISTICS = ("pearson", "spearman")
@@ -38,6 +39,7 @@ def noise_ceiling(
     replicates: int = 500,
     seed: int = 0,
     within: Names | None = None,
+    neutral: float | None = None,
 ) -> list[Agreement]:
     """Split-half reliability of the unit means, and the correlation a perfect metric could reach.
 
@@ -46,16 +48,19 @@ def noise_ceiling(
     the halves, ``reliability`` = 2 r / (1 + r) (Spearman 1910, Brown 1910) that of the mean of all
     ratings, ``ceiling`` = sqrt(reliability) the correlation of that mean with the true scores
     (Lord and Novick 1968, eq. 3.6.4). ``within`` (n,) names each rating's group (condition): the
-    groups' means are then taken away from both halves. Undefined, with the reason, for fewer than
+    groups' means are then taken away from both halves. ``neutral`` is the score that favours
+    neither side of a pair: pairs then count in both orders (`analysis.statistics.both_orders`), and
+    nothing depends on which side is named first. Undefined, with the reason, for fewer than
     4 units with two ratings, one rater, or no variation. Raises AgreementError on an unknown
     statistic.
     """
     if statistic not in STATISTICS:
         raise AgreementError(f"statistic {statistic!r} is none of {', '.join(STATISTICS)}")
     names = [f"{name}_{statistic}" for name in ("split_half", "reliability", "ceiling")]
-    ratings = coded(unit, rater, score)
+    signed = neutral is not None
+    ratings = coded(unit, rater, np.asarray(score, dtype=np.float64) - (neutral or 0.0))
     kept = _with_two(ratings)
-    why = _unfit(ratings, kept)
+    why = _unfit(ratings, kept, signed)
     if why:
         return [ratings.undefined(name, level, why, BOOTSTRAP) for name in names]
     rng = np.random.default_rng(seed)
@@ -66,16 +71,16 @@ def noise_ceiling(
         if halves.shape[2] < FEWEST_UNITS:
             why = f"{halves.shape[2]} units share a group, and {FEWEST_UNITS} or more are needed"
             return [ratings.undefined(name, level, why, BOOTSTRAP) for name in names]
-    r = _mean(_correlations(halves, statistic))
+    r = _mean(_correlations(halves, statistic, signed))
     if np.isnan(r):
         return [ratings.undefined(name, level, ALL_EQUAL, BOOTSTRAP) for name in names]
     few = halves[: max(2, min(20, _MOST_GATHERED // len(kept.units)))]
     if statistic == "spearman":
-        few = stats.rankdata(few, axis=2)  # once: of units drawn again it would take long
+        few = _ranked(few, signed)  # once: of units drawn again it would take long
     drawn = np.full(replicates, np.nan)
     for b in range(replicates):
         units = rng.integers(0, few.shape[2], few.shape[2])
-        drawn[b] = _mean(_correlations(few[:, :, units], "pearson"))
+        drawn[b] = _mean(_correlations(few[:, :, units], "pearson", signed))
     steps: tuple[Callable[[Floats], Floats], ...] = (lambda r: r, _spearman_brown, _ceiling)
     return [
         _result(name, step, r, drawn, ratings, level)
@@ -91,14 +96,15 @@ def _with_two(ratings: CodedRatings) -> CodedRatings:
     return CodedRatings(ratings.y[rows], unit, ratings.rater[rows], units, ratings.raters)
 
 
-def _unfit(ratings: CodedRatings, kept: CodedRatings) -> str:
+def _unfit(ratings: CodedRatings, kept: CodedRatings, signed: bool) -> str:
     if not len(ratings.y):
         return NOTHING
     if len(ratings.raters) < 2:
         return "one rater only: there are no halves of raters"
     if len(kept.units) < FEWEST_UNITS:
         return f"{len(kept.units)} of the {FEWEST_UNITS} or more units with two ratings needed"
-    return ALL_EQUAL if np.ptp(kept.y) == 0 else ""
+    differ = np.any(kept.y) if signed else np.ptp(kept.y) > 0
+    return "" if differ else ALL_EQUAL
 
 
 def _halves(ratings: CodedRatings, splits: int, rng: np.random.Generator) -> Floats:
@@ -131,10 +137,14 @@ def _without_means(halves: Floats, groups: Names) -> Floats:
     return np.asarray(np.round(apart[:, :, size[code] > 1], 12), dtype=np.float64)
 
 
-def _correlations(halves: Floats, statistic: str) -> Floats:
-    """The correlation (S,) of the halves; NaN where one is constant."""
-    x = stats.rankdata(halves, axis=2) if statistic == "spearman" else halves
-    x = x - x.mean(axis=2, keepdims=True)
+def _ranked(halves: Floats, signed: bool) -> Floats:
+    return signed_ranks(halves, 2) if signed else np.asarray(stats.rankdata(halves, axis=2))
+
+
+def _correlations(halves: Floats, statistic: str, signed: bool) -> Floats:
+    """The correlation (S,) of the halves; NaN where one is constant, or favours no side."""
+    x = _ranked(halves, signed) if statistic == "spearman" else halves
+    x = x if signed else x - x.mean(axis=2, keepdims=True)
     a, b = x[:, 0], x[:, 1]
     size = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     flat = size <= 1e-12

@@ -105,6 +105,7 @@ def carry_over(
     follows = (code[order][1:] == code[order][:-1]) & (
         everything.rater[order][1:] == everything.rater[order][:-1]
     )
+    follows &= ~np.isnan(at[order][1:]) & ~np.isnan(at[order][:-1])  # nothing says what came before
     before[order[1:][follows]] = quality[order[:-1][follows]]
     kept = ~np.isnan(before)
     ratings = everything.kept(kept)

@@ -30,6 +30,7 @@ class Rated:
     ``unit`` names what was rated: a stimulus after its context, or a pair. ``score`` counts for the
     side that comes first in the unit's name, so that a pair heard both ways round is one unit.
     ``condition`` is the condition, or the pair of them; ``compared`` says which of both.
+    ``neutral`` is the score that favours neither side of a pair, None where there are no sides.
     """
 
     unit: Words
@@ -39,6 +40,7 @@ class Rated:
     session: Words
     position: Floats
     compared: bool
+    neutral: float | None = None
 
 
 def rated_units(family: Family) -> Rated:
@@ -66,6 +68,7 @@ def rated_units(family: Family) -> Rated:
         session=_words(table, "session"),
         position=numbers(table, "position"),
         compared=compared,
+        neutral=estimand.neutral if compared and estimand.prefers else None,
     )
 
 

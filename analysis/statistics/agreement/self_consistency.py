@@ -56,11 +56,13 @@ def repeat_pairs(table: pd.DataFrame) -> pd.DataFrame:
 
     ``table`` is a ratings table with the repeats still in it. A question is one session, task,
     criterion, stimulus (versus the same, after the same context); its later answers are each
-    paired with the first, by position and time. Traps and answers without a score do not count.
-    Empty when nothing was asked twice.
+    paired with the first, by position, time, and what counts. Traps and answers without a score do
+    not count, nor do questions whose order nothing says. Empty when nothing was asked twice.
     """
     use = table[(table["trap"] == "") & table["score"].notna()]
-    use = use.sort_values(["position", "rated_at"], kind="stable", na_position="last")
+    order = ["position", "rated_at", "counts"]
+    use = use[~use.duplicated([*SAME, *order], keep=False)]  # sorted by text otherwise
+    use = use.sort_values(order, kind="stable", ascending=[True, True, False])
     questions = use.groupby(list(SAME), sort=False)
     first = questions["score"].transform("first")
     later = questions.cumcount() > 0

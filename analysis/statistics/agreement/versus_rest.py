@@ -18,6 +18,7 @@ from analysis.statistics.agreement.agreement_result import (
     coded,
 )
 from analysis.statistics.agreement.kappa import BOOTSTRAP, FIVE, ONE_CATEGORY, bare_kappa
+from analysis.statistics.both_orders import in_both_orders
 from analysis.statistics.correlations import FISHER, correlation, fisher_interval
 from analysis.statistics.intervals import naive_interval
 
@@ -57,14 +58,16 @@ def versus_rest(
     level: float = 0.95,
     replicates: int = 1000,
     seed: int = 0,
+    neutral: float | None = None,
 ) -> list[VersusRest]:
     """Five rows per rater (in the order of ``MEASURES``), for ratings (n,) in long form.
 
     A unit's rest is the mean of all its other ratings. plcc, srcc and krcc (tau-b) lie in -1..1
     with Fisher intervals; qwk rounds both sides half up to ``categories``, bootstrap over units
-    (none for 0 ``replicates``); mae is in score units, not rounded, t over units. Undefined, with
-    the reason, where a rater shares no unit or a side is constant. LFS-Bench,
-    Table 6 (leave-one-rater-out).
+    (none for 0 ``replicates``); mae is in score units, not rounded, t over units. ``neutral`` is
+    the score that favours neither side of a pair: plcc, srcc and krcc then count pairs in both
+    orders (`analysis.statistics.both_orders`). Undefined, with the reason, where a rater shares no
+    unit or a side is constant. LFS-Bench, Table 6 (leave-one-rater-out).
     """
     if not 0 < level < 1:
         raise AgreementError(f"level {level} is not between 0 and 1")
@@ -77,7 +80,7 @@ def versus_rest(
         mine = order[ends[code] : ends[code + 1]]
         mine = mine[~np.isnan(rest[mine])]
         x, y = ratings.y[mine], rest[mine]
-        rows += _rows(name, x, y, categories, level, replicates, [seed, code])
+        rows += _rows(name, x, y, categories, level, replicates, [seed, code], neutral)
     return rows
 
 
@@ -127,8 +130,13 @@ def _rows(
     level: float,
     replicates: int,
     seed: list[int],
+    neutral: float | None,
 ) -> list[VersusRest]:
     n = len(x)
+    sided = (x, y)
+    if neutral is not None:
+        sided = (in_both_orders(x - neutral), in_both_orders(y - neutral))
+    found = coefficients(*sided) if n > 2 else (None, None, None)
 
     def row(
         measure: str, value: float | None, bounds: Bounds, interval: str, note: str
@@ -139,7 +147,7 @@ def _rows(
     if n == 0:
         return [row(measure, None, None, "none", NO_OTHERS) for measure in MEASURES]
     rows = []
-    for (measure, statistic), value in zip(COEFFICIENTS.items(), coefficients(x, y), strict=True):
+    for (measure, statistic), value in zip(COEFFICIENTS.items(), found, strict=True):
         bounds = None if value is None else fisher_interval(statistic, value, n, level)
         note = "" if bounds else _why(value, x, y, n)
         rows.append(row(measure, value, bounds, FISHER[statistic], note))

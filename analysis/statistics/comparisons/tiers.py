@@ -1,4 +1,4 @@
-"""Tiers of conditions by two rules: letters for sets that do not differ, and the leader rule."""
+"""Letters for sets of conditions that do not differ, and tiers that keep such sets together."""
 
 from __future__ import annotations
 
@@ -10,18 +10,24 @@ from analysis.statistics.comparisons.test_result import Undefined
 
 Edges = Mapping[frozenset[str], bool]
 RULE = (
-    "tiers: conditions by falling value; one joins the open tier if it does not differ from that "
-    "tier's first member, else it opens the next. letters: maximal sets without a pair that differs"
+    "letters: maximal sets without a pair that differs. tiers: conditions by falling value, cut "
+    "where every condition above differs from every one below, so that no letter spans two tiers. "
+    "leader_tiers: one joins the open tier if it does not differ from that tier's first member, "
+    "else it opens the next"
 )
 UNTESTED = "without a test, taken as not different: "
 
 
 @dataclass(frozen=True)
 class Tiers:
-    """Conditions in order (best first), their tiers, and their letters (shared: not different)."""
+    """Conditions in order (best first), their tiers, and their letters (shared: not different).
+
+    Conditions of different ``tiers`` always differ; those of different ``leader_tiers`` may not.
+    """
 
     order: tuple[str, ...]
     tiers: tuple[tuple[str, ...], ...]
+    leader_tiers: tuple[tuple[str, ...], ...]
     letter_groups: tuple[tuple[str, ...], ...]
     letters: Mapping[str, str]
     alpha: float
@@ -35,7 +41,7 @@ def tiers_of(
     alpha: float = 0.05,
     low_is_best: bool = False,
 ) -> Tiers:
-    """Both kinds of tiers from values by condition and (adjusted) p by pair, in either order.
+    """Tiers and letters from values by condition and (adjusted) p by pair, in either order.
 
     A pair with p < alpha differs. A pair whose p is None is taken as not different and told in
     ``note``; a pair that is missing raises Undefined. Letters are a compact letter display by
@@ -55,12 +61,25 @@ def tiers_of(
     groups = letter_groups(order, different)
     return Tiers(
         order=order,
-        tiers=leader_tiers(order, different),
+        tiers=separate_tiers(order, different),
+        leader_tiers=leader_tiers(order, different),
         letter_groups=groups,
         letters=letters(order, groups),
         alpha=alpha,
         note=UNTESTED + "; ".join(untested) if untested else "",
     )
+
+
+def separate_tiers(order: Sequence[str], different: Edges) -> tuple[tuple[str, ...], ...]:
+    """Cut names in order wherever all above ``differ`` from all below; no cut splits a letter."""
+    tiers: list[list[str]] = []
+    for place, name in enumerate(order):
+        above, below = order[:place], order[place:]
+        if place and any(not different[frozenset((a, b))] for a in above for b in below):
+            tiers[-1].append(name)
+        else:
+            tiers.append([name])
+    return tuple(map(tuple, tiers))
 
 
 def leader_tiers(order: Sequence[str], different: Edges) -> tuple[tuple[str, ...], ...]:

@@ -10,6 +10,7 @@ from scipy import stats
 from analysis.arrays import Floats
 from analysis.statistics.agreement.agreement_result import coded
 from analysis.statistics.agreement.versus_rest import coefficients, rest_means
+from analysis.statistics.both_orders import in_both_orders, signed_ranks
 from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.metric_agreement.metric_units import Units
 
@@ -43,7 +44,8 @@ def condition_ceiling(
     """SRCC and PLCC of the condition means of two random halves of the raters.
 
     A rater is in one half with all ratings, so that leniency is not taken for agreement; clips are
-    the same in both halves, as they are for a metric. Undefined with fewer than 3 conditions or 4
+    the same in both halves, as they are for a metric. Pairs with sides count in both orders
+    (`analysis.statistics.both_orders`). Undefined with fewer than 3 conditions or 4
     raters, or where means do not differ.
     """
     n, raters = len(units.conditions), units.n_raters
@@ -66,18 +68,22 @@ def condition_ceiling(
     if not len(a):
         why = "in no split do both halves of the raters have every condition"
         return [_undefined(name, n, why) for name in _STATISTICS]
-    return [_ceiling(name, a, b, level) for name in _STATISTICS]
+    if units.signed:
+        a, b = units.centred(a), units.centred(b)
+    return [_ceiling(name, a, b, level, units.signed) for name in _STATISTICS]
 
 
 def _undefined(name: str, n: int, why: str) -> Ceiling:
     return Ceiling(name, None, None, None, None, None, n, why)
 
 
-def _ceiling(name: str, a: Floats, b: Floats, level: float) -> Ceiling:
+def _ceiling(name: str, a: Floats, b: Floats, level: float, signed: bool) -> Ceiling:
     n = a.shape[1]
     if name == "srcc":
-        a, b = stats.rankdata(a, axis=1), stats.rankdata(b, axis=1)
-    a, b = (each - each.mean(axis=1, keepdims=True) for each in (a, b))
+        ranked = signed_ranks if signed else stats.rankdata
+        a, b = ranked(a, axis=1), ranked(b, axis=1)
+    if not signed:
+        a, b = (each - each.mean(axis=1, keepdims=True) for each in (a, b))
     room = np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1))
     r = (a * b).sum(axis=1)[room > 1e-12] / room[room > 1e-12]
     if not len(r):
@@ -90,6 +96,10 @@ def _ceiling(name: str, a: Floats, b: Floats, level: float) -> Ceiling:
     low, high = np.quantile(each, [(1 - level) / 2, (1 + level) / 2])
     top = max(reliability, 0.0) ** 0.5
     return Ceiling(name, mean, reliability, top, float(low), float(high), n, note)
+
+
+def _sided(score: Floats, units: Units) -> Floats:
+    return in_both_orders(units.centred(score)) if units.signed else score
 
 
 @dataclass(frozen=True)
@@ -107,6 +117,7 @@ def one_against_others(units: Units) -> list[RaterCorrelation]:
     """The mean PLCC, SRCC and KRCC of a rater with the mean of all other raters of the same clips.
 
     Over the raters who share at least 5 clips with others and do not give one score throughout.
+    Pairs with sides count in both orders.
     Empty without such a rater.
     """
     ratings = coded(units.unit, units.rater, units.score)
@@ -118,7 +129,7 @@ def one_against_others(units: Units) -> list[RaterCorrelation]:
         mine = order[ends[code] : ends[code + 1]]
         mine = mine[~np.isnan(rest[mine])]
         if len(mine) >= LEAST_SHARED:
-            each = coefficients(ratings.y[mine], rest[mine])
+            each = coefficients(*(_sided(of[mine], units) for of in (ratings.y, rest)))
             if each[0] is not None:
                 per_rater.append(each)
     if not per_rater:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Floats
+from analysis.statistics.both_orders import signed_ranks
 from analysis.statistics.correlations import fisher_interval
 from analysis.statistics.intervals import percentile_interval
 from analysis.statistics.metric_agreement import weighted_correlations as by_weight
@@ -35,10 +36,13 @@ from analysis.statistics.metric_agreement.two_way_resampling import (
     p_of,
     replicates_for,
     resampled,
+    wider_of,
     wider_over,
 )
 
-_EXACT = 7  # conditions up to which every order is tried
+_EXACT = 7  # conditions, or systems of pairs, up to which every order is tried
+_DRAWN = 9_999  # orders of systems, above
+_FEWEST_ORDERS = 20  # of systems: with fewer, no p could be .05
 
 
 def correlations(
@@ -47,8 +51,9 @@ def correlations(
     """All numbers of all metrics, ``values`` (S,) each with NaN where there is none.
 
     Per stimulus, per stimulus within conditions and per condition: SRCC, PLCC, KRCC (tau-b) with
-    p; for metrics on the raters' scale, and for all after the mapping of ITU-T P.1401, QWK, MAE,
-    RMSE and RMSE* (epsilon-insensitive). RMSE divides by n less the 4 numbers of the mapping.
+    p, of pairs with sides over both orders (`analysis.statistics.both_orders`); for metrics on the
+    raters' scale, and for all after the mapping of ITU-T P.1401, QWK, MAE, RMSE and RMSE*
+    (epsilon-insensitive). RMSE divides by n less the 4 numbers of the mapping.
     """
     options = options or CorrelationOptions()
     rng = np.random.default_rng(list(options.seed))
@@ -110,18 +115,23 @@ def _coefficient(
     wide: Floats | None,
     options: CorrelationOptions,
 ) -> Correlated:
-    value = coefficient(name, sample.x[m], sample.y)
+    value = coefficient(name, sample.x[m], sample.y) if sample.n >= FEWEST else None
     if value is None:
-        why = _undefined(sample.x[m], sample.y, sample.unit)
+        why = _undefined(sample, m)
         return metric_result(metric, sample, name, AS_IS, None, None, note=why)
-    wider = wider_over(len(sample.y)) if sample.unit == CONDITION and name == "plcc" else 1.0
+    wider = _wider(sample, name, options.level)
     bounds = centred_interval(value, drawn, options.level, wider=wider)
-    note = "" if bounds else _unbounded(value, drawn, len(sample.y))
-    if sample.unit == CONDITION:
-        p = _p_over_conditions(name, sample.x[m], sample.y)
+    note = "" if bounds else _unbounded(value, drawn, sample.n)
+    if sample.unit != CONDITION:
+        p = p_of(value, drawn, wider)
+    elif sample.both_orders:
+        n = sample.n
+        p = p_over_systems(name, sample.x[m][:n], sample.y[:n], sample.sides, options.seed)
     else:
-        p = p_of(value, drawn)
-    far = _interval_over_conditions(name, value, wide, len(sample.y), options.level)
+        p = _p_over_conditions(name, sample.x[m], sample.y)
+    far = None
+    if not sample.both_orders:  # pairs that share systems cannot be drawn as if they were others
+        far = _interval_over_conditions(name, value, wide, sample.n, options.level)
     result = metric_result(metric, sample, name, AS_IS, value, bounds, p=p, note=note)
     return replace(result, low_conditions=far[0], high_conditions=far[1]) if far else result
 
@@ -156,16 +166,71 @@ def _p_over_conditions(name: str, x: Floats, y: Floats) -> float | None:
         statistics = np.sign(orders[:, i] - orders[:, j]) @ np.sign(a[i] - a[j])
     else:
         statistics = orders @ (a - a.mean())
-    return float(
-        (np.abs(statistics) >= abs(statistics[0]) - 1e-9 * max(1.0, abs(statistics[0]))).mean()
-    )
+    return _share_beyond(statistics)
 
 
-def _undefined(x: Floats, y: Floats, unit: str) -> str:
-    what = "conditions" if unit == CONDITION else "stimuli"
-    if len(x) < FEWEST:
-        return f"undefined: {len(x)} {what}, and {FEWEST} or more are needed"
-    flat = [name for name, of in (("metric", x), ("human score", y)) if np.ptp(of) == 0]
+def _wider(sample: Sample, name: str, level: float) -> float:
+    """By how much an interval is widened.
+
+    Pairs of clips share clips, and pairs of conditions share systems: they are fewer than they
+    look. Their intervals are widened as for the fewer of raters and items, and for the systems.
+    """
+    of_conditions = sample.unit == CONDITION
+    if not sample.both_orders:
+        return wider_over(sample.n) if of_conditions and name == "plcc" else 1.0
+    systems = len({system for pair in sample.sides for system in pair})
+    return wider_of(sample.groups, level) * (wider_over(systems) if of_conditions else 1.0)
+
+
+def p_over_systems(
+    name: str, x: Floats, y: Floats, sides: Sequence[tuple[str, str]], seed: Sequence[int]
+) -> float | None:
+    """p that the systems' order has nothing to do with the metric's: systems exchange their places.
+
+    x and y (n,) are of pairs of systems, so that pairs cannot be exchanged one by one. Every order
+    of up to 7 systems is tried, above that 9,999 drawn ones; of these, those count that bring each
+    pair to one that was compared. None where fewer than 20 do.
+    """
+    systems = sorted({system for pair in sides for system in pair})
+    place = {system: n for n, system in enumerate(systems)}
+    pairs = np.array([[place[a], place[b]] for a, b in sides])
+    k = len(systems)
+    met = np.full((k, k), np.nan)
+    met[pairs[:, 0], pairs[:, 1]], met[pairs[:, 1], pairs[:, 0]] = y, -y
+    if k <= _EXACT:
+        orders = np.array(list(permutations(range(k))))
+    else:
+        rng = np.random.default_rng([*seed, k])
+        fixed = [n for n in range(k) if np.isfinite(met[n]).sum() == k - 1]
+        moved = [n for n in range(k) if n not in fixed or len(fixed) == k]
+        orders = np.tile(np.arange(k), (_DRAWN + 1, 1))
+        drawn = np.argsort(rng.random((_DRAWN, len(moved))), axis=1)
+        orders[1:, moved] = np.array(moved)[drawn]
+    again = met[orders[:, pairs[:, 0]], orders[:, pairs[:, 1]]]
+    again = again[np.isfinite(again).all(axis=1)]
+    if len(again) < _FEWEST_ORDERS:
+        return None
+    a, b = (signed_ranks(x), signed_ranks(again, 1)) if name == "srcc" else (x, again)
+    if name != "krcc":
+        return _share_beyond(b @ a)
+    i, j = np.triu_indices(len(x), 1)
+    apart = np.sign(b[:, i] - b[:, j]) @ np.sign(a[i] - a[j])
+    across = np.sign(b[:, i] + b[:, j]) @ np.sign(a[i] + a[j])
+    return _share_beyond(apart + across + np.sign(b) @ np.sign(a) / 2)
+
+
+def _share_beyond(statistics: Floats) -> float:
+    """The share of statistics (B,) that are at least as far from 0 as the first one."""
+    dust = 1e-9 * max(1.0, abs(statistics[0]))
+    return float((np.abs(statistics) >= abs(statistics[0]) - dust).mean())
+
+
+def _undefined(sample: Sample, m: int) -> str:
+    what = "conditions" if sample.unit == CONDITION else "stimuli"
+    if sample.n < FEWEST:
+        return f"undefined: {sample.n} {what}, and {FEWEST} or more are needed"
+    sides = (("metric", sample.x[m]), ("human score", sample.y))
+    flat = [name for name, of in sides if np.ptp(of) == 0]
     return f"undefined: the {' and the '.join(flat)} is constant"
 
 

@@ -72,8 +72,7 @@ def metric_result(
     note: str = "",
 ) -> Correlated:
     low, high = bounds or (None, None)
-    n = len(sample.y)
-    counts = (n, sample.n_missing, sample.n_ratings)
+    counts = (sample.n, sample.n_missing, sample.n_ratings)
     return Correlated(
         metric, sample.unit, statistic, mapping, value, low, high, *counts, p=p, note=note
     )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 STIMULUS = "stimulus"
 WITHIN = "stimulus within condition"
 CONDITION = "condition"
+BETWEEN = " ~ "  # the conditions of a pair; no condition's key holds it
 Words = NDArray[np.object_]
 
 
@@ -36,8 +37,8 @@ class Units:
     ``own`` and ``other`` (S,) name the stimulus and the one that it is compared with (empty where
     clips are rated alone), ``condition`` and ``item`` (S,) are codes, ``human`` (S,) is the mean
     score and ``ratings`` (S,) their number. ``total`` and ``count`` (S, R) hold the sums and the
-    numbers of the scores of each rater. A pair stands the same way round in all its ratings: as
-    its conditions were stored most often; scores are turned with it.
+    numbers of the scores of each rater. A pair stands the same way round in all its ratings
+    (`turned_pairs`); scores are turned with it.
     """
 
     estimand: str
@@ -60,6 +61,21 @@ class Units:
     def n_raters(self) -> int:
         """The number of raters, R."""
         return int(self.total.shape[1])
+
+    @property
+    def signed(self) -> bool:
+        """Whether scores say which side of a pair is better: sides may be named in either order."""
+        return self.compared and estimand_of(self.estimand).prefers
+
+    def centred(self, score: Floats) -> Floats:
+        """Scores around the one that favours neither side, where they have sides."""
+        return np.asarray(estimand_of(self.estimand).centred(score) if self.signed else score)
+
+    @property
+    def sides(self) -> list[tuple[str, str]]:
+        """The two conditions of each of the C pairs of conditions."""
+        named = (name.split(BETWEEN) for name in self.conditions)
+        return [(first, rest[0] if rest else "") for first, *rest in named]
 
     def names(self) -> list[str]:
         """The S stimuli or pairs in words."""
@@ -143,7 +159,7 @@ def units_of(family: Family) -> Units:
             np.where(turned, condition, versus),
         )
         score = np.where(turned, estimand_of(family.estimand).mirrored(score), score)
-        condition = np.where(versus != "", condition + " ~ " + versus, condition)
+        condition = np.where(versus != "", condition + BETWEEN + versus, condition)
     else:
         other = np.full(len(own), "", dtype=object)
     joined = own + "\x1f" + other
@@ -175,16 +191,15 @@ def units_of(family: Family) -> Units:
 
 
 def turned_pairs(condition: Words, versus: Words, own: Words, other: Words) -> NDArray[np.bool_]:
-    """Which ratings (n,) stand the other way round than most of their pair of conditions."""
-    met: dict[tuple[str, str], int] = {}
-    for pair in zip(condition, versus, strict=True):
-        met[pair] = met.get(pair, 0) + 1
-    turned = {
-        (a, b): bool(b) and (met[a, b], b) < (met.get((b, a), 0), a) for a, b in met if a != b
-    }
-    same = (condition == versus) & (other < own)
-    by_name = [turned.get(pair, False) for pair in zip(condition, versus, strict=True)]
-    return np.asarray(np.asarray(by_name, dtype=bool) | same, dtype=np.bool_)
+    """Which ratings (n,) are turned round, so that a pair is one unit whoever is named first.
+
+    Where all are compared with one condition, it stays on the other side. Else names decide, of
+    conditions or, within one, of stimuli; nothing that is computed depends on it.
+    """
+    if len(set(versus)) == 1 and not (condition == versus).any():
+        return np.zeros(len(own), dtype=np.bool_)
+    by_stimulus = (condition == versus) & (other < own)
+    return np.asarray((versus < condition) & (versus != "") | by_stimulus, dtype=np.bool_)
 
 
 def _words(table: pd.DataFrame, name: str) -> Words:

@@ -38,7 +38,7 @@ def replicates(name: str, sample: Sample, pairs: tuple[Codes, Codes] | None) -> 
         else:
             function = by_weight.pearson if name == "plcc" else by_weight.spearman
             values = function(sample.x, sample.h, sample.w)
-        few = (sample.w[: len(values)] > 0).sum(axis=1) < FEWEST
+        few = (sample.w[: len(values), : sample.n] > 0).sum(axis=1) < FEWEST
         values[few] = np.nan
         return values
     return of_conditions(name, sample.redrawn, sample.h, sample.w, pairs)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Codes, Floats
+from analysis.statistics.both_orders import in_both_orders
 from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS, WITHIN, Units
 from analysis.statistics.metric_agreement.two_way_resampling import Resampled
 
@@ -18,7 +19,11 @@ FEWEST = 3
 
 @dataclass
 class Sample:
-    """n units as found and as resampled: ``x`` (M, n) or, of conditions, (B, M, n) too."""
+    """n units as found and as resampled: ``x`` (M, n) or, of conditions, (B, M, n) too.
+
+    With ``both_orders`` every array holds each unit twice, the second time with the other sign:
+    see `analysis.statistics.both_orders`. ``n`` counts the units.
+    """
 
     unit: str
     names: list[str]
@@ -32,6 +37,28 @@ class Sample:
     groups: int  # raters or items, whichever are fewer, one alone left aside
     redrawn: Floats | None = None  # (B, M, n): metric means of resampled items
     places: Codes = field(default_factory=lambda: np.empty((0, 0), dtype=np.int64))
+    both_orders: bool = False
+    sides: tuple[tuple[str, str], ...] = ()  # of pairs of conditions, n of them
+
+    @property
+    def n(self) -> int:
+        """The number of units, each counted once."""
+        return len(self.y) // (2 if self.both_orders else 1)
+
+    def twice(self) -> Sample:
+        """The sample with each unit in both orders."""
+        places = [self.places, self.places + len(self.y)]
+        return replace(
+            self,
+            x=in_both_orders(self.x),
+            y=in_both_orders(self.y),
+            h=in_both_orders(self.h),
+            w=np.concatenate([self.w, self.w], axis=1),
+            spare=np.concatenate([self.spare, self.spare]),
+            redrawn=None if self.redrawn is None else in_both_orders(self.redrawn),
+            places=np.hstack(places) if len(self.places) else self.places,
+            both_orders=True,
+        )
 
 
 def samples_of(
@@ -43,10 +70,24 @@ def samples_of(
     level: float,
     rng: np.random.Generator,
 ) -> Iterator[Sample]:
+    """Stimuli, stimuli within conditions and conditions; pairs with sides in both orders."""
+    for sample in _samples_of(units, drawn, held, names, x, level, rng):
+        yield sample.twice() if units.signed else sample
+
+
+def _samples_of(
+    units: Units,
+    drawn: Resampled,
+    held: Bools,
+    names: list[str],
+    x: Floats,
+    level: float,
+    rng: np.random.Generator,
+) -> Iterator[Sample]:
     missing = int((~held).sum())
     groups = min((n for n in (units.n_raters, units.n_items) if n > 1), default=1)
-    h, w = drawn.human[:, held], drawn.weight[:, held]
-    y, ratings = units.human[held], units.ratings[held]
+    h, w = units.centred(drawn.human[:, held]), drawn.weight[:, held]
+    y, ratings = units.centred(units.human[held]), units.ratings[held]
     spare = units.half_widths(level)[held]
     yield Sample(STIMULUS, names, x, y, h, w, spare, missing, int(ratings.sum()), groups)
     known, code = np.unique(units.condition[held], return_inverse=True)
@@ -95,6 +136,7 @@ def samples_of(
         groups,
         redrawn,
         rng.integers(0, len(known), (len(h), len(known))),
+        sides=tuple(units.sides[c] for c in known) if units.signed else (),
     )
 
 

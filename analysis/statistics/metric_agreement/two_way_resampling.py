@@ -100,14 +100,15 @@ def wider_of(groups: int, level: float) -> float:
     return float(ratio * (g / (g - 1)) ** 0.5)
 
 
-def p_of(value: float, drawn: Floats) -> float | None:
+def p_of(value: float, drawn: Floats, wider: float = 1.0) -> float | None:
     """Two-sided p of a coefficient against 0 from its replicates (B,); None where they tell none.
 
     Its z of Fisher over the spread of the replicates on that scale, normal. The spread is a robust
     one, from their median to the outer fortieth towards 0, over 1.96: p is below .05 just where the
     95 % interval of `centred_interval` leaves 0 out, and replicates at 1 do no harm. Where these
     are many, or the value is 1, p is twice the share of replicates at 0 or beyond, each plus one
-    (Davison and Hinkley 1997, 4.2.3). None when over 10 % are undefined or all are one number.
+    (Davison and Hinkley 1997, 4.2.3). The spread is ``wider`` times as large where the interval is.
+    None when over 10 % are undefined or all are one number.
     """
     known = drawn[np.isfinite(drawn)]
     if len(known) < _LEAST_FILLED * len(drawn) or np.ptp(known) <= _NO_WIDTH:
@@ -116,7 +117,7 @@ def p_of(value: float, drawn: Floats) -> float | None:
     if _is_moved(value, known, "coefficient"):
         scaled = sign * _scaled(known, "coefficient")
         middle, outer = np.quantile(scaled, [0.5, _OUTER])
-        sd = float(middle - outer) / float(special.ndtri(1 - _OUTER))
+        sd = wider * float(middle - outer) / float(special.ndtri(1 - _OUTER))
         if sd > _NO_WIDTH:
             return float(2 * special.ndtr(-abs(np.arctanh(value)) / sd))
     beyond = int(np.sum(sign * known <= 0))

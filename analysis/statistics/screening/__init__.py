@@ -11,6 +11,7 @@ from analysis.statistics.screening.rater_rules import Correlation as Correlation
 from analysis.statistics.screening.rater_rules import Disagreement as Disagreement
 from analysis.statistics.screening.rater_rules import InconsistentRepeats as InconsistentRepeats
 from analysis.statistics.screening.rater_rules import Variance as Variance
+from analysis.statistics.screening.recorded import Recorded as Recorded
 from analysis.statistics.screening.rule import Rule as Rule
 from analysis.statistics.screening.rule_text import rule_from as rule_from
 from analysis.statistics.screening.rule_text import rule_text as rule_text

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MAD_TO_SD = 1.4826
 _SAME_SCALE = ["study", "method", "criterion", "estimand"]
 _QUESTION = ["session", "task", "stimulus", "versus_stimulus", "item", "context"]
+_IN_ORDER = ["position", "rated_at", "counts"]  # what counts came first where nothing else says
 
 
 @dataclass(frozen=True)
@@ -264,8 +265,8 @@ class _Scale:
 
     def first_answers(self) -> Floats:
         """For each rating (n,), the answer that the session gave first to the same question."""
-        use = self.table[[*_QUESTION, "position", "score"]].iloc[self.rows]
-        ordered = use.sort_values("position", kind="stable", na_position="last")
+        use = self.table[[*_QUESTION, *_IN_ORDER, "score"]].iloc[self.rows]
+        ordered = use.sort_values(_IN_ORDER, kind="stable", ascending=[True, True, False])
         first = ordered.groupby(_QUESTION, sort=False)["score"].transform("first")
         return np.asarray(first.reindex(use.index).to_numpy(dtype=np.float64))
 

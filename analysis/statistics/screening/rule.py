@@ -34,6 +34,11 @@ class Rule:
         super().__init_subclass__(**kwargs)
         Rule.registry.add(cls)
 
+    @property
+    def name(self) -> str:
+        """What tables of a report call it."""
+        return self.key
+
     def reasons(self, table: pd.DataFrame) -> Reasons:
         """Why each row of the table (n,) is left out; an empty text where it is kept."""
         raise NotImplementedError

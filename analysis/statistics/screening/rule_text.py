@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from dataclasses import fields
 from typing import Any
 from urllib.parse import quote, unquote
@@ -22,7 +23,7 @@ def rule_from(text: str) -> Rule:
     another rule without parameters has its defaults. A version (``answer_time@1:minimum_ms=800``)
     must be that of this installation. Raises ValueError with what would be right.
     """
-    named, _, rest = text.partition(":")
+    named, _, rest = unicodedata.normalize("NFC", text).partition(":")
     key, _, version = named.partition("@")
     if key not in Rule.registry:
         raise ValueError(f"no rule {key!r}; known are {', '.join(Rule.registry)}")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.ratings.cells import LEFT_OUT_BY, TRAP_ROW
 from analysis.statistics.screening.justification_rules import Review
+from analysis.statistics.screening.recorded import Recorded
 from analysis.statistics.screening.rule import Reasons, Rule
 from analysis.statistics.screening.single_ratings import (
     Duplicate,
@@ -77,7 +81,7 @@ class Screened:
         before = np.cumsum([none, *hits.values()], axis=0)
         return [
             {
-                "rule": rule.key,
+                "rule": rule.name,
                 "version": rule.version,
                 "what": rule.describe(),
                 "ratings": int(hit.sum()),
@@ -93,11 +97,29 @@ class Screened:
 def default_rules(table: pd.DataFrame, rules: Sequence[Rule] = DEFAULT) -> tuple[Rule, ...]:
     """The rules that hold unless others are asked for: these, and experts' verdicts if it has some.
 
-    Without verdicts in the column ``review`` they are the very rules given.
+    Without verdicts in the column ``review`` they are the very rules given. A table with the column
+    ``left_out_by`` has been judged: what that says is left out, and nothing else.
     """
+    if LEFT_OUT_BY in table:
+        return recorded_rules(table)
     if Review().lacking(table) or any(rule.key == Review.key for rule in rules):
         return tuple(rules)
     return (*rules, Review())
+
+
+def recorded_rules(table: pd.DataFrame) -> tuple[Rule, ...]:
+    """Return a rule for each that the table's column ``left_out_by`` names, in their order.
+
+    Structural rules, which always hold, are not among them.
+    """
+    structural = {rule.key for rule in STRUCTURAL}
+    order: TopologicalSorter[str] = TopologicalSorter()
+    for text in sorted(map(str, table[LEFT_OUT_BY].unique())):
+        names = [name for name in text.split() if name != TRAP_ROW]
+        for before, name in pairwise([*names[:1], *names]):
+            order.add(name, *[before] * (before != name))
+    every = order.static_order()
+    return tuple(Recorded(name) for name in every if name.partition(":")[0] not in structural)
 
 
 def study_rules(plans: Mapping[str, Sequence[PlannedTrap]]) -> tuple[Rule, ...]:

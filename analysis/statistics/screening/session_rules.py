@@ -54,8 +54,7 @@ class AttentionTraps(Rule):
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
         traps = table[table["trap"].str.startswith(self.kinds)]
-        trials = traps.drop_duplicates(["study", "session", "task", "position", "stimulus"])
-        return _by_share(table, trials, trials["trap_passed"].fillna(False), self, "attention")
+        return _by_share(table, traps, traps["trap_passed"].fillna(False), self, "attention")
 
     def describe(self) -> str:
         return f"sessions that passed less than {self.minimum:.0%} of their attention traps"
@@ -91,10 +90,7 @@ class GoldTraps(Rule):
         known = gold["stimulus"].map(self._known()).astype("float64")
         near = (gold["score"] - known).abs() <= self.tolerance + 1e-9
         right = near.where(known.notna(), gold["trap_passed"].fillna(False)).astype(bool)
-        trial = ["study", "session", "task", "position", "stimulus"]
-        right = right.groupby([gold[name] for name in trial], dropna=False).transform("all")
-        first = ~gold.duplicated(trial)
-        return _by_share(table, gold[first], right[first], self, "gold")
+        return _by_share(table, gold, right, self, "gold")
 
     def describe(self) -> str:
         tolerance = f", within {self.tolerance:g} of the known score" if self.answers else ""
@@ -153,17 +149,29 @@ def _no_kind(table: pd.DataFrame, kinds: tuple[str, ...]) -> str:
 
 def _by_share(
     table: pd.DataFrame,
-    trials: pd.DataFrame,
+    traps: pd.DataFrame,
     right: pd.Series[bool],
     rule: AttentionTraps | GoldTraps,
     what: str,
 ) -> Reasons:
-    """Why each row (n,) goes with its session, from which trap trials were answered rightly."""
+    """Why each row (n,) goes with its session, from which trap trials were answered rightly.
+
+    A trial has a row for each criterion, and is right where all are. Without a position, the rows
+    of one criterion about one clip are as many trials, and nothing says which belong together
+    across criteria: a session's right ones are then those of its least right criterion.
+    """
     reasons = no_reasons(table)
-    if trials.empty:
+    if traps.empty:
         return reasons
-    keys = [trials["study"], trials["session"]]
-    counted = right.astype(int).groupby(keys).agg(["sum", "size"])
+    of_trial = ["study", "session", "task", "stimulus", "position"]
+    rows = traps[[*of_trial, "criterion"]].assign(right=right.astype(bool))
+    known = rows["position"].notna()
+    trials = rows[known].groupby(of_trial, sort=False)["right"].agg("all").astype(int)
+    bare = rows[~known].groupby([*of_trial[:4], "criterion"], sort=False)["right"]
+    clips = bare.agg(["sum", "size"]).groupby(of_trial[:4], sort=False)
+    counted = trials.groupby(of_trial[:2]).agg(["sum", "size"]).add(
+        clips.agg({"sum": "min", "size": "max"}).groupby(of_trial[:2]).sum(), fill_value=0
+    ).astype(int)  # fmt: skip
     failed = counted[counted["sum"] < rule.minimum * counted["size"] - 1e-9]
     failures = {
         place: f"its session passed {row['sum']} of {row['size']} {what} traps, "

@@ -13,20 +13,8 @@ from analysis.statistics.screening.rule import Reasons, Rule, need, where
 if TYPE_CHECKING:
     import pandas as pd
 
-_TRIAL = (
-    "study",
-    "task",
-    "criterion",
-    "session",
-    "rater",
-    "block",
-    "position",
-    "item",
-    "stimulus",
-    "versus_stimulus",
-)
 _QUESTION = (
-    *("study", "task", "criterion", "session", "item", "context"),
+    *("study", "task", "criterion", "item", "context"),
     *("condition", "stimulus", "versus_condition", "versus_stimulus"),  # a CSV may lack either
 )
 
@@ -48,35 +36,41 @@ class MissingScore(Rule):
 
 @dataclass(frozen=True)
 class Duplicate(Rule):
-    """The same rater's second rating of the same stimulus in the same trial is left out."""
+    """A rating that stands twice for one trial counts once: rows that are equal in every column.
+
+    Two ratings of one clip that differ are no duplicates: which of them counts is decided where a
+    file is read (`analysis.ratings.repeats`), never by their value.
+    """
 
     key = "duplicate"
-    title = "Twice in one trial"
+    version = "2"
+    title = "The same row twice"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        again = table.duplicated(subset=list(_TRIAL), keep="first") & (table["trap"] == "")
-        return where(again, "the same rater rated the same stimulus in the same trial before")
+        again = table.duplicated(keep="first") & table["position"].notna() & (table["trap"] == "")
+        return where(again, "the same row stands there before")
 
     def describe(self) -> str:
-        return "second ratings of one stimulus by one rater in one trial"
+        return "rows that repeat another row of the same trial in every column"
 
 
 @dataclass(frozen=True)
 class Repeat(Rule):
-    """What a session asks a second time tells how a rater agrees with themselves: no estimate.
+    """What is asked a second time tells how a rater agrees with themselves: no estimate.
 
-    Such a rating fills no place of the plan, and the same rater rated the same stimulus (versus
-    the same, after the same context) in the same session before.
+    Such a rating does not count toward the plan, and the same rater rated the same stimulus (versus
+    the same, after the same context) before: in the same session of a study, anywhere in a file.
     """
 
     key = "repeat"
+    version = "2"
     title = "Asked a second time"
 
     def reasons(self, table: pd.DataFrame) -> Reasons:
-        return where(asked_again(table), "asked a second time in the same session")
+        return where(asked_again(table), "the same rater rated the same clip before")
 
     def describe(self) -> str:
-        return "clips asked a second time in the same session"
+        return "second and further ratings of one clip by the same rater"
 
 
 @dataclass(frozen=True)
@@ -173,11 +167,20 @@ def _uncounted(table: pd.DataFrame) -> pd.Series[bool]:
 
 
 def asked_again(table: pd.DataFrame) -> pd.Series[bool]:
-    """Which ratings (n,) were asked for a second time, in the order of the session's positions."""
+    """Which ratings (n,) were asked for a second time.
+
+    In a session of a study those that do not count and come later by position; where a file has no
+    positions, those that do not count beside one that does.
+    """
     again = _uncounted(table)
     if not again.any():
         return again
-    near = table[(table["trap"] == "") & table["session"].isin(table["session"][again])]
-    first = near.groupby(list(_QUESTION), sort=False)["position"].transform("min")
-    later = (near["position"] > first).fillna(False).astype(bool)
+    who = table["session"].where(table["study"] != "", table["rater"])
+    near = table[(table["trap"] == "") & who.isin(who[again])]
+    keys = [who.loc[near.index], *(near[name] for name in _QUESTION)]
+    position = near["position"].astype("Float64")
+    first = position.groupby(keys, sort=False).transform("min")
+    counted = (~_uncounted(near)).groupby(keys, sort=False).transform("any")
+    of_file = (near["study"] == "") & counted
+    later = (position > first).fillna(False).astype(bool) | of_file
     return again & later.reindex(table.index, fill_value=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import configparser
-import csv
 import math
 import re
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from listening.design.othertools.taken import (
     sounds_below,
 )
 from listening.design.scanning import UnclearNames, scan
+from listening.spreadsheets import TableError, read_table
 
 METHODS = {"acr": "acr_html", "dcr": "dcr_ccr_html", "ccr": "dcr_ccr_html", "p835": "p835_html"}
 IN_PAIRS = ("dcr", "ccr")
@@ -132,14 +132,18 @@ class _Reader:
         return int(given)
 
     def table(self, name: str) -> list[dict[str, str]]:
-        text = getattr(self.files, name).lstrip("\ufeff")
+        text = getattr(self.files, name)
+        clip, answer, reference = SOURCES[name]
         if not text.strip() and name != "clips":
             return []
-        clip, answer, reference = SOURCES[name]
+        if not text.strip():
+            raise CannotTake(f"The table of {name} has no column “{clip}”. Add it.")
         try:
-            rows = list(csv.DictReader(text.splitlines()))
-        except csv.Error as error:
+            table = read_table(text, short_rows=True)
+        except TableError as error:
             raise CannotTake(f"The table of {name} cannot be read: {error}.") from None
+        self.taken.guessed += [f"table of {name}: {note.rstrip('.')}" for note in table.notes]
+        rows = [row for _, row in table.records()]
         needed = [clip, *([answer] if answer else [])]
         if name == "clips" and self.files.method in IN_PAIRS:
             needed.append(reference)

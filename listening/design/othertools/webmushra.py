@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from listening.design.anchors import LABELS
 from listening.design.othertools.taken import (
@@ -22,6 +22,8 @@ from listening.design.othertools.taken import (
 from listening.design.othertools.taken import plain_text as words_of
 from listening.design.othertools.webmushra_likert import LIKERT, likert_task
 from listening.design.othertools.webmushra_questions import questionnaire
+from listening.design.scanning import UnclearNames, scan
+from listening.plain_yaml import YamlError, is_true, read_yaml
 
 LOOSE = re.compile(r"^(\s*(?:-\s+)*)([A-Za-z_][\w ]*):\s+(?![|>'\"\[{&*!])(.*(?:: | #).*)$")
 TRUE_MUSHRA = ("type", "id", "name", "content", "reference", "stimuli")
@@ -60,30 +62,25 @@ OTHER_TESTS = {
 
 
 def read_config(text: str) -> tuple[Table, int]:
-    """The configuration, and how many of its texts had to be read as webMUSHRA reads them."""
-    import yaml
+    """The configuration, and how many of its texts had to be read as webMUSHRA reads them.
 
+    All values are texts, as they are written.
+    """
     loose = 0
     try:
-        read = yaml.safe_load(text)
-    except yaml.YAMLError:
+        read = read_yaml(text, as_texts=True)
+    except YamlError as first:
         lines = text.expandtabs(4).splitlines()
         mended = [LOOSE.sub(_quoted, line) for line in lines]
         loose = sum(a != b for a, b in zip(lines, mended, strict=True))
         try:
-            read = yaml.safe_load("\n".join(mended))
-        except yaml.YAMLError as error:
-            raise CannotTake(f"This is no YAML: {_where(error)}. Mend it and try again.") from None
+            read = read_yaml("\n".join(mended), as_texts=True)
+        except YamlError as error:
+            shown = error if loose else first
+            raise CannotTake(f"This is no YAML: {shown}. Mend it and try again.") from None
     if not isinstance(read, dict) or not isinstance(read.get("pages"), list):
         raise CannotTake("This is no configuration of webMUSHRA: it has no list of pages.")
     return read, loose
-
-
-def _where(error: Any) -> str:
-    """The line and column of a mistake, and what is wrong there."""
-    mark = getattr(error, "problem_mark", None)
-    what = getattr(error, "problem", None) or str(error)
-    return f"line {mark.line + 1}, column {mark.column + 1}: {what}" if mark else what
 
 
 def _quoted(found: re.Match[str]) -> str:
@@ -93,6 +90,14 @@ def _quoted(found: re.Match[str]) -> str:
 def webmushra_study(config: Table, root: Path, *, consent: str, raters: int) -> Taken:
     """The study; CannotTake where a sound is missing or nothing is asked that Earnest asks."""
     return _Reader(config, root, consent, raters).read()
+
+
+class Rated(NamedTuple):
+    """A clip that a page asks about: its page as an item, its label, and its sound."""
+
+    item: str
+    label: str
+    sound: Path
 
 
 class _Reader:
@@ -108,6 +113,7 @@ class _Reader:
         self.fields: dict[tuple[str, str], list[str]] = defaultdict(list)
         self.items: dict[str, str] = {}
         self.missing: list[str] = []
+        self.rated: dict[str, list[Rated]] = defaultdict(list)  # by task
         self.intro: list[str] = []
 
     def read(self) -> Taken:
@@ -125,8 +131,50 @@ class _Reader:
                 "No page of it asks what a method of Earnest asks (mushra, likert_single_stimulus, "
                 "likert_multi_stimulus). " + " ".join(f"{line}." for line in self.taken.left)
             )
+        for task in tasks:
+            for item, condition, sound in self.placed(task["key"]):
+                self.taken.clip(condition, item, sound, dimension=task["key"])
         self.fit(tasks)
         return self.taken
+
+    def placed(self, task: str) -> list[Rated]:
+        """The clips of a task by item and condition: labels, or file names where all are alike."""
+        clips = self.rated[task]
+        folders: dict[str, set[str]] = defaultdict(set)
+        for clip in clips:
+            folders[clip.label].add(clip.sound.parent.name)
+        if len(folders) == 1 and len(clips) > 1:
+            return self.by_file_names(task, clips)
+        named = [name for name in folders if len(folders[name]) > 1]
+        if named and set.intersection(*(folders[name] for name in folders)):
+            labels, apart = listed(list(folders)), listed(sorted(set.union(*folders.values())))
+            self.taken.guessed.append(
+                f"conditions of the task {task} are the labels of stimuli ({labels}), though each "
+                f"of {listed(named)} has clips of several folders ({apart}): check that a label is "
+                "one system"
+            )
+        return clips
+
+    def by_file_names(self, task: str, clips: list[Rated]) -> list[Rated]:
+        """Clips of one label, with the conditions and items that their files' names suggest."""
+        label = f"all {len(clips)} clips of the task {task} have the label “{clips[0].label}”"
+        names = {clip.sound.relative_to(self.root).as_posix(): clip for clip in clips}
+        try:
+            found = scan(names)
+        except UnclearNames:
+            found = None
+        if found is None or found.ignored or len(names) < len(clips) or len(found.systems) < 2:
+            self.taken.guessed.append(
+                f"{label} and are one condition: give stimuli the names of their systems if there "
+                "are several"
+            )
+            return clips
+        self.taken.guessed.append(
+            f"{label}, so conditions ({listed(found.systems)}) and items are read from the names "
+            f"of files: {found.how}"
+        )
+        cells = {path: cell for cell, path in found.cells.items()}
+        return [Rated(cells[path][1], cells[path][0], names[path].sound) for path in names]
 
     def fit(self, tasks: list[Table]) -> None:
         conditions = {row["condition"] for row in self.taken.rows}
@@ -248,7 +296,7 @@ class _Reader:
         self.leave(page, name, (*TRUE_MUSHRA, *ANCHORS, "showWaveform"))
         task = self.task_for("mushra", page, name, method="mushra", options={})
         task["options"].setdefault("reference", "reference")
-        if page.get("showWaveform"):
+        if is_true(page.get("showWaveform")):
             task["options"]["waveform"] = "reference"
         item = self.item(name)
         reference = self.sound(page.get("reference"), name, "reference")
@@ -256,7 +304,7 @@ class _Reader:
         if reference:
             self.taken.clip("reference", item, reference, dimension="mushra")
         for field, key in ANCHORS.items():
-            if page.get(field) and reference:
+            if is_true(page.get(field)) and reference:
                 self.known(key, LABELS[key], "anchor")
                 target = f"audio/{key}/{slug(item)}.flac"
                 self.taken.anchors[target] = (reference, key)
@@ -270,7 +318,7 @@ class _Reader:
         for label, path in stimuli.items():
             condition = "system reference" if str(label) == "reference" else str(label)
             if sound := self.sound(path, name, str(label)):
-                self.taken.clip(condition, item, sound, dimension=dimension)
+                self.rated[dimension].append(Rated(item, condition, sound))
 
     def item(self, name: str) -> str:
         """An item of its own for each page, also where two pages have one id."""

@@ -57,7 +57,7 @@ def scale_of(page: Table, name: str) -> Table:
         raise CannotTake(f"Page “{name}” has no list of two responses or more. Give it one.")
     answers: list[tuple[str, str]] = []
     for each in response:
-        if not isinstance(each, dict) or each.get("value", each.get("label")) is None:
+        if not isinstance(each, dict) or not each.get("value", each.get("label")):
             raise CannotTake(f"A response of page “{name}” has no value. Give it one.")
         value = str(each.get("value", each.get("label")))
         answers.append((value, " ".join(str(each.get("label") or value).split())))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from listening.design.othertools.taken import Table, once, slug
+from listening.plain_yaml import is_true
+from listening.spreadsheets import strict_number
 
 KINDS = {"text": "text", "long_text": "text", "number": "number", "likert": "one"}
 
@@ -30,12 +32,13 @@ def questionnaire(asked: Any) -> tuple[Table, list[str]]:
 def _question(each: Table, kind: str, key: str, left: list[str]) -> Table:
     words = " ".join(str(each.get("label") or each.get("name") or key).split())
     found: Table = {"key": key[:40], "question": words[:500], "kind": kind}
-    if each.get("optional"):
+    if is_true(each.get("optional")):
         found["required"] = False
     if kind == "number":
-        found |= {
-            name: each[limit] for name, limit in (("low", "min"), ("high", "max")) if limit in each
-        }
+        for name, limit in (("low", "min"), ("high", "max")):
+            number = strict_number(each.get(limit, ""))
+            if number is not None:
+                found[name] = int(number) if number.is_integer() else number
     if each["type"] == "text":
         found["longest"] = 120
     if kind == "one":

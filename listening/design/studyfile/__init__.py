@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from listening.design.scanning import EXTENSIONS
 from listening.design.studyfile.archive import Limits, study_folder, unpack
 from listening.design.studyfile.conditionpart import with_undeclared
 from listening.design.studyfile.csvpart import items_of, read_rows, stimuli_of
@@ -18,7 +17,7 @@ from listening.design.studyfile.entries import (
     StudyFile,
     TaskEntry,
 )
-from listening.design.studyfile.files import AudioUse, audio_of
+from listening.design.studyfile.files import AudioUse, audio_of, ignored_files
 from listening.design.studyfile.fit import check_fit
 from listening.design.studyfile.problems import (
     CSV,
@@ -32,6 +31,7 @@ from listening.design.studyfile.problems import (
 from listening.design.studyfile.tomlpart import read_study_toml
 from listening.design.studyfile.writer import csv_text, toml_text
 from listening.program import command
+from listening.sound_files.names import EXTENSIONS
 
 __all__ = [
     "CSV",
@@ -49,6 +49,7 @@ __all__ = [
     "TaskEntry",
     "csv_text",
     "did_you_mean",
+    "ignored_files",
     "mistakes",
     "read_folder",
     "study_folder",
@@ -83,7 +84,7 @@ def read_folder(folder: Path, sounds: Path | None = None) -> Reading:
     if study:
         study, remarks = with_undeclared(replace(study, items=items, stimuli=stimuli))
         study = with_draws(study, notes)
-        remarks = (*remarks, *remarks_of(study))
+        remarks = (*notes.remarks, *remarks, *remarks_of(study))
         check_fit(study, rows, notes)
     problems = tuple(notes.in_order())
     return Reading(None if problems else study, problems, audio, remarks)

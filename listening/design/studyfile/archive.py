@@ -15,9 +15,9 @@ from pathlib import Path
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import TOML, Problem
 from listening.design.studyfile.shapes import Wrong
+from listening.sound_files.names import is_system_file
 
 PIECE = 1024**2
-LITTER = ("__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini")
 ENCRYPTED = 0x1
 UTF8_NAMES = 0x800
 
@@ -34,8 +34,13 @@ class Limits:
     depth: int = 12
 
 
-def unpack(archive: Path, into: Path, limits: Limits | None = None) -> list[Problem]:
-    """Unpacks into an empty folder, or says all that is wrong and unpacks nothing more."""
+def unpack(
+    archive: Path, into: Path, limits: Limits | None = None, ignored: list[str] | None = None
+) -> list[Problem]:
+    """Unpacks into an empty folder, or says all that is wrong and unpacks nothing more.
+
+    Files that macOS or Windows put there are left out; their names are added to ``ignored``.
+    """
     limits = limits or Limits()
     problems: list[Problem] = []
     try:
@@ -43,6 +48,9 @@ def unpack(archive: Path, into: Path, limits: Limits | None = None) -> list[Prob
             problems = list(_problems(opened, archive, limits))
             if not problems:
                 problems = list(_extract(opened, archive, into))
+                if ignored is not None:
+                    names = (_name(info) for info in opened.infolist() if not info.is_dir())
+                    ignored += filter(is_system_file, names)
     except (zipfile.BadZipFile, OSError, EOFError, ValueError, NotImplementedError) as error:
         words = f"The file is no zip archive that can be read ({error})."
         problems.append(Problem(archive.name, "", words, "Zip the folder again."))
@@ -53,7 +61,9 @@ def study_folder(unpacked: Path) -> Path:
     """Where study.toml lies: at the top, or in the only folder there."""
     if (unpacked / TOML).exists():
         return unpacked
-    inside = [entry for entry in unpacked.iterdir() if entry.is_dir()]
+    inside = [
+        entry for entry in unpacked.iterdir() if entry.is_dir() and not is_system_file(entry.name)
+    ]
     return inside[0] if len(inside) == 1 else unpacked
 
 
@@ -125,7 +135,7 @@ def _extract(opened: zipfile.ZipFile, archive: Path, into: Path) -> Iterator[Pro
         return
     for info in opened.infolist():
         name = _name(info)
-        if info.is_dir() or name.startswith(LITTER[0]) or name.rpartition("/")[2] in LITTER:
+        if info.is_dir() or is_system_file(name):
             continue
         target = into / name
         try:

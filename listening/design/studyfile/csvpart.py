@@ -13,6 +13,7 @@ from listening.design.studyfile import shapes
 from listening.design.studyfile.entries import ItemEntry, StimulusEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.shapes import Field, Wrong
+from listening.spreadsheets import TableError, decoded, separated, without_empty_end
 
 MAX_CSV_BYTES = 300 * 1024**2
 MAX_ROWS = 200_000
@@ -64,16 +65,21 @@ def read_rows(data: bytes, notes: Notebook) -> list[Row]:
         what = "This is a file of a spreadsheet program, whatever its name says."
         notes.csv(None, "", what, "Open it there and save it as “CSV UTF-8”.")
         return []
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        notes.csv(None, "", "The file is in UTF-16.", "Save it as “CSV UTF-8”.")
+    try:
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            data = decoded(data)[0].encode()
+        text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+        delimiter, body, _ = separated(text)
+    except TableError as error:
+        notes.csv(None, "", f"The file cannot be read: {error}.", "Save it as “CSV UTF-8”.")
         return []
-    lines = _numbered(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"), notes)
+    lines = _numbered(body, delimiter, notes)
     number, header = next(((n, cells) for n, cells in lines if any(cells)), (1, []))
     if not header:
         remedy = f"Its first row must name the columns: {', '.join(COLUMNS)}."
         notes.csv(None, "", "The file is empty.", remedy)
         return []
-    columns = _columns(header, number, notes)
+    columns = _columns(without_empty_end(header, 0), number, notes)
     if columns is None:
         return []
     rows = [row for n, cells in lines if any(cells) and (row := _row(n, cells, columns, notes))]
@@ -82,9 +88,9 @@ def read_rows(data: bytes, notes: Notebook) -> list[Row]:
     return rows
 
 
-def _numbered(content: str, notes: Notebook) -> Iterator[tuple[int, list[str]]]:
+def _numbered(content: str, delimiter: str, notes: Notebook) -> Iterator[tuple[int, list[str]]]:
     """Records with the number that a spreadsheet shows for them."""
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    reader = csv.reader(io.StringIO(content, newline=""), delimiter=delimiter, strict=True)
     number = 0
     while True:
         number += 1
@@ -107,10 +113,6 @@ def _numbered(content: str, notes: Notebook) -> Iterator[tuple[int, list[str]]]:
 def _columns(header: Sequence[str], number: int, notes: Notebook) -> list[str] | None:
     """The names of the columns, or None when rows cannot be read with this header."""
     names = [shapes.composed(cell) for cell in header]
-    if len(names) == 1 and (other := next((c for c in ";\t|" if c in names[0]), None)):
-        mark = {";": "semicolons", "\t": "tabs", "|": "bars"}[other]
-        notes.csv(number, "", f"The cells are separated by {mark}.", "Save with commas instead.")
-        return None
     if len(names) > MAX_COLUMNS:
         notes.csv(number, "", f"There are {len(names)} columns.", f"Keep to {MAX_COLUMNS}.")
         return None
@@ -159,13 +161,14 @@ def _one_letter_off(a: str, b: str) -> bool:
 
 
 def _row(number: int, cells: list[str], columns: list[str], notes: Notebook) -> Row | None:
+    cells = without_empty_end(cells, len(columns))
     if len(cells) != len(columns):
         if len(cells) > len(columns):
             what = f"The row has {len(cells)} cells, the header {len(columns)}."
             remedy = "Put texts that hold a comma in double quotes, or delete the extra cells."
         else:
             what = f"The row has only {len(cells)} cells, the header {len(columns)}."
-            remedy = "Write the commas of empty cells too."
+            remedy = "Write the separators (such as commas) of empty cells too."
         notes.csv(number, "", what, remedy)
         notes.unread.update(cells)
         return None

@@ -13,8 +13,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from listening.design.studyfile.csvpart import Row
-from listening.design.studyfile.problems import Notebook
+from listening.design.studyfile.problems import Notebook, quoted
 from listening.design.studyfile.shapes import Wrong
+from listening.sound_files.names import is_system_file
 
 MAX_FILES = 400_000
 
@@ -30,6 +31,8 @@ class AudioUse:
 def audio_of(folder: Path, rows: Sequence[Row], notes: Notebook) -> dict[str, AudioUse]:
     """Every named file that exists inside the folder, by its name in the table."""
     shelf = Shelf(folder)
+    if shelf.ignored:
+        notes.remarks.append(ignored_files(shelf.ignored))
     uses: dict[str, AudioUse] = {}
     refused: dict[str, Wrong] = {}
     folded: dict[str, tuple[str, int]] = {}
@@ -49,17 +52,26 @@ def audio_of(folder: Path, rows: Sequence[Row], notes: Notebook) -> dict[str, Au
     return uses
 
 
+def ignored_files(names: Sequence[str]) -> str:
+    """The sentence that names files which macOS or Windows put beside others."""
+    return f"Ignored, as macOS or Windows put them there: {quoted(sorted(names))}."
+
+
 class Shelf:
     """A folder whose files are found by name, whatever Unicode form the disk keeps."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder.resolve()
         self.names: dict[str, Path] = {}
+        self.ignored: list[str] = []  # what macOS or Windows put there
         for parent, _, files in os.walk(self.root):
             for file in files:
                 path = Path(parent, file)
-                name = path.relative_to(self.root).as_posix()
-                self.names[unicodedata.normalize("NFC", name)] = path
+                name = unicodedata.normalize("NFC", path.relative_to(self.root).as_posix())
+                if is_system_file(name):
+                    self.ignored.append(name)
+                else:
+                    self.names[name] = path
             if len(self.names) > MAX_FILES:
                 break
         self.folded = {name.casefold(): name for name in self.names}
@@ -67,6 +79,11 @@ class Shelf:
     def file(self, name: str) -> Path:
         """The path of a file; Wrong says why there is none."""
         check_relative(name)
+        if is_system_file(name):
+            raise Wrong(
+                f"“{name}” is a file that macOS or Windows puts beside others, and no sound.",
+                "Remove its row.",
+            )
         path = self.names.get(name, self.root / name)
         if name in self.names and _is_plain(path):
             return path  # the walk follows no links, so that none leads to it

@@ -9,6 +9,7 @@ from listening.design.studyfile.csvpart import Row
 from listening.design.studyfile.drawing import is_scattered, only_drawn, takes_of
 from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
+from listening.design.studyfile.rubricpart import OPTION
 from listening.design.studyfile.watched import Layered, WatchedOptions
 from listening.design.traps import TRAINING, TrapKind, TrapPlan
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
@@ -218,6 +219,7 @@ class TaskFit:
         self.notes.csv(self.numbers[example.key], "item", what, "Add or correct its rows.")
 
     def _check_unused_options(self) -> None:
+        self.options.get(OPTION)  # read when the words of the task were
         self._say_unused(self.options, "options")
 
     def _say_unused(self, options: WatchedOptions, where: str) -> None:

@@ -96,6 +96,7 @@ class Notebook:
         self._found: dict[Problem, None] = {}
         self.unread: set[str] = set()  # cells of rows that could not be read
         self.cut_off = False  # nothing was read below some row
+        self.remarks: list[str] = []  # what was taken for granted, or left aside
 
     def follows_from_unread(self, name: str) -> bool:
         """Whether what is missing of this name may stand in rows that could not be read."""

@@ -16,10 +16,12 @@ from listening.design.studyfile.entries import (
     TaskEntry,
 )
 from listening.design.studyfile.ethicspart import read_ethics, read_payment
+from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
 from listening.design.studyfile.occasionpart import check_occasions
 from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.publicationpart import read_publication
 from listening.design.studyfile.questionpart import read_questionnaires
+from listening.design.studyfile.rubricpart import with_rubric
 from listening.design.studyfile.rulepart import read_rules
 from listening.design.studyfile.settingspart import read_settings
 from listening.design.studyfile.shapes import Field, read_table
@@ -59,7 +61,7 @@ STUDY = {
     "erase_after_days": Field(shapes.whole, low=0, high=36_500),
     "erase_on": Field(shapes.day),
     "erase_reasons": Field(shapes.flag, default=False),
-    "ends": Field(shapes.choice, default="alike", choices=("alike", "as_is")),
+    "ends": Field(shapes.choice, choices=(ALIKE, AS_IS)),
     "hypotheses": Field(shapes.texts, default=(), longest=LONGEST_HYPOTHESIS),
     "texts": Field(shapes.raw_table, default={}),
     "translations": Field(shapes.raw_table, default={}),
@@ -176,7 +178,8 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study["payment"] = read_payment(study["payment"], notes)
     study["checks"] = _checks(study["checks"], notes)
     study["conditions"] = _conditions(parts["conditions"], notes)
-    study["tasks"] = _tasks(parts["tasks"], notes)
+    study["tasks"] = _tasks(parts["tasks"], study["language"], notes)
+    study["ends"] = study["ends"] or _usual_ends(study, notes)
     study["questionnaires"] = read_questionnaires(parts["questionnaires"], notes)
     check_occasions(study["questionnaires"], study["tasks"], notes)
     study["translations"] = read_study_words(study, notes)
@@ -185,6 +188,17 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     study["sources"] = read_sources(parts["sources"], notes)
     study["analysis_rules"] = read_rules(parts["analysis_rules"], notes)
     return StudyFile(**study)
+
+
+def _usual_ends(study: dict[str, Any], notes: Notebook) -> str:
+    why = asks_for_faint_sounds(study["tasks"], study["conditions"])
+    if not why:
+        return ALIKE
+    notes.remarks.append(
+        f"The ends of clips are not trimmed: {why}, and it may be too faint. To trim them, set "
+        f'ends = "{ALIKE}" in [study].'
+    )
+    return AS_IS
 
 
 def _parsed(data: bytes, notes: Notebook) -> dict[str, Any] | None:
@@ -267,15 +281,17 @@ def _conditions(tables: Iterable[Any], notes: Notebook) -> tuple[ConditionEntry,
     return tuple(c for c in conditions if c.key)
 
 
-def _tasks(tables: Iterable[Any], notes: Notebook) -> tuple[TaskEntry, ...]:
-    tasks = [_task(table, f"tasks[{n}]", notes) for n, table in enumerate(tables, start=1)]
+def _tasks(tables: Iterable[Any], language: str, notes: Notebook) -> tuple[TaskEntry, ...]:
+    places = enumerate(tables, start=1)
+    tasks = [_task(table, f"tasks[{n}]", language, notes) for n, table in places]
     _say_duplicates([t.key for t in tasks], "tasks", "task", notes)
     return tuple(tasks)
 
 
-def _task(table: Any, where: str, notes: Notebook) -> TaskEntry:
+def _task(table: Any, where: str, language: str, notes: Notebook) -> TaskEntry:
     fields = read_table(table, TASK, where, notes)
     method = _method(fields["method"], where, notes)
+    fields = with_rubric(fields, where, language, notes)
     fields["block_size"] = fields["block_size"] or 0  # 0: missing, and said so
     fields["ratings_per_stimulus"] = fields["ratings_per_stimulus"] or 0
     fields["blocks_per_rater"] = fields["blocks_per_rater"] or fields["blocks_per_session"]

@@ -13,6 +13,7 @@ import tomli_w
 from listening.design.studyfile.csvpart import COLUMNS, ITEM_COLUMNS
 from listening.design.studyfile.drawing import rule_of
 from listening.design.studyfile.entries import StudyFile, TaskEntry
+from listening.design.studyfile.faint_sounds import AS_IS, usual_ends
 from listening.design.studyfile.questionpart import questionnaire_table
 from listening.design.studyfile.settingspart import setting_table
 
@@ -36,7 +37,7 @@ def toml_text(study: StudyFile) -> str:
         "erase_after_days": study.erase_after_days,
         "erase_on": study.erase_on,
         "erase_reasons": study.erase_reasons or None,
-        "ends": study.ends if study.ends != "alike" else None,
+        "ends": study.ends if AS_IS in (study.ends, usual_ends(study)) else None,
         "hypotheses": list(study.hypotheses),
         "texts": study.texts,
         "translations": study.translations,

@@ -52,20 +52,22 @@ class Command(BaseCommand):
         preset = presets(demo_folder())["p808"].toml
         top = begun(preset, KINDS[KIND[options["method"]]], key)
         top["study"].pop("loudness_lufs")  # the toolkit changes no level
+        notes: list[str] = []
         try:
             files = P808Files(
                 method=options["method"],
-                clips=file_text(options["clips"]),
-                training=self._text(options["training_clips"]),
-                gold=self._text(options["gold_clips"]),
-                trapping=self._text(options["trapping_clips"]),
-                cfg=self._text(options["cfg"]),
+                clips=file_text(options["clips"], notes),
+                training=self._text(options["training_clips"], notes),
+                gold=self._text(options["gold_clips"], notes),
+                trapping=self._text(options["trapping_clips"], notes),
+                cfg=self._text(options["cfg"], notes),
                 pattern=options["condition_pattern"],
             )
             taken = p808_study(files, audio, top, raters=options["raters"])
+            taken.guessed += notes
             write_and_tell(self, taken, out)
         except CannotTake as error:
             raise CommandError(f"Nothing was written. {error}") from None
 
-    def _text(self, path: Path | None) -> str:
-        return file_text(path) if path else ""
+    def _text(self, path: Path | None, notes: list[str]) -> str:
+        return file_text(path, notes) if path else ""

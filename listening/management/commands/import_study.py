@@ -43,6 +43,8 @@ class Command(BaseCommand):
         except studies.StudyError as error:
             raise CommandError(str(error)) from None
         self.stdout.write(imported(study))
+        if level := loudness_of(study):
+            self.stdout.write(level)
         if study.owner_id != owner.pk:
             name = study.owner.get_username()
             self.stdout.write(f"It still belongs to {name}: replacing a draft changes no owner.")
@@ -96,6 +98,18 @@ def imported(study: Study) -> str:
         )
     )
     return f"Imported “{study.key}”: {counts}."
+
+
+def loudness_of(study: Study) -> str:
+    """To which loudness clips were brought, and by how much; empty where levels stay."""
+    if study.loudness_lufs is None:
+        return ""
+    gains = list(study.stimuli.filter(derived=False).values_list("gain_db", flat=True))
+    change = f"{min(gains, default=0.0):+.1f} to {max(gains, default=0.0):+.1f} dB"
+    return (
+        f"Loudness at both ears: {study.loudness_lufs:g} LUFS (gains of {change}). A mono clip is "
+        "measured as it is played, on both ears."
+    )
 
 
 def opened(

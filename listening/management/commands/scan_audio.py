@@ -15,6 +15,7 @@ from listening.design.scanning import Scan, UnclearNames, scan, stimuli_of
 from listening.design.studyfile import CSV
 from listening.design.studyfile.problems import quoted
 from listening.design.studyfile.writer import rows_text
+from listening.spreadsheets import TableError, decoded, located, raw_bytes
 
 MOST_SHOWN = 12  # systems of the table, ignored files, holes
 
@@ -54,9 +55,12 @@ class Command(BaseCommand):
         if file is None:
             return {}
         try:
-            texts, unknown = texts_in(file.read_text("utf-8-sig"), found.sentences)
-        except (OSError, UnicodeDecodeError) as error:
-            raise CommandError(f"{file} cannot be read ({error}).") from None
+            content, note = decoded(raw_bytes(file))
+        except TableError as error:
+            raise CommandError("\n".join(located(file, each) for each in error.problems)) from None
+        if note:
+            self.stderr.write(note)
+        texts, unknown = texts_in(content, found.sentences)
         for line in unknown[:MOST_SHOWN]:
             self.stderr.write(f"No sentence has the name of this line: {line[:80]}")
         if len(unknown) > MOST_SHOWN:

@@ -15,14 +15,15 @@ class Command(BaseCommand):
     """Import scores."""
 
     help = (
-        "Store scores of a study's clips from CSV or JSONL: a column stimulus, sha256, file or "
-        "key, and metric with value (maybe version, higher_is_better, unit), or a column per "
-        "metric; VERSA's JSONL works as it is. All rows are stored, or none."
+        "Store scores of a study's clips from CSV or lines of JSON: a column stimulus, sha256, "
+        "file, path or key, and metric with value (maybe version, higher_is_better, unit), or a "
+        "column per metric. Tables of NISQA, DNSMOS and VERSA work as they are. All rows are "
+        "stored, or none."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", help="The study's slug.")
-        parser.add_argument("file", nargs="?", metavar="FILE.csv|FILE.jsonl")
+        parser.add_argument("file", nargs="?", metavar="FILE")
         parser.add_argument("--prefix", default="", help="Put before the names of its metrics.")
         parser.add_argument("--remove", metavar="METRIC", help="Delete this imported metric.")
 
@@ -33,9 +34,13 @@ class Command(BaseCommand):
             return
         if not options["file"]:
             raise CommandError("name a file of scores, or --remove METRIC")
+        notes: list[str] = []
+        path, prefix = Path(options["file"]), options["prefix"]
         try:
-            counts = import_scores(options["study"], Path(options["file"]), options["prefix"])
+            counts = import_scores(options["study"], path, prefix, notes=notes)
         except ImportedScoreError as error:
             raise CommandError(str(error)) from error
+        for note in notes:
+            self.stderr.write(f"note: {note}")
         for metric, count in counts.items():
             self.stdout.write(f"{metric}: {count} scores imported")

@@ -17,7 +17,7 @@ from metrics import audio, texts, vocalisations
 from metrics.inputs import InputClip
 from metrics.judges import asking, endpoint
 from metrics.judges.client import Client, Reply
-from metrics.judges.judge import SHORTEST_S, SILENT_RMS
+from metrics.judges.judge import SHORTEST_S
 from metrics.judges.panel import (
     Candidate,
     PanelRating,
@@ -35,10 +35,12 @@ from metrics.judges.stability import stability
 from metrics.judges.verification import requested_vocalisations
 from metrics.management.judging import add_source, number, source_clips, table
 from metrics.management.progress import Progress
+from metrics.silence import silence
 from metrics.suite.nvv import spoken
 from metrics.weights import Unavailable
 
-TASKS = {"tags": "nvv_tags.v1", "captions": "nvv_captions.v1"}
+TASKS = {"tags": "nvv_tags.v2", "captions": "nvv_captions.v2"}
+ANY_KIND = "the sound that was asked for"  # where nobody says its type
 
 
 class Command(BaseCommand):
@@ -161,11 +163,22 @@ def known_of(clip: InputClip, task: str) -> dict[str, str]:
     """What fills the blanks of the rubric, by the clip's material."""
     material = clip.material
     target = requested_vocalisations(material)
-    known = {"language": material.language}
+    known = {"language": material.language, "kind": kind_of(clip, target) or ANY_KIND}
     if task == "tags":
         marked = target if target and "@" not in target else material.text
         return {**known, "line": marked, "target": sounds_of(target, material.language)}
     return {**known, "text": spoken(material), "caption": material.attribute("caption")}
+
+
+def kind_of(clip: InputClip, target: str) -> str:
+    """The type that was asked for: the clip's dimension, else the types of its target."""
+    if named := clip.dimension or clip.material.attribute("dimension"):
+        return named
+    try:
+        sounds = vocalisations.parse(target, clip.material.language)
+    except vocalisations.VocalisationError:
+        return ""
+    return ", ".join(dict.fromkeys(sound.type for sound in sounds))
 
 
 def sounds_of(target: str, language: str) -> str:
@@ -196,8 +209,9 @@ def why_not(clip: InputClip, known: dict[str, str]) -> str:
         return str(error)
     if len(wave) < SHORTEST_S * RATE_HZ:
         return "too short"
-    rms = float((wave.astype("float64") ** 2).mean() ** 0.5)
-    return "" if rms >= SILENT_RMS else "silent"
+    import torch
+
+    return silence(torch.from_numpy(wave), RATE_HZ)
 
 
 def wav_of(path: str) -> Sound:

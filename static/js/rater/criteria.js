@@ -1,5 +1,6 @@
 /** The scales of a task, drawn by the server: answers, number keys, arrow keys and a lock. */
 
+import { cloned } from "../shared/dom.js";
 import { ManyScale, Scale, SliderScale, TextScale } from "./scales.js";
 import { say } from "./strings.js";
 
@@ -108,6 +109,27 @@ export class Criterion extends Scale {
 
 /** @type {Record<string, typeof Scale>} */
 const kinds = { slider: SliderScale, many: ManyScale, text: TextScale };
+
+/** What a question calls the kind of its clip, such as the type of vocalisation. */
+const KIND = "{dimension}";
+
+/**
+ * The server's markup of a task and its criteria, with the trial's kind where questions name it.
+ * @param {import("../shared/wire.js").Task} task
+ * @param {import("../shared/wire.js").Trial} trial
+ */
+export function askedOf(task, { dimension }) {
+  const fragment = cloned(`task-${task.index}`);
+  if (dimension === undefined) return { fragment, plans: task.criteria };
+  const named = (/** @type {string} */ text) => text.replaceAll(KIND, dimension);
+  for (const element of fragment.querySelectorAll("legend, .field-help")) {
+    for (const node of element.childNodes) {
+      if (node instanceof Text) node.data = named(node.data);
+    }
+  }
+  const plans = task.criteria.map((plan) => ({ ...plan, question: named(plan.question), help: named(plan.help) }));
+  return { fragment, plans };
+}
 
 /** The criteria of one trial; number and arrow keys go to the one that is next to be answered. */
 export class Criteria extends EventTarget {

@@ -3,13 +3,13 @@
 import { ClipButton, namesOf } from "./board.js";
 import { boardFor, drawWave, fetchFor } from "./boards.js";
 import { Deck, Track } from "./deck.js";
-import { cloned, flash, setEnabled, setText, view } from "../shared/dom.js";
+import { flash, setEnabled, setText, view } from "../shared/dom.js";
 import { Facts } from "./playbackfacts.js";
 import { Justification } from "./justification.js";
 import { trimParallelKeys } from "./keys.js";
 import { say } from "./strings.js";
 import { Transport } from "./transport.js";
-import { Criteria } from "./criteria.js";
+import { Criteria, askedOf } from "./criteria.js";
 
 export { decodeAhead } from "./audiooutput.js";
 
@@ -123,10 +123,10 @@ export class ParallelTrialView extends EventTarget {
    */
   buildCriteria(answers, language) {
     const { task, part } = this;
-    const fragment = cloned(`task-${task.index}`);
-    const made = task.criteria.map((plan) => boardFor(fragment, plan, this.deck, this.rated));
+    const { fragment, plans } = askedOf(task, this.trial);
+    const made = plans.map((plan) => boardFor(fragment, plan, this.deck, this.rated));
     this.boards = made.filter((board) => board !== null);
-    const criteria = new Criteria(fragment, task.criteria.filter((_, k) => !made[k]));
+    const criteria = new Criteria(fragment, plans.filter((_, k) => !made[k]));
     for (const each of [...this.boards, criteria]) each.restore(answers);
     part("criteria").append(...fragment.querySelectorAll("fieldset"));
     part("criteria").lang = language;

@@ -1,13 +1,13 @@
 /** One trial on the screen: its clips, scales, reason and the way on. */
 
-import { cloned, flash, setEnabled, setText, view } from "../shared/dom.js";
+import { flash, setEnabled, setText, view } from "../shared/dom.js";
 import { Facts } from "./playbackfacts.js";
 import { Justification } from "./justification.js";
 import { trimKeys } from "./keys.js";
 import { Sequence, clipKeys } from "./sequence.js";
 import { say } from "./strings.js";
 import { Timeline } from "./timeline.js";
-import { Criteria } from "./criteria.js";
+import { Criteria, askedOf } from "./criteria.js";
 
 /**
  * @typedef {import("./clips.js").ClipStore} ClipStore
@@ -59,7 +59,8 @@ export class TrialView extends EventTarget {
     this.player = this.buildPlayer(clips, kept, language);
     this.players = [this.player];
     this.buildText(language);
-    this.criteria = new Criteria(cloned(`task-${task.index}`), task.criteria);
+    const { fragment, plans } = askedOf(task, trial);
+    this.criteria = new Criteria(fragment, plans);
     this.criteria.restore(draft?.answers ?? {});
     part("criteria").append(...this.criteria.list.map((each) => each.fieldset));
     part("criteria").lang = language;

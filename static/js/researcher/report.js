@@ -37,11 +37,13 @@ function followReader() {
 }
 
 /**
- * The rows of a table as lines of tabs, as spreadsheets take them.
+ * The rows of a table as lines with a tab between cells, as spreadsheets take them. `textContent`, since a table
+ * in a closed fold is not rendered and so has no `innerText`; blanks and breaks within a cell become one blank.
  * @param {HTMLTableElement} table
  */
 function asText(table) {
-  return [...table.rows].map((row) => [...row.cells].map((cell) => cell.innerText.trim()).join("\t")).join("\n");
+  const text = (/** @type {HTMLTableCellElement} */ cell) => (cell.textContent ?? "").replace(/\s+/g, " ").trim();
+  return [...table.rows].map((row) => [...row.cells].map(text).join("\t")).join("\n");
 }
 
 /** @param {Element} source */

@@ -4,6 +4,7 @@ import { backoffMs } from "../shared/backoff.js";
 
 const AT_ONCE = 3;
 const PATIENCE_MS = 10 * 60 * 1000; // a server that starts again, a laptop that changes its network
+const SYSTEM_FILES = ["thumbs.db", "desktop.ini"];
 const TABLES = ["zip", "toml", "csv"]; // what a study folder has beside its sounds
 
 /** @typedef {{path: string, file: File}} Chosen */
@@ -41,15 +42,20 @@ function ending(path) {
   return path.includes(".") ? (path.split(".").pop() ?? "").toLowerCase() : "";
 }
 
+/** @param {string} path */
+function isHidden(path) {
+  const parts = path.split("/");
+  return parts.some((part) => part.startsWith(".") || part === "__MACOSX") || SYSTEM_FILES.includes((parts.pop() ?? "").toLowerCase());
+}
+
 /**
- * What is worth sending, and the paths of the rest; hidden files are of no use to anybody.
+ * What is worth sending, and the paths of the rest: hidden files, those of macOS and Windows, and other kinds.
  * @param {Chosen[]} all
  * @param {string[]} endings
  */
 export function sorted(all, endings) {
-  const seen = all.filter((each) => !each.path.split("/").some((part) => part.startsWith(".") || part === "__MACOSX"));
-  const useful = (/** @type {Chosen} */ each) => [...endings, ...TABLES].includes(ending(each.path));
-  return { sent: seen.filter(useful), left: seen.filter((each) => !useful(each)).map((each) => each.path) };
+  const useful = (/** @type {Chosen} */ each) => !isHidden(each.path) && [...endings, ...TABLES].includes(ending(each.path));
+  return { sent: all.filter(useful), left: all.filter((each) => !useful(each)).map((each) => each.path) };
 }
 
 /**

@@ -109,6 +109,7 @@
  * @property {Part[]} parts
  * @property {string | null} text
  * @property {string | null} [caption] the description that the clip was made from
+ * @property {string} [dimension] the kind of the clip, where a question names it
  * @property {{n: number, total: number} | null} training
  * @property {boolean} [held] questions come before it: its clips may be fetched, and no more
  *

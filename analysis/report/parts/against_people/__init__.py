@@ -31,13 +31,20 @@ METHODS = (
     "raters, over the clips that a metric scored. Errors are given after a monotonic third-order "
     f"mapping (ITU-T P.1401) where at least {FEWEST} scores allow one."
 )
+METHODS_OF_PAIRS = (
+    "Coefficients of comparisons of pairs, and their noise ceiling, count each pair in both "
+    "orders: the difference of the metric and the mean preference, and both with the other sign. "
+    "They do not depend on which system is named first. Their intervals are widened as for the "
+    "fewer of raters and items (t over z), per pair of conditions also by the root of S / (S - 2) "
+    "for S systems; p per pair of conditions is from exchanging systems."
+)
 
 
 class AgainstPeople(Part):
     """Each metric's correlation with people, with intervals, noise ceiling, errors and plots."""
 
     key = "against_people"
-    version = "4"
+    version = "5"
     title = "Metrics and human scores"
     order = 45
 
@@ -80,5 +87,5 @@ def _of_family(of: Gathered, inputs: PartInput, suffix: str) -> Content:
         figures=list(figures(of, level, ceilings.of, suffix)),
         tables=tables,
         warnings=[*warnings(of, inputs), *unscored(of, inputs)],
-        methods=[METHODS],
+        methods=[METHODS, *[METHODS_OF_PAIRS] * of.units.signed],
     )

@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import listed
+from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Column, Table
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import Gathered
-from analysis.report.parts.against_people.metric_tables import NAMES, Ceilings, ordered, words_of
+from analysis.report.parts.against_people.metric_tables import (
+    BOTH_ORDERS,
+    NAMES,
+    Ceilings,
+    ordered,
+    words_of,
+)
 from analysis.statistics.agreement import noise_ceiling
 from analysis.statistics.metric_agreement import (
     CONDITION,
@@ -101,6 +108,7 @@ def _ceilings(units: Units, of: Gathered, inputs: PartInput) -> Ceilings:
                 level=options.level,
                 seed=seed,
                 within=inside if unit == WITHIN else None,
+                neutral=estimand_of(units.estimand).neutral if units.signed else None,
             )
             ceilings[unit, name] = {
                 "split_half": half.value,
@@ -138,6 +146,7 @@ def ceiling_table(of: Gathered, ceilings: CeilingsOf, suffix: str) -> list[Table
         "which knew the true scores. Within conditions the means of these are taken away from both "
         "halves. Intervals: from a bootstrap over stimuli; per condition the middle of the splits."
     )
+    note += BOTH_ORDERS * of.units.signed
     if ceilings.by_metric:
         note += " Metrics without a value for some clips have a ceiling over the others alone."
     if ceilings.untold:
@@ -162,6 +171,7 @@ def ceiling_table(of: Gathered, ceilings: CeilingsOf, suffix: str) -> list[Table
         note = (
             "Each rater left out in turn and correlated with the mean of the others, over the same "
             "clips (5 or more). A metric above this follows the others better than one rater does."
+            f"{BOTH_ORDERS * of.units.signed}"
         )
         named = "One rater against the others"
         tables.append(Table(f"one_rater{suffix}", named, columns, lines, note, of.title, True))

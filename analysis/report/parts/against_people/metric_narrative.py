@@ -10,6 +10,7 @@ from analysis.ratings.metric_scores import reasons
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import Gathered
 from analysis.report.parts.against_people.metric_tables import (
+    FEW,
     PLURALS,
     Ceilings,
     CeilingsFor,
@@ -32,6 +33,13 @@ def sentences(of: Gathered, ceilings: CeilingsFor) -> Iterator[str]:
     what = words_of(STIMULUS, of)
     if first is None or first.value is None:
         yield f"{of.title}: no metric has a defined correlation with people per {what}."
+        return
+    if first.n < FEW:
+        plural = PLURALS[what]
+        yield (
+            f"{of.title}: {first.n} {plural} are too few to say how metrics go with people: {FEW} "
+            "or more are needed. The table has their correlations and intervals."
+        )
         return
     best = of.called(names[0])
     among = f"of {len(names)} metrics, {best} goes" if len(names) > 1 else f"{best} goes"

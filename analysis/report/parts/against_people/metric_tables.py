@@ -28,10 +28,16 @@ UNITS = (CONDITION, STIMULUS, WITHIN)
 NAMES = {"srcc": "SRCC", "plcc": "PLCC", "krcc": "KRCC", "qwk": "QWK", "mae": "MAE"}
 PLURALS = {"stimulus": "stimuli", "pair": "pairs"}
 NAMES |= {"rmse": "RMSE", "rmse_star": "RMSE*"}
+FEW = 10  # clips or pairs below which no sentence says which metric follows people, or how often
 LEAST_CLIPS = 3  # for an interval of a metric's mean: of two it is wider than any drawing
 COEFFICIENTS = ("srcc", "plcc", "krcc")
 _ERRORS = ("plcc", "rmse", "rmse_star", "mae", "qwk")
 _SIGNS = {True: "+", False: "−", None: ""}
+BOTH_ORDERS = (
+    " Each pair counts in both orders, A − B and B − A, so that no coefficient depends on which "
+    "side is named first. Coefficients of one order depend on it, and are mostly lower. Intervals "
+    "are wider than those of as many clips, since pairs share clips and systems."
+)
 Ceilings = Mapping[tuple[str, str], Mapping[str, Any]]  # by unit and statistic
 CeilingsFor = Callable[[str], Ceilings]  # of a metric, over what it scored
 NO_TOP = {"krcc": "of KRCC none is known: halves of raters say it of SRCC and PLCC"}
@@ -65,7 +71,7 @@ def correlation_table(of: Gathered, ceilings: CeilingsFor, suffix: str) -> Table
         "raters and items drawn anew together, for these very conditions; for other conditions "
         "too, these are drawn as well. Ceiling: the SRCC that a perfect metric could reach over "
         "the same clips, by halves of the raters; of KRCC there is none. "
-        f"{_multiplicity(rows)}{_no_top(of, rows)}"
+        f"{_multiplicity(rows)}{_no_top(of, rows)}{BOTH_ORDERS * of.units.signed}"
     )
     if any(row["n_missing"] for row in rows):
         note += f" Missing: {PLURALS[of.what]} without a value, left out."
@@ -101,6 +107,8 @@ def _few(of: Gathered) -> str:
     if not FEWEST <= n < FEW_CONDITIONS:
         return ""
     kinds = "pairs of conditions" if of.units.compared else "conditions"
+    if of.units.signed:
+        return f" With {n} {kinds} an SRCC takes few values and its interval is rough."
     return (
         f" With {n} {kinds} an SRCC takes few values and its interval is rough; that of PLCC "
         f"is widened by sqrt(n / (n - 2)) = {wider_over(n):.2f}. For a claim about "
@@ -226,6 +234,13 @@ def number_table(of: Gathered, ceilings: CeilingsFor, suffix: str) -> Table:
         "p per condition: every order is tried with up to 7 conditions, above that scipy's p; all "
         "others from the spread of the bootstrap on Fisher's scale."
     )
+    if of.units.signed:
+        note = (
+            "p per pair of conditions: systems exchange their places, in every order of up to 7, "
+            "above that in 9,999 drawn ones (none where fewer than 20 orders can be had); all "
+            "others from the spread of the bootstrap on Fisher's scale."
+            f"{BOTH_ORDERS}"
+        )
     return Table(f"numbers{suffix}", "Every number", columns, rows, note, of.title, True)
 
 

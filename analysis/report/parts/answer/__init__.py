@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analysis.formatting import isolated, number, with_names
+from analysis.formatting import counted, isolated, number, with_names
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.ratings.reference import Reference
 from analysis.report.content import Column, Content, Figure, Headline, Table
@@ -14,6 +14,7 @@ from analysis.report.parts.answer.answer_narrative import answer
 from analysis.report.parts.answer.caveats import Caveat
 from analysis.report.parts.models.model_fits import TOO_NARROW, sized
 from analysis.report.ranking import Ranking, key_of, rankings
+from analysis.statistics.intervals import TWO_WAY
 
 MOST_DRAWN = 200
 MOST_LETTERS = 8  # beside a name in a figure
@@ -31,9 +32,8 @@ METHOD = (
     "compact letter display by maximal cliques (Piepho 2004)."
 )
 TIERS = (
-    "Conditions that share a letter cannot be told apart (adjusted p ≥ {alpha:.2g}). Tier: "
-    "going down the list, a condition joins the open tier unless it differs from that tier's "
-    "first; then it opens the next."
+    "Conditions that share a letter are not significantly different (adjusted p ≥ {alpha:.2g}). "
+    "Conditions of different tiers always differ; within a tier some may differ: see the letters."
 )
 GENUINE = "human"  # as traps of genuine recordings are called
 
@@ -165,6 +165,8 @@ def _figure(place: int, s: Ranking) -> Figure:
             "role": _role(s, mean.condition),
             "tier": tiers.get(mean.condition),
             "n": mean.n_ratings,
+            "n_raters": mean.n_raters,
+            "n_items": mean.n_items,
             "value": mean.value,
             "low": mean.low,
             "high": mean.high,
@@ -185,6 +187,7 @@ def _figure(place: int, s: Ranking) -> Figure:
         note=note,
         about=s.title,
         interval="raters and items crossed",
+        made_by=TWO_WAY,
     )
 
 
@@ -204,13 +207,14 @@ def _marks(s: Ranking) -> tuple[dict[str, str], str]:
     """What stands beside each name, and what it means: letters; tiers where they are too many."""
     if not s.tiers:
         return {}, ""
-    apart = f"(adjusted p ≥ {s.alpha:.2g})"
     letters = dict(s.tiers.letters)
     if max(map(len, letters.values()), default=0) <= MOST_LETTERS:
-        note = f"Conditions that share a letter cannot be told apart {apart}."
+        alike = f"not significantly different (adjusted p ≥ {s.alpha:.2g})"
+        note = f"Conditions that share a letter are {alike}."
         return letters, note if letters else ""
     tiers = {c: f"tier {n}" for n, names in enumerate(s.tiers.tiers, start=1) for c in names}
-    return tiers, f"Conditions of one tier cannot be told apart from its first {apart}."
+    differ = f"(adjusted p < {s.alpha:.2g})"
+    return tiers, f"Conditions of different tiers are significantly different {differ}."
 
 
 def _table(place: int, s: Ranking) -> Table:
@@ -269,5 +273,5 @@ def _of_genuine(inputs: PartInput, s: Ranking, reference: Reference) -> Iterator
         mean = number(float(heard["score"].mean()), False, s.decimals)
         yield (
             f"Genuine recordings, heard as traps, got {mean} before any rule "
-            f"({len(heard)} ratings)."
+            f"({counted(len(heard), 'rating')})."
         )

@@ -14,6 +14,7 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.reference import reference_of, roles_of
 from analysis.report.ranking import Ranking
+from analysis.statistics.screening import HiddenReference, MidAnchor
 
 CEILING = 0.6
 FEW = 10
@@ -21,6 +22,7 @@ UNBALANCED = 2.0  # as many ratings for one condition as for another
 FEW_SHARED = 0.5  # of the items of the condition with fewer
 BUSY = 0.3  # of all ratings given by one rater
 MANY_PAIRS = 10
+MOST_LEFT = 0.5  # of the raters, after a post-screening that would leave out too many
 RUNNING = "started"  # as listening calls a session that goes on
 
 
@@ -36,6 +38,7 @@ class Caveat(NamedTuple):
     INTERIM,
     NO_REFERENCE,
     TOO_NARROW,
+    POST_SCREENING,
     OTHER_RATERS,
     OTHER_ITEMS,
     FEW_PEOPLE,
@@ -45,7 +48,7 @@ class Caveat(NamedTuple):
     IMBALANCE,
     LOOSE_PAIRS,
     APART,
-) = range(12)
+) = range(13)
 
 
 def short_name(family: Family) -> str:
@@ -69,6 +72,7 @@ def of_family(family: Family, reference: str = "") -> Iterator[Caveat]:
     if min(family.n_raters, family.n_items) < FEW:
         few = f"{counted(family.n_raters, 'rater')} and {counted(family.n_items, 'item')}"
         yield Caveat(FEW_PEOPLE, f"only {few}, so the intervals are rough.")
+    yield from _post_screening(family)
     yield from _ceilings(family, reference)
     busiest = int(np.bincount(family.rater).max(initial=0)) / max(len(family.rater), 1)
     if family.n_raters >= 4 and busiest > max(BUSY, 2 / family.n_raters):
@@ -106,6 +110,25 @@ def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str, str]]) -> Iterat
         if len(each) > 1:
             of = listed([name for some in each.values() for name in some])
             yield Caveat(APART, f"Scores of {of} are of different tasks: do not compare them.")
+
+
+def _post_screening(family: Family) -> Iterator[Caveat]:
+    """Where the post-screening of ITU-R BS.1534 would leave half of the MUSHRA raters or fewer."""
+    table = family.table
+    failed = {
+        rater
+        for rule in (HiddenReference(), MidAnchor())
+        if not rule.lacking(table)
+        for rater in table["rater"][rule.reasons(table) != ""]
+    }
+    left = family.n_raters - len(failed)
+    if failed and left <= family.n_raters * MOST_LEFT:
+        yield Caveat(
+            POST_SCREENING,
+            f"the post-screening of ITU-R BS.1534-3 would leave {left} of "
+            f"{counted(family.n_raters, 'rater')}: most did not tell the hidden reference, or the "
+            "anchor, as that asks for. It was not applied; report this as a limitation.",
+        )
 
 
 def _ceilings(family: Family, reference: str) -> Iterator[Caveat]:

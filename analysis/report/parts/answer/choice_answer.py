@@ -38,14 +38,21 @@ def answer(rows: Sequence[Mapping[str, Any]]) -> str:
 def figure(place: int, about: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
     """Bars of shares, where every answer held one label (shares add up to 1)."""
     bars = [
-        {"name": row["condition"], "label": label_of(row), "value": row["value"]} for row in rows
+        {
+            **{"name": row["condition"], "label": label_of(row), "value": row["value"]},
+            **{"low": row["low"], "high": row["high"]},
+            **{"n": row["n_ratings"], "n_raters": row["n_raters"], "n_items": row["n_items"]},
+        }
+        for row in rows
     ]
     sums: dict[str, float] = {}
     for bar in bars:
         sums[bar["name"]] = sums.get(bar["name"], 0.0) + bar["value"]
     if bars and max(sums.values()) <= 1 + _DUST:
         key = key_of("answer", place, about)
-        yield Figure(key, about, "shares", bars, x="share of the answers", about=about)
+        made_by = next((row["interval"] for row in rows if row["low"] is not None), "")
+        x = "share of the answers"
+        yield Figure(key, about, "shares", bars, x=x, about=about, made_by=made_by)
 
 
 def _by_condition(

@@ -20,7 +20,8 @@ from analysis.statistics.pairs.pair_ratings import pair_ratings, reach_of
 
 MOST_DRAWN = 60
 MORE = "More is under Comparisons of pairs."
-DECIDED = "the {:g} % interval, adjusted for all pairs, leaves a draw out."
+DECIDED = "the {:g} % interval leaves a draw out."
+SIMULTANEOUS = "simultaneous for all {} pairs (Šidák 1967)"
 NO_PAIRS = "no rating names two different conditions: nothing is compared"
 
 
@@ -43,6 +44,10 @@ class Pair:
     alone_high: float | None
     p: float | None
     note: str
+    n_ratings: int
+    n_raters: int
+    n_items: int
+    made_by: str  # how its interval was made
 
     @property
     def name(self) -> str:
@@ -123,6 +128,9 @@ def figure(place: int, family: Family, pairs: Sequence[Pair], level: float, abou
             "naive_low": pair.naive_low,
             "naive_high": pair.naive_high,
             "mark": "*" if _decided(pair, 1 - level) else "",
+            "n": pair.n_ratings,
+            "n_raters": pair.n_raters,
+            "n_items": pair.n_items,
         }
         for pair in pairs[:MOST_DRAWN]
     ]
@@ -138,7 +146,15 @@ def figure(place: int, family: Family, pairs: Sequence[Pair], level: float, abou
         note=f"* decided: {DECIDED.format(level * 100)}",
         about=about,
         interval="raters and items crossed",
+        made_by=_made_by(pairs),
     )
+
+
+def _made_by(pairs: Sequence[Pair]) -> str:
+    """How the intervals were made, and for how many pairs they hold at once."""
+    tested = [pair for pair in pairs if pair.p is not None]
+    kinds = "; ".join(dict.fromkeys(pair.made_by for pair in tested))
+    return f"{kinds}, {SIMULTANEOUS.format(len(tested))}" if len(tested) > 1 else kinds
 
 
 def _compared(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
@@ -154,7 +170,12 @@ def _compared(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
         reach_of(estimand_of(family.estimand), family.table["score"].to_numpy(dtype=np.float64)),
     )
     return [
-        _pair(one.condition, one.versus, one.mean.moved(draw)) for one in pair_means(ratings, level)
+        _pair(
+            (one.condition, one.versus),
+            one.mean.moved(draw),
+            (one.n_ratings, one.n_raters, one.n_items),
+        )
+        for one in pair_means(ratings, level)
     ]
 
 
@@ -163,15 +184,20 @@ def _told_apart(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
     use = family.table[rows]
     sides = [sorted(pair) for pair in zip(use["condition"], use["versus_condition"], strict=True)]
     names, pair = np.unique(np.array(sides, dtype=str), axis=0, return_inverse=True)
-    y = use["score"].to_numpy(dtype=np.float64)
-    shares = shares_right(y, pair.reshape(-1), family.rater[rows], family.item[rows], level)
-    return [_pair(str(a), str(b), one) for (a, b), one in zip(names, shares, strict=True)]
+    y, pair = use["score"].to_numpy(dtype=np.float64), pair.reshape(-1)
+    rater, item = family.rater[rows], family.item[rows]
+    shares = shares_right(y, pair, rater, item, level)
+    pairs = []
+    for code, ((a, b), one) in enumerate(zip(names, shares, strict=True)):
+        mine = pair == code
+        counts = int(mine.sum()), len(np.unique(rater[mine])), len(np.unique(item[mine]))
+        pairs.append(_pair((str(a), str(b)), one, counts))
+    return pairs
 
 
-def _pair(condition: str, versus: str, measured: Measured) -> Pair:
+def _pair(names: tuple[str, str], measured: Measured, counts: tuple[int, int, int]) -> Pair:
     return Pair(
-        condition,
-        versus,
+        *names,
         measured.value,
         measured.low_all,
         measured.high_all,
@@ -181,6 +207,8 @@ def _pair(condition: str, versus: str, measured: Measured) -> Pair:
         measured.high,
         measured.p_adjusted,
         measured.note,
+        *counts,
+        measured.interval,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from analysis.ratings.breakdowns import families
 from analysis.ratings.scales import family_title
-from analysis.report.content import Content, together
+from analysis.report.content import Content, Table, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.att.att_dimensions import by_dimension, by_voice
 from analysis.report.parts.att.att_means import compared, means
@@ -43,11 +43,29 @@ class Att(Part):
         for place, family in enumerate(of_hls):
             title = family_title({"estimand": "hls", **family.group})
             inputs.progress(place / len(of_hls), title)
-            about = (family, compared(family.table), inputs, title, f"-{place + 1}" * bool(place))
-            made.append(Content(tables=systems(*about)))
-            made += [by_split(*about), by_dimension(*about), by_voice(*about)]
+            compare = compared(family.table)
+            about = (family, compare, inputs, title, f"-{place + 1}" * bool(place))
+            of_family = [Content(tables=systems(*about))]
+            of_family += [by_split(*about), by_dimension(*about), by_voice(*about)]
+            made += [_keyed(each, compare) for each in of_family]
         shown = together(made)
         return _untitled(shown, title) if len(of_hls) == 1 else shown
+
+
+def _keyed(shown: Content, compare: str) -> Content:
+    """The tables with systems in a column of the name of what is compared: conditions have labels.
+
+    In figures the keys of rows are the same for both.
+    """
+    old = "system"
+
+    def keyed(table: Table) -> Table:
+        columns = [replace(c, key=compare) if c.key == old else c for c in table.columns]
+        rows = [{compare if k == old else k: v for k, v in row.items()} for row in table.rows]
+        group = compare if table.group == old else table.group
+        return replace(table, columns=columns, rows=rows, group=group)
+
+    return replace(shown, tables=[keyed(table) for table in shown.tables])
 
 
 def _untitled(shown: Content, title: str) -> Content:

@@ -13,7 +13,7 @@ from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import PartInput
-from analysis.report.parts.att.att_means import means, references
+from analysis.report.parts.att.att_means import PAPER, means, references
 from analysis.statistics.estimator import Estimate
 from analysis.statistics.rank_distance import rank_distance
 
@@ -54,7 +54,7 @@ def by_dimension(
     ]
     figure = Figure(
         f"figure2b{suffix}",
-        f"Human-likeness of the systems in each dimension · {title}",
+        f"Figure 2b of {PAPER}: human-likeness of the systems in each dimension · {title}",
         "intervals",
         rows,
         x="Human-likeness score",
@@ -123,7 +123,7 @@ def by_voice(family: Family, compare: str, inputs: PartInput, title: str, suffix
     rows = with_best(rows, list(map(_key, dimensions)), decimals=PRINTED)
     columns = [Column("voice", "Voice")]
     columns += [Column(_key(name), name, "number", PRINTED) for name in dimensions]
-    named = f"Human-likeness of voices by dimension · {title}"
+    named = f"Table 6 of {PAPER}: human-likeness of voices by dimension · {title}"
     drawn = [
         {"row": f"{row['system']} {row['voice']}", "column": name, "value": row.get(_key(name))}
         for row in rows

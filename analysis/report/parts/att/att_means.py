@@ -12,10 +12,17 @@ from analysis.statistics.estimators.mean_score import MeanScore
 if TYPE_CHECKING:
     import pandas as pd
 
+PAPER = "the Audio Turing Test"
+
 
 def compared(table: pd.DataFrame) -> str:
-    """The column whose values are the systems: ``system`` where every rating has one."""
-    return "system" if bool((table["system"] != "").all()) else "condition"
+    """The column that names the systems: ``system`` where every rating has one and some pool.
+
+    Where each system has one condition, that stands for it: conditions have labels.
+    """
+    both = table[["system", "condition"]].drop_duplicates()
+    pooled = bool((both["system"] != "").all()) and bool(both["system"].duplicated().any())
+    return "system" if pooled else "condition"
 
 
 def means(

@@ -12,7 +12,7 @@ from analysis.ratings.breakdowns import Family
 from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import PartInput
-from analysis.report.parts.att.att_means import means
+from analysis.report.parts.att.att_means import PAPER, means
 from analysis.statistics.estimator import Contrast, Estimate
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.rank_distance import rank_distance
@@ -42,7 +42,7 @@ def by_split(family: Family, compare: str, inputs: PartInput, title: str, suffix
     if len(both) < 2:
         told = f"{title}: no check between splits: fewer than two systems have ratings in both."
         return Content([told], [figure])
-    sentence = _sentence([row.condition for row in both], cells, splits, compare)
+    sentence = _sentence([row.condition for row in both], cells, splits)
     differences = _differences(named, compare, inputs)
     level = inputs.options.level
     table = _table(both, cells, differences, splits, level, (title, suffix))
@@ -63,7 +63,8 @@ def _figure(
             if row is not None:
                 drawn = {"name": name, "value": row.value, "low": row.low, "high": row.high}
                 rows.append(drawn | {"group": each.condition})
-    heading = "Human-likeness of the systems, overall" + " and by split" * bool(splits)
+    heading = f"Figure 2a of {PAPER}: human-likeness of the systems, overall"
+    heading += " and by split" * bool(splits)
     return Figure(
         f"figure2a{suffix}",
         f"{heading} · {title}",
@@ -87,13 +88,12 @@ def _sentence(
     systems: Sequence[str],
     cells: dict[tuple[str, str], Estimate],
     splits: Sequence[str],
-    compare: str,
 ) -> str:
     first, second = (np.array([cells[name, split].value for name in systems]) for split in splits)
     apart = rank_distance(first, second)
     p = "" if apart.p is None else f" (p {apart.p:.2g} against no agreement)"
     return (
-        f"The splits {splits[0]} and {splits[1]} order the {len(systems)} {compare}s with a "
+        f"The splits {splits[0]} and {splits[1]} order the {len(systems)} systems with a "
         f"normalised Kendall distance of {apart.distance:.3f}{p}: 0 is the same order, 0.5 none in "
         "common."
     )

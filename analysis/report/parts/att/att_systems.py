@@ -13,7 +13,7 @@ from analysis.ratings.scales import family_title
 from analysis.report.content import Column, Table
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import PartInput
-from analysis.report.parts.att.att_means import means, references
+from analysis.report.parts.att.att_means import PAPER, means, references
 from analysis.statistics.comparisons.tiers import tiers_of
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.mixed.family_model import Modelled, gaussian_draws
@@ -105,7 +105,7 @@ def _table3(
         Column("posterior", f"{inputs.options.level:.0%} HDI", "interval"),
     ]
     note = model if isinstance(model, str) else LEGEND
-    heading = f"Posterior summary of the systems · {title}"
+    heading = f"Table 3 of {PAPER}: posterior summary of the systems · {title}"
     return Table(f"table3{suffix}", heading, columns, printed, note, title)
 
 

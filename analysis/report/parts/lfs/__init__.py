@@ -12,7 +12,7 @@ from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceilings_of
 from analysis.report.parts.against_people.metric_data import gathered
 from analysis.report.parts.against_people.preference_table import preferences
-from analysis.report.parts.lfs.lfs_alignment import against_people
+from analysis.report.parts.lfs.lfs_alignment import against_people, own_scores, two_instruments
 from analysis.report.parts.lfs.lfs_clips import clips_of
 from analysis.report.parts.lfs.lfs_length import by_length
 from analysis.report.parts.lfs.lfs_radar import by_challenge
@@ -29,7 +29,7 @@ class Lfs(FamilyPart):
     """Tables 2, 3, 13 to 15, radars and length plots of LFS-Bench; then metrics against people."""
 
     key = "lfs"
-    version = "3"
+    version = "4"
     title = "LFS-Bench: the paper's tables"
     order = 44
     always = False
@@ -50,7 +50,9 @@ class Lfs(FamilyPart):
         if family.in_pairs and bool((family.table["versus_stimulus"] != "").any()):
             if metrics_of(inputs.scores):
                 of = gathered(family, inputs)
-                return preferences(of, ceilings_of(of, inputs), inputs, suffix)
+                own = own_scores(of)
+                shown = preferences(of, ceilings_of(of, inputs), inputs, suffix, own)
+                return replace(shown, warnings=two_instruments(each, own or ()))
         elif estimand_of(family.estimand).ends == _FIVE_POINTS:
             return against_people(each, suffix)
         return Content()

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from analysis.formatting import interval_text
+from analysis.formatting import counted, interval_text
 from analysis.ratings.metric_names import metrics_of
 from analysis.report.content import Column, Content, Figure, Table, column, table_row
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceilings_of
 from analysis.report.parts.against_people.metric_data import Gathered, gathered
-from analysis.report.parts.against_people.metric_tables import ordered, top_of
+from analysis.report.parts.against_people.metric_tables import FEW, ordered, top_of
+from analysis.report.parts.lfs.lfs_measures import PAPER, measure_of, rubric_of, settings_of
 from analysis.statistics.agreement import coarse_steps, steps_of, versus_rest
 from analysis.statistics.agreement.rating_units import step_names
 from analysis.statistics.metric_agreement import STIMULUS
@@ -73,6 +74,9 @@ def against_people(each: FamilyInput, suffix: str) -> Content:
     note = _HOW.format(", ".join(step_names(_steps(each))))
     note += f" The {MOST_RATERS} raters with most ratings; {left} more are left out." * (left > 0)
     heading = f"Automatic scores and raters against people · {title}"
+    measure = measure_of(each.family.group["criterion"])
+    if measure is not None and measure.alignment:
+        heading = f"{measure.alignment} of {PAPER}: {heading}"
     tables = [Table(f"alignment{suffix}", heading, _COLUMNS, rows, note, title)]
     if units is None or not scores:
         return Content(tables=tables)
@@ -80,6 +84,7 @@ def against_people(each: FamilyInput, suffix: str) -> Content:
         [_sentence(scores, title, units)],
         [_figure(scores, raters, title, suffix, units)],
         [*tables, *_tests(units, [row["who"] for row in scores], title, suffix)],
+        two_instruments(each, own_scores(units) or ()),
     )
 
 
@@ -140,18 +145,52 @@ def _mean_rater(raters: Sequence[Row]) -> list[Row]:
     return [row]
 
 
+def two_instruments(each: FamilyInput, scores: Sequence[str]) -> list[str]:
+    """That raters did not read what the judges of their aspect read, where the study says so."""
+    judged_by = [rubric_of(name) for name in scores if name.startswith(JUDGE)]
+    return each.inputs.two_instruments(each.family.group["task"], each.title, judged_by)
+
+
+def own_scores(units: Gathered) -> list[str] | None:
+    """The scores that the paper holds against raters on this criterion, best first.
+
+    Empty where there are none; None for criteria that are not the paper's: all are compared then.
+    """
+    measure = measure_of(units.family.group["criterion"])
+    if measure is None:
+        return None
+    return [name for name in ordered(units) if settings_of(name)[0] in measure.outputs]
+
+
 def _sentence(scores: Sequence[Row], title: str, units: Gathered) -> str:
-    best, most = scores[0], max(row.get("n", 0) for row in scores)
-    if best["srcc"] is None:
-        return f"{title}: no automatic score has a defined rank correlation with people."
+    """How closely the aspect's own score follows raters, or of several the one that does most."""
+    own = own_scores(units)
+    about = [row for row in scores if own is None or row["who"] in own]
+    if not about:
+        measure = measure_of(units.family.group["criterion"])
+        name = measure.name.lower() if measure else "it"
+        return f"{title}: no clip that was rated here has a score of {name}, the paper's measure."
+    best = about[0]
+    called, n = units.called(best["who"]), best.get("n", 0)
+    if best.get("srcc") is None:
+        return f"{title}: {called} has no defined rank correlation with people."
+    if n < FEW:
+        return (
+            f"{title}: {counted(n, 'clip')} with a score are too few to say how closely {called} "
+            f"follows people ({FEW} or more are needed)."
+        )
     ends = "no interval"
     if best["srcc_low"] is not None:
         ends = interval_text(best["srcc_low"], best["srcc_high"], None, 3)
-    srcc = f"SRCC {best['srcc']:.3f} {ends}".replace("-", "−")
-    few = f", of {most} that have others: not the same clips" * (best["n"] < most)
+    srcc = f"SRCC {best['srcc']:.3f} {ends} over {n} clips".replace("-", "−")
+    most = max(row.get("n", 0) for row in about)
+    few = f", of {most} that have others: not the same clips" * (n < most)
+    if len(about) == 1:
+        return f"{title}: {called} follows people with {srcc}."
+    what = "automatic scores" if own is None else "scores of this aspect"
     return (
-        f"{title}: of {len(scores)} automatic scores, {units.called(best['who'])} follows people "
-        f"most closely ({srcc} over {best['n']} clips{few})."
+        f"{title}: of {len(about)} {what}, {called} follows people most closely ({srcc}{few}). The "
+        "best of several is flattered by being chosen from the same ratings."
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.parts.lfs.lfs_clips import Clips, cells_of
-from analysis.report.parts.lfs.lfs_measures import ONE_CONTENT
+from analysis.report.parts.lfs.lfs_measures import ONE_CONTENT, PAPER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,8 @@ def by_length(clips: Clips) -> Content:
                 for row in rows
                 if row["condition"] in named and row[each.key] is not None
             ]
-            title = " · ".join(part for part in (f"{each.name} by length", head) if part)
+            title = f"Figures 4 and 10 of {PAPER}: {each.name} by length"
+            title += f" · {head}" * bool(head)
             figures.append(
                 Figure(
                     f"figure4-{len(figures) + 1}",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.formatting import enumerated
 from analysis.report.content import Content, Figure
 from analysis.report.parts.lfs.lfs_clips import Cell, Clips, cells_of
-from analysis.report.parts.lfs.lfs_measures import ONE_CONTENT, Measure
+from analysis.report.parts.lfs.lfs_measures import ONE_CONTENT, PAPER, Measure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +105,7 @@ def _figure3(clips: Clips, limits: Mapping[str, Any], words: str) -> list[Figure
                 for each in measures
                 if (value := _mean(known[name, challenge], each, limits)) is not None
             ]
-            title = " · ".join(part for part in (f"{challenge} challenge", head) if part)
+            title = f"Figure 3 of {PAPER}: {challenge} challenge{f' · {head}' * bool(head)}"
             figures.append(_radar("figure3", len(figures), title, rows, words))
     return figures
 
@@ -123,7 +123,7 @@ def _figure11(clips: Clips, limits: Mapping[str, Any], words: str) -> list[Figur
                     value = _mean(known.get((name, scenario), {}), each, limits)
                     if value is not None:
                         rows.append({"group": name, "name": scenario, "value": value})
-            title = " · ".join(part for part in (f"{each.name} by scenario", head) if part)
+            title = f"Figure 11 of {PAPER}: {each.name} by scenario{f' · {head}' * bool(head)}"
             figures.append(_radar("figure11", len(figures), title, rows, words))
     return figures
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.report.content import Column, Content, Table
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.parts.lfs.lfs_clips import Cell, Clips, cells_of
-from analysis.report.parts.lfs.lfs_measures import MEASURES, ONE_CONTENT, WITH_SD, Measure
+from analysis.report.parts.lfs.lfs_measures import MEASURES, ONE_CONTENT, PAPER, WITH_SD, Measure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,8 @@ def _systems(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> list[Ta
         rows += _headed_rows(head, named, cells, measures)
     columns = [Column("condition", "Model"), *_columns(measures)]
     note = f"{_SD} {clips.taken} {LEGEND}{_WITHIN}"
-    return [Table(key, f"Metrics of the systems · {words}", columns, rows, note, group="group")]
+    title = captioned(key, f"Metrics of the systems · {words}")
+    return [Table(key, title, columns, rows, note, group="group")]
 
 
 def _by_language(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> list[Table]:
@@ -90,7 +91,7 @@ def _by_language(clips: Clips, frame: pd.DataFrame, key: str, words: str) -> lis
     columns = [Column("condition", "Model"), Column("language", "Language")]
     columns += _columns(measures)
     note = f"{_MEAN} {clips.taken} {LEGEND}{_WITHIN}"
-    return [Table(key, f"{words}", columns, rows, note, group="group")]
+    return [Table(key, captioned(key, words), columns, rows, note, group="group")]
 
 
 def _by_column(clips: Clips, name: str, words: str) -> list[Table]:
@@ -115,6 +116,12 @@ def _by_column(clips: Clips, name: str, words: str) -> list[Table]:
     title = f"Metrics of the systems by {words}"
     folded = len(rows) > 40
     return [Table(f"{words}s", title, columns, rows, note, folded=folded, group="group")]
+
+
+def captioned(key: str, words: str) -> str:
+    """A table's title with its number in the paper, where it has one."""
+    number = key.removeprefix("table")
+    return f"Table {number} of {PAPER}: {words}" if number.isdigit() else words
 
 
 def _headed(clips: Clips, frame: pd.DataFrame) -> list[tuple[str, list[str]]]:

@@ -12,6 +12,7 @@ from analysis.arrays import Codes
 from analysis.formatting import beware
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
+from analysis.report.parts.long_form.paper_tables import PAPER
 from analysis.statistics.clustered_interval import two_way_intervals
 from analysis.statistics.intervals import Clustered, clustered, naive_interval
 from analysis.statistics.longform.condition_names import (
@@ -197,7 +198,7 @@ def _figure(rows: Sequence[ConditionRow], suffix: str, material: Material) -> Fi
     estimand = estimand_of(min(material.estimands, key=len))
     return Figure(
         f"long_form_conditions{suffix}",
-        "Conditions, from high to low",
+        f"Figures 2 and 3 of {PAPER}: conditions, from high to low",
         "intervals",
         picked(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
         x="mean score",

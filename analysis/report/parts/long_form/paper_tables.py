@@ -8,6 +8,7 @@ from typing import Protocol
 from analysis.report.content import Column, Table, column, columns_of, table_row
 from analysis.statistics.longform import CORRELATES, ParagraphScores, Regression, by_position
 
+PAPER = "Clark et al. (2019)"
 NAMES = {
     "mean": "mean sentence {mean}",
     "first": "first sentence {mean}",
@@ -96,7 +97,7 @@ def table1(
     columns = [Column("correlate", "Correlate")]
     columns += [Column(name, _heading(name, mean)) for name in CORRELATES]
     sizes = [f"{len(one.whole)} paragraphs of {one.speaker}" for one in usable]
-    title = f"Correlations of sentence {mean} with paragraph {mean} (Clark et al., table 1)"
+    title = f"Table 1 of {PAPER}: correlations of sentence {mean} with paragraph {mean}"
     note = OVER.format(paragraphs=", ".join(sizes))
     return Table(f"table1{suffix}", title, columns, cells, note, group="speaker")
 
@@ -118,7 +119,7 @@ def table2(usable: Sequence[ParagraphScores], suffix: str, mean: str) -> list[Ta
             model = _model(one.speaker, fit)
             slopes += [SlopeRow(model, *place, s.term, s.value, s.se, s.t, s.p) for s in fit.slopes]
     shown = [c for c in columns_of(FitRow) if c.key != "note" or any(fit.note for fit in fits)]
-    title = f"Paragraph {mean} from sentence {mean} by position (Clark et al., table 2)"
+    title = f"Table 2 of {PAPER}: paragraph {mean} from sentence {mean} by position"
     key = f"positions{suffix}"
     tables = [Table.of(SlopeRow, key, title, slopes, note=FITS, group="model")]
     key, title = f"position_fits{suffix}", f"How well sentence positions explain paragraph {mean}"

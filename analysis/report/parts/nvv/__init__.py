@@ -21,7 +21,7 @@ class Nvv(Part):
     """Tables 2 to 6 of NVV-SuperBench and its heat maps of systems by vocalisation."""
 
     key = "nvv"
-    version = "3"
+    version = "4"
     title = "NVV-SuperBench: the paper's tables"
     order = 46
     always = False
@@ -43,7 +43,11 @@ class Nvv(Part):
             task: by_criterion(scored[task], inputs) for task in inputs.ordered("task", scored)
         }
         known = inventories(inputs)
-        made = [_draws(inputs), inventory_table(known), objective(tasks, pairs, known, inputs)]
+        made = [
+            _draws(inputs),
+            inventory_table(known, inputs),
+            objective(tasks, pairs, known, inputs),
+        ]
         inputs.progress(0.3, "Means by system and language")
         made.append(means_table(tasks, inputs))
         made.append(judged(tasks, pairs, inputs))

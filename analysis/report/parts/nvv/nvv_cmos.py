@@ -10,7 +10,7 @@ from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Table, column, columns_of, table_row
 from analysis.report.part import PartInput
 from analysis.report.parts.att import means
-from analysis.report.parts.nvv.nvv_means import languages_of, name_of
+from analysis.report.parts.nvv.nvv_means import PAPER, heading_of, languages_of, name_of
 
 _NOTE = "Above 0: the system is better than what it is compared with, here its clips without NVV."
 _BEHIND = "Two-way clustered intervals."
@@ -45,11 +45,11 @@ def cmos(pairs: Sequence[Family], inputs: PartInput) -> Content:
     several = len({(r.language, r.condition, r.versus) for r in rows}) > len(
         {(r.language, r.condition) for r in rows}
     )
-    columns = [Column("language", "Language"), Column("system", "System")]
+    columns = [Column("language", "Language"), Column("condition", "System")]
     columns += [Column("versus", "Against")] if several else []
-    columns += [Column(name, name, "number", 2, sign=True) for name in criteria]
+    columns += [Column(name, heading_of(name), "number", 2, sign=True) for name in criteria]
     level = f"{inputs.options.level:.0%}"
-    title = "CMOS with against without"
+    title = f"Table 6 of {PAPER}: CMOS with against without"
     return Content(
         tables=[
             Table("table6", title, columns, _wide(rows, inputs), _NOTE),
@@ -68,7 +68,9 @@ def _wide(rows: Sequence[CmosRow], inputs: PartInput) -> list[dict[str, Any]]:
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for row in rows:
         key = (row.language, row.condition, row.versus)
-        wide = found.setdefault(key, dict(zip(("language", "system", "versus"), key, strict=True)))
+        wide = found.setdefault(
+            key, dict(zip(("language", "condition", "versus"), key, strict=True))
+        )
         wide[row.criterion] = row.cmos
         wide[f"{row.criterion}_low"], wide[f"{row.criterion}_high"] = row.low, row.high
     languages = list(dict.fromkeys(language for language, _, _ in found))

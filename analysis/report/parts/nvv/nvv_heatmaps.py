@@ -13,7 +13,14 @@ from analysis.report.content import Content, Figure
 from analysis.report.part import PartInput
 from analysis.report.parts.att import compared
 from analysis.report.parts.nvv.nvv_inventory import Inventory
-from analysis.report.parts.nvv.nvv_means import Tasks, languages_of, name_of
+from analysis.report.parts.nvv.nvv_means import (
+    PAPER,
+    Tasks,
+    heading_of,
+    languages_of,
+    name_of,
+    task_title,
+)
 
 UNSUPPORTED, UNRATED = "–", "?"  # in cells without a value
 ABOUT = "nvv"  # in the names of criteria about vocalisations, whose scale has a 0 for absent
@@ -59,7 +66,8 @@ def _panel(
     own = [name for name in systems if name in known]
     at = f" · {language}" if language else ""
     key = "-".join(part for part in ("heatmap", task, criterion, language) if part)
-    title = f"Mean {criterion} by type · {task}{at}"
+    title = f"Figure 2 of {PAPER}: mean {heading_of(criterion)} by type"
+    title += f" · {task_title(task, inputs)}{at}"
     ends = _ends(family, criterion)
     note = _NOTE + (_CELLS if own or not known else "") + (_UNTOLD if not own else "")
     return [Figure(key, title, "heatmap", rows, "Type", "System", ends, note=note)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import PartInput
+from analysis.report.parts.nvv.nvv_means import PAPER
 
 ATTRIBUTE = "nvv_types"  # of a condition: "laugh; sigh; cough"
 _NOTE = (
@@ -34,7 +35,7 @@ class Inventory:
 class InventoryRow:
     """The inventory of one system."""
 
-    system: str = column("System")
+    condition: str = column("System")
     types: str = column("Supported types")
     count: int = column("Count", "count")
     coverage: float = column("Coverage", "number", 2)
@@ -47,8 +48,9 @@ def inventories(inputs: PartInput) -> dict[str, Inventory]:
     told: dict[str, list[str]] = {}
     for each in inputs.facts["conditions"] if inputs.facts else ():
         types = [name.strip() for name in each["attributes"].get(ATTRIBUTE, "").split(";")]
-        for name in {each["condition"], each["system"]} - {""} if any(types) else ():
-            told.setdefault(name, []).extend(filter(None, types))
+        for name in dict.fromkeys((each["condition"], each["system"])) if any(types) else ():
+            if name:
+                told.setdefault(name, []).extend(filter(None, types))
     return {
         name: Inventory(
             tuple(dict.fromkeys(types)), frozenset(map(type_name, types)), coverage_of(types)
@@ -57,17 +59,21 @@ def inventories(inputs: PartInput) -> dict[str, Inventory]:
     }
 
 
-def inventory_table(known: Mapping[str, Inventory]) -> Content:
-    """The systems with their types, in the study's order; nothing where no study says any."""
-    seen: set[tuple[str, ...]] = set()
-    rows = []
-    for name, each in known.items():
-        if (name, *each.written) not in seen:
-            rows.append(
-                InventoryRow(name, "; ".join(each.written), len(each.canonical), each.coverage)
-            )
-        seen.add((name, *each.written))
-    if not rows:
+def inventory_table(known: Mapping[str, Inventory], inputs: PartInput) -> Content:
+    """The systems with their types, in the study's order; nothing where no study says any.
+
+    A system of one condition stands under that condition, which may have a label.
+    """
+    if not known or not inputs.facts:
         return Content()
-    title = "Types of vocalisation that systems support"
+    of_system: dict[str, list[str]] = {}
+    for each in inputs.facts["conditions"]:
+        if each["condition"] in known:
+            of_system.setdefault(each["system"] or each["condition"], []).append(each["condition"])
+    rows = []
+    for system, conditions in of_system.items():
+        name = conditions[0] if len(conditions) == 1 else system
+        own = known[name]
+        rows.append(InventoryRow(name, "; ".join(own.written), len(own.canonical), own.coverage))
+    title = f"Table 2 of {PAPER}: types of vocalisation that systems support"
     return Content(tables=[Table.of(InventoryRow, "table2", title, rows, note=_NOTE)])

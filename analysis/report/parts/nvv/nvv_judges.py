@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
 from analysis.ratings.breakdowns import Family
+from analysis.ratings.metric_scores import newest_scores
 from analysis.report.content import Column, Content, Table, column, table_row
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import PartInput
-from analysis.report.parts.nvv.nvv_means import PRINTED, Row, Tasks, name_of
-from analysis.report.parts.nvv.nvv_objective import groups_of
+from analysis.report.parts.nvv.nvv_means import (
+    PAPER,
+    PRINTED,
+    Row,
+    Tasks,
+    heading_of,
+    name_of,
+    task_title,
+)
+from analysis.report.parts.nvv.nvv_objective import Systems, systems_of
 from analysis.statistics.intervals import t_interval
 from listening.program import command
 
@@ -37,7 +46,7 @@ class BesideRow:
 
     task: str = column("Task")
     language: str = column("Language")
-    system: str = column("System")
+    condition: str = column("System")
     criterion: str = column("Criterion")
     raters: float = column("Raters", "number", PRINTED)
     judges: float = column("Judges", "number", PRINTED)
@@ -53,26 +62,34 @@ def judged(tasks: Tasks, pairs: Sequence[Family], inputs: PartInput) -> Content:
     mine = scores[scores["metric"].str.startswith(PANEL)].dropna(subset=["value"])
     if not len(mine):
         return Content([NOT_THERE])
-    groups, plain = groups_of(tasks, pairs, scores)
-    clips = _by_clip(mine[mine["condition"].astype(str).isin(groups)])
+    systems = systems_of(tasks, pairs, scores)
+    clips = _by_clip(mine[mine["condition"].astype(str).isin(systems.group)])
     asked = dict.fromkeys(name_of(each) for found in tasks.values() for each in found)
     there = set(clips["criterion"])
     criteria = [name for name in asked if name in there] + sorted(there - set(asked))
-    rows = list(_rows(clips, groups, plain, criteria, inputs))
-    columns = [Column("system", "System"), Column("language", "Language")]
-    columns += [Column(f"{name}_text", name) for name in criteria]
-    title = "Judges’ scores by system and language"
-    tables = [Table("table5", title, columns, rows, _NOTE + LEGEND, group="group")]
+    rows = list(_rows(clips, systems, criteria, inputs))
+    columns = [Column("condition", "System"), Column("language", "Language")]
+    columns += [Column(f"{name}_text", heading_of(name)) for name in criteria]
+    title = f"Table 5 of {PAPER}: judges’ scores by system and language"
+    tables = [Table("table5", title, columns, rows, _NOTE + LEGEND, group=systems.heads)]
     beside = [row for task, found in tasks.items() for row in _beside(task, found, clips, inputs)]
     if beside:
         title = "Judges beside raters"
         tables.append(Table.of(BesideRow, "judges", title, beside, note=_BESIDE, folded=True))
-    return Content(tables=tables)
+    return Content(tables=tables, warnings=list(_two_instruments(tasks, clips, inputs)))
+
+
+def _two_instruments(tasks: Tasks, clips: pd.DataFrame, inputs: PartInput) -> Iterator[str]:
+    """Tasks whose raters did not read the rubric by which their clips were judged."""
+    for task, found in tasks.items():
+        own = {str(name) for each in found for name in each.table["stimulus"].unique()}
+        judged_by = clips["version"][clips["stimulus"].isin(own)].unique()
+        yield from inputs.two_instruments(task, task_title(task, inputs), map(str, judged_by))
 
 
 def _by_clip(scores: pd.DataFrame) -> pd.DataFrame:
     """One row per clip and criterion: the newest version of its score."""
-    newest = scores.sort_values("version").drop_duplicates(["stimulus", "metric"], keep="last")
+    newest = newest_scores(scores)
     language = newest["language"].astype(str) if "language" in newest else ""
     return pd.DataFrame(
         {
@@ -80,29 +97,27 @@ def _by_clip(scores: pd.DataFrame) -> pd.DataFrame:
             "condition": newest["condition"].astype(str),
             "language": language,
             "criterion": newest["metric"].str.removeprefix(PANEL),
+            "version": newest["version"].astype(str),
             "value": newest["value"],
         }
     )
 
 
 def _rows(
-    clips: pd.DataFrame,
-    groups: Mapping[str, str],
-    plain: set[str],
-    criteria: Sequence[str],
-    inputs: PartInput,
+    clips: pd.DataFrame, systems: Systems, criteria: Sequence[str], inputs: PartInput
 ) -> Iterator[Row]:
     """Groups in their order, in each the languages, in each the systems with their marks."""
     own = dict(iter(clips.groupby(["condition", "language"], sort=False)))
     languages = inputs.ordered("language", clips["language"].unique())
-    systems = inputs.ordered("condition", clips["condition"].unique())
-    for group in dict.fromkeys(groups.values()):
+    order = inputs.ordered("condition", clips["condition"].unique())
+    for group in dict.fromkeys(systems.group.values()):
         for language in languages:
             made = [
-                {"group": group, "system": name, "language": language, UNRANKED: name in plain}
+                {systems.heads: group, "condition": name, "language": language}
+                | {UNRANKED: name in systems.plain}
                 | _cells(own[name, language])
-                for name in systems
-                if groups[name] == group and (name, language) in own
+                for name in order
+                if systems.group[name] == group and (name, language) in own
             ]
             for row in with_best(made, criteria, decimals=PRINTED):
                 yield row | {f"{name}_text_mark": row.get(f"{name}_mark", "") for name in criteria}

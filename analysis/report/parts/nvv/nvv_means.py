@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
+from analysis.formatting import words_of
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Table
@@ -16,11 +19,19 @@ from analysis.statistics.estimators.mean_score import MeanScore
 if TYPE_CHECKING:
     from analysis.statistics.estimator import Estimate
 
+PAPER = "NVV-SuperBench"
 PRINTED = 2  # decimals of the paper's table
+HEADINGS = {  # of the preset's criteria, in the paper's abbreviations
+    "nvv_effect": "NVV PE",
+    "instruction_following": "IF",
+    "nvv_instruction": "NVV IF",
+    "nvv_accuracy": "NVV accuracy",
+}
 _NOTE = (
     "Mean and, after ±, half of the naive interval, as the paper prints it: it takes every rating "
     "as independent and is usually too narrow. The CSV has the interval that lets raters and items "
-    "vary. A dash: the criterion is not asked of this task. Marks hold within a task and language. "
+    "vary. A dash: the criterion is not asked of this task. PE: perceptual effect; IF: instruction "
+    "following. Marks hold within a task and language. "
 )
 Row = dict[str, Any]
 Tasks = Mapping[str, Sequence[Family]]
@@ -32,39 +43,39 @@ def means_table(tasks: Tasks, inputs: PartInput) -> Content:
     if not criteria:
         return Content()
     rows: list[Row] = []
+    compare = compared(pd.concat([each.table for found in tasks.values() for each in found]))
     for task, found in tasks.items():
         for language in languages_of(found, inputs):
-            mine = list(_rows(task, language, found, inputs))
+            mine = list(_rows(task, language, found, compare, inputs))
             rows += [_worded(row, criteria) for row in with_best(mine, criteria, decimals=PRINTED)]
-    columns = [Column("system", "System"), Column("language", "Language")]
-    columns += [Column(f"{name}_text", name) for name in criteria]
-    note = _NOTE + LEGEND
-    return Content(
-        tables=[Table("table4", "MOS by system and language", columns, rows, note, group="task")]
-    )
+    columns = [Column(compare, "System"), Column("language", "Language")]
+    columns += [Column(f"{name}_text", heading_of(name)) for name in criteria]
+    title = f"Table 4 of {PAPER}: MOS by system and language"
+    return Content(tables=[Table("table4", title, columns, rows, _NOTE + LEGEND, group="task")])
 
 
-def _rows(task: str, language: str, found: Sequence[Family], inputs: PartInput) -> Iterator[Row]:
+def _rows(
+    task: str, language: str, found: Sequence[Family], compare: str, inputs: PartInput
+) -> Iterator[Row]:
     rows: dict[str, Row] = {}
     for family in found:
         table = family.table[family.table["language"] == language]
         if not len(table):
             continue
-        name, compare = name_of(family), compared(table)
+        name = name_of(family)
         beside = set(table[compare][table["role"] == "reference"])
-        for system, (own, naive) in _means(family, table, inputs).items():
-            row = rows.setdefault(system, {"task": task, "system": system, "language": language})
+        for system, (own, naive) in _means(table, compare, inputs).items():
+            row = rows.setdefault(system, {"task": task, compare: system, "language": language})
             row[UNRANKED] = system in beside
             row |= {name: own.value, f"{name}_low": own.low, f"{name}_high": own.high}
             row |= {f"{name}_half": _half(naive), f"{name}_n": own.n_ratings}
-    order = found[0].table
-    for system in inputs.ordered(compared(order), rows):
+    for system in inputs.ordered(compare, rows):
         yield rows[system]
 
 
-def _means(family: Family, table: Any, inputs: PartInput) -> dict[str, tuple[Estimate, Estimate]]:
+def _means(table: Any, compare: str, inputs: PartInput) -> dict[str, tuple[Estimate, Estimate]]:
     """The clustered and the naive estimate of each system."""
-    estimator = MeanScore(Breakdown(compared(table)), ("two_way",), ("ratings",))
+    estimator = MeanScore(Breakdown(compare), ("two_way",), ("ratings",))
     made = estimator.fit(table, level=inputs.options.level, seed=inputs.options.seed)
     naive = {row.condition: row for row in made if row.interval.startswith("naive")}
     own = (row for row in made if not row.interval.startswith("naive"))
@@ -88,6 +99,17 @@ def _half(row: Estimate) -> float | None:
 def name_of(family: Family) -> str:
     """What a column of the family is called: its criterion."""
     return family.group["criterion"] or family.estimand
+
+
+def heading_of(criterion: str) -> str:
+    """What a table calls a criterion: as the paper does, else its key in words."""
+    return HEADINGS.get(criterion) or words_of(criterion)
+
+
+def task_title(task: str, inputs: PartInput) -> str:
+    """What the study calls a task; of a file, its key in words."""
+    tasks = inputs.facts.get("tasks", ()) if inputs.facts else ()
+    return next((t["title"] for t in tasks if t["task"] == task and t["title"]), words_of(task))
 
 
 def languages_of(found: Sequence[Family], inputs: PartInput) -> list[str]:

@@ -44,7 +44,7 @@ EFFECTS = (
 PLACES = (
     Column("place", "Trials"),
     Column("value", "Traps passed", "percent"),
-    Column("interval", "Interval", "interval"),
+    Column("passed_percent", "Interval, %", "interval", 0),
     Column("n_raters", "Raters", "count"),
     Column("n_ratings", "Traps", "count"),
     Column("note", "Note"),
@@ -188,7 +188,11 @@ def _traps(each: FamilyInput) -> Sequence[Table]:
     for place in by_position(stretch, raters, passed, level=each.level):
         first, last = ends[int(place.place)]
         name = f"{first}–{last}" if last > first else str(first)
-        rows.append({**plain_row(place), "place": name})
-    note = "All raters, those included whom the rules leave out."
+        row = plain_row(place)
+        for end in ("low", "high"):  # a t interval of a share may run past its ends
+            bound = row[end]
+            row[f"passed_percent_{end}"] = None if bound is None else 100 * min(max(bound, 0), 1)
+        rows.append({**row, "place": name})
+    note = "All raters, those included whom the rules leave out. Intervals are cut at 0 and 100 %."
     about = f"Traps · {each.family.group['task']}"
     return [Table("traps", "Traps passed over the session", PLACES, rows, note, about)]

@@ -63,6 +63,7 @@ def raters_against_rest(each: FamilyInput) -> Content:
         level=level,
         replicates=_replicates(family.n_raters),
         seed=each.inputs.options.seed,
+        neutral=rated.neutral,
     )
     if all(one.value is None for one in measures):
         return Content([f"{title}: no rater can be compared with the rest: {_why(measures)}."])

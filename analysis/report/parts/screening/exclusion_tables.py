@@ -69,4 +69,4 @@ def _reasons(inputs: PartInput) -> Iterator[ExcludedRow]:
         excluded = table.loc[hit, ["rater", "session"]].assign(reason=reasons[hit])
         for (rater, session, reason), count in excluded.groupby(_BY, sort=True).size().items():
             own = "" if session == rater else str(session)
-            yield ExcludedRow(rule.key, str(rater), own, str(reason), int(count))
+            yield ExcludedRow(rule.name, str(rater), own, str(reason), int(count))

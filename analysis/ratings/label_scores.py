@@ -1,0 +1,232 @@
+"""The scores that labels stand for, in files that have labels and no scores."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.formatting import enumerated
+from analysis.ratings.categorical import Categorical
+from analysis.ratings.estimands import estimand_of_method
+from analysis.ratings.problems import rows_text
+from analysis.ratings.reading_rules import folded
+from listening.methods import Method
+from listening.spreadsheets import strict_number
+
+_NUMBERED = re.compile(r"([+-]?\d+(?:[.]\d+)?)\s*[-–—:=.)]?\s+\D.*|.*\D\s*[(=:]\s*([+-]?\d+)\)?")
+_CHOICES = {  # what a button of two clips is called besides its label, by its score
+    1.0: ("first", "first is better", "1"),
+    0.0: ("second", "second is better", "2"),
+    0.5: ("tie", "equal", "same", "no difference", "no preference", "both", "neither"),
+}
+_RIGHT = {1.0: ("right", "correct", "true", "1"), 0.0: ("wrong", "incorrect", "false", "0")}
+
+
+def cell_number(text: str) -> float:
+    """The number that a cell holds, NaN where it is none."""
+    number = strict_number(text)
+    return math.nan if number is None else number
+
+
+def words_on_scale(method: str) -> frozenset[str]:
+    """What answers on a method's scale are called, without case and without numbers."""
+    return frozenset(word for word in _words(method) if math.isnan(cell_number(word)))
+
+
+@cache
+def _words(method: str) -> Mapping[str, float]:
+    """The score of each label of a method, and of the words beside it, without case.
+
+    Where criteria have scales of their own, the words of all.
+    """
+    made, words = Method.registry[method](), dict[str, float]()
+    for options in ({}, *(own for _, _, own in made.default_criteria)):
+        try:
+            steps = made.scale(options).steps
+        except ValueError:
+            continue
+        for step in steps:
+            for word in (step.label, step.text):
+                if word and step.score is not None:
+                    words.setdefault(folded(word), step.score)
+    estimand = made.estimand
+    if estimand.discriminates:
+        return {word: score for score, names in _RIGHT.items() for word in names}
+    if estimand.prefers and estimand.scores:
+        words |= {word: score for score, names in _CHOICES.items() for word in names}
+    return words
+
+
+def score_words(cells: Mapping[str, Categorical]) -> bool:
+    """Whether a column of scores holds words of a scale, and no number: it is one of labels."""
+    there = {str(v) for v, n in _counted(cells["score"]) if n and str(v).strip()}
+    methods = {str(v) for v, n in _counted(cells["method"]) if n and v in Method.registry}
+    if not there or any(not math.isnan(cell_number(text)) for text in there):
+        return False
+    return any(
+        all(_score_of(text, key) is not None for text in there)
+        for key in methods or Method.registry
+    )
+
+
+def _counted(column: Categorical) -> zip[tuple[str, int]]:
+    return zip(column.values, column.counts().tolist(), strict=True)
+
+
+def scores_of_labels(
+    cells: Mapping[str, Categorical], numbers: NDArray[np.int64], why: str = "No column score"
+) -> tuple[Categorical, list[str], list[str]]:
+    """The score of each row (n,) by its label; notes that begin with ``why``, and what is wrong.
+
+    A number is itself, a word has its score on the scale of the row's method. The label of a
+    comparison is the button that was pressed: ``presented_first`` says which clip that was, and
+    without it there is no score. ``numbers`` (n,) are those of the rows in the file.
+    """
+    rows = _Rows(cells)
+    scores = np.full(len(numbers), math.nan)
+    used: dict[str, float] = {}
+    turned, problems = 0, list[str]()
+    for method in rows.methods():
+        estimand, mine = estimand_of_method(method), rows.of("method", method)
+        known = np.array([math.nan if s is None else s for s in rows.scores(method)])
+        found = known[cells["label"].codes]
+        labelled = mine & rows.filled("label")
+        if estimand.prefers:
+            found, count, problem = rows.oriented(method, found, labelled)
+            turned += count
+        elif estimand.discriminates and not problems and (labelled & np.isnan(found)).any():
+            problem = (
+                f"column label: which button was pressed does not say whether it was right in "
+                f"{method}; add a column score with 1 for right and 0 for wrong"
+            )
+        else:
+            problem = ""
+        if problem:
+            problems.append(problem)
+            continue
+        scores[mine] = found[mine]
+        unknown = labelled & np.isnan(found) & (not estimand.maybe_without_score)
+        if unknown.any() and Method.registry[method]().scale({}).labels:
+            problems.append(_not_on_scale(method, cells["label"], unknown, numbers))
+        used |= {
+            label: float(known[place])
+            for place, label in enumerate(cells["label"].values)
+            if math.isnan(cell_number(str(label))) and not math.isnan(known[place])
+        }
+    texts = ["" if math.isnan(score) else repr(float(score)) for score in np.unique(scores)]
+    _, codes = np.unique(scores, return_inverse=True)
+    shown = sorted(used.items(), key=lambda pair: (pair[1], pair[0]))
+    words = ", ".join(f"{label} {score:g}" for label, score in shown)
+    notes = []
+    if turned:
+        notes.append(
+            f"{why}: labels are the buttons that were pressed{f' ({words})' * bool(used)}"
+            f", turned by presented_first in {turned} of {len(numbers)} rows to say how the "
+            "condition compares."
+        )
+    elif used:
+        notes.append(f"{why}: scores are those of the labels ({words}).")
+    return Categorical(codes.astype(np.int32).reshape(-1), texts), notes, problems
+
+
+def _score_of(label: str, method: str) -> float | None:
+    """The score of a label or word on a method's scale, or of a number; None where unknown."""
+    words, text = _words(method), folded(label)
+    if text in words:
+        return words[text]
+    number = strict_number(text)
+    if number is not None:
+        chosen = estimand_of_method(method)
+        return None if chosen.in_pairs and chosen.scores else number
+    numbered = _NUMBERED.fullmatch(text)
+    return float(numbered[1] or numbered[2]) if numbered else None
+
+
+def _not_on_scale(
+    method: str, label: Categorical, unknown: NDArray[np.bool_], numbers: NDArray[np.int64]
+) -> str:
+    first = label.values[label.codes[np.flatnonzero(unknown)[0]]]
+    rows = numbers[unknown & (label.codes == label.codes[np.flatnonzero(unknown)[0]])]
+    known = enumerated(Method.registry[method]().scale({}).labels, "or")
+    remedy = f"write {known}, or add a column score"
+    return (
+        f"{rows_text(rows.tolist())}, column label: {first!r} is not on the scale of {method}; "
+        f"{remedy}"
+    )
+
+
+class _Rows:
+    """The rows of a file by method, label and what was presented first."""
+
+    def __init__(self, cells: Mapping[str, Categorical]) -> None:
+        self.cells = cells
+
+    def methods(self) -> list[str]:
+        return [str(v) for v, n in _counted(self.cells["method"]) if n and v in Method.registry]
+
+    def of(self, name: str, value: str) -> NDArray[np.bool_]:
+        return self.cells[name].having(lambda cell: folded(cell) == folded(value))
+
+    def filled(self, name: str) -> NDArray[np.bool_]:
+        return self.cells[name].having(lambda cell: bool(str(cell).strip()))
+
+    def scores(self, method: str) -> list[float | None]:
+        labels = [str(label) for label in self.cells["label"].values]
+        return [_score_of(label, method) if label.strip() else None for label in labels]
+
+    def oriented(
+        self, method: str, pressed: NDArray[np.float64], labelled: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.float64], int, str]:
+        """Scores (n,) that say how the condition compares, how many were turned, and a problem."""
+        estimand = estimand_of_method(method)
+        scores, chosen = pressed.copy(), np.zeros(len(pressed), dtype=bool)
+        if estimand.scores:  # the label may be the name of the one that was chosen
+            for name, score in (("condition", 1.0), ("versus_condition", 0.0)):
+                hit = labelled & self._label_is(name)
+                scores[hit], chosen = score, chosen | hit
+        first = self.cells["presented_first"]
+        versus, rated = self.of("presented_first", "versus"), self.of("presented_first", "rated")
+        open_rows = labelled & ~chosen & ~(versus | rated) & ~np.isnan(pressed)
+        if open_rows.any():
+            count = int(open_rows.sum())
+            wrong = [] if not any(map(str.strip, map(str, first.values))) else first.values
+            said = f" ({enumerated(sorted(map(str, wrong))[:4])})" if wrong else ""
+            return scores, 0, (
+                f"column presented_first: does not say in {count} rows{said} which clip came "
+                f"first, and a label of {method} is the button that was pressed; write rated or "
+                "versus there, or say --column score=label if the labels already say how the "
+                "condition compares"
+            )  # fmt: skip
+        turn = _stored(method)
+        changed = 0
+        for rows, versus_first in ((versus, True), (rated, False)):
+            mine = labelled & ~chosen & rows & ~np.isnan(pressed)
+            for score in np.unique(pressed[mine]):
+                stored = turn(float(score), versus_first)
+                hit = mine & (pressed == score)
+                scores[hit] = stored
+                changed += int(hit.sum()) if stored != score else 0
+        return scores, changed, ""
+
+    def _label_is(self, name: str) -> NDArray[np.bool_]:
+        label, other = self.cells["label"], self.cells[name]
+        names = {folded(value): n for n, value in enumerate(other.values) if str(value).strip()}
+        places = np.array([names.get(folded(value), -1) for value in label.values], dtype=np.int64)
+        return np.asarray(places[label.codes] == other.codes) if len(places) else np.zeros(0, bool)
+
+
+def _stored(method: str) -> Callable[[float, bool], float]:
+    """How a method turns the score of a button into that of the condition."""
+    made = Method.registry[method]()
+
+    def turn(score: float, versus_first: bool) -> float:
+        stored = made.stored_score(score, versus_first=versus_first, rng=Random(0))
+        return score if stored is None else float(stored)
+
+    return turn

@@ -1,0 +1,344 @@
+"""Ratings that one rater gave one clip several times: which of them count, never by their value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from analysis.formatting import enumerated
+from analysis.ratings.categorical import Categorical, Columns
+from analysis.ratings.estimands import estimand_of
+from analysis.ratings.header import SYNONYMS, ColumnMapping, plain_name
+from analysis.ratings.reading_rules import ALL, FIRST
+
+QUESTION = (  # what makes two ratings of a rater two answers to one question
+    *("task", "method", "criterion", "rater", "condition", "system", "voice", "item"),
+    *("dimension", "paragraph", "language", "split", "stimulus", "versus_condition"),
+    *("versus_stimulus", "presented_first", "context", "version"),
+)
+OTHER_PEOPLE = frozenset(
+    {
+        *("list", "sample", "session", "wave", "batch", "group", "cohort", "panel", "site", "lab"),
+        *("experiment", "survey", "file", "source", "block", "set", "country"),
+    }
+)
+OTHER_QUESTIONS = frozenset(
+    {"question", "criterion", "aspect", "attribute", "scale", "dimension", "measure", "quality"}
+)
+_NO_HINT = frozenset(  # what is measured of an answer says nothing of who gave it
+    {
+        *("score", "label", "justification", "latency_ms", "plays", "heard_fraction", "rated_at"),
+        *("position", "counts", "paid", "trap", "trap_passed", "review", "session_status"),
+        *("headphones", "codes"),
+    }
+)
+MOSTLY, RARELY = 0.8, 0.5  # shares of questions asked again: by design, or now and then
+PER_VALUE = 1.5  # ratings of a rater that share a value of a column that tells occasions apart
+_ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|\d{9,}(?:\.\d+)?", re.ASCII)
+
+
+@dataclass
+class Resolved:
+    """The table with repeated ratings resolved; notes, and questions for people."""
+
+    table: pd.DataFrame
+    notes: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+
+
+def resolve_repeats(
+    table: pd.DataFrame,
+    columns: Columns,
+    cells: Mapping[str, Categorical],
+    mapping: ColumnMapping,
+    own: NDArray[np.bool_],
+) -> Resolved:
+    """Which of several ratings of one clip by one rater count.
+
+    ``table`` (n rows, in the file's order) is made of ``cells``, ``columns`` are those of the file
+    for the same rows, and ``own`` (n,) marks rows of a study of Earnest, where the study decides.
+    Rows that repeat another in every column are dropped where something else tells ratings apart,
+    or where no rating is repeated otherwise. Of others all count where most questions were asked
+    again, and the first where few were; ``--repeats`` names another rule. A column that divides
+    them into occasions, or people, is asked about.
+    """
+    rated = (table["trap"] == "") & table["counts"].fillna(True).astype(bool)
+    use = np.flatnonzero(np.asarray(rated, dtype=bool) & ~own)
+    made = Resolved(table)
+    question = codes_of((cells[name] for name in QUESTION), use)
+    if len(use) == 0 or np.bincount(question).max() < 2:
+        return made
+    same = _duplicates(table, columns, mapping, use, question, made)
+    if same.any():
+        use, question = use[~same], question[~same]
+        gone = np.setdiff1d(np.arange(len(table)), use)
+        gone = gone[np.isin(gone, np.flatnonzero(np.asarray(rated) & ~own))]
+        keep = np.ones(len(table), dtype=bool)
+        keep[gone] = False
+        columns = columns.taken(keep)
+        cells = {name: column.taken(keep) for name, column in cells.items()}
+        places = np.cumsum(keep) - 1
+        use, made.table = places[use], table[keep].reset_index(drop=True)
+    _, question = np.unique(question, return_inverse=True)
+    times = np.bincount(question)
+    if len(times) and times.max() > 1 and not made.questions:
+        _decide(made, columns, cells, mapping, use, question)
+    return made
+
+
+def codes_of(columns: Iterable[Categorical], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """One code (m,) for each different combination of the columns' values in these rows."""
+    found = np.zeros(len(rows), dtype=np.int64)
+    for column in columns:
+        if len(column.values) > 1:
+            both = found * len(column.values) + column.codes[rows]
+            _, found = np.unique(both, return_inverse=True)
+    return np.asarray(found, dtype=np.int64).reshape(-1)
+
+
+# --- Rows that stand twice ------------------------------------------------------------------------
+
+
+def _duplicates(
+    table: pd.DataFrame,
+    columns: Columns,
+    mapping: ColumnMapping,
+    use: NDArray[np.int64],
+    question: NDArray[np.int64],
+    made: Resolved,
+) -> NDArray[np.bool_]:
+    """Which of these rows (m,) repeat an earlier one in every column, and count once."""
+    whole = codes_of(columns.cells.values(), use)
+    first = np.zeros(len(use), dtype=bool)
+    first[np.unique(whole, return_index=True)[1]] = True
+    again = ~first
+    if not again.any():
+        return again
+    others = np.bincount(question[first])
+    repeated = others.max() > 1
+    if repeated and not _tells_ratings_apart(columns, mapping, use[first]):
+        return np.zeros(len(use), dtype=bool)  # equal answers are as good as different ones
+    times = np.bincount(question)
+    one_score = table["score"].to_numpy(dtype=float)[use]
+    constant = len(set(one_score[~np.isnan(one_score)].tolist())) < 2
+    if constant and not repeated and times.min() > 1 and not mapping.rules.repeats:
+        made.questions.append(
+            f"every rating stands there {times.min()} times with the same score: are they "
+            "repeated trials (--repeats all), or one rating (--repeats first)?"
+        )
+        return np.zeros(len(use), dtype=bool)
+    if not repeated and mapping.rules.repeats == ALL:
+        return np.zeros(len(use), dtype=bool)
+    rows = "1 row repeats" if again.sum() == 1 else f"{again.sum():,} rows repeat"
+    count = "does" if again.sum() == 1 else "do"
+    made.notes.append(f"{rows} another row in every column and {count} not count again.")
+    return again
+
+
+def _tells_ratings_apart(columns: Columns, mapping: ColumnMapping, rows: NDArray[np.int64]) -> bool:
+    """Whether a column holds a value of its own for each rating of a rater, like a time."""
+    rater = columns.cells.get(mapping.theirs.get("rater", ""))
+    answers = {mapping.theirs.get(name, "") for name in ("score", "label", "justification")}
+    if rater is None:
+        return False
+    for name, column in columns.cells.items():
+        if name not in answers and len(column.values) > 1:
+            both = codes_of((rater, column), rows)
+            if len(np.unique(both)) == len(rows):
+                return True
+    return False
+
+
+# --- Ratings of one clip that differ --------------------------------------------------------------
+
+
+def _decide(
+    made: Resolved,
+    columns: Columns,
+    cells: Mapping[str, Categorical],
+    mapping: ColumnMapping,
+    use: NDArray[np.int64],
+    question: NDArray[np.int64],
+) -> None:
+    times = np.bincount(question)
+    share = float((times > 1).mean())
+    rule = mapping.rules.repeats
+    what = (
+        f"in {int((times > 1).sum())} of {len(times)} cases a rater rated one clip several times "
+        f"({_most(times)})"
+    )
+    if not rule:
+        hint = _hint(columns, mapping, cells, use, question)
+        if hint:
+            made.questions.append(f"{what}, and the column {hint}")
+            return
+        if RARELY < share <= MOSTLY:
+            made.questions.append(
+                f"{what}: say which count, by --repeats first, --repeats mean or --repeats all"
+            )
+            return
+    rule = rule or (ALL if share > MOSTLY else FIRST)
+    asked = "as was asked for" if mapping.rules.repeats else "--repeats chooses another rule"
+    told = f"Repeated ratings: {what}"
+    if rule == ALL:
+        made.notes.append(f"{told}: all count, and intervals allow for it ({asked}).")
+        return
+    order, how = _in_order(made.table, columns, mapping, use, question)
+    later = _later(order, question)
+    if rule == FIRST:
+        table = made.table.copy()
+        table.loc[use[later], "counts"] = False
+        made.table = table
+        made.notes.append(f"{told}: the first of each counts, {how} ({asked}).")
+        return
+    _average(made, use, question, later, told, asked)
+
+
+def _average(
+    made: Resolved,
+    use: NDArray[np.int64],
+    question: NDArray[np.int64],
+    later: NDArray[np.bool_],
+    told: str,
+    asked: str,
+) -> None:
+    """Puts the mean of its ratings in the place of each question's first one."""
+    table = made.table.copy()
+    repeated = np.bincount(question)[question] > 1
+    fixed = {estimand_of(key).name for key in table["estimand"].iloc[use[repeated]].unique()
+             if estimand_of(str(key)).scores}  # fmt: skip
+    if fixed:
+        made.questions.append(
+            f"{told}: scores of {enumerated(sorted(fixed))} are choices and have no mean; say "
+            "--repeats all or --repeats first"
+        )
+        return
+    scores = table["score"].to_numpy(dtype=np.float64)[use]
+    there = ~np.isnan(scores)
+    total = np.bincount(question[there], weights=scores[there], minlength=question.max() + 1)
+    count = np.bincount(question[there], minlength=len(total))
+    means = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+    table.loc[use[repeated], "score"] = means[question[repeated]]
+    table.loc[use[repeated], "label"] = ""
+    keep = np.ones(len(table), dtype=bool)
+    keep[use[later]] = False
+    made.table = table[keep].reset_index(drop=True)
+    made.notes.append(f"{told}: their mean counts as one rating ({asked}).")
+
+
+def _most(times: NDArray[np.int64]) -> str:
+    low, high = int(times[times > 1].min()), int(times.max())
+    return f"{low} ratings each" if low == high else f"{low} to {high} ratings each"
+
+
+def _later(order: NDArray[np.int64], question: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which ratings (m,) are not the first of their question in this order."""
+    later = np.ones(len(question), dtype=bool)
+    _, first = np.unique(question[order], return_index=True)
+    later[order[first]] = False
+    return later
+
+
+def _in_order(
+    table: pd.DataFrame,
+    columns: Columns,
+    mapping: ColumnMapping,
+    use: NDArray[np.int64],
+    question: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], str]:
+    """The ratings (m,) from the first to the last, and by what: time, position, or row."""
+    rows = np.arange(len(use))
+    repeated = np.bincount(question)[question] > 1
+    for name, values in _times(table, columns, mapping):
+        times = _as_times(values.iloc[use])
+        if times is not None and _all_differ(times, question, repeated):
+            return np.lexsort((rows, times)), f"by the time in {name}"
+    position = table["position"].iloc[use]
+    session = table["session"].iloc[use].to_numpy()
+    one_session = pd.Series(session).groupby(question).nunique().max() == 1
+    if position.notna().all() and one_session:
+        places = position.to_numpy(dtype=np.float64)
+        if _all_differ(places, question, repeated):
+            return np.lexsort((rows, places)), "by the column position"
+    return rows, "by the order of the rows, as no column says the time"
+
+
+def _times(
+    table: pd.DataFrame, columns: Columns, mapping: ColumnMapping
+) -> Iterable[tuple[str, pd.Series]]:
+    yield "rated_at", table["rated_at"]
+    for name in mapping.unused:
+        if plain_name(name) in SYNONYMS["rated_at"]:
+            column = columns.cells[name]
+            values = pd.Series(column.values, dtype=object)
+            yield f"the column {name}", values.take(column.codes).reset_index(drop=True)
+
+
+def _as_times(texts: pd.Series) -> NDArray[np.float64] | None:
+    """Seconds or another count that grows with time; None where a cell holds no such time."""
+    words = {str(text): None for text in texts.unique()}
+    if not all(_ISO_TIME.fullmatch(word.strip()) for word in words):
+        return None
+    numbers = {}
+    for word in words:
+        if "-" in word:
+            at = pd.to_datetime(word.strip(), errors="coerce", utc=True)
+            if pd.isna(at):
+                return None
+            numbers[word] = at.timestamp()
+        else:
+            numbers[word] = float(word)
+    return np.asarray(texts.astype(str).map(numbers).to_numpy(dtype=np.float64))
+
+
+def _all_differ(
+    values: NDArray[np.float64], question: NDArray[np.int64], repeated: NDArray[np.bool_]
+) -> bool:
+    pairs = np.column_stack([question[repeated], values[repeated]])
+    return bool(len(np.unique(pairs, axis=0)) == len(pairs))
+
+
+# --- Columns that divide them ---------------------------------------------------------------------
+
+
+def _hint(
+    columns: Columns,
+    mapping: ColumnMapping,
+    cells: Mapping[str, Categorical],
+    use: NDArray[np.int64],
+    question: NDArray[np.int64],
+) -> str:
+    """How a column divides the ratings of one question, as a question; empty where none does."""
+    kinds = {name: ours for ours, name in mapping.theirs.items()}
+    rater = cells["rater"]
+    for name, column in columns.cells.items():
+        ours = kinds.get(name, "")
+        if ours in _NO_HINT or ours in QUESTION or len(column.values) < 2 or name == mapping.sample:
+            continue
+        if plain_name(name) in SYNONYMS["rated_at"]:
+            continue
+        divided = codes_of((Categorical(question.astype(np.int32), list(range(question.max() + 1))),
+                            column.taken(use)), np.arange(len(use)))  # fmt: skip
+        by_rater = codes_of((rater, column), use)
+        if np.bincount(divided).max() > 1 or len(use) / (by_rater.max() + 1) < PER_VALUE:
+            continue
+        return f"{name} divides: {_remedies(name, mapping)}"
+    return ""
+
+
+def _remedies(name: str, mapping: ColumnMapping) -> str:
+    people = f"other people of the same name in rater (--column sample={name})"
+    again = "the same people again (--repeats all, mean or first)"
+    asked = f"other questions (--column criterion={name})"
+    kinds = [people, again, asked] if "criterion" not in mapping.filled else [people, again]
+    plain = plain_name(name)
+    if plain in OTHER_QUESTIONS and len(kinds) == 3:
+        kinds = [asked, again, people]
+    elif plain not in OTHER_PEOPLE:
+        kinds = [again, *(kind for kind in kinds if kind != again)]
+    return f"are they {enumerated(kinds, 'or')}?"

@@ -1,0 +1,86 @@
+"""What is odd about the sound of clips: silence, clipping, dead channels, lengths that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from listening.audio import Facts
+from listening.design.studyfile.problems import quoted
+from listening.studies.findings import SOUNDS, Finding
+
+MAX_LEADING_SILENCE_S = 1.0
+MAX_CLIPPED_SHARE = 1e-4
+MIN_DURATION_S = 0.2
+NAMED = 5  # clips whose lengths are told
+SIDES = ("left", "right")
+
+
+@dataclass(frozen=True)
+class MeasuredClip:
+    """A clip by the name that researchers know it by, its facts, and the gain that it gets."""
+
+    name: str
+    facts: Facts
+    gain_db: float = 0.0
+
+    @property
+    def is_clipped(self) -> bool:
+        """Whether samples stand at full scale and stay there, or pass it in the served copy."""
+        peak_dbfs = self.facts.peak_dbfs
+        if peak_dbfs is None or self.facts.clipped_share <= MAX_CLIPPED_SHARE:
+            return False
+        return peak_dbfs <= 0 or peak_dbfs + self.gain_db > 0  # a gain may bring floats back
+
+
+def sound_findings(clips: Sequence[MeasuredClip]) -> Iterator[Finding]:
+    """Findings about clips one by one; those of one kind are named together."""
+    facts = {clip.name: clip.facts for clip in clips}
+    silent = [name for name, each in facts.items() if each.peak_dbfs is None]
+    late = [n for n, each in facts.items() if each.leading_silence_s > MAX_LEADING_SILENCE_S]
+    short = [name for name, each in facts.items() if each.duration_s < MIN_DURATION_S]
+    clipped = [clip.name for clip in clips if clip.is_clipped]
+    dead = {side: [n for n, each in facts.items() if each.channel_fault == side] for side in SIDES}
+    turned = [n for n, each in facts.items() if each.channel_fault == "antiphase"]
+    yield from _if_any(silent, "Digital silence", "Check these files.", "problem")
+    yield from _if_any(clipped, "Clipped (full scale reached)", "Lower the level before export.")
+    yield from _if_any(
+        late, f"More than {MAX_LEADING_SILENCE_S:g} s of silence at the start", "Trim it."
+    )
+    yield from _if_any(short, f"Shorter than {MIN_DURATION_S:g} s", "Check these files.")
+    for side, names in dead.items():
+        yield from _if_any(
+            names,
+            f"The {side} channel is silent, so that this ear hears nothing",
+            "Save the other channel as mono, unless this is what you study.",
+        )
+    yield from _if_any(
+        turned,
+        "The two channels are in antiphase and cancel each other on a loudspeaker",
+        "Invert one channel, or save one as mono.",
+    )
+    yield from _about_lengths({n: each.length_note for n, each in facts.items()})
+
+
+def _about_lengths(notes: dict[str, str]) -> Iterator[Finding]:
+    told = [f"“{name}”: {note}" for name, note in notes.items() if note]
+    if told:
+        more = [f"And {len(told) - NAMED} more clips."] if len(told) > NAMED else []
+        named = " ".join([*told[:NAMED], *more])
+        yield Finding(
+            "warning",
+            f"Lengths that headers do not state, or state otherwise. {named}",
+            "Listen to these clips to the end, and save them again as FLAC or WAV.",
+            SOUNDS,
+        )
+
+
+def _if_any(
+    names: Sequence[str],
+    what: str,
+    remedy: str,
+    level: Literal["problem", "warning"] = "warning",
+) -> Iterator[Finding]:
+    if names:
+        yield Finding(level, f"{what}: {quoted(names)}.", remedy)

@@ -1,0 +1,463 @@
+"""Tables as spreadsheets, R and other tools write them: the same ratings in every layout."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.ratings.table import RatingsError, Reading, read_csv
+
+HEAD = ("rater", "condition", "item", "score")
+ROWS = [
+    (f"r{r}", c, f"i{i}", str(1 + (r * 3 + i * 2 + ord(c)) % 5))
+    for r in range(1, 5)
+    for c in "AB"
+    for i in (1, 2, 3)
+]
+MOS = {"method": "mos"}
+
+
+@pytest.fixture
+def read(tmp_path):
+    def reading(data: bytes | str, name: str = "mine.csv", **how: object) -> Reading:
+        path = tmp_path / name
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return read_csv(path, **{"constants": MOS, **how})  # type: ignore[arg-type]
+
+    return reading
+
+
+def text(delimiter=",", end="\n", quoted=False, index="", first="", half=False) -> str:
+    """The ratings; ``index`` "header" gives row names a head, "rows" gives them none."""
+
+    def cell(value: str) -> str:
+        return f'"{value}"' if quoted and not value[0].isdigit() else value
+
+    lines = [delimiter.join(map(cell, HEAD))]
+    lines[0] = f'""{delimiter}{lines[0]}' if index == "header" else lines[0]
+    for number, row in enumerate(ROWS, start=1):
+        cells = [*row[:3], f"{row[3]},5"] if half else list(row)
+        names = [f'"{number}"'] if index else []
+        lines.append(delimiter.join([*names, *map(cell, cells)]))
+    return first + end.join([*lines, ""])
+
+
+SHEETS = {
+    "Excel, CSV UTF-8": ("\ufeff" + text(end="\r\n")).encode(),
+    "Excel, Unicode Text": text("\t", "\r\n").encode("utf-16"),
+    "Excel with sep=": ("\ufeff" + text(";", "\r\n", first="sep=;\r\n")).encode(),
+    "Excel for Mac": text(end="\r").encode(),
+    "UTF-16 without a mark": text().encode("utf-16-le"),
+    "LibreOffice": text(quoted=True).encode(),
+    "LibreOffice, empty columns": text().replace("\n", ",,\n").encode(),
+    "R, write.csv": text(quoted=True, index="header").encode(),
+    "R, write.csv2": text(";", quoted=True, index="header").encode(),
+    "R, write.table": text(" ", quoted=True, index="rows").encode(),
+    "R, write.table without quotes": text(" ", index="rows").replace('"', "").encode(),
+    "R, write.table with tabs": text("\t", index="rows").encode(),
+    "bars": text("|").encode(),
+    "blank lines": text().replace("\n", "\n\n").encode(),
+    "files joined": (text() + "\n".join(text().split("\n")[:1]) + "\n").encode(),
+}
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize("name", SHEETS)
+def test_spreadsheets_and_r_write_the_same_ratings(read, name):
+    table = read(SHEETS[name]).table
+    assert table.equals(read(text()).table)
+    assert len(table) == len(ROWS)
+
+
+def test_decimal_commas_of_r_are_read(read):
+    reading = read(text(";", quoted=True, index="header", half=True))
+    assert sorted(set(reading.table["score"])) == [1.5, 2.5, 3.5, 4.5, 5.5]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name", "said"),
+    [("cp1252", "Jörg", "Windows-1252 (for example “Jörg”)"), ("gb18030", "王芳", "GB 18030")],
+)
+def test_older_encodings_are_guessed_and_named(read, encoding, name, said):
+    reading = read(text().replace("r1", name).encode(encoding))
+    assert name in set(reading.table["rater"])
+    assert any(said in note for note in reading.notes)
+    named = read(text().replace("r1", name).encode(encoding), encoding=encoding)
+    assert named.table.equals(reading.table)
+    assert named.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"PK\x03\x04rest", "is a file of a spreadsheet program; open it there and save it as CSV"),
+        (b"<html><table>", "is a web page or XML"),
+        (text().replace("score", "score (1, worst)"), "put a name that holds a comma in quotes"),
+        (text().replace(",1\n", ",1,5\n"), "decimal commas need semicolons or tabs"),
+        (text() + 'r9,A,i1,"3\n', "a quote is not closed"),
+        (text() + "item,score,rater,condition\n", "the names of the columns in another order"),
+        ("My results,,,\n" + text(), "row 1 holds a title, not the names of columns; delete the"),
+        (text().replace("score", "rater"), "row 1: rater twice"),
+        (text() + "r9,A,i9,１\n", "'１' is no number"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence_with_its_remedy(read, data, said):
+    with pytest.raises(RatingsError) as caught:
+        read(data)
+    (line,) = caught.value.problems
+    assert line.startswith("mine.csv")
+    assert said in line
+
+
+# --- Tables of other tools ------------------------------------------------------------------------
+
+
+def webmushra() -> str:
+    head = "session_test_id,email,age,session_uuid,trial_id,rating_stimulus,rating_score,"
+    lines = [head + "rating_time,rating_comment"]
+    for rater in range(3):
+        for trial in ("training", "t1", "t2"):
+            for stimulus, score in (("reference", 100), ("C1", 60 + rater), ("anchor35", 20)):
+                cells = f"x,a@x,2{rater},u{rater},{trial},{stimulus},{score},999,"
+                lines.append(cells)
+    return "\n".join(lines)
+
+
+def pymushra() -> str:
+    lines = ["responses_score;responses_stimulus;wm_id;questionaire_uuid;wm_date;wm_type;wm_testId"]
+    for rater in range(3):
+        for trial in ("t1", "t2"):
+            for stimulus, score in (("reference", 100), ("C1", 60 + rater), ("anchor35", 20)):
+                lines.append(f"{score};{stimulus};{trial};u{rater};2024-01-01 10:00;mushra;x")
+    return "\n".join(lines)
+
+
+def test_tables_of_webmushra_and_pymushra_are_recognised(read):
+    with pytest.raises(RatingsError, match="column trial_id: 9 of 27 rows say training"):
+        read(webmushra(), constants={})
+    ours = read(webmushra(), constants={}, drop=["trial_id=training"])
+    theirs = read(pymushra(), constants={})
+    assert ours.table.equals(theirs.table)
+    assert set(ours.table["method"]) == {"mushra"}
+    assert sorted(ours.table["condition"].unique()) == ["C1", "anchor35", "reference"]
+    assert ours.notes[0].startswith("The file is read as a table of webMUSHRA (mushra.csv): rater")
+
+
+def test_likert_pages_of_webmushra_are_recognised(read):
+    lines = ["session_test_id,session_uuid,trial_id,stimuli_rating,stimuli,rating_time"]
+    lines += [f'x,u{r},p{p}," {1 + (r + p) % 5} ",C{p % 2},9' for r in range(3) for p in range(4)]
+    table = read("\n".join(lines)).table
+    assert (len(table), set(table["condition"])) == (12, {"C0", "C1"})
+
+
+def batch(endings: tuple[str, ...] = ("",)) -> str:
+    """A batch of the P.808 toolkit: four clips, a trapping and a gold clip in each assignment."""
+    clips = [f"https://x/D_c0{c}_s{s}.wav" for c in (1, 2) for s in (1, 2)]
+    clips += ["https://x/tp.wav", "https://x/gold.wav"]
+    head = "HITId,AssignmentId,WorkerId,Input.TP,Input.TP_ANS,Input.gold_clips,Input.gold_clips_ans"
+    for n in range(1, 7):
+        head += f",Answer.q{n}_url" + "".join(f",Answer.q{n}{ending}" for ending in endings)
+    lines = [head]
+    for rater in range(3):
+        answers = [4, 3, 2, 1, 2 if rater else 5, 4]
+        line = f"H{rater},A{rater},W{rater},{clips[4]},2,{clips[5]},5"
+        for clip, answer in zip(clips, answers, strict=True):
+            line += f",{clip}" + f",{answer}" * len(endings)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def test_a_batch_of_the_p808_toolkit_is_read_with_its_traps(read):
+    with pytest.raises(RatingsError, match="--condition-pattern REGEX"):
+        read(batch())
+    pattern = r"_c(\d+)_(?P<item>s\d)"
+    table = read(batch(), condition_pattern=pattern).table
+    rated, traps = table[table["trap"] == ""], table[table["trap"] != ""]
+    assert (len(rated), set(rated["condition"]), set(rated["item"])) == (
+        12,
+        {"01", "02"},
+        {"s1", "s2"},
+    )
+    assert set(rated["session"]) == {"A0", "A1", "A2"}
+    passed = traps.groupby(["trap", "rater"])["trap_passed"].first()
+    assert passed["gold"].tolist() == [True, True, True]
+    assert passed["trapping"].tolist() == [False, True, True]
+    three = read(batch(("_sig", "_bak", "_ovrl")), constants={"method": "p835"},
+                 condition_pattern=pattern).table  # fmt: skip
+    assert set(three["criterion"]) == {"signal", "background", "overall"}
+    assert len(three) == 3 * len(table)
+
+
+def test_the_p808_toolkits_own_tables_are_read_or_refused(read):
+    head = "HITId,workerid,assignment_id,assignmentstatus,file,short_file_name,vote,question_type,"
+    rows = [f"H,W{w},A{w},Submitted,x/c{c}.wav,c{c}.wav,{1 + (w + c) % 5},MOS,0{c}"
+            for w in range(3) for c in (1, 2)]  # fmt: skip
+    table = read("\n".join([head + "condition_num", *rows])).table
+    assert (len(table), set(table["condition"])) == (6, {"01", "02"})
+    with pytest.raises(RatingsError, match=r"do not say who voted; analyse its file votes_per_w"):
+        read("file_url,n,MOS,std,95%CI,vote_1\nx,1,3,,,3\n")
+
+
+def qualtrics() -> str:
+    head = ("StartDate", "Status", "Progress", "Finished", "ResponseId", "UserLanguage", "Q1_A")
+    lines = [",".join((*head, "Q1_B", "Q2_A", "Q2_B"))] * 2
+    lines.append(",".join(['"{""ImportId"":""x""}"'] * 10))
+    for r in range(4):
+        status = "Survey Preview" if r == 3 else "IP Address"
+        lines.append(f"2024-01-01 10:00:00,{status},100,True,R_{r},EN,{1 + r},2,3,4")
+    return "\n".join(lines)
+
+
+def test_an_export_of_qualtrics_asks_for_its_columns_and_its_previews(read):
+    with pytest.raises(RatingsError) as caught:
+        read(qualtrics())
+    wide, rater = caught.value.problems
+    assert "like --wide '{item}_{condition}'" in wide
+    assert rater.endswith("did you mean ResponseId? --column rater=ResponseId")
+    how = {"columns": {"rater": "ResponseId"}, "wide": "{item}_{condition}"}
+    with pytest.raises(RatingsError, match="--drop 'Status=survey preview'"):
+        read(qualtrics(), **how)
+    table = read(qualtrics(), **how, drop=["Status=survey preview"]).table
+    assert (len(table), table["rater"].nunique(), set(table["item"])) == (12, 3, {"Q1", "Q2"})
+
+
+def test_a_column_for_each_system_is_asked_about_and_read(read):
+    lines = ["participant,utterance,tts_a,tts_b,human"]
+    lines += [f"p{r},u{u},{1 + r},{2 + u},5" for r in range(3) for u in range(3)]
+    with pytest.raises(RatingsError, match="like --wide tts_a,tts_b,human"):
+        read("\n".join(lines))
+    columns = {"rater": "participant", "item": "utterance"}
+    table = read("\n".join(lines), wide="tts_a,tts_b,human", columns=columns).table
+    means = table.groupby("condition")["score"].mean().to_dict()
+    assert means == {"human": 5.0, "tts_a": 2.0, "tts_b": 3.0}
+    with pytest.raises(RatingsError, match=r"--wide \{item\}/\{condition\}: no column fits"):
+        read("\n".join(lines), wide="{item}/{condition}", columns=columns)
+
+
+def test_many_columns_of_scores_are_not_all_written_out(read):
+    files = [f"{n:03}-{system}-32.wav" for n in range(9) for system in ("lstm", "vae")]
+    lines = [",".join(["rater", *files])]
+    lines += [",".join([f"r{r}", *(str(1 + (r + i) % 5) for i in range(18))]) for r in range(3)]
+    with pytest.raises(RatingsError, match=r"like --wide '\{item\}-\{condition\}.wav'"):
+        read("\n".join(lines))
+    table = read("\n".join(lines), wide="{item}-{condition}.wav").table
+    assert (set(table["condition"]), table["item"].nunique()) == ({"lstm-32", "vae-32"}, 9)
+    lines[0] = ",".join(["rater", *(f"system{n}" for n in range(18))])
+    with pytest.raises(RatingsError, match="fits system0, system1, system2 and 15 more"):
+        read("\n".join(lines))
+
+
+def test_an_export_of_label_studio_is_read_without_what_was_cancelled(read):
+    lines = ["annotation_id,annotator,audio,created_at,rating,was_cancelled"]
+    lines += [
+        f"{n},{r},/data/c{c}_s{s}.wav,2024-01-01T10:00:0{n % 10}Z,{1 + (r + c) % 5},{n == 3}"
+        for n, (r, c, s) in enumerate((r, c, s) for r in range(3) for c in (1, 2) for s in (1, 2))
+    ]
+    how = {
+        "columns": {"rater": "annotator", "score": "rating", "stimulus": "audio"},
+        "condition_pattern": r"c(\d)_(?P<item>s\d)",
+    }
+    with pytest.raises(RatingsError, match="was_cancelled: 1 of 12 rows say true"):
+        read("\n".join(lines), **how)
+    table = read("\n".join(lines), **how, drop=["was_cancelled=True"]).table
+    assert (len(table), set(table["condition"]), set(table["item"])) == (
+        11,
+        {"1", "2"},
+        {"s1", "s2"},
+    )
+
+
+# --- What is asked --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("score", ["Good", "4 - Good", "Good (4)"])
+def test_words_in_the_place_of_scores_are_read(read, score):
+    reading = read(f"rater,condition,item,score\nr1,A,i1,{score}\nr2,A,i1,{score}\n")
+    assert reading.table["score"].tolist() == [4.0, 4.0]
+    assert any("The column score holds words" in note for note in reading.notes)
+
+
+def asked(read, head: str, *rows: str, **how: object) -> list[str]:
+    with pytest.raises(RatingsError) as caught:
+        read("\n".join([head, *rows]), **how)
+    return [problem.removeprefix("mine.csv: ") for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "flagged"),
+    [
+        ("block_type", ("main", "warm-up"), "warm-up"),
+        ("valid", ("1", "0"), "0"),
+        ("consent", ("yes", "no"), "no"),
+        ("exclude_reason", ("", "too fast"), "too fast"),
+        ("isTraining", ("FALSE", "TRUE"), "true"),
+        ("Finished", ("True", "False"), "false"),
+        ("block", ("1", "practice 1"), "practice 1"),
+        ("trial_id", ("t1", "Entraînement"), "entraînement"),
+        ("Teil", ("Test", "Übung 1"), "übung 1"),
+    ],
+)
+def test_a_column_that_speaks_against_counting_its_rows_is_asked_about(
+    read, column, values, flagged
+):
+    rows = [f"r{n},A,i1,3,{values[n == 3]}" for n in range(5)]
+    (question,) = asked(read, f"rater,condition,item,score,{column}", *rows)
+    assert question.startswith(f"column {column}: 1 of 5 rows say {flagged}: are they ratings?")
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("training_hours", ("3", "12")),
+        ("valid_until", ("2024", "2025")),
+        ("age", ("20", "30")),
+        ("split", ("test", "training")),
+        ("validity_score", ("0.2", "0.9")),
+        ("clip", ("example1", "example2")),
+    ],
+)
+def test_a_column_of_another_meaning_is_not(read, column, values):
+    rows = [f"r{n},A,i1,3,{values[n == 3]}" for n in range(5)]
+    assert len(read("\n".join([f"rater,condition,item,score,{column}", *rows])).table) == 5
+
+
+def test_values_that_begin_alike_share_a_question_and_an_answer(read):
+    head = "rater,condition,item,score"
+    rows = [f"r{r},A,training{i},3" for r in range(3) for i in range(4)]
+    rows += [f"r{r},A,s{i},3" for r in range(3) for i in range(4)]
+    (question,) = asked(read, head, *rows)
+    assert "12 of 24 rows say training0, training1, training2 and 1 more" in question
+    assert question.endswith("--drop 'item=training*', or count them by --keep 'item=training*'")
+    reading = read("\n".join([head, *rows]), drop=["item=training*"])
+    assert len(reading.table) == 12
+    assert len(read("\n".join([head, *rows]), keep=["item=training*"]).table) == 24
+
+
+def test_a_column_by_which_rows_were_chosen_is_not_called_unused(read):
+    rows = [f"r{n},A,i1,3,{n},{'practice' if n == 3 else 'test'}" for n in range(5)]
+    text = "\n".join(["rater,condition,item,score,mood,phase", *rows])
+    notes = read(text, drop=["phase=practice"]).notes
+    assert "Not used: the column mood." in notes
+
+
+def test_scores_that_use_a_tenth_of_the_scale_are_asked_about(read):
+    rows = [f"r{r},{c},i{i},{1 + (r + i) % 5}" for r in range(4) for i in range(4) for c in "AB"]
+    lines, mushra = ["rater,condition,item,score", *rows], {"method": "mushra"}
+    (question,) = asked(read, *lines, constants=mushra)
+    assert question.startswith("all 32 MUSHRA scores are 1 to 5: say --scale 0,100 if")
+    assert len(read("\n".join(lines), constants=mushra, scale="0,100").table) == 32
+    assert len(read("\n".join(lines)).table) == 32
+
+
+REPEATED = "rater,condition,item,score,{}"
+
+
+@pytest.mark.parametrize(
+    ("column", "first"),
+    [
+        ("wave", "are they other people of the same name in rater (--column sample=wave)"),
+        ("repetition", "are they the same people again (--repeats all, mean or first)"),
+        ("question", "are they other questions (--column criterion=question)"),
+        ("session", "are they other people of the same name in rater (--column sample=session)"),
+    ],
+)
+def test_a_column_that_divides_repeated_ratings_is_asked_about(read, column, first):
+    rows = [
+        f"r{r},A,i{i},{1 + (r + i + k) % 5},{k}" for k in (1, 2) for r in (1, 2) for i in (1, 2)
+    ]
+    (question,) = asked(read, REPEATED.format(column), *rows)
+    assert f"the column {column} divides: {first}" in question
+    people = read("\n".join([REPEATED.format(column), *rows]), columns={"sample": column}).table
+    assert people["rater"].nunique() == 4
+
+
+def test_repeated_ratings_go_by_time_where_a_column_has_it(read):
+    rows = [f"r{r},A,i{i},3,2024-01-01T10:0{i}:00Z" for r in (1, 2) for i in range(5)]
+    rows.insert(0, "r1,A,i0,1,2024-01-01T11:00:00Z")
+    reading = read("\n".join([REPEATED.format("submitted_at"), *rows]))
+    counted = reading.table[reading.table["counts"]]
+    assert set(counted["score"]) == {3.0}
+    (note,) = [note for note in reading.notes if note.startswith("Repeated ratings")]
+    assert "the first of each counts, by the time in the column submitted_at" in note
+
+
+def test_a_trap_or_practice_row_never_counts_as_the_first(read):
+    head = "rater,condition,item,score,trap,trap_passed"
+    rows = [f"r{r},A,i{i},4,," for r in (1, 2) for i in range(4)]
+    table = read("\n".join([head, "r1,A,i0,1,training,", *rows])).table
+    assert table[table["trap"] == ""]["counts"].all()
+
+
+def test_rows_that_stand_twice_are_dropped_where_a_time_tells_ratings_apart(read):
+    rows = [f"r{r},A,i{i},3,{r}{i}{k}000000" for r in (1, 2) for i in (1, 2) for k in (1, 2)]
+    reading = read("\n".join([REPEATED.format("rated_at"), *rows, rows[0]]))
+    assert len(reading.table) == 8
+    assert "1 row repeats another row in every column and does not count again." in reading.notes
+
+
+def test_equal_ratings_without_anything_that_tells_them_apart_are_asked_about(read):
+    rows = [f"r{r},A,i{i},1" for r in (1, 2) for i in (1, 2)] * 2
+    (question,) = asked(read, ",".join(HEAD), *rows)
+    assert "every rating stands there 2 times with the same score" in question
+    assert len(read("\n".join([",".join(HEAD), *rows]), repeats="all").table) == 8
+    assert len(read("\n".join([",".join(HEAD), *rows]), repeats="first").table) == 4
+
+
+def test_between_few_and_most_repeated_ratings_the_rule_is_asked_for(read):
+    rows = [f"r{r},A,i{i},{1 + i}" for r in (1, 2) for i in range(5)]
+    rows += [f"r{r},A,i{i},5" for r in (1, 2) for i in range(3)]
+    (question,) = asked(read, ",".join(HEAD), *rows)
+    assert question.startswith("in 6 of 10 cases a rater rated one clip several times (2 ratings")
+    assert "--repeats first, --repeats mean or --repeats all" in question
+
+
+def test_choices_have_no_mean(read):
+    rows = [f"r{r},A,i{i},{s}" for r in (1, 2) for i in (1, 2) for s in (0, 1)]
+    (question,) = asked(read, ",".join(HEAD), *rows, constants={"method": "att"}, repeats="mean")
+    assert "scores of HLS are choices and have no mean" in question
+
+
+def test_sessions_of_one_name_are_each_raters_own(read):
+    rows = [f"r{r},A,i{i},3,{s}" for r in (1, 2) for i, s in ((1, "s1"), (2, "s2"))]
+    table = read("\n".join([REPEATED.format("session"), *rows])).table
+    assert table["session"].nunique() == 4
+
+
+@pytest.mark.parametrize("places", ["1 1 3", "1 1 2", "1.5 1.5 3", "2 2 3"])
+def test_tied_places_are_middle_ranks_however_they_are_written(read, places):
+    rows = [f"r{r},{c},i1,{p}" for r in (1, 2) for c, p in zip("ABC", places.split(), strict=True)]
+    table = read("\n".join([",".join(HEAD), *rows]), constants={"method": "rank"}).table
+    assert table.groupby("condition")["score"].mean().tolist() == [1.5, 1.5, 3.0]
+
+
+def test_places_that_are_missing_are_refused_with_their_rows(read):
+    rows = [f"r{r},{c},i1,{p}" for r in (1, 2) for c, p in zip("ABC", (1, 2, 4), strict=True)]
+    (problem,) = asked(read, ",".join(HEAD), *rows, constants={"method": "rank"})
+    assert problem.startswith("mine.csv, rows 2, 3, 4 and 3 more, column score: places of a screen")
+
+
+def test_a_preference_may_be_the_name_of_the_system_that_was_chosen(read):
+    head = "rater,condition,versus_condition,item,label"
+    rows = ["r1,new,old,i1,new", "r2,new,old,i1,old", "r3,new,old,i2,New", "r4,new,old,i2,tie"]
+    with pytest.raises(RatingsError, match="presented_first: does not say in 1 rows"):
+        read("\n".join([head, *rows]), constants={"method": "ab"})
+    table = read("\n".join([head, *rows[:3]]), constants={"method": "ab"}).table
+    assert table.sort_values("rater")["score"].tolist() == [1.0, 0.0, 1.0]
+
+
+def test_a_button_does_not_say_whether_an_abx_answer_was_right(read):
+    head = "rater,condition,versus_condition,item,label,presented_first"
+    with pytest.raises(RatingsError, match="add a column score with 1 for right and 0 for wrong"):
+        read(f"{head}\nr1,a,b,i1,A,rated\n", constants={"method": "abx"})
+    table = read(f"{head}\nr1,a,b,i1,Correct,\nr2,a,b,i1,wrong,\n", constants={"method": "abx"})
+    assert table.table.sort_values("rater")["score"].tolist() == [1.0, 0.0]
+
+
+def test_turned_pairs_keep_what_belongs_to_each_condition(read):
+    head = "rater,condition,versus_condition,item,score,role,presented_first"
+    rows = [f"r{r},A,ref,i{i},1,test,rated" for r in (1, 2, 3) for i in (1, 2)]
+    rows += ["r4,ref,A,i1,-2,reference,rated"]
+    table = read("\n".join([head, *rows]), constants={"method": "cmos"}).table
+    (turned,) = table[table["rater"] == "r4"].to_dict("records")
+    assert (turned["condition"], turned["versus_condition"], turned["score"]) == ("A", "ref", 2.0)
+    assert (turned["role"], turned["presented_first"]) == ("test", "versus")
+    assert turned["stimulus"] == "A i1"
