@@ -32,9 +32,9 @@ def _design(family: Family, given: Mapping[tuple[Any, ...], int]) -> TaskDesign:
     heard = [name for name in _HEARD if name in table]
     per_clip = table.groupby(heard, sort=False).size()
     scores = table["score"].dropna()
-    given = [float(scores.min()), float(scores.max())]
+    found = {"span": [float(scores.min()), float(scores.max())]} if len(scores) else {}
     return {
-        **({"given": given} if len(scores) else {}),
+        **found,
         "study": family.group.get("study", ""),
         "task": family.group["task"],
         "criterion": family.group["criterion"],

@@ -20,7 +20,7 @@ from analysis.arrays import Bools, Codes, Floats
 
 Bounds = tuple[Floats, Floats]
 _UNSEEN = 2.0  # answers at the far end that are allowed for beside those seen
-_LEAST_P, _TINY = 1e-50, 1e-300
+_LEAST_P, _MOST_P, _TINY = 1e-50, 0.999, 1e-300
 _STEPS, _MANY = 40, 100.0
 
 
@@ -86,10 +86,9 @@ class Shares(OnScale):
         remains. So no answers have a narrower interval than equal ones. Two groups, who may each be
         of one mind, are worth four answers at most, three 16, and so on.
         """
-        z = -special.ndtri(alpha / 2)
-        wider, widest = (
-            (-special.stdtrit(each, alpha / 2) / z) ** 2 for each in (df, self.least_df)
-        )
+        tail = np.minimum(alpha, _MOST_P) / 2  # nearer to 1 both quantiles vanish, not their ratio
+        z = special.ndtri(tail)
+        wider, widest = ((special.stdtrit(each, tail) / z) ** 2 for each in (df, self.least_df))
         both = self.share * (1 - self.share)
         seen = np.divide(self.variance, both, out=np.zeros_like(both), where=both > 0)
         most = np.minimum(self.answers / widest, 4.0 ** np.minimum(self.least_df, _MANY))
