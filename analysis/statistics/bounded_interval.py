@@ -135,7 +135,8 @@ class Gaps(OnScale):
         scale = 2 * np.sqrt(mine * other)
         both = mine + other - self.variance
         r = np.minimum(np.divide(both, scale, out=np.zeros_like(scale), where=scale > 0), 1.0)
-        return np.sqrt(np.maximum(a**2 + b**2 - 2 * r * a * b, 0.0))
+        joint: Floats = np.sqrt(np.maximum(a**2 + b**2 - 2 * r * a * b, 0.0))
+        return joint
 
 
 @dataclass(frozen=True)

@@ -144,8 +144,8 @@ def clustered(
         of_raters=_cross_products(w, condition, rater, n_conditions),
         of_items=_cross_products(w, condition, item, n_conditions),
         of_both=_cross_products(w, condition, both, n_conditions),
-        squared_weights=np.bincount(condition, weights=w**2, minlength=n_conditions),
-        within=np.bincount(condition, weights=contribution * apart, minlength=n_conditions),
+        squared_weights=_sums(condition, w**2, n_conditions),
+        within=_sums(condition, contribution * apart, n_conditions),
         n_ratings=np.bincount(condition, minlength=n_conditions).astype(np.int64),
         n_raters=_distinct(condition, rater, n_conditions),
         n_items=_distinct(condition, item, n_conditions),
@@ -289,6 +289,11 @@ def multiplicities(rng: np.random.Generator, n: int, replicates: int) -> NDArray
     drawn += np.arange(replicates)[:, None] * n
     counts = np.bincount(drawn.reshape(-1), minlength=replicates * n)
     return counts.reshape(replicates, n).astype(np.uint16)
+
+
+def _sums(condition: Codes, values: Floats, n: int) -> Floats:
+    """Return the sums of values (n,) by condition, (n_conditions,), as floats even of no value."""
+    return np.bincount(condition, weights=values, minlength=n).astype(np.float64)
 
 
 def _cross_products(contribution: Floats, condition: Codes, group: Codes, n: int) -> Floats:

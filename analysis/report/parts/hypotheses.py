@@ -61,14 +61,15 @@ class Hypotheses(Part):
         return bool(inputs.options.hypotheses)
 
     def make(self, inputs: PartInput) -> Content:
-        facts = inputs.facts or {}
-        labels = {each["key"]: each["label"] for each in facts.get("conditions", ())}
+        facts = inputs.facts
+        conditions = facts["conditions"] if facts else []
+        labels = {each["condition"]: each["label"] for each in conditions if each["label"]}
         names = {*inputs.kept["condition"], *inputs.kept["versus_condition"]}
         asked = [hypothesis_from(text) for text in inputs.options.hypotheses]
         wanted = [named(each, names, labels) for each in asked if each is not None]
         level = inputs.options.level
         tests = decide_hypotheses(inputs.kept, wanted, level)
-        declared = {each["text"]: each for each in facts.get("hypotheses", ())}
+        declared = {each["text"]: each for each in facts["hypotheses"]} if facts else {}
         rows = [_row(test, _when(declared.get(test.hypothesis.text))) for test in tests]
         note = NOTE.format(two=f"{200 * level - 100:g} %", level=f"{level * 100:g} %")
         columns = columns_of(HypothesisRow, level=level)

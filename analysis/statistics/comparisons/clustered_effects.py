@@ -65,7 +65,8 @@ def clustered_delta(
         return Effect(CLIFFS_DELTA, delta, None, None, level, TOO_FEW)
     answers = float(min(len(mine), len(theirs)))
     one = np.array([[(delta + 1) / 2, variance / 4, 0.0, answers * np.sum(part**2) / 4]]).T
-    shares = Shares(*np.clip(one, 0.0, None), np.array([answers]), np.array([least]))
+    share, variance_of, design, spread = np.clip(one, 0.0, None)
+    shares = Shares(share, variance_of, design, spread, np.array([answers]), np.array([least]))
     low, high = (float(end[0]) for end in shares.bounds(np.array([df]), 1 - level))
     return Effect(CLIFFS_DELTA, delta, 2 * low - 1, 2 * high - 1, level)
 

@@ -83,7 +83,8 @@ def _clustered_parts(contrasts: Floats, means: Clustered) -> tuple[Floats, Float
 def least_df(contrasts: Floats, means: Clustered) -> Floats:
     """The fewest effective raters or items, minus 1, of the conditions of contrasts (m, C)."""
     fewest = np.minimum(_less_one(means.effective_raters), _less_one(means.effective_items))
-    return np.where(contrasts != 0, fewest, np.inf).min(axis=1, initial=np.inf)
+    least: Floats = np.where(contrasts != 0, fewest, np.inf).min(axis=1, initial=np.inf)
+    return least
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,10 @@ def _of_pairs(family: Family, pair: tuple[str, str]) -> Iterator[Place]:
         return
     first = np.where(names[code, 0] == sides[:, 0], 1.0, -1.0)
     y = estimand.centred(family.table["score"].to_numpy(dtype=np.float64)) * first
-    ends = family.ends and tuple(float(estimand.centred(end)) for end in family.ends)
+    ends = None
+    if family.ends:
+        low, high = (float(estimand.centred(end)) for end in family.ends)
+        ends = low, high
     means = clustered(y, code, family.rater, family.item, len(names), ends=ends)
     row = np.zeros(len(names))
     row[wanted[0]] = 1.0 if names[wanted[0], 0] == pair[0] else -1.0

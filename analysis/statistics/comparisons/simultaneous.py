@@ -128,7 +128,7 @@ def decide(
     return decisions
 
 
-def _decided(family: Family, limits: Limits) -> Iterator[dict[str, float]]:
+def _decided(family: Family, limits: Limits) -> Iterator[dict[str, Any]]:
     """What each contrast says, for the whole family and alone, by the fields of `Decision`."""
     low, high = limits.bounds(family.local_alpha)
     low_alone, high_alone = limits.bounds(1 - family.level)

@@ -181,7 +181,8 @@ def _alone(
     if note or any(np.isnan(found)):
         note = note or (ALL_EQUAL if equal else CANCELLED)
         return Measured(value, None, None, None, *naive, note)
-    return Measured(value, *found, *naive, UNANIMOUS if equal else _few(sums, code))
+    low, high, p = found
+    return Measured(value, low, high, p, *naive, UNANIMOUS if equal else _few(sums, code))
 
 
 def _few(sums: Clustered, code: int) -> str:

@@ -118,8 +118,8 @@ class Comparison:
             ):
                 known = ends[0] == ends[0]  # no NaN
                 claimed = known and (ends[0] > 0 or ends[1] < 0)
-                bounds = ends if known else (None, None)
-                found[names[a], names[b]] = Found(value, *bounds, claimed)
+                least, most = ends if known else (None, None)
+                found[names[a], names[b]] = Found(value, least, most, claimed)
         return Variant(kind, name, found)
 
 
