@@ -69,7 +69,8 @@ class Hypotheses(Part):
         wanted = [named(each, names, labels) for each in asked if each is not None]
         level = inputs.options.level
         tests = decide_hypotheses(inputs.kept, wanted, level)
-        declared = {each["text"]: each for each in facts["hypotheses"]} if facts else {}
+        expected = facts.get("hypotheses", []) if facts else []
+        declared = {each["text"]: each for each in expected}
         rows = [_row(test, _when(declared.get(test.hypothesis.text))) for test in tests]
         note = NOTE.format(two=f"{200 * level - 100:g} %", level=f"{level * 100:g} %")
         columns = columns_of(HypothesisRow, level=level)
