@@ -31,8 +31,7 @@ def _design(family: Family, given: Mapping[tuple[Any, ...], int]) -> TaskDesign:
     table = family.table
     heard = [name for name in _HEARD if name in table]
     per_clip = table.groupby(heard, sort=False).size()
-    scores = table["score"].dropna()
-    design: TaskDesign = {
+    return {
         "study": family.group.get("study", ""),
         "task": family.group["task"],
         "criterion": family.group["criterion"],
@@ -48,6 +47,3 @@ def _design(family: Family, given: Mapping[tuple[Any, ...], int]) -> TaskDesign:
         "ratings_per_clip": float(per_clip.median()),
         "ratings_per_rater": float(table.groupby("rater", sort=False).size().median()),
     }
-    if len(scores):
-        design["span"] = [float(scores.min()), float(scores.max())]
-    return design
