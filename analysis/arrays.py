@@ -5,4 +5,3 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
-Bools = NDArray[np.bool_]

@@ -156,8 +156,7 @@ class Ranking:
     def clustered(self) -> Clustered:
         """The means with all that clustered variances need, in the order of ``cell.names``."""
         cell = self.cell
-        codes = cell.condition, cell.rater, cell.item
-        return clustered(cell.y, *codes, len(cell.names), ends=cell.ends)
+        return clustered(cell.y, cell.condition, cell.rater, cell.item, len(cell.names))
 
     @cached_property
     def tested(self) -> list[str]:

@@ -31,10 +31,7 @@ def _design(family: Family, given: Mapping[tuple[Any, ...], int]) -> TaskDesign:
     table = family.table
     heard = [name for name in _HEARD if name in table]
     per_clip = table.groupby(heard, sort=False).size()
-    scores = table["score"].dropna()
-    found = {"span": [float(scores.min()), float(scores.max())]} if len(scores) else {}
     return {
-        **found,
         "study": family.group.get("study", ""),
         "task": family.group["task"],
         "criterion": family.group["criterion"],

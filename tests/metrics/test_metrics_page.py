@@ -214,7 +214,9 @@ def test_own_scores_are_imported_by_the_page_or_refused_whole(study, owner):
     assert '<span class="badge">imported</span>' in page
     assert "Choose a file first" in text(owner.post(address))
     other = SimpleUploadedFile("mine.exe", f"stimulus,mos_net\n{b.key},1\n".encode())
-    assert "Choose a .csv or a .jsonl file." in text(owner.post(address, {"file": other}))
+    assert "Choose a file that ends in .csv, .tsv, .txt, .json, .jsonl." in text(
+        owner.post(address, {"file": other})
+    )
 
 
 @pytest.mark.medium

@@ -12,7 +12,6 @@ from analysis.statistics.planning.precision import (
     MEAN,
     half_width,
     power_of,
-    shared_level,
     standard_error,
     standard_error_of_difference,
 )
@@ -63,23 +62,20 @@ def plan_for_half_width(
     of: str = MEAN,
     assignment: str = WITHIN,
     level: float = 0.95,
-    comparisons: int = 1,
 ) -> Plan:
     """The fewest ratings per clip, and raters, whose interval is ``wanted`` ± wide or less.
 
-    The intervals of so many ``comparisons`` hold at ``level`` at once. Each rater hears
-    ``clips_per_rater`` clips. Raises PlanningError when no number of raters can reach it with these
-    items (then the items are what is missing: the message says how many).
+    Each rater hears ``clips_per_rater`` clips. Raises PlanningError when no number of raters can
+    reach it with these items (then the items are what is missing: the message says how many).
     """
     if wanted <= 0:
         raise PlanningError(f"a half width of {wanted} cannot be reached; give one above 0")
 
     def width(design: Design) -> float:
-        return half_width(design, components, of=of, level=shared_level(level, comparisons))
+        return half_width(design, components, of=of, level=level)
 
     make = _maker(items, conditions, clips_per_rater, assignment)
-    note = _at_once(comparisons)
-    return _search(make, components, width, lambda reached: reached <= wanted, note)
+    return _search(make, components, width, lambda reached: reached <= wanted)
 
 
 def plan_for_difference(
@@ -98,23 +94,19 @@ def plan_for_difference(
     """The fewest ratings per clip, and raters, that find a true ``difference`` with the power.
 
     ``of`` says of what: two conditions' means, or one ``mean`` (of comparison scores) from a fixed
-    value. So many ``comparisons`` hold at ``level`` at once. Raises PlanningError when no number of
+    value. ``comparisons`` divides 1 - level (Bonferroni). Raises PlanningError when no number of
     raters can reach it with these items.
     """
     if difference == 0 or not 0 < wanted_power < 1 or comparisons < 1:
         raise PlanningError("give a difference other than 0, a power in 0..1, 1 comparison or more")
-    strict = shared_level(level, comparisons)
+    strict = 1 - (1 - level) / comparisons
 
     def reached(design: Design) -> float:
         return power_of(design, components, difference, of=of, level=strict)
 
     make = _maker(items, conditions, clips_per_rater, assignment)
-    enough = _at_once(comparisons)
-    return _search(make, components, reached, lambda power: power >= wanted_power, enough)
-
-
-def _at_once(comparisons: int) -> str:
-    return f"{comparisons} comparisons share the error (Šidák)" if comparisons > 1 else ""
+    note = f"Bonferroni over {comparisons} comparisons" if comparisons > 1 else ""
+    return _search(make, components, reached, lambda power: power >= wanted_power, note)
 
 
 def _search(

@@ -80,7 +80,6 @@ def check(proposal: Proposal, *, runs: int = CHECK_RUNS, seed: int = 0) -> Simul
         requirements.size,
         of=requirements.of,
         runs=runs,
-        level=requirements.level,
-        comparisons=requirements.compared,
+        level=requirements.strict_level,
         seed=seed,
     )
