@@ -5,3 +5,4 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Bools = NDArray[np.bool_]

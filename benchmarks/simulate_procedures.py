@@ -95,6 +95,16 @@ def cells() -> Iterator[Cell]:
             cell = Cell("HLS", design, raters, items, (level,) * 5, each, kind=kind)
             yield cell
             yield replace(cell, shift=4.0, kind=f"two differ, {level}")
+    for design, raters, items, each in (
+        ("full", 12, 10, 0),
+        ("once", 60, 5, 0),
+        ("some", 400, 40, 10),
+    ):
+        top = Cell("HLS", design, raters, items, (1.15,) * 5, each, kind="equal near the top")
+        yield top
+        yield replace(top, level=(1.3, 0.9, 0.9, 0.3, 0.3), kind="some near the top")
+        yield replace(top, method="MOS", level=(4.9, 4.7, 4.7, 4.7, 4.7), kind="near the top")
+        yield replace(top, method="AB", level=(2.0, 2.0, -2.0, 0.0), kind="near both ends")
     mushra = Cell("MUSHRA", "full", 8, 5, ())
     for raters, items in ((8, 5), (12, 10), (20, 20), (60, 5), (15, 8)):
         size = replace(mushra, raters=raters, items=items)
@@ -189,6 +199,21 @@ class Judged:
     def estimate(self) -> np.ndarray:
         return self.batch.mean @ self.batch.rows.T - self.null
 
+    def by_limits(self, tallies: dict[tuple[str, str], Tally]) -> None:
+        """Claims and intervals of the rule in force."""
+        limits = [rules.limits_in_force(self.batch, k) for k in range(len(self.batch.mean))]
+        df = np.array([each.df for each in limits])
+        middle, truth = float(np.median(df)), self.truth + self.null
+        for family, at in self.families.items():
+            local = rules.nearer_sidak(self.local(family), len(at), df[:, at])
+            ends = [each.bounds(alpha) for each, alpha in zip(limits, local, strict=True)]
+            low, high = (np.array([end[side] for end in ends])[:, at] for side in (0, 1))
+            claimed = (low > self.null) | (high < self.null)
+            missed = (low > truth[at]) | (high < truth[at])
+            half = (high - low) / 2
+            off = np.where(missed, half + 1, 0.0)
+            tallies[rules.SHIPPED, family].add(off, half, claimed, self.truth[at], middle)
+
     def by_spread(
         self, tallies: dict[tuple[str, str], Tally], name: str, spread: rules.Spread
     ) -> None:
@@ -223,9 +248,8 @@ class Judged:
         """The quick level is that of the analysis's own code."""
         for family, at in self.families.items():
             rows, batch = self.batch.rows[at], self.batch
-            spread = spread_of(
-                rows, batch.sums.clustered(batch.mean[0], [g[0] for g in batch.grams])
-            )
+            grams = [gram[0] for gram in batch.grams]
+            spread = spread_of(rows, batch.sums.clustered(batch.mean[0], grams, batch.within[0]))
             told = Family(rows, spread, np.ones(len(at)), 0.95, 0).local_alpha
             found = rules.nearer_sidak(self.local(family)[:1], len(at), spread.df[None])[0]
             if abs(found / told - 1) > 0.1:  # few items: the quick level is a little too strict
@@ -244,7 +268,9 @@ def simulate(cell: Cell, studies: int, slow: int) -> dict[tuple[str, str], Tally
         at = places(cell, rng)
         sums = Sums(at, len(level))
         y = scores(cell, level, at, BATCH, rng)
-        batch = rules.Batch(sums, *sums.of(y), rows)
+        mean, grams = sums.of(y)
+        ends = METHODS[cell.method].ends
+        batch = rules.Batch(sums, mean, grams, rows, sums.within(mean, y), ends)
         judged = Judged(batch, families, truth, null)
         if not number:
             judged.check()
@@ -253,6 +279,7 @@ def simulate(cell: Cell, studies: int, slow: int) -> dict[tuple[str, str], Tally
             spreads[rules.REML] = rules.balanced_reml(batch, y, cell.raters, cell.items)
         for name, spread in spreads.items():
             judged.by_spread(tallies, name, spread)
+        judged.by_limits(tallies)
         _holm(judged, tallies, spreads[rules.PLAIN])
         if number < slow and y[0].size <= 1500:
             _bootstraps(judged, y, tallies, rng)

@@ -45,19 +45,20 @@ def hundred_points(x: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Method:
-    """A scale with the SDs of its parts; ``neutral`` is what means are tested against, if any."""
+    """A scale and its ends, with the SDs of its parts; means are tested against ``neutral``."""
 
     scale: Callable[[np.ndarray], np.ndarray]
+    ends: tuple[float, float]
     sds: tuple[float, float, float, float, float]
     neutral: float | None = None
 
 
 METHODS = {
-    "MOS": Method(five_points, (0.42, 0.20, 0.16, 0.22, 0.60)),
-    "HLS": Method(three_labels, (0.25, 0.12, 0.08, 0.10, 0.33)),
-    "CMOS": Method(seven_points, (0.30, 0.40, 0.20, 0.40, 1.00), 0.0),
-    "AB": Method(preferred, (0.30, 0.40, 0.20, 0.40, 1.00), 0.5),
-    "MUSHRA": Method(hundred_points, (6.0, 5.0, 3.0, 6.0, 9.0)),
+    "MOS": Method(five_points, (1, 5), (0.42, 0.20, 0.16, 0.22, 0.60)),
+    "HLS": Method(three_labels, (0, 1), (0.25, 0.12, 0.08, 0.10, 0.33)),
+    "CMOS": Method(seven_points, (-3, 3), (0.30, 0.40, 0.20, 0.40, 1.00), 0.0),
+    "AB": Method(preferred, (0, 1), (0.30, 0.40, 0.20, 0.40, 1.00), 0.5),
+    "MUSHRA": Method(hundred_points, (0, 100), (6.0, 5.0, 3.0, 6.0, 9.0)),
 }
 
 
@@ -194,10 +195,33 @@ class Sums:
             grams.append(summed @ summed.transpose(0, 2, 1))
         return mean, grams
 
-    def clustered(self, mean: np.ndarray, grams: list[np.ndarray]) -> Clustered:
+    def within(self, mean: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The variance of the scores (B, n) of each condition (B, C)."""
+        return (((y - mean[:, self.condition]) ** 2) * self.weight) @ self.by_condition
+
+    def clustered(
+        self,
+        mean: np.ndarray,
+        grams: list[np.ndarray],
+        within: np.ndarray,
+        ends: tuple[float, float] | None = None,
+    ) -> Clustered:
         """One study as the analysis has it (without what conditions have in common)."""
         none = np.zeros((self.conditions,) * 2, dtype=np.int64)
-        return Clustered(mean, *grams, self.n, self.raters, self.items, none, none, *self.effective)
+        return Clustered(
+            mean,
+            *grams,
+            *(share @ share.T for share in self.shares),
+            np.bincount(self.condition, weights=self.weight**2, minlength=self.conditions),
+            within,
+            self.n,
+            self.raters,
+            self.items,
+            none,
+            none,
+            (self.shares[0].shape[1], self.shares[1].shape[1]),
+            ends,
+        )
 
 
 def _indicator(codes: np.ndarray, wide: int) -> sparse.csr_array:

@@ -6,13 +6,13 @@ critical values of their own by a bootstrap.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from scipy import special, stats
 
-from analysis.statistics.comparisons.clustered_variance import spread_of
+from analysis.statistics.comparisons.clustered_variance import Limits, limits_of
 from benchmarks.simulated_ratings import Sums
 
 PLAIN = "G: CGM, t(min G - 1)"
@@ -21,7 +21,8 @@ PRODUCT = "product: CGM, R/(R-1) I/(I-1), t(min G - 1)"
 OWN = "own Satterthwaite: product, df of the contrast's own shares"
 FAMILY = "family Satterthwaite: product, df of the family's shares"
 COUNTED = "larger Satterthwaite: product, df of the larger shares"
-SHIPPED = "in force: the same with effective numbers of raters and items"
+EFFECTIVE = "before: the same with effective numbers of raters and items"
+SHIPPED = "in force: the larger of product and pooled design effects, on the scale"
 JACKKNIFE = "jackknife: two-way CV3, t(min G - 1)"
 POOLED = "components pooled over conditions, by moments, Satterthwaite"
 REML = "REML rater, item, rater:condition, item:condition, Satterthwaite"
@@ -37,12 +38,17 @@ Spread = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Batch:
-    """Studies with the same places: ``sums``, means (B, C), grams (B, C, C), contrasts (m, C)."""
+    """Studies with the same places: ``sums``, means (B, C), grams (B, C, C), contrasts (m, C).
+
+    ``within`` (B, C) are variances of the scores, ``ends`` those of the scale.
+    """
 
     sums: Sums
     mean: np.ndarray
     grams: list[np.ndarray]
     rows: np.ndarray
+    within: np.ndarray
+    ends: tuple[float, float]
 
     def quadratic(self, gram: np.ndarray, factor: np.ndarray | float = 1.0) -> np.ndarray:
         """row' gram row (B, m), each condition times a factor."""
@@ -85,8 +91,8 @@ def spreads_of(batch: Batch) -> dict[str, Spread]:
         PRODUCT: (product, fewest),
         OWN: (product, _satterthwaite(batch, product, by_rater, by_item, fewest)),
         FAMILY: (product, _satterthwaite(batch, product, by_rater, by_item, fewest, True)),
-        COUNTED: _shipped(batch, counted=True),
-        SHIPPED: _shipped(batch),
+        COUNTED: _larger_shares(batch, batch.sums.raters, batch.sums.items),
+        EFFECTIVE: _larger_shares(batch, *batch.sums.effective),
         RATERS: (by_rater, np.broadcast_to(batch.least(batch.sums.raters), fewest.shape)),
     }
     pooled, df = found[POOLED] = pooled_components(batch)
@@ -117,16 +123,27 @@ def _satterthwaite(
     return np.maximum(1 / np.maximum(share, 1e-9), fewest)
 
 
-def _shipped(batch: Batch, counted: bool = False) -> Spread:
-    """The analysis's own code, study by study; ``counted``: every rater and item counts as one."""
-    found = []
-    for mean, *grams in zip(batch.mean, *batch.grams, strict=True):
-        means = batch.sums.clustered(mean, list(grams))
-        if counted:
-            raters, items = (x.astype(np.float64) for x in (means.n_raters, means.n_items))
-            means = replace(means, effective_raters=raters, effective_items=items)
-        found.append(spread_of(batch.rows, means))
-    return np.array([x.variance for x in found]), np.array([x.df for x in found])
+def _larger_shares(batch: Batch, raters: np.ndarray, items: np.ndarray) -> Spread:
+    """Satterthwaite's df by the contrast's own shares or the family's, whichever are larger."""
+    dr, di = (np.maximum(groups - 1.0, 0.5) for groups in (raters, items))
+    a, b = np.sqrt(1 + 1 / dr), np.sqrt(1 + 1 / di)
+    rater, item, both = batch.grams
+    parts = batch.quadratic(rater, a), batch.quadratic(item, b)
+    whole = batch.quadratic(rater + item - both, a * b)
+    variance = np.maximum(np.maximum.reduce([whole, *parts]), 1e-30)
+    share = np.zeros_like(variance)
+    free = [batch.least(groups + 1) for groups in (dr, di)]
+    for part, degrees in zip(parts, free, strict=True):
+        of_all = part.sum(axis=1, keepdims=True) / variance.sum(axis=1, keepdims=True)
+        share += np.maximum(part / variance, of_all) ** 2 / degrees
+    return variance, np.maximum(1 / np.maximum(share, 1e-9), np.minimum(*free))
+
+
+def limits_in_force(batch: Batch, k: int) -> Limits:
+    """The intervals of study k by the analysis's own code."""
+    grams = [gram[k] for gram in batch.grams]
+    means = batch.sums.clustered(batch.mean[k], grams, batch.within[k], batch.ends)
+    return limits_of(batch.rows, means)
 
 
 def pooled_components(batch: Batch) -> Spread:
@@ -279,7 +296,7 @@ def wild(
         drawn = rng.choice(webb, (replicates, int(sums.groups[few].max()) + 1))
         again = (each - batch.mean[k, sums.condition]) * drawn[:, sums.groups[few]]
         mean, grams = sums.of(again)
-        other = Batch(sums, mean, grams, batch.rows)
+        other = Batch(sums, mean, grams, batch.rows, batch.within, batch.ends)
         t = np.abs(mean @ batch.rows.T) / np.sqrt(_one_factor(other))
         for name, at in families.items():
             critical = np.quantile(t[:, at].max(axis=1), 0.95)

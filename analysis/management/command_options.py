@@ -55,6 +55,14 @@ def add_options(parser: ArgumentParser) -> None:
         help="Versions of a study may be combined if they differ by no more, like mos=0.15. May be "
         "given several times. Default: the scale's own.",
     )
+    parser.add_argument(
+        "--hypothesis",
+        action="append",
+        metavar="SENTENCE",
+        help="A hypothesis to test, like “A is non-inferior to B within 0.2”, “A is equivalent to "
+        "B within 0.2” or “A is better than B”; behind it “in TASK” or “for these items”. May be "
+        "given several times. Default: the study's own.",
+    )
     parser.add_argument("--chains", type=int, default=4, help="Of posterior draws. Default: 4.")
     parser.add_argument("--draws", type=int, default=1000, help="Of each chain. Default: 1000.")
     parser.add_argument(
@@ -178,11 +186,14 @@ def reading_options(given: Mapping[str, Any]) -> str:
 
 
 def chosen_options(
-    given: Mapping[str, Any], screening: Sequence[Rule] = DEFAULT, spared: Sequence[Spared] = ()
+    given: Mapping[str, Any],
+    screening: Sequence[Rule] = DEFAULT,
+    spared: Sequence[Spared] = (),
+    hypotheses: Sequence[str] = (),
 ) -> Options:
     """The options of a command line, with those rules unless it names some; or CommandError.
 
-    ``spared`` are a study's exclusions that were undone.
+    ``spared`` are a study's exclusions that were undone, ``hypotheses`` those it declared.
     """
     same = ("estimator", "level", "seed", "replicates", "preset", "reference", "rope")
     parameters = {name: given[name] for name in (*same, "chains", "draws")}
@@ -190,12 +201,14 @@ def chosen_options(
         parameters["margins"] = pairs(given["margin"], "--margin")
     parameters["rules"] = [rule_text(rule) for rule in screening]
     parameters |= {"spared": list(map("/".join, spared))} if spared else {}
+    parameters |= {"hypotheses": list(hypotheses)} if hypotheses else {}
     for name, key in (
         ("by", "by"),
         ("interval", "intervals"),
         ("rule", "rules"),
         ("part", "parts"),
         ("spare", "spared"),
+        ("hypothesis", "hypotheses"),
     ):
         if given[name]:
             parameters[key] = given[name]

@@ -26,8 +26,9 @@ def summary(report: Report) -> Iterator[str]:
 
 
 def _answer(report: Report) -> Iterator[str]:
-    """The sentences of the answer, and every caveat."""
-    answers = [part for part in report["parts"] if part["key"] == "answer" and not part["problem"]]
+    """The sentences of the answer and of hypotheses, and every caveat."""
+    shown = ("answer", "hypotheses")
+    answers = [part for part in report["parts"] if part["key"] in shown and not part["problem"]]
     for part in answers:
         yield from part["sentences"]
     notes = report["input"]["notes"]  # on stderr, while the file was read

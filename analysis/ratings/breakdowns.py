@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,14 @@ class Family:
         """What it is about, for headings: estimand, study, task and criterion."""
         return family_title({"estimand": self.estimand, **self.group})
 
+    @cached_property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of the scale that its scores are on; None where none are known."""
+        y = self.table["score"].to_numpy(dtype=np.float64)
+        if not len(y) or np.isnan(y).any():
+            return None
+        return estimand_of(self.estimand).scale_for(float(y.min()), float(y.max()))
+
     @property
     def in_pairs(self) -> bool:
         """Whether its scores are about two clips and say which."""
@@ -59,6 +68,7 @@ class Cell:
     rater: Codes
     item: Codes
     roles: Mapping[str, str] = field(default_factory=dict)  # of conditions, where the table tells
+    ends: tuple[float, float] | None = None  # of the scale of y
 
     def roles_of(self, named_reference: str = "") -> tuple[str, frozenset[str]]:
         """The reference among the names (empty: none; the one named, if any), and the anchors."""
@@ -165,6 +175,7 @@ def _cell(
         rater=family.rater[rows],
         item=family.item[rows],
         roles=roles,
+        ends=family.ends,
     )
 
 

@@ -35,9 +35,9 @@ BLIND = (
 )
 ANALYSIS = (
     "The analysis that Earnest makes unasked: per task and criterion the mean of the scores of "
-    "each condition, with intervals clustered by rater and by item (Cameron, Gelbach and Miller "
-    "2011) and t with degrees of freedom after Satterthwaite (1946). Two families of differences "
-    "are decided: systems against the reference, and systems among themselves."
+    "each condition, with Korn and Graubard's (1998) interval for bounded scores and a variance "
+    "clustered by rater and by item (Cameron, Gelbach and Miller 2011). Two families of "
+    "differences are decided: systems against the reference, and systems among themselves."
 )
 INFERENCE = (
     "Level {level}, two-sided. Each family is adjusted in a single step by the joint distribution "

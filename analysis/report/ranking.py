@@ -156,7 +156,8 @@ class Ranking:
     def clustered(self) -> Clustered:
         """The means with all that clustered variances need, in the order of ``cell.names``."""
         cell = self.cell
-        return clustered(cell.y, cell.condition, cell.rater, cell.item, len(cell.names))
+        codes = cell.condition, cell.rater, cell.item
+        return clustered(cell.y, *codes, len(cell.names), ends=cell.ends)
 
     @cached_property
     def tested(self) -> list[str]:

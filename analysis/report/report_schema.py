@@ -139,6 +139,7 @@ class TaskDesign(TypedDict):
     conditions: int
     ratings_per_clip: float  # median
     ratings_per_rater: float  # median
+    span: NotRequired[list[float]]  # the lowest and the highest score given; not of words
 
 
 class Conduct(TypedDict):

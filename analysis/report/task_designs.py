@@ -31,7 +31,8 @@ def _design(family: Family, given: Mapping[tuple[Any, ...], int]) -> TaskDesign:
     table = family.table
     heard = [name for name in _HEARD if name in table]
     per_clip = table.groupby(heard, sort=False).size()
-    return {
+    scores = table["score"].dropna()
+    design: TaskDesign = {
         "study": family.group.get("study", ""),
         "task": family.group["task"],
         "criterion": family.group["criterion"],
@@ -47,3 +48,6 @@ def _design(family: Family, given: Mapping[tuple[Any, ...], int]) -> TaskDesign:
         "ratings_per_clip": float(per_clip.median()),
         "ratings_per_rater": float(table.groupby("rater", sort=False).size().median()),
     }
+    if len(scores):
+        design["span"] = [float(scores.min()), float(scores.max())]
+    return design

@@ -1,15 +1,9 @@
-"""The two-way clustered interval of a mean, with the reason where there is none."""
+"""The two-way clustered intervals of means, with the reason where there is none."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
-from analysis.arrays import Codes, Floats
-from analysis.ratings.estimands import Estimand
-from analysis.statistics.intervals import Clustered, has_no_width, t_interval
-from analysis.statistics.unanimous import edge_of, equal_bounds
+from analysis.statistics.comparisons.clustered_variance import limits_of_means
+from analysis.statistics.intervals import Clustered
 
 FEW = 10
 _NO_WIDTH = "the interval has no width and says nothing of other raters"
@@ -17,57 +11,35 @@ ALL_EQUAL = {
     False: f"all ratings are equal: {_NO_WIDTH}",
     True: f"all raters have the same mean: {_NO_WIDTH}",
 }
+UNANIMOUS = (
+    "all answers are equal: how raters and items differ cannot be estimated, so the interval takes "
+    "answers as independent"
+)
+CANCELLED = "the sums per rater and per item cancel out: no clustered interval"
 
 Bounds = tuple[float, float] | None
 
 
-class Scored(NamedTuple):
-    """Scores with the codes of whom and what they are of, each (n,)."""
-
-    y: Floats
-    condition: Codes
-    rater: Codes
-    item: Codes
-
-
-def two_way_bounds(
-    means: Clustered,
-    code: int,
-    scored: Scored,
-    level: float,
-    spread: tuple[Floats, Floats],
-    estimand: Estimand | None = None,
-) -> tuple[Bounds, str]:
-    """The two-way clustered t interval of one mean, or None; and the reason or a warning.
-
-    ``scored`` are all scores of the table, ``spread`` is what `spread_of_means` gives of all
-    of ``means``; ``estimand`` is None for shares. Where scores do not differ, every rater or item
-    counts as one answer (`unanimous`).
-    """
-    few = too_few(means, code)
-    if few:
-        return None, few
-    rows = scored.condition == code
-    y, who = scored.y[rows], (scored.rater[rows], scored.item[rows])
-    variances, degrees = spread
-    value, variance = float(means.value[code]), float(variances[code])
-    bounds: Bounds = None
-    if not has_no_width(variance, y):
-        bounds = t_interval(value, variance**0.5, float(degrees[code]), level)
-    if estimand is not None and estimand.neutral is not None:
-        middle, farthest = estimand.neutral, float(np.abs(scored.y - estimand.neutral).max())
-        edge = edge_of(y - middle, *who, level, farthest)
-        if edge is not None:
-            low, high = bounds or (value, value)
-            return (min(low, edge.low + middle), max(high, edge.high + middle)), edge.note
-    if bounds is None:
-        if float(np.ptp(y)) > 0:
-            return None, "the sums per rater and per item cancel out: no clustered interval"
-        ends = (0.0, 1.0) if estimand is None else estimand.ends_for(float(y[0]), float(y[0]))
-        equal = ends and equal_bounds(y, *who, level, ends)
-        return (equal[:2], equal[2]) if equal else ((value, value), ALL_EQUAL[False])
-    groups = means.degrees(code) + 1
-    return bounds, f"only {groups} raters or items: a rough interval" if groups < FEW else ""
+def two_way_intervals(means: Clustered, level: float) -> list[tuple[Bounds, str]]:
+    """The clustered interval of each mean, or None; and the reason or a warning."""
+    limits = limits_of_means(means)
+    lows, highs = (ends.tolist() for ends in limits.bounds(1 - level))
+    found: list[tuple[Bounds, str]] = []
+    for code, (low, high) in enumerate(zip(lows, highs, strict=True)):
+        note = too_few(means, code)
+        groups = means.degrees(code) + 1
+        equal = float(means.within[code]) <= 0
+        if note:
+            found.append((None, note))
+        elif low != low:  # NaN: no variance, on a scale without known ends
+            value = float(means.value[code])
+            found.append(((value, value), ALL_EQUAL[False]) if equal else (None, CANCELLED))
+        elif equal:
+            found.append(((low, high), UNANIMOUS))
+        else:
+            few = f"only {groups} raters or items: a rough interval" if groups < FEW else ""
+            found.append(((low, high), few))
+    return found
 
 
 def too_few(means: Clustered, code: int) -> str:

@@ -1,4 +1,4 @@
-"""Intervals for means of ratings: naive t, two-way clustered, and the cluster bootstrap.
+"""Intervals for means of ratings: naive t, the sums of clustered ones, and the bootstrap.
 
 Arrays in, arrays out. Throughout, ``y`` is a float array (n,) of scores; ``condition``, ``rater``
 and ``item`` are integer code arrays (n,) from 0; C, R and T are the numbers of conditions, raters
@@ -8,7 +8,7 @@ and items; B is the number of bootstrap replicates.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,11 @@ NAIVE = "naive t over ratings, as if independent"
 NAIVE_RATERS = "naive t over rater means, items as if fixed"
 NAIVE_WELCH = "naive Welch t over ratings, as if independent"
 NAIVE_WELCH_RATERS = "naive Welch t over rater means, as if independent"
-TWO_WAY = "two-way clustered (raters, items), G/(G-1), Satterthwaite t"
+TWO_WAY = "two-way clustered (raters, items), Korn-Graubard"
+THESE_ITEMS = "clustered by raters, for these items only, Korn-Graubard"
 BOOTSTRAP = "cluster bootstrap over raters and items, percentile (conservative)"
 
+_MANY_ITEMS = 1e-12
 _CHUNK = 250
 _LEAST_FILLED = 0.9
 _NO_WIDTH = 1e-12
@@ -34,23 +36,47 @@ class Clustered:
     """Weighted means of C conditions, with the sums that two-way clustered variances are made of.
 
     ``value`` (C,); ``by_rater``, ``by_item`` and ``by_both`` (C, C) are cross products of the
-    summed contributions w * (y - mean) per rater, per item, and per rater-and-item;
-    ``n_ratings``, ``n_raters`` and ``n_items`` (C,); ``shared_raters`` and ``shared_items`` (C, C)
-    count what two conditions have in common; ``effective_raters`` and ``effective_items`` (C,) are
-    how many of equal weight would be as uneven: 1 / sum of squared shares (Kish 1965).
+    summed contributions w * (y - mean) per rater, per item, and per rater-and-item; ``of_raters``,
+    ``of_items`` and ``of_both`` (C, C) the same of the weights w alone; ``squared_weights`` (C,)
+    sums w²; ``within`` (C,) is the weighted variance of the scores; ``n_ratings``, ``n_raters``
+    and ``n_items`` (C,); ``shared_raters`` and ``shared_items`` (C, C) count what two conditions
+    have in common; ``groups`` are the numbers of raters and of items of all conditions together;
+    ``ends`` are the ends of the scale, None where it has none that are known; ``pool`` are means
+    that vary alike, whose variance components these share (None: these alone).
     """
 
     value: Floats
     by_rater: Floats
     by_item: Floats
     by_both: Floats
+    of_raters: Floats
+    of_items: Floats
+    of_both: Floats
+    squared_weights: Floats
+    within: Floats
     n_ratings: Codes
     n_raters: Codes
     n_items: Codes
     shared_raters: Codes
     shared_items: Codes
-    effective_raters: Floats
-    effective_items: Floats
+    groups: tuple[int, int]
+    ends: tuple[float, float] | None = None
+    pool: Clustered | None = None
+
+    @property
+    def effective_raters(self) -> Floats:
+        """How many raters of equal weight would be as uneven (C,): 1 / Σ shares² (Kish 1965)."""
+        return _inverse(np.diag(self.of_raters))
+
+    @property
+    def effective_items(self) -> Floats:
+        """How many items of equal weight would be as uneven (C,)."""
+        return _inverse(np.diag(self.of_items))
+
+    @property
+    def effective_ratings(self) -> Floats:
+        """How many ratings of equal weight would be as uneven (C,)."""
+        return _inverse(self.squared_weights)
 
     def variance(self, a: int, b: int | None = None) -> float:
         """The variance of mean a, or of mean a - mean b, floored at the larger one-way one.
@@ -95,30 +121,55 @@ def clustered(
     item: Codes,
     n_conditions: int,
     weights: Floats | None = None,
+    ends: tuple[float, float] | None = None,
 ) -> Clustered:
     """The means of the conditions with all that their clustered variances need.
 
     ``weights`` (n,) sum to 1 within each condition; by default every rating weighs the same.
+    ``ends`` are those of the scale: no interval of a mean leaves it.
     """
     w = rating_weights(condition, n_conditions) if weights is None else weights
     origin = np.zeros(n_conditions)
     origin[condition] = y  # any score of the condition: the mean of equal scores is then exact
     around = w * (y - origin[condition])
     value = origin + np.bincount(condition, weights=around, minlength=n_conditions)
-    contribution = w * (y - value[condition])
+    apart = y - value[condition]
+    contribution = w * apart
     both = np.unique(_paired(rater, item), return_inverse=True)[1]
     return Clustered(
         value=value,
         by_rater=_cross_products(contribution, condition, rater, n_conditions),
         by_item=_cross_products(contribution, condition, item, n_conditions),
         by_both=_cross_products(contribution, condition, both, n_conditions),
+        of_raters=_cross_products(w, condition, rater, n_conditions),
+        of_items=_cross_products(w, condition, item, n_conditions),
+        of_both=_cross_products(w, condition, both, n_conditions),
+        squared_weights=_sums(condition, w**2, n_conditions),
+        within=_sums(condition, contribution * apart, n_conditions),
         n_ratings=np.bincount(condition, minlength=n_conditions).astype(np.int64),
         n_raters=_distinct(condition, rater, n_conditions),
         n_items=_distinct(condition, item, n_conditions),
         shared_raters=_shared(condition, rater, n_conditions),
         shared_items=_shared(condition, item, n_conditions),
-        effective_raters=_effective(w, condition, rater, n_conditions),
-        effective_items=_effective(w, condition, item, n_conditions),
+        groups=(len(np.unique(rater)), len(np.unique(item))),
+        ends=ends,
+    )
+
+
+def for_these_items(means: Clustered) -> Clustered:
+    """The same means for inference about the items that were rated, and no others.
+
+    Only raters are a sample: sums by item and by both are nothing, and items are as good as many.
+    """
+    none, n = np.zeros_like(means.by_rater), len(means.value)
+    return replace(
+        means,
+        by_item=none,
+        by_both=none,
+        of_items=_MANY_ITEMS * np.eye(n),
+        of_both=none,
+        n_items=np.maximum(means.n_items, 2 * (means.n_ratings > 0)),
+        pool=None if means.pool is None else for_these_items(means.pool),
     )
 
 
@@ -133,12 +184,18 @@ def t_test(value: float, se: float, degrees: float) -> float | None:
     return float(2 * stats.t.sf(abs(value) / se, degrees)) if se > 0 else None
 
 
-def naive_interval(y: Floats, level: float) -> tuple[float, float] | None:
-    """mean ± t(n-1) s / sqrt(n) over n values as if independent; None when n < 2."""
+def naive_interval(
+    y: Floats, level: float, ends: tuple[float, float] | None = None
+) -> tuple[float, float] | None:
+    """mean ± t(n-1) s / sqrt(n) over n values as if independent; None when n < 2.
+
+    No further than to the ``ends`` of the scale.
+    """
     if len(y) < 2:
         return None
     se = float(np.std(y, ddof=1)) / len(y) ** 0.5
-    return t_interval(float(np.mean(y)), se, len(y) - 1, level)
+    low, high = t_interval(float(np.mean(y)), se, len(y) - 1, level)
+    return (low, high) if ends is None else (max(low, ends[0]), min(high, ends[1]))
 
 
 def welch_interval(a: Floats, b: Floats, level: float) -> tuple[float, float, float | None] | None:
@@ -234,17 +291,19 @@ def multiplicities(rng: np.random.Generator, n: int, replicates: int) -> NDArray
     return counts.reshape(replicates, n).astype(np.uint16)
 
 
+def _sums(condition: Codes, values: Floats, n: int) -> Floats:
+    """Return the sums of values (n,) by condition, (n_conditions,), as floats even of no value."""
+    return np.bincount(condition, weights=values, minlength=n).astype(np.float64)
+
+
 def _cross_products(contribution: Floats, condition: Codes, group: Codes, n: int) -> Floats:
     width = int(group.max(initial=-1)) + 1
     sums = sparse.csr_array((contribution, (condition, group)), shape=(n, width))
     return np.asarray((sums @ sums.T).toarray(), dtype=np.float64)
 
 
-def _effective(weight: Floats, condition: Codes, group: Codes, n: int) -> Floats:
-    width = int(group.max(initial=-1)) + 1
-    shares = sparse.csr_array((weight, (condition, group)), shape=(n, width))
-    squared = np.asarray(shares.multiply(shares).sum(axis=1), dtype=np.float64).reshape(-1)
-    return np.divide(1.0, squared, out=np.zeros(n), where=squared > 0)
+def _inverse(values: Floats) -> Floats:
+    return np.divide(1.0, values, out=np.zeros(len(values)), where=values > 0)
 
 
 def _shared(condition: Codes, group: Codes, n: int) -> Codes:

@@ -9,16 +9,18 @@ from typing import Any
 
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import COMPARABLE, CRITERION, CROSSABLE, SINGLE, Breakdown
+from analysis.statistics.comparisons.declared_hypotheses import FORMS, hypothesis_from
 from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_from, rule_text
 from listening.program import command
 from listening.spreadsheets import clean_name
 
-INTERVALS = ("two_way", "bootstrap", "mixed")
+INTERVALS = ("two_way", "bootstrap", "mixed", "these_items")
 MAIN_INTERVAL = "two_way"  # always computed and printed first, since every claim rests on it
 USUAL_INTERVALS = (MAIN_INTERVAL, "bootstrap")
 REPLICATES = 2000
 MOST_REPLICATES = 100_000
 MOST_DRAWS = 25_000
+_IF_ANY = ("versions", "margins", "spared", "hypotheses")
 
 
 class OptionsError(ValueError):
@@ -49,6 +51,7 @@ class Options:
     versions: tuple[str, ...] = ()  # keys of earlier versions of the study to combine it with
     margins: tuple[tuple[str, float], ...] = ()  # by estimand: what versions may differ by
     spared: tuple[Spared, ...] = ()  # by rule: raters of whom it leaves out nothing
+    hypotheses: tuple[str, ...] = ()  # that are tested, each a sentence
 
     def __post_init__(self) -> None:
         if not 0.5 <= self.level < 1:
@@ -61,6 +64,8 @@ class Options:
             raise OptionsError(f"rope is {self.rope:g}; give a size above 0, like 0.1")
         for name, size in self.margins:
             _check_margin(name, size)
+        for text in self.hypotheses:
+            _check_hypothesis(text)
         if not (2 <= self.chains <= 16 and 250 <= self.draws <= MOST_DRAWS):
             wrong = f"{self.chains} chains of {self.draws} draws"
             raise OptionsError(f"{wrong}; give 2 to 16 chains of 250 to {MOST_DRAWS} draws")
@@ -102,13 +107,14 @@ class Options:
         """Versions combined and exclusions undone: where there are none, all is as it was."""
         named: dict[str, Any] = {"versions": list(self.versions)} if self.versions else {}
         named |= {"margins": dict(self.margins)} if self.margins else {}
+        named |= {"hypotheses": list(self.hypotheses)} if self.hypotheses else {}
         return named | ({"spared": list(map("/".join, self.spared))} if self.spared else {})
 
 
 def options_from(parameters: Mapping[str, Any]) -> Options:
     """Options from plain values, as `Options.parameters` gives them; what is absent is default."""
     values = dict(parameters)
-    unknown = sorted(set(values) - {*Options().parameters(), "versions", "margins", "spared"})
+    unknown = sorted(set(values) - {*Options().parameters(), *_IF_ANY})
     if unknown:
         known = ", ".join(Options().parameters())
         raise OptionsError(f"no option {', '.join(unknown)}; there are {known}")
@@ -118,7 +124,7 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
             values["breakdowns"] = tuple(breakdown_from(text) for text in values.pop("by"))
         if "rules" in values:
             values["rules"] = tuple(rule_from(text) for text in values["rules"])
-        for name in ("intervals", "parts", "versions"):
+        for name in ("intervals", "parts", "versions", "hypotheses"):
             if name in values:
                 values[name] = tuple(values[name])
         if "spared" in values:
@@ -146,6 +152,15 @@ def spared_from(text: str) -> Spared:
     if key not in Rule.registry or not slash or not rater:
         raise ValueError(f"spared is {text!r}; write the key of a rule, a slash, and the rater")
     return key, rater
+
+
+def _check_hypothesis(text: str) -> None:
+    try:
+        found = hypothesis_from(text)
+    except ValueError as error:
+        raise OptionsError(str(error)) from None
+    if found is None:
+        raise OptionsError(f"the hypothesis {text!r} cannot be tested: write {FORMS}")
 
 
 def _check_margin(name: str, size: float) -> None:
@@ -202,6 +217,7 @@ def command_line(options: Options, with_scores: bool = False) -> str:
     parts += [f"--reference {shlex.quote(options.reference)}"] if options.reference else []
     parts += [f"--rope {options.rope:g}"] if options.rope is not None else []
     parts += [f"--margin {name}={size:g}" for name, size in options.margins]
+    parts += [f"--hypothesis {shlex.quote(text)}" for text in options.hypotheses]
     if (options.chains, options.draws) != (Options.chains, Options.draws):
         parts += [f"--chains {options.chains}", f"--draws {options.draws}"]
     return " ".join(parts)

@@ -13,9 +13,9 @@ import pandas as pd
 from analysis.arrays import Codes, Floats
 from analysis.ratings.breakdowns import Family, coded_column, families
 from analysis.ratings.estimands import estimand_of
-from analysis.statistics.comparisons.clustered_variance import spread_of
+from analysis.statistics.comparisons.clustered_variance import limits_of
 from analysis.statistics.comparisons.rope import EQUAL, UNDECIDED, rope_decision
-from analysis.statistics.intervals import Clustered, clustered, has_no_width, t_interval
+from analysis.statistics.intervals import Clustered, clustered
 
 ALPHA = 0.05  # of each of the two one-sided tests
 LEVEL = 1 - 2 * ALPHA  # of the interval that lies within the margin where both reject
@@ -105,7 +105,7 @@ def _effect(family: Family, earlier: str, later: str, margin: float) -> VersionE
     shared = shared_clips(family.table)
     sides = [shared[shared["version"] == version] for version in (earlier, later)]
     who = [set(side["rater"]) for side in sides]
-    value, bounds, shifts, note = _difference(shared, later)
+    value, bounds, shifts, note = _difference(shared, later, family.ends)
     low, high = bounds or (None, None)
     return VersionEffect(
         title=family.title,
@@ -139,7 +139,7 @@ Bounds = tuple[float, float] | None
 
 
 def _difference(
-    shared: pd.DataFrame, later: str
+    shared: pd.DataFrame, later: str, ends: tuple[float, float] | None
 ) -> tuple[float | None, Bounds, tuple[Shift, ...], str]:
     """The mean over conditions of later minus earlier, each clip with the same weight.
 
@@ -155,7 +155,7 @@ def _difference(
     item, _ = coded_column(shared["item"].where(shared["item"] != "", shared["stimulus"]))
     clip, _ = coded_column(shared["clip"])
     y = shared["score"].to_numpy(dtype=np.float64)
-    means = clustered(y, cell, rater, item, 2 * len(names), clip_weights(cell, clip))
+    means = clustered(y, cell, rater, item, 2 * len(names), clip_weights(cell, clip), ends)
     of_each = np.zeros((len(names), 2 * len(names)))
     for place in range(len(names)):
         of_each[place, 2 * place : 2 * place + 2] = -1.0, 1.0
@@ -163,12 +163,11 @@ def _difference(
     if min(means.n_raters.min(), means.n_items.min()) < 2:
         return value, None, _shifts(names, of_each, means, None, shared), TOO_FEW
     contrasts = np.vstack([of_each.mean(axis=0), of_each])
-    spread = spread_of(contrasts, means)
-    shifts = _shifts(names, of_each, means, (spread.variance[1:], spread.df[1:]), shared)
-    variance, df = float(spread.variance[0]), float(spread.df[0])
-    if has_no_width(variance, y):
+    low, high = (end.tolist() for end in limits_of(contrasts, means).bounds(1 - LEVEL))
+    shifts = _shifts(names, of_each, means, (low[1:], high[1:]), shared)
+    if low[0] != low[0]:  # NaN: no variance
         return value, None, shifts, NO_WIDTH
-    return value, t_interval(value, variance**0.5, df, LEVEL), shifts, ""
+    return value, (low[0], high[0]), shifts, ""
 
 
 def clip_weights(cell: Codes, clip: Codes) -> Floats:
@@ -183,7 +182,7 @@ def _shifts(
     names: list[str],
     of_each: Floats,
     means: Clustered,
-    spread: tuple[Floats, Floats] | None,
+    bounds: tuple[list[float], list[float]] | None,
     shared: pd.DataFrame,
 ) -> tuple[Shift, ...]:
     clips = shared.groupby("pair")["clip"].nunique()
@@ -191,9 +190,7 @@ def _shifts(
     for place, name in enumerate(names):
         value = float(of_each[place] @ means.value)
         low = high = None
-        if spread is not None and spread[0][place] > 0:
-            low, high = t_interval(
-                value, float(spread[0][place]) ** 0.5, float(spread[1][place]), LEVEL
-            )
+        if bounds is not None and bounds[0][place] == bounds[0][place]:  # no NaN
+            low, high = bounds[0][place], bounds[1][place]
         found.append(Shift(name, value, low, high, int(clips[name])))
     return tuple(found)

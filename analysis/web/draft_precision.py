@@ -26,7 +26,12 @@ def _row(plan: DraftPlan) -> dict[str, Any]:
     from analysis.formatting import number
     from analysis.ratings.estimands import estimand_of
     from analysis.statistics.planning import PlanningError
-    from analysis.statistics.planning.precision import DIFFERENCE, MEAN, half_width
+    from analysis.statistics.planning.precision import (
+        DIFFERENCE,
+        MEAN,
+        half_width,
+        shared_level,
+    )
     from analysis.statistics.planning.published_components import assumed
     from analysis.statistics.planning.study_design import design_of
 
@@ -45,7 +50,9 @@ def _row(plan: DraftPlan) -> dict[str, Any]:
         )
         row["mean"] = number(half_width(design, components, of=MEAN), decimals=estimand.decimals)
         if plan["conditions"] > 1 and not estimand.in_pairs:
-            both = half_width(design, components, of=DIFFERENCE)
+            pairs = plan["conditions"] * (plan["conditions"] - 1) // 2
+            level = shared_level(0.95, pairs)
+            both = half_width(design, components, of=DIFFERENCE, level=level)
             row["difference"] = number(both, decimals=estimand.decimals)
     except PlanningError as error:
         return row | {"problem": str(error)}

@@ -11,7 +11,7 @@ from analysis.models import AnalysisRun
 from analysis.statistics.options import Options
 from analysis.statistics.screening import Review
 from analysis.web.jobs import asked_run
-from analysis.web.study_tables import study_rules, study_spared
+from analysis.web.study_tables import study_hypotheses, study_rules, study_spared
 
 GROWN = 1.1  # as many ratings as before, from which an open study is analysed again
 LOCK = 0x6561726E  # of PostgreSQL's advisory locks: this module's own
@@ -44,7 +44,11 @@ def analyse_closed(study_id: int, study_key: str, **_signal: Any) -> None:
 
 def default_options(study_key: str) -> Options:
     """What is analysed unless somebody asks for more: the study's own rules, all else as usual."""
-    return Options(rules=study_rules(study_key), spared=study_spared(study_key))
+    return Options(
+        rules=study_rules(study_key),
+        spared=study_spared(study_key),
+        hypotheses=study_hypotheses(study_key),
+    )
 
 
 def _usual(study_key: str) -> list[dict[str, Any]]:

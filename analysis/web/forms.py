@@ -12,13 +12,14 @@ from analysis.report import catalogue
 from analysis.statistics.options import INTERVALS, Options, OptionsError, options_from
 from analysis.statistics.screening import rule_text
 from analysis.statistics.screening.offered import offered_rules
-from analysis.web.study_tables import study_rules, study_spared
+from analysis.web.study_tables import study_hypotheses, study_rules, study_spared
 
 LEVELS = ("0.9", "0.95", "0.99")
 IN_WORDS = {
     "two_way": "raters and items crossed (quick; the usual choice)",
     "bootstrap": "bootstrap over raters and items (wide, conservative)",
     "mixed": "mixed model",
+    "these_items": "raters only: for these items, not for others",
 }
 REPORTS = {
     "att": "Audio Turing Test",
@@ -75,6 +76,8 @@ def options_of(form: QueryDict, study_key: str) -> Options:
         given["intervals"] = _known(form.getlist("interval"), INTERVALS, "interval")
     if given["preset"] and given["preset"] not in catalogue.presets():
         raise OptionsError(f"There is no report {given['preset']}.")
+    tested = study_hypotheses(study_key)
+    given |= {"hypotheses": list(tested)} if tested else {}
     return options_from(given | _breakdowns(form) | _screening(form, study_key))
 
 

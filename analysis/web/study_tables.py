@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
 from analysis.report.report_schema import InterimRow, Report
+from analysis.statistics.comparisons.declared_hypotheses import can_be_tested
 from analysis.statistics.options import Options
 from analysis.statistics.screening import LeftOut, Review, Rule, Spared
 from analysis.statistics.screening import study_rules as rules_of
@@ -59,6 +60,14 @@ def study_spared(study_key: str) -> tuple[Spared, ...]:
     from listening.selectors import spared_raters
 
     return tuple((each["rule"], each["rater"]) for each in spared_raters(study_key))
+
+
+def study_hypotheses(study_key: str) -> tuple[str, ...]:
+    """The hypotheses in force that are in a form that can be tested; others are in words only."""
+    from listening.selectors import hypotheses
+
+    texts = [each["text"] for each in hypotheses(study_key) if not each["ended_on"]]
+    return tuple(text for text in texts if can_be_tested(text))
 
 
 def study_report(study_key: str, options: Options) -> tuple[pd.DataFrame, Report]:

@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from analysis.formatting import words_of
+from analysis.statistics.comparisons.declared_hypotheses import can_be_tested
 from analysis.statistics.screening import STRUCTURAL, Rule, rule_from, rule_text
 from analysis.statistics.screening.rule_text import as_it_is_here, other_version
 from analysis.web.forms import rules_on_offer
@@ -64,7 +65,7 @@ def page(request: HttpRequest, key: str) -> HttpResponse:
         "offered": _offered(key, every),
         "excluded": _excluded(key, effects),
         "spared": spared_raters(key),
-        "hypotheses": hypotheses(key),
+        "hypotheses": [{**each, "tested": can_be_tested(each["text"])} for each in hypotheses(key)],
         "sessions": _sessions(key, effects),
         "traps": trap_plans(key),
         "why": request.GET.get("why", ""),

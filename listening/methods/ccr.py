@@ -22,6 +22,7 @@ class Ccr(Cmos):
         phrase="the comparison category rating (CCR)",
         axis="CCR: above 0 beats the reference",
         neutral=0.0,
+        reach=3.0,
         comparison=PREFERENCE,
         equivalence=0.1,
     )

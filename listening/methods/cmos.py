@@ -28,6 +28,7 @@ class Cmos(Paired):
         phrase="the comparison mean opinion score (CMOS)",
         axis="CMOS: above 0 beats the other",
         neutral=0.0,
+        reach=3.0,
         comparison=PREFERENCE,
         equivalence=0.1,
     )

@@ -20,7 +20,8 @@ class Estimand:
 
     ``key`` stands in tables and files and is never renamed. ``ends`` are the lowest and the
     highest score of the scale, None where each study has its own. ``neutral`` is the score that
-    favours neither side, of comparisons of two clips. ``equivalence`` is the half width of the
+    favours neither side, of comparisons of two clips; ``reach`` is how far scores go from it where
+    a study may have fewer steps. ``equivalence`` is the half width of the
     region in which a difference does not matter, in units of the score; None: 2.5 % of the range.
     ``scores`` are the only scores that there are, where a file with others must be wrong.
     ``answers`` are words for the scores of a comparison, seen from the condition.
@@ -33,6 +34,7 @@ class Estimand:
     ends: tuple[float, float] | None = None
     absent: float | None = None  # a score apart from the scale: what was asked about is not there
     neutral: float | None = None
+    reach: float | None = None
     comparison: str = ONE_CLIP
     decimals: int = 2
     equivalence: float | None = None
@@ -98,3 +100,19 @@ class Estimand:
         if low == self.absent:
             return low, self.ends[1]
         return self.ends if low >= self.ends[0] else None
+
+    def scale_for(self, low: float, high: float) -> tuple[float, float] | None:
+        """The ends of the scale that scores from low to high are on, for intervals; None: unknown.
+
+        Of comparisons that a study may give fewer steps, as far as anybody answered; of ranks, to
+        the last place; where scores pass the known ends, as far as they do.
+        """
+        known = self.ends_for(low, high)
+        if known is not None:
+            return known
+        if self.neutral is not None and self.ends is None:
+            reach = max(abs(low - self.neutral), abs(high - self.neutral)) or self.reach or 0.0
+            return (self.neutral - reach, self.neutral + reach) if reach else None
+        if self.lowest_is_best:
+            return (min(1.0, low), high) if high > 1 else None
+        return None if self.ends is None else (min(low, self.ends[0]), max(high, self.ends[1]))

@@ -25,6 +25,7 @@ class Preference(Cmos):
         phrase="the mean preference",
         axis="Preference: above 0 is preferred",
         neutral=0.0,
+        reach=2.0,
         comparison=PREFERENCE,
         equivalence=0.1,
     )

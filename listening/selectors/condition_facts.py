@@ -11,6 +11,7 @@ class ConditionFacts(TypedDict):
     """A condition with its attributes, such as the types of vocalisation that it supports."""
 
     condition: str
+    label: str
     system: str
     attributes: dict[str, str]
 
@@ -18,6 +19,11 @@ class ConditionFacts(TypedDict):
 def condition_facts(study: Study) -> list[ConditionFacts]:
     """The conditions that a study names, in its order; without those made of lines."""
     return [
-        ConditionFacts(condition=row.key, system=row.system, attributes=dict(row.attributes))
+        ConditionFacts(
+            condition=row.key,
+            label=row.label,
+            system=row.system,
+            attributes=dict(row.attributes),
+        )
         for row in study.conditions.filter(derived=False).order_by("pk")
     ]

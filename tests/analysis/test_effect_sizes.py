@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.statistics.comparisons.clustered_effects import clustered_d, clustered_delta
+from analysis.statistics.comparisons.clustered_variance import variances_and_df
 from analysis.statistics.comparisons.effect_sizes import (
     cliffs_delta,
     cohen_d,
@@ -17,6 +18,7 @@ from analysis.statistics.comparisons.rope import rope_decision
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.comparisons.tests_by_name import samples_of
 from analysis.statistics.comparisons.two_sample_tests import mann_whitney
+from analysis.statistics.intervals import clustered
 from tests.analysis.coded import isolation
 from tests.analysis.simulation import bounds, sizes
 
@@ -162,15 +164,15 @@ def crossed(rng, shift, raters=20, items=20, each=5):
 
 def test_clustered_effect_sizes_are_the_plain_ones_with_other_intervals():
     y, first, rater, item = crossed(np.random.default_rng(1), 0.5)
-    for clustered, plain in ((clustered_d, cohen_d), (clustered_delta, cliffs_delta)):
-        found, bare = clustered(y, first, rater, item), plain(y[first], y[~first])
+    for careful, plain in ((clustered_d, cohen_d), (clustered_delta, cliffs_delta)):
+        found, bare = careful(y, first, rater, item), plain(y[first], y[~first])
         assert found.name == bare.name
         assert found.value == pytest.approx(bare.value)
         assert found.high - found.low > 1.1 * (bare.high - bare.low)
-        back = clustered(y, ~first, rater, item)
+        back = careful(y, ~first, rater, item)
         assert (back.low, back.high) == pytest.approx((-found.high, -found.low))
         shuffled = np.random.default_rng(2).permutation(len(y))
-        again = clustered(y[shuffled], first[shuffled], rater[shuffled], item[shuffled])
+        again = careful(y[shuffled], first[shuffled], rater[shuffled], item[shuffled])
         assert again.low == pytest.approx(found.low)
 
 
@@ -192,13 +194,10 @@ def test_the_clustered_interval_of_d_is_the_delta_methods_by_differences():
         moved[first == first[k]] -= step / first[first == first[k]].size  # sums stay as they are
         moved[k] += step
         part[k] = (weighted(moved) - base) / step
-    both = rater * 100 + item
-    rater_v, item_v, both_v = (
-        sum(part[code == c].sum() ** 2 for c in np.unique(code)) for code in (rater, item, both)
-    )
-    variance = max(rater_v + item_v - both_v, rater_v, item_v)
+    sums = clustered(part * weight.sum() / 2, (~first).astype(int), rater, item, 2)
+    variance, df = (x[0] for x in variances_and_df(np.ones((1, 2)), sums))
     found = clustered_d(y, first, rater, item)
-    half = stats.t.ppf(0.975, 5) * variance**0.5
+    half = stats.t.ppf(0.975, df) * variance**0.5
     assert (found.high - found.low) / 2 == pytest.approx(half, rel=1e-3)
 
 
@@ -207,7 +206,8 @@ def test_conditions_that_never_overlap_have_a_delta_with_an_interval():
     rater, item = np.tile(np.repeat(np.arange(4), 4), 2), np.tile(np.arange(4), 8)
     found = clustered_delta(y, y > 3, rater, item)
     assert (found.value, found.high) == (1.0, 1.0)
-    assert found.low == pytest.approx(2 * 0.025**0.25 - 1)
+    answers = 16 * (stats.norm.isf(0.025) / stats.t.isf(0.025, 3)) ** 2
+    assert found.low == pytest.approx(2 * 0.025 ** (1 / answers) - 1)
     assert clustered_delta(y, y < 3, rater, item).high == pytest.approx(-found.low)
     assert clustered_d(y, y > 3, rater, item).value is None
     alone = clustered_delta(y, y > 3, np.zeros(32, dtype=int), item)

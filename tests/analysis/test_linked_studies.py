@@ -40,22 +40,22 @@ def joined(rng, deviations=None, tau=0.0):
 
 
 def test_one_study_alone_is_its_plain_means_with_their_clustered_intervals():
-    from analysis.statistics.comparisons.clustered_variance import spread_of_means
+    from analysis.statistics.comparisons.clustered_variance import variance_and_df
     from analysis.statistics.intervals import clustered
 
     rows = study(np.random.default_rng(1), "A", {"x": 3.0, "y": 3.5})
     (made,) = components_of(rows, ["A"], 4.0)
-    codes = [pd.factorize(rows[name], sort=True)[0] for name in ("system", "rater", "item")]
-    means = clustered(rows["score"].to_numpy(), *codes, 2)
-    variance, df = spread_of_means(means)
     assert made.found is None
-    for place in range(2):
-        score = made.score(place)
-        assert score.value == pytest.approx(means.value[place])
-        assert score.variance == pytest.approx(variance[place])
+    for place, name in enumerate("xy"):
+        score, mine = made.score(place), rows[rows["system"] == name]
+        codes = [pd.factorize(mine[by], sort=True)[0] for by in ("system", "rater", "item")]
+        means = clustered(mine["score"].to_numpy(), *codes, 1)
+        variance, df = variance_and_df(means, 0)
+        assert score.value == pytest.approx(means.value[0])
+        assert score.variance == pytest.approx(variance)
         low, high = t_interval(score.value, score.variance**0.5, score.df, 0.95)
         assert bounds(score, made.found, 0.95) == pytest.approx((low, high))
-        assert score.df >= min(df) * 0.99
+        assert score.df >= df * 0.99
 
 
 def test_estimates_are_least_squares_of_means_with_studies_and_systems():

@@ -69,23 +69,21 @@ def test_one_item_has_no_clustered_interval():
 
 
 @pytest.mark.medium
-def test_equal_ratings_count_each_rater_or_item_once():
-    """Clopper and Pearson's bound of as many answers; whoever differs may say what is farthest."""
+def test_equal_ratings_have_an_interval_on_their_scale():
     table = edge("all_equal")
     found = fitted("all_equal")
-    a = table[table["condition"] == "A"]
-    fewer = min(a["rater"].nunique(), a["item"].nunique())
-    rest = 1 - 0.025 ** (1 / fewer)
     told = found["A", TWO_WAY]
-    assert (told.low, told.high) == pytest.approx((3 - 2 * rest, 3 + 2 * rest))
-    assert "all answers are equal: every rater, or item, counts as one answer" in told.note
+    assert 1 < told.low < 3 < told.high < 5
+    assert "all answers are equal: how raters and items differ cannot be estimated" in told.note
     for interval in (BOOTSTRAP, NAIVE):
         estimate = found["A", interval]
         assert (estimate.low, estimate.high) == (3.0, 3.0)
         assert "no width" in estimate.note
     for contrast in MeanScore().contrasts(table):
-        assert contrast.p is None
-        assert contrast.p_adjusted is None
+        clustered = contrast.interval == TWO_WAY
+        assert contrast.p == (1.0 if clustered else None)
+        assert contrast.claimed == (False if clustered else None)
+        assert (contrast.low, contrast.high) == (-contrast.high, -contrast.low)
 
 
 def test_shares_that_nobody_contradicts_have_bounds_too():
@@ -107,9 +105,12 @@ def test_a_unanimous_pair_has_the_same_bounds_among_estimates_and_pairs(method):
     assert told.low < 1.0
 
 
-def test_effects_that_cancel_are_said_to_cancel():
+def test_effects_that_cancel_leave_the_whole_scale_and_without_one_say_so():
     table = rows_of({("A", f"r{r}", f"i{i}"): 3 + (-1) ** (r + i) for r in (0, 1) for i in (0, 1)})
     two_way = next(e for e in MeanScore().fit(table) if e.interval == TWO_WAY)
+    assert (two_way.value, two_way.low, two_way.high) == (3, 1, 5)
+    free = table.assign(method="free_choice", estimand="choice")
+    two_way = next(e for e in MeanScore().fit(free) if e.interval == TWO_WAY)
     assert (two_way.value, two_way.low) == (3, None)
     assert "cancel" in two_way.note
 

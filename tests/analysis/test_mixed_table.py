@@ -21,11 +21,11 @@ def isolation():
 @pytest.mark.slow
 def test_a_screened_study_gives_rs_means_under_its_names():
     table = screen(table_of("att_s1")).kept(DEFAULT)
-    result = mixed_model(table)
+    result = mixed_model(table, items=False)
     r = expected("att_s1")["lmm_att"]
     assert [f"system{name}" for (name,) in result.names] == list(r["fixef"])
     np.testing.assert_allclose(result.means.value, values(r["fixef"]), rtol=2e-8)
-    crossed = mixed_model(table, by=("dimension",))
+    crossed = mixed_model(table, by=("dimension",), items=False)
     r = expected("att_s1")["lmm_dimension"]
     assert [f"sysdim{'|'.join(name)}" for name in crossed.names] == list(r["fixef"])
     np.testing.assert_allclose(crossed.means.se, values(r["se"]), rtol=1e-6)
@@ -33,11 +33,29 @@ def test_a_screened_study_gives_rs_means_under_its_names():
 
 @pytest.mark.slow
 def test_items_add_text_and_stimulus(isolation):
-    result = mixed_model(isolation, items=True)
+    result = mixed_model(isolation)
     r = expected("mos_s2")["lmm_isolation"]
     np.testing.assert_allclose(result.means.se, values(r["se"]), rtol=1e-6)
     assert result.fit.sds["item"] == pytest.approx(r["sd"]["text"], rel=1e-5)
     assert result.notes == ()
+
+
+def test_items_that_conditions_do_not_share_alike_are_no_difference_of_conditions():
+    """A is mostly rated on easy items, B on hard ones: without items A seems much better."""
+    rng = np.random.default_rng(4)
+    easy = np.linspace(-1, 1, 12)
+    scores = {
+        (c, f"r{r}", f"i{i:02}"): 3 + easy[i] + float(rng.normal(0, 0.3))
+        for c in "AB"
+        for r in range(9)
+        for i in range(12)
+        if (i + r) % 4 == 0 or (i > 7) == (c == "A")
+    }
+    table = rows_of(scores)
+    (seeming,) = mixed_model(table, items=False).pairs.value
+    (adjusted,) = mixed_model(table).pairs.value
+    assert seeming > 0.4
+    assert abs(adjusted) < 0.15
 
 
 def test_the_order_of_rows_changes_nothing(isolation):
@@ -79,7 +97,7 @@ def test_stimuli_of_two_conditions_are_not_mixed_up_by_name():
     [
         ("empty", "there are no ratings; collect some first"),
         ("one_rating", "there is one rater"),
-        ("one_rater", "there is one rater.* collect ratings from more raters"),
+        ("one_rater", "there is one rater.* collect ratings with more than one"),
         ("all_equal", "all the same: no variation to model; report the means without a test"),
         ("separated", "all the same: no variation to model; report the means without a test"),
     ],
@@ -144,7 +162,7 @@ def test_scores_that_are_all_the_same_are_known_whatever_their_rounding(scores):
     with pytest.raises(NotEstimable, match="all the same: no variation to model"):
         model_draws(family, Options())
     with pytest.raises(NotEstimable, match="all the same: no variation to model"):
-        mixed_model(table, items=True)
+        mixed_model(table)
 
 
 @pytest.mark.slow

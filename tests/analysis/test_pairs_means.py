@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.circular_triads import circular_triads, most_circular, triads_summary
 from analysis.statistics.pairs.means_of_pairs import order_effect, pair_means, within_pairs
 from analysis.statistics.pairs.pair_ratings import from_table, pair_ratings
+from tests.analysis.korn_graubard import korn_graubard
 from tests.analysis.pairs_of import edge_pairs, met
 from tests.analysis.reference import rows_of, table_of
 
@@ -42,19 +42,8 @@ def test_an_unequal_order_is_balanced_out():
 def test_the_clustered_interval_by_hand():
     ratings = rated_in_orders([1.0, 2.0, 0.0], [1.0, -1.0, 3.0])
     (one,) = pair_means(ratings)
-    e = ratings.y - ratings.y.mean()
-    rater = sum(e[ratings.rater == r].sum() ** 2 for r in range(4)) / 36
-    item = sum(e[ratings.item == t].sum() ** 2 for t in range(3)) / 36
-    both = (e**2).sum() / 36
-    few, three = (6**2 / sum(np.bincount(c) ** 2) for c in (ratings.rater, ratings.item))
-    of_raters, of_items = few / (few - 1), three / (three - 1)
-    two_way = (rater + item - both) * (of_raters * of_items) ** 0.5
-    rater, item = rater * of_raters, item * of_items
-    variance = max(two_way, rater, item)
-    share = (rater / variance) ** 2 / (few - 1) + (item / variance) ** 2 / (three - 1)
-    df = max(min(few, three) - 1, 1 / share)
-    half = stats.t.ppf(0.975, df) * variance**0.5
-    assert (one.mean.high - one.mean.low) / 2 == pytest.approx(half)
+    expected = korn_graubard(ratings.y, ratings.rater, ratings.item, (-3, 3))
+    assert (one.mean.low, one.mean.high) == pytest.approx(expected)
     assert one.mean.note == "only 3 raters or items: a rough interval"
 
 
@@ -111,7 +100,7 @@ def test_only_ties_have_means_and_no_tests():
 def test_one_rating_and_one_rater_have_no_clustered_interval():
     (one,) = pair_means(met(("A", "B", 1.0)))
     assert (one.mean.value, one.mean.low, one.mean.naive_low) == (1.0, None, None)
-    assert "one rater only" in one.mean.note
+    assert "one rating only" in one.mean.note
 
 
 def test_circular_triads_by_hand():

@@ -281,7 +281,7 @@ def test_a_clustered_variance_is_not_below_that_of_raters_or_items_alone():
     assert gap(fit, "clustered") == pytest.approx((0.0, 0.5**0.5), abs=1e-12)
     half = stats.t.ppf(0.975, 1) * 0.5**0.5
     (mean,) = pair_means(ratings)
-    assert mean.mean.high == pytest.approx(half * 2**0.5)  # two raters: R / (R - 1)
+    assert (mean.mean.low, mean.mean.high) == pytest.approx((-1, 1), abs=1e-6)  # the whole scale
     assert fit.abilities()[0].high == pytest.approx(half / 2)
 
 

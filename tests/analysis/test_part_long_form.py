@@ -189,7 +189,7 @@ def test_one_rater_gets_no_interval_and_words_instead(study):
     found = shown(one)
     for row in rows_of(found, "long_form_conditions"):
         assert row["low"] is None
-        assert "no interval" in row["note"]
+        assert "one rater only" in row["note"]
 
 
 @pytest.mark.medium

@@ -16,7 +16,7 @@ from analysis.report.parts.models import Models
 from analysis.report.parts.models import model_fits as fits_module
 from analysis.report.parts.ordinal import Ordinal
 from analysis.report.pipeline import plain_of
-from analysis.statistics.mixed.family_model import gaussian_draws, modelled
+from analysis.statistics.mixed.family_model import modelled
 from analysis.statistics.mixed.family_posterior import posterior_of
 from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, screen
@@ -67,13 +67,15 @@ def test_means_and_contrasts_are_rs():
 @pytest.mark.slow
 def test_the_posterior_of_the_turing_test_is_the_reference():
     made, reference = shown("models", "att_s1"), posterior_reference("att_s1")["gaussian"]
-    rows, ranks = table(made, "models-1-means"), table(made, "models-1-ranks")
-    for name, known in reference["system"].items():
+    rows = table(made, "models-1-means")
+    (each,) = modelled(table_of("att_s1"))
+    ranks = posterior_of(each, Options(rules=())).comparison(rope=0.02)
+    for i, (name, known) in enumerate(reference["system"].items()):
+        assert each.names[i] == name
         assert rows[name]["bayes"] == pytest.approx(known["mean"], abs=4 * known["sd"] / 50)
-        assert rows[name]["p_best"] == pytest.approx(reference["p_best"][name], abs=0.01)
-        assert ranks[name]["expected_rank"] == pytest.approx(reference["mean_rank"][name], abs=0.02)
-        for rank, share in enumerate(reference["rank_prob"][name], start=1):
-            assert ranks[name][f"rank_{rank}"] == pytest.approx(share, abs=0.01)
+        assert ranks.p_best[i] == pytest.approx(reference["p_best"][name], abs=0.01)
+        assert ranks.expected_rank[i] == pytest.approx(reference["mean_rank"][name], abs=0.02)
+        assert ranks.rank_probability[i] == pytest.approx(reference["rank_prob"][name], abs=0.01)
     varies = table(made, "models-1-variation")
     assert varies["rater × condition"]["bayes"] == pytest.approx(
         reference["sd"]["sd_rs"]["mean"], abs=0.001
@@ -131,9 +133,6 @@ def test_the_ranking_knows_that_texts_and_clips_vary():
     (told,) = [text for text in made.methods if "posterior" in text]
     assert "item (text) and stimulus (clip)" in told
     assert "interpolated between 41 exact values" in told
-    plain = gaussian_draws(next(iter(modelled(heard_on_headphones("mos_s2")))), Options())
-    alone = plain.comparison(rope=0.1).p_best
-    assert table(made, "models-1-ranks")["A"]["p_best"] < alone[0] - 0.03
 
 
 @pytest.fixture
@@ -144,12 +143,11 @@ def hasty(monkeypatch):
 
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.medium
-def test_without_its_texts_a_large_design_is_not_ranked_and_the_answer_says_so():
+def test_without_its_texts_a_large_design_has_no_posterior_and_the_answer_says_so():
     table = heard_on_headphones("mos_s2")
     made = Models().make(given(table))
-    assert made.sentences[0].startswith("MOS · isolation, of the variance")
-    assert not [each for each in made.tables if each.key.endswith("-ranks")]
-    assert made.figures == []
+    assert "A is the best with a probability of" in made.sentences[0], "by the answer's variances"
+    assert made.sentences[1].startswith("MOS · isolation, of the variance")
     assert any(
         "no posterior: this design is too large for effects of texts" in text
         for text in made.warnings
@@ -158,7 +156,7 @@ def test_without_its_texts_a_large_design_is_not_ranked_and_the_answer_says_so()
     assert any("its intervals are too narrow" in text for text in made.warnings)
     (answered,) = [text for text in Answer().make(given(table)).warnings if "mixed model" in text]
     assert "isolation" in answered
-    assert "its intervals are too narrow, its tests find too much" in answered
+    assert "its intervals are too narrow, and its tests find too much" in answered
 
 
 @pytest.mark.slow
@@ -175,7 +173,7 @@ def test_asked_for_by_name_a_larger_design_has_its_texts():
 
 
 @pytest.mark.slow
-def test_draws_that_disagree_are_not_ranked(monkeypatch):
+def test_draws_that_disagree_are_not_shown(monkeypatch):
     def stuck(*of):
         good = posterior_of(*of)
         bad = replace(good.diagnostics, r_hat={**good.diagnostics.r_hat, "condition[0]": 1.3})
@@ -183,13 +181,10 @@ def test_draws_that_disagree_are_not_ranked(monkeypatch):
 
     monkeypatch.setattr(fits_module, "posterior_of", stuck)
     made = Models().make(given(heard_on_headphones("mos_s2")))
-    assert "no ranking is shown, because the chains disagree" in made.sentences[0]
-    assert "NUTS" in made.sentences[0]
-    assert not [each for each in made.tables if each.key.endswith("-ranks")]
-    assert made.figures == []
-    rows = table(made, "models-1-means")
-    assert "p_best" not in rows["A"]
-    assert "bayes" not in rows["A"]
+    (told,) = [text for text in made.warnings if "no posterior is shown" in text]
+    assert "because the chains disagree" in told
+    assert "NUTS" in told
+    assert "bayes" not in table(made, "models-1-means")["A"]
     assert not any("posterior" in text for text in made.methods)
     (told,) = [each for each in made.tables if each.key == "models-1-diagnostics"]
     assert not told.folded
@@ -241,7 +236,6 @@ def test_the_ordinal_model_is_the_reference():
     rows = table(made, "ordinal-1-means")
     for name, known in reference["hls_population"].items():
         assert rows[name]["score"] == pytest.approx(known["mean"], abs=0.0015)
-        assert rows[name]["p_best"] == pytest.approx(reference["p_best"][name], abs=0.01)
         assert abs(rows[name]["apart"]) < 0.004  # M1 and M4 tell the same story
     exact = posterior_reference("att_s1")["aghq_mle"]
     assert rows["GPT-4o"]["ml"] == pytest.approx(exact["beta"]["GPT-4o"], abs=1e-3)
@@ -306,7 +300,9 @@ def test_a_report_holds_the_part_beside_the_clustered_means():
     assert "Models and ranking" in page
     assert "A is the best with a probability of" in page
     (row,) = [row for row in table_from(found, "models-1-ranks").values() if row["p_best"] > 0.5]
-    assert row["p_best"] == pytest.approx(0.886, abs=0.015)  # of 32,000 draws
+    answer = next(part for part in report["parts"] if part["key"] == "answer")
+    assert "cannot be told apart" in answer["sentences"][0]
+    assert row["p_best"] < 0.975
 
 
 OVERALL = "condition:"

@@ -104,7 +104,7 @@ def test_a_rater_who_turns_the_scale_round_and_one_with_one_answer_are_warned_of
         if row["rater"] == "r5":
             row["score"] = 4.0
     told = " ".join(part_of("raters", from_rows(rows))["warnings"])
-    assert "go clearly against the others" in told
+    assert "1 of 7 raters goes clearly against the others" in told
     assert ": r3. Did they take the scale the wrong way round?" in told
     assert "1 rater gave one score throughout, 10 times or more: r5." in told
 

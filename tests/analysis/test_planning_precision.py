@@ -25,6 +25,7 @@ from analysis.statistics.planning import (
     standard_error,
     standard_error_of_difference,
 )
+from analysis.statistics.planning.precision import degrees_of
 
 LONG = preset("long_form")
 STUDY = Design(raters=100, items=60, ratings_per_clip=8, conditions=12)
@@ -70,8 +71,10 @@ def test_a_rater_who_rates_nothing_of_a_condition_does_not_count_for_it():
 
 
 def test_half_widths_use_the_degrees_of_the_default_interval():
-    t = stats.t.ppf(0.975, 59)
+    t = stats.t.ppf(0.975, degrees_of(STUDY, LONG, "mean"))
     assert half_width(STUDY, LONG) == pytest.approx(t * standard_error(STUDY, LONG))
+    assert 59 <= degrees_of(STUDY, LONG, "difference") <= 118
+    assert degrees_of(Design(3, 3, 2, 5), LONG, "difference") <= 4
     wide = half_width(STUDY, LONG, of="difference", level=0.99)
     assert wide > half_width(STUDY, LONG, of="difference")
     with pytest.raises(PlanningError, match="two raters and two items"):
@@ -122,13 +125,13 @@ def test_a_plan_for_a_difference_reaches_its_power():
     assert 0.8 <= plan.reached < 0.9
     strict = plan_for_difference(0.25, LONG, comparisons=6, **wanted)
     assert strict.design.ratings > plan.design.ratings
-    assert strict.row()["note"] == "Bonferroni over 6 comparisons"
+    assert strict.row()["note"] == "6 comparisons share the error (Šidák)"
     assert plan.row()["raters"] == plan.design.raters
 
 
 def test_when_items_are_what_is_missing_the_plan_says_how_many():
     wanted = {"conditions": 12, "clips_per_rater": 60}
-    with pytest.raises(PlanningError, match="about 117 items are the least"):
+    with pytest.raises(PlanningError, match="about 116 items are the least"):
         plan_for_half_width(0.05, LONG, items=60, **wanted)
     assert plan_for_half_width(0.05, LONG, items=120, **wanted).reached <= 0.05
     with pytest.raises(PlanningError, match="items"):

@@ -8,12 +8,12 @@ from analysis.statistics.planning import (
     Design,
     PlanningError,
     half_width,
-    power,
     preset,
     simulate_ratings,
     simulated_check,
     standard_error_of_difference,
 )
+from analysis.statistics.planning.precision import power_of
 from tests.analysis.simulation import bounds, sizes
 
 LONG = preset("long_form")
@@ -80,7 +80,7 @@ def test_power_width_and_coverage_are_as_planned(assignment, runs):
     wider = (1500 / runs) ** 0.5
     low, high = bounds(0.925, 0.98, of=1500, runs=runs)
     assert found.sd_of_difference == pytest.approx(se, rel=0.08 * wider)
-    assert found.power == pytest.approx(power(difference, se, degrees=39), abs=0.05 * wider)
+    assert found.power == pytest.approx(power_of(design, LONG, difference), abs=0.05 * wider)
     assert low <= found.coverage <= high
     assert low <= found.coverage_of_mean <= high
     assert found.half_width == pytest.approx(half_width(design, LONG, of="difference"), rel=0.08)

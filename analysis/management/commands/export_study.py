@@ -40,13 +40,18 @@ class Command(BaseCommand):
         from analysis.ratings.table import RatingsError
         from analysis.report.writers.report_card import card_files
         from analysis.web.combining import NotCombined
-        from analysis.web.study_tables import study_report, study_rules, study_spared
+        from analysis.web.study_tables import (
+            study_hypotheses,
+            study_report,
+            study_rules,
+            study_spared,
+        )
         from listening.selectors import definition_files, method_facts, no_study
 
         key = given["study"]
         if words := no_study(key):
             raise CommandError(words)
-        options = chosen_options(given, study_rules(key), study_spared(key))
+        options = chosen_options(given, study_rules(key), study_spared(key), study_hypotheses(key))
         options = replace(options, versions=tuple(given["combine_with"]))
         try:
             table, report = study_report(key, options)

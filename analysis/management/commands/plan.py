@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Options that go into the question as they are: the name of reading.FIELDS and its metavar.
 NUMBERS = {
     "power": "Power wanted of --difference, in per cent. Default: 80.",
-    "comparisons": "Comparisons that share the error (Bonferroni). Default: 1.",
+    "comparisons": "Comparisons that share the error. Default: all pairs, or one mean.",
     "level": "Of intervals, in per cent. Default: 95.",
     "conditions": "Default: the pilot's, else 4.",
     "items": "Default: the pilot's, else 40.",

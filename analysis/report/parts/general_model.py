@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.models import modelled_or_refused
+from analysis.report.parts.models.model_fits import standing_of
 from analysis.report.parts.models.model_tables import IN_WORDS, SPREAD, clustered_of
 from analysis.report.parts.models.posterior_ranking import (
     best_sentence,
@@ -45,7 +46,13 @@ from analysis.statistics.mixed.nuts import (
     general_gaussian,
     general_ordinal,
 )
-from analysis.statistics.mixed.posterior import Comparison, Posterior, Summary, summary
+from analysis.statistics.mixed.posterior import (
+    Comparison,
+    Posterior,
+    Summary,
+    ranks_of,
+    summary,
+)
 from analysis.statistics.mixed.random_effects import Effects
 from analysis.statistics.mixed.sufficient_statistics import Floats
 from analysis.statistics.mixed.table_model import Arrays, allowed_effects, arrays_of
@@ -165,7 +172,14 @@ class GeneralFit:
             rope=rope, level=options.level, name=name, ranked=ranked
         )
         assert not isinstance(comparison, Refusal)
-        return comparison
+        if self.breakdown.by:
+            return comparison
+        ranks, claimed = standing_of(self.each, self.among, options)
+        if ranks is None:  # one rater or item: nothing to rank by
+            limited = ranks_of(self.means, [False] * len(self.cells))
+        else:
+            limited = comparison.limited(claimed, (1 + options.level) / 2)
+        return replace(comparison, **vars(limited))
 
     def _tables(self, stem: str, inputs: PartInput) -> list[Table]:
         options, title, names = inputs.options, self.each.title, self.cells

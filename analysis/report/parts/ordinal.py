@@ -15,13 +15,10 @@ from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.models import modelled_or_refused
 from analysis.report.parts.models.posterior_ranking import (
-    best_sentence,
     by_expected_rank,
     contrast_table,
     diagnostics_table,
     drawn_words,
-    rank_heatmap,
-    rank_table,
     role_cell,
     role_column,
 )
@@ -147,9 +144,9 @@ class _Fitted:
         key = f"{self.stem}-diagnostics"
         refused = isinstance(ranked, Refusal)
         made = diagnostics_table(key, heading, names, self.posterior, self.title, not refused)
-        sentences = best_sentence(self.title, names, ranked, self.among)
         if isinstance(ranked, Refusal):
-            return Content(sentences=sentences, tables=[made])
+            sentence = f"{self.title}: no ordinal model is shown, because {ranked}."
+            return Content(sentences=[sentence], tables=[made])
         drawn = self.posterior.summaries(level=options.level)
         tables = [self._means(drawn, ranked), self._thresholds(drawn), self._variation(drawn)]
         figures = self._share_figures()
@@ -158,13 +155,8 @@ class _Fitted:
             title = f"Differences of mean scores by the ordinal model, {self.title}"
             key = f"{self.stem}-contrasts"
             tables.append(contrast_table(key, title, names, order, None, ranked, self.title))
-        if ranked.rank_probability.shape[1] > 1:
-            title = f"Probability of each rank by the ordinal model, {self.title}"
-            figures = rank_heatmap(f"{self.stem}-ranks", title, names, ranked, self.title) + figures
-            key = f"{self.stem}-ranks"
-            tables.append(rank_table(key, title, names, ranked, self.title, self.among))
         return Content(
-            sentences=[*sentences, *self._agreement(drawn)],
+            sentences=list(self._agreement(drawn)),
             figures=figures,
             tables=[*tables, self._share_table(), made],
             warnings=list(self._warnings()),
@@ -177,8 +169,6 @@ class _Fitted:
         for i in by_expected_rank(self.each.names, ranked):
             row: dict[str, Any] = {"condition": self.each.names[i], **role_cell(self.among, i)}
             row |= _cells("score", score, i) | _cells("logit", logit, i)
-            row["p_best"] = float(ranked.p_best[i])
-            row["expected_rank"] = float(ranked.expected_rank[i])
             if self.gaussian is not None:
                 row |= _cells("gaussian", self.gaussian, i)
                 row["apart"] = row["score"] - row["gaussian"]
@@ -190,8 +180,6 @@ class _Fitted:
             *role_column(self.among),
             Column("score", "Mean score", "number"),
             Column("score", f"{score.level * 100:g} % HDI", "interval"),
-            *[Column("p_best", "P(best)", "percent", 3)] * (len(rows) > 1),
-            *[Column("expected_rank", "Expected rank", "number", 2)] * (len(rows) > 1),
             *[Column("gaussian", "Gaussian mean", "number")] * (self.gaussian is not None),
             *[Column("gaussian", "Its HDI", "interval")] * (self.gaussian is not None),
             Column("logit", "Logit", "number", 2),

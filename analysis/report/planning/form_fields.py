@@ -33,7 +33,7 @@ class Field:
 FIELDS: dict[str, Field] = {
     "size": Field("The size", 1e-6, 1e6, 0.2),
     "power": Field("The power in per cent", 1, 99.9, 80),
-    "comparisons": Field("The number of comparisons", 1, 100_000, 1, whole=True),
+    "comparisons": Field("The number of comparisons", 1, 100_000, None, whole=True),
     "level": Field("The level in per cent", 50, 99.99, 95),
     "conditions": Field("The number of conditions", 1, 1000, 4, whole=True),
     "items": Field("The number of items", 2, 100_000, 40, whole=True),
@@ -70,7 +70,8 @@ def requirements_from(form: Mapping[str, str], components: Components) -> Requir
     Per cents become shares. Raises PlanningError that names the field that is wrong.
     """
     n = {name: _number(field, form.get(name, "")) for name, field in FIELDS.items()}
-    missing = [FIELDS[k].words for k, v in n.items() if v is None and k != "ratings_per_clip"]
+    optional = ("ratings_per_clip", "comparisons")
+    missing = [FIELDS[k].words for k, v in n.items() if v is None and k not in optional]
     if missing:
         raise PlanningError(f"{missing[0]} is missing.")
     value = {name: number or 0.0 for name, number in n.items()}
@@ -87,7 +88,7 @@ def requirements_from(form: Mapping[str, str], components: Components) -> Requir
         value["lost"] / 100,
         form.get("currency", "")[:8].strip(),
     )
-    per_clip = n["ratings_per_clip"]
+    per_clip, compared = n["ratings_per_clip"], n["comparisons"]
     need = Requirements(
         goal,
         value["size"],
@@ -98,7 +99,7 @@ def requirements_from(form: Mapping[str, str], components: Components) -> Requir
         clips_per_rater=int(value["clips_per_rater"]),
         of=of,
         power=value["power"] / 100,
-        comparisons=int(value["comparisons"]),
+        comparisons=None if compared is None else int(compared),
         ratings_per_clip=None if per_clip is None else int(per_clip),
         assignment=form.get("assignment", "within"),
         level=value["level"] / 100,

@@ -181,7 +181,7 @@ def _money_table(proposal: Proposal) -> Table:
 def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
     """The formula beside the simulation: power, half width, and how often the interval holds."""
     need, plan = proposal.requirements, proposal.plan
-    formula = need.level if need.comparisons == 1 else need.strict_level
+    formula = need.strict_level
     power_words = "Power" if need.of == DIFFERENCE else "Power of one mean"
     by_formula = power_of(
         plan.design,

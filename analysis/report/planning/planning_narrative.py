@@ -133,12 +133,6 @@ def warnings(proposal: Proposal) -> list[str]:
         weak.append(
             f"A session of {cost.session_minutes:.0f} minutes tires raters; give each fewer clips."
         )
-    if need.goal != HALF_WIDTH and need.comparisons == 1 and need.conditions > 2:
-        pairs = need.conditions * (need.conditions - 1) // 2
-        weak.append(
-            f"The power is that of one comparison chosen beforehand. To compare all {pairs} pairs, "
-            f"give {pairs} as the number of comparisons."
-        )
     if need.components.note:
         weak.append(f"Of how scores vary: {in_words(need.components.note)}.")
     return weak

@@ -157,7 +157,10 @@ def _task(report: Report, design: TaskDesign, longest: int) -> str:
     names = [_short(name) for name in (title, design["criterion"]) if name not in _UNNAMED]
     where = f"For “{', '.join(dict.fromkeys(names))}” we" if names else "We"
     ends = report["scales"].get(family_title(design))
-    scale = f", from {short(ends[0])} to {short(ends[1])}" if ends else ""
+    given = design.get("span")
+    scale = f", from {short(ends[0])} to {short(ends[1])}" if ends and given == ends else ""
+    if given and given != ends:  # whether the scale had more steps, the ratings do not say
+        scale = f" (scores given: {short(given[0])} to {short(given[1])})"
     return f"{where} report {phrase}{defined}{scale}, {often}."
 
 

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import special
 
-from analysis.arrays import Codes, Floats
-from analysis.statistics.binomial import effective, exact_bounds
-from analysis.statistics.comparisons.clustered_variance import two_way_sums
+from analysis.arrays import Bools, Codes, Floats
+from analysis.statistics.bounded_interval import Shares
+from analysis.statistics.comparisons.clustered_variance import least_df, variances_and_df
 from analysis.statistics.comparisons.effect_sizes import (
     CLIFFS_DELTA,
     COHEN_D,
     NO_SPREAD,
-    asymmetric_interval,
     dominance,
     no_spread,
 )
 from analysis.statistics.comparisons.test_result import Effect
-from analysis.statistics.intervals import has_no_width, t_interval
+from analysis.statistics.intervals import clustered, has_no_width, t_interval
 
 TOO_FEW = "one rater or item only: how they differ cannot be estimated"
 CANCELLED = "the sums per rater and per item cancel out: no interval"
-Bools = NDArray[np.bool_]
 
 
 def clustered_d(y: Floats, first: Bools, rater: Codes, item: Codes, level: float = 0.95) -> Effect:
     """(mean of the first - mean of the others) over their pooled SD, of ratings (n,).
 
-    As `cohen_d`; the interval is a t one over the two-way clustered variance of what each
-    rating contributes (delta method: its distance from its mean, and d / 2 times what its square
-    adds to the variance), with the fewest raters or items of either condition minus 1 as degrees.
+    As `cohen_d`; the interval is a t one over the clustered variance of what each rating
+    contributes (delta method: its distance from its mean, and d / 2 times what its square adds to
+    the variance).
     """
     x, z = y[first], y[~first]
     n, m = len(x), len(z)
@@ -41,8 +37,9 @@ def clustered_d(y: Floats, first: Bools, rater: Codes, item: Codes, level: float
     pooled = float(np.sum(apart**2)) / (n + m - 2)
     d = float(x.mean() - z.mean()) / pooled**0.5
     shift = apart * np.where(first, 1 / n, -1 / m) / pooled**0.5
-    variance, df = _variance(shift - d * square / (2 * pooled * (n + m - 2)), first, rater, item)
-    if df < 1:
+    part = shift - d * square / (2 * pooled * (n + m - 2))
+    variance, df, least = _variance(part, first, rater, item)
+    if least is None:
         return Effect(COHEN_D, d, None, None, level, TOO_FEW)
     if has_no_width(variance, np.ones(1)):
         return Effect(COHEN_D, d, None, None, level, CANCELLED)
@@ -54,9 +51,8 @@ def clustered_delta(
 ) -> Effect:
     """P(first above others) - P(below) over all pairs of ratings (n,), in [-1, 1].
 
-    As `cliffs_delta`; the interval is Feng and Cliff's (2004), with the two-way clustered
-    variance of each rating's mean dominance and a t quantile. Where every rating of one side is
-    above every one of the other, it is Clopper and Pearson's with each rater (or item) one answer.
+    As `cliffs_delta`; the interval is that of a share, (delta + 1) / 2, by the two-way clustered
+    variance of each rating's mean dominance (`bounded_interval.Shares`).
     """
     if not first.any() or first.all():
         return Effect(CLIFFS_DELTA, None, None, None, level, "no value on one side")
@@ -64,27 +60,28 @@ def clustered_delta(
     delta = float(mine.mean())
     part = np.empty(len(y))
     part[first], part[~first] = (mine - delta) / len(mine), (theirs - delta) / len(theirs)
-    variance, df = _variance(part, first, rater, item)
-    if df < 1:
+    variance, df, least = _variance(part, first, rater, item)
+    if least is None:
         return Effect(CLIFFS_DELTA, delta, None, None, level, TOO_FEW)
-    if 1 - abs(delta) <= 1e-12:
-        sides = (first, ~first)
-        groups = min(effective(code[side]) for code in (rater, item) for side in sides)
-        low = 2 * exact_bounds(1.0, groups, level)[0] - 1
-        ends = (low, 1.0) if delta > 0 else (-1.0, -low)
-        return Effect(CLIFFS_DELTA, delta, *ends, level)
-    if has_no_width(variance, np.ones(1)):
-        return Effect(CLIFFS_DELTA, delta, None, None, level, CANCELLED)
-    t = float(special.stdtrit(df, (1 + level) / 2))
-    return Effect(CLIFFS_DELTA, delta, *asymmetric_interval(delta, t * variance**0.5), level)
+    answers = float(min(len(mine), len(theirs)))
+    one = np.array([[(delta + 1) / 2, variance / 4, 0.0, answers * np.sum(part**2) / 4]]).T
+    share, variance_of, design, spread = np.clip(one, 0.0, None)
+    shares = Shares(share, variance_of, design, spread, np.array([answers]), np.array([least]))
+    low, high = (float(end[0]) for end in shares.bounds(np.array([df]), 1 - level))
+    return Effect(CLIFFS_DELTA, delta, 2 * low - 1, 2 * high - 1, level)
 
 
-def _variance(part: Floats, first: Bools, rater: Codes, item: Codes) -> tuple[float, int]:
-    """The two-way clustered variance of a sum of parts (n,), and its degrees of freedom.
+def _variance(
+    part: Floats, first: Bools, rater: Codes, item: Codes
+) -> tuple[float, float, float | None]:
+    """The clustered variance of a sum of parts (n,), its df, and the fewest groups minus 1.
 
-    Cameron, Gelbach and Miller (2011), eq. 2.11, floored at the larger one-way variance.
+    None for the last where a side has one rater or one item.
     """
-    by_rater, by_item, by_both = two_way_sums(part, rater, item)
-    sides = (first, ~first)
-    groups = min(len(np.unique(code[side])) for code in (rater, item) for side in sides)
-    return max(by_rater + by_item - by_both, by_rater, by_item), groups - 1
+    side = (~first).astype(np.int64)
+    each = np.bincount(side)
+    sums = clustered(part * each[side], side, rater, item, 2)
+    both = np.ones((1, 2))
+    variance, df = variances_and_df(both, sums)
+    few = min(sums.n_raters.min(), sums.n_items.min()) < 2
+    return float(variance[0]), float(df[0]), None if few else float(least_df(both, sums)[0])

@@ -1,7 +1,10 @@
 """Variances and degrees of freedom of clustered means and of their contrasts.
 
-Variances are clustered by raters and items (Cameron, Gelbach and Miller 2011) with a factor
-G / (G - 1) for each; t has degrees of freedom after Satterthwaite (1946).
+The variance of a contrast is the larger of two: clustered by raters and items (Cameron, Gelbach and
+Miller 2011) with a factor G / (G - 1) for each; and that of variance components of raters and items
+pooled over the conditions (by moments: Searle, Casella and McCulloch 1992), each condition's on
+the scale of sqrt(p (1 - p)), which is what scores can vary at a share p of the way between the ends
+of their scale. ADR 23 says why.
 """
 
 from __future__ import annotations
@@ -9,12 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import special
 
-from analysis.arrays import Codes, Floats
+from analysis.arrays import Bools, Codes, Floats
+from analysis.statistics.bounded_interval import Combinations, Gaps, OnScale, Shares
 from analysis.statistics.intervals import Clustered
 
 _LEAST_DF = 0.5
-_LEAST_SHARE, _ROUNDING = 1e-6, 1e-9
+_LEAST_SHARE, _NONE, _ROUNDING, _LEAST_MET = 1e-6, 1e-12, 1e-9, 1e-9
 
 
 @dataclass(frozen=True)
@@ -43,72 +48,212 @@ def variances_and_df(contrasts: Floats, means: Clustered) -> tuple[Floats, Float
     """Variances and degrees of freedom (m,) of contrasts (m, C): all that some analyses need.
 
     V = V_raters + V_items - V_both with the factors R/(R-1) and I/(I-1) of each condition, which
-    makes it the unbiased one of a balanced two-way layout; at least the larger one-way variance.
-    df = 1 / (r²/(R-1) + i²/(I-1)) (Satterthwaite), at least the smaller of R-1 and I-1, where r
-    and i are the shares of raters and items in V: the contrast's own or the family's, whichever is
-    larger, since few groups may show too small a share by chance. R and I are effective numbers, so
-    that a few raters with most of the ratings count as few; below two there is no more than R - 1.
+    makes it the unbiased one of a balanced two-way layout; at least the larger one-way variance,
+    and at least that of the pooled `Components`. With G the fewest raters or items of the
+    conditions involved, df = the components' (Satterthwaite 1946), at most 2 (G - 1) and at least
+    G - 1. R, I and G are effective numbers, so that a few raters with most of the ratings count as
+    few. Where there is one condition nothing is pooled: df = 1 / (r²/(R-1) + i²/(I-1)), r and i the
+    shares of raters and items in V, at least G - 1.
     """
+    least = least_df(contrasts, means)
+    rater, item, two_way = _clustered_parts(contrasts, means)
+    variance = np.maximum.reduce([two_way, rater, item])
+    components = components_of(means)
+    if components is not None:
+        pooled, df = components.variances_and_df(contrasts * _units(means), means)
+        return np.maximum(variance, pooled), np.maximum(np.minimum(2 * least, df), least)
     raters, items = _less_one(means.effective_raters), _less_one(means.effective_items)
+    whole = np.where(variance > 0, variance, 1.0)
+    share = (rater / whole) ** 2 / raters[0] + (item / whole) ** 2 / items[0]
+    enough = (share > 0) & (least >= 1 - _ROUNDING)
+    return variance, np.maximum(least, np.divide(1.0, share, out=least.copy(), where=enough))
+
+
+def _clustered_parts(contrasts: Floats, means: Clustered) -> tuple[Floats, Floats, Floats]:
+    """The variances (m,) of contrasts (m, C) clustered by raters, by items, and by both."""
     by_rater, by_item = _factors(means)
     both = means.by_rater + means.by_item - means.by_both
-    parts = (
-        _quadratic(contrasts, means.by_rater, by_rater),
-        _quadratic(contrasts, means.by_item, by_item),
-        _quadratic(contrasts, both, by_rater * by_item),
+    return (
+        _form(contrasts * by_rater, means.by_rater),
+        _form(contrasts * by_item, means.by_item),
+        _form(contrasts * by_rater * by_item, both),
     )
-    involved = contrasts != 0
-    dr = np.where(involved, raters, np.inf).min(axis=1, initial=np.inf)
-    di = np.where(involved, items, np.inf).min(axis=1, initial=np.inf)
-    return _variance_and_df(*parts, dr, di)
 
 
-def spread_of_means(means: Clustered) -> tuple[Floats, Floats]:
-    """Variances and degrees of freedom (C,) of the means themselves, as `spread_of` has them."""
-    raters, items = _less_one(means.effective_raters), _less_one(means.effective_items)
-    rater, item, both = (np.diag(part) for part in (means.by_rater, means.by_item, means.by_both))
-    two_way = (rater + item - both) * (1 + 1 / raters) ** 0.5 * (1 + 1 / items) ** 0.5
-    parts = rater * (1 + 1 / raters), item * (1 + 1 / items), two_way
-    return _variance_and_df(*parts, raters, items)
+def least_df(contrasts: Floats, means: Clustered) -> Floats:
+    """The fewest effective raters or items, minus 1, of the conditions of contrasts (m, C)."""
+    fewest = np.minimum(_less_one(means.effective_raters), _less_one(means.effective_items))
+    least: Floats = np.where(contrasts != 0, fewest, np.inf).min(axis=1, initial=np.inf)
+    return least
 
 
-def _variance_and_df(
-    rater: Floats, item: Floats, two_way: Floats, dr: Floats, di: Floats
-) -> tuple[Floats, Floats]:
-    variance = np.maximum.reduce([two_way, rater, item])
-    share = _share(rater, variance) ** 2 / dr + _share(item, variance) ** 2 / di
-    least = np.minimum(dr, di)
-    enough = (share > 0) & (least >= 1 - _ROUNDING)
-    df = np.maximum(least, np.divide(1.0, share, out=least.copy(), where=enough))
-    return variance, df
+@dataclass(frozen=True)
+class Components:
+    """Variance components pooled over conditions, in units of what scores can vary at each mean.
+
+    Raters and items have a level that all conditions share and one in each; so may what a rater
+    says of an item (``pair``) be shared; ``rest`` is independent. With the degrees of freedom of
+    each.
+    """
+
+    rater: float
+    rater_condition: float
+    item: float
+    item_condition: float
+    pair: float
+    rest: float
+    df_raters: float
+    df_items: float
+    df_rest: float
+
+    @classmethod
+    def of(cls, means: Clustered) -> Components:
+        """By moments: of products of two ratings that have a rater (an item) in common."""
+        unit = _units(means)
+        inverse = np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > _NONE)
+        by_rater, by_item = _factors(means)
+        scale = np.multiply.outer(*[inverse * by_rater * by_item] * 2)
+        rater, item, both = (
+            gram * scale for gram in (means.by_rater, means.by_item, means.by_both)
+        )
+        pairs, between = means.of_both, ~np.eye(len(unit), dtype=bool)
+        raters = _moments(rater - both, means.of_raters - pairs, between)
+        items = _moments(item - both, means.of_items - pairs, between)
+        met, of_pairs = float(pairs[between].sum()), float(np.trace(pairs))
+        shared = float(both[between].sum()) / met if met > _LEAST_MET else 0.0
+        pair = max(shared - raters[0] - items[0], 0.0)
+        rest = float(np.trace(both)) / max(of_pairs, _NONE) - sum(raters) - sum(items) - pair
+        cells, conditions = int(means.n_ratings.sum()), len(unit)
+        return cls(
+            *raters,
+            *items,
+            pair,
+            max(rest, 0.0) * of_pairs / max(float(means.squared_weights.sum()), _NONE),
+            df_raters=_levels(int(means.n_raters.sum()), means.groups[0], means.of_raters),
+            df_items=_levels(int(means.n_items.sum()), means.groups[1], means.of_items),
+            df_rest=max(cells - conditions - sum(means.groups) + 2.0, 1.0),
+        )
+
+    def variances_and_df(self, rows: Floats, means: Clustered) -> tuple[Floats, Floats]:
+        """Variances and Satterthwaite's degrees of freedom (m,) of contrasts (m, C) in units."""
+        rater = self.rater * _form(rows, means.of_raters)
+        rater += self.rater_condition * (rows**2 @ np.diag(means.of_raters))
+        item = self.item * _form(rows, means.of_items)
+        item += self.item_condition * (rows**2 @ np.diag(means.of_items))
+        noise = self.pair * _form(rows, means.of_both)
+        noise += self.rest * (rows**2 @ means.squared_weights)
+        variance = rater + item + noise
+        spread = (rater + noise) ** 2 / self.df_raters + (item + noise) ** 2 / self.df_items
+        spread += noise**2 / self.df_rest
+        df = np.divide(variance**2, spread, out=np.full_like(variance, np.inf), where=spread > 0)
+        return variance, df
+
+
+def components_of(means: Clustered) -> Components | None:
+    """Those of the means' pool, or of the means; None where there is one condition."""
+    pool = means.pool or means
+    return Components.of(pool) if int(np.sum(pool.n_ratings > 0)) > 1 else None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Intervals and tests of m contrasts: on their scale, or by t where it has no known ends.
+
+    ``value``, ``variance`` and ``df`` (m,), in scores; ``low`` is the score that 0 of ``on_scale``
+    stands for, ``width`` that of the scale.
+    """
+
+    value: Floats
+    variance: Floats
+    df: Floats
+    on_scale: OnScale | None = None
+    low: float = 0.0
+    width: float = 1.0
+
+    @property
+    def known(self) -> Bools:
+        """Which have an interval (m,): all on a scale, else those that vary."""
+        size = max(1.0, float(np.abs(np.nan_to_num(self.value)).max(initial=0.0)))
+        return np.asarray((self.variance > (_NONE * size) ** 2) | (self.on_scale is not None))
+
+    def bounds(self, alpha: Floats | float) -> tuple[Floats, Floats]:
+        """The intervals (m,) at the two-sided level ``alpha``; NaN where they are not known."""
+        if self.on_scale is not None:
+            low, high = self.on_scale.bounds(self.df, alpha)
+            return self.low + self.width * low, self.low + self.width * high
+        half = -special.stdtrit(self.df, alpha / 2) * np.sqrt(np.maximum(self.variance, 0.0))
+        half = np.where(self.known, half, np.nan)
+        return self.value - half, self.value + half
+
+    def p_against(self, null: float) -> Floats:
+        """Two-sided p (m,) against a contrast of ``null``; NaN where it is not known."""
+        if self.on_scale is not None:
+            return self.on_scale.p_against((null - self.low) / self.width, self.df)
+        se = np.sqrt(np.where(self.known, self.variance, np.nan))
+        return np.asarray(2 * special.stdtr(self.df, -np.abs(self.value - null) / se))
+
+
+def limits_of(contrasts: Floats, means: Clustered) -> Limits:
+    """Intervals and tests of contrasts (m, C), whose weights have the same sum in all of them."""
+    variance, df = variances_and_df(contrasts, means)
+    value = contrasts @ np.nan_to_num(means.value)
+    if means.ends is None or not len(contrasts):
+        return Limits(value, variance, df)
+    low, width = means.ends[0], means.ends[1] - means.ends[0]
+    first, second = contrasts.argmax(axis=1), contrasts.argmin(axis=1)
+    count = (contrasts != 0).sum(axis=1)
+    one = (contrasts[np.arange(len(first)), first] == 1) & (count <= 2)
+    if one.all() and (count == 1).all():
+        return Limits(value, variance, df, shares_of(means).take(first), low, width)
+    if one.all() and (contrasts[np.arange(len(first)), second] == -1).all():
+        shares = shares_of(means)
+        gaps = Gaps(shares.take(first), shares.take(second), variance / width**2)
+        return Limits(value, variance, df, gaps, 0.0, width)
+    sums = Combinations(contrasts, shares_of(means), variance / width**2)
+    return Limits(value, variance, df, sums, low * float(contrasts[0].sum()), width)
+
+
+def limits_of_means(means: Clustered) -> Limits:
+    """Those of the C means themselves."""
+    return limits_of(np.eye(len(means.value)), means)
+
+
+def variances_between(means: Clustered, at: Codes) -> Floats:
+    """Variances (k,) of independent means, whose differences vary as those of k conditions do."""
+    rows = np.zeros((len(at) * (len(at) - 1) // 2, len(means.value)))
+    first, second = np.triu_indices(len(at), 1)
+    place = np.arange(len(rows))
+    rows[place, at[first]], rows[place, at[second]] = 1.0, -1.0
+    between = np.zeros((len(at), len(at)))
+    between[first, second] = variances_and_df(rows, means)[0]
+    return _split(between + between.T, variances_and_df(np.eye(len(means.value))[at], means)[0])
+
+
+def shares_of(means: Clustered) -> Shares:
+    """The C means as shares of the way between the ends of their scale."""
+    assert means.ends is not None
+    low, width = means.ends[0], means.ends[1] - means.ends[0]
+    every, value = np.eye(len(means.value)), np.nan_to_num(means.value, nan=low)
+    components = components_of(means)
+    return Shares(
+        share=np.clip((value - low) / width, 0.0, 1.0),
+        variance=variances_and_df(every, means)[0] / width**2,
+        design_effect=np.zeros(len(value))
+        if components is None
+        else components.variances_and_df(every, means)[0],
+        spread=means.within / width**2,
+        answers=np.maximum(means.effective_ratings, 1.0),
+        least_df=least_df(every, means),
+    )
 
 
 def variance_and_df(means: Clustered, a: int, b: int | None = None) -> tuple[float, float]:
-    """Variance and degrees of freedom of mean a, or of mean a - mean b, by itself."""
-    if b is None:
-        rater, item, both = (
-            float(part[a, a]) for part in (means.by_rater, means.by_item, means.by_both)
-        )
-        raters, items = float(means.effective_raters[a]), float(means.effective_items[a])
-        return spread_of_one(rater, item, both, raters, items)
+    """Variance and degrees of freedom of mean a, or of mean a - mean b."""
     row = np.zeros((1, len(means.value)))
-    row[0, a], row[0, b] = 1.0, -1.0
+    row[0, a] = 1.0
+    if b is not None:
+        row[0, b] = -1.0
     variance, df = variances_and_df(row, means)
-    return float(variance[0]), float(df[0])
-
-
-def spread_of_one(
-    by_rater: float, by_item: float, by_both: float, raters: float, items: float
-) -> tuple[float, float]:
-    """Variance and degrees of freedom, as `spread_of` has them, of a single clustered number.
-
-    ``raters`` and ``items`` are effective numbers.
-    """
-    counts = np.array([raters, items], dtype=np.float64)
-    dr, di = _less_one(counts).tolist()
-    two_way = (by_rater + by_item - by_both) * (1 + 1 / dr) ** 0.5 * (1 + 1 / di) ** 0.5
-    parts = (by_rater * (1 + 1 / dr), by_item * (1 + 1 / di), two_way, dr, di)
-    variance, df = _variance_and_df(*(np.array([float(part)]) for part in parts))
     return float(variance[0]), float(df[0])
 
 
@@ -127,6 +272,34 @@ def both_codes(rater: Codes, item: Codes) -> Codes:
     return np.asarray(np.unique(joint, return_inverse=True)[1], dtype=np.int64)
 
 
+def _units(means: Clustered) -> Floats:
+    """What scores can vary at each mean (C,): sqrt(p (1 - p)) of the scale's width, or 1."""
+    if means.ends is None:
+        return np.ones(len(means.value))
+    low, high = means.ends
+    value = np.clip(np.nan_to_num(means.value, nan=low), low, high)
+    return np.sqrt((value - low) * (high - value))
+
+
+def _moments(gram: Floats, loads: Floats, between: np.ndarray) -> tuple[float, float]:
+    """A component shared by the conditions, and one of each condition, not below 0."""
+    inside, across = float(np.trace(loads)), float(loads[between].sum())
+    whole = float(np.trace(gram)) / inside if inside > _NONE else 0.0
+    main = float(gram[between].sum()) / across if across > _LEAST_MET else 0.0
+    main, whole = max(min(main, whole), 0.0), max(whole, 0.0)
+    return main, whole - main
+
+
+def _levels(cells: int, levels: int, loads: Floats) -> float:
+    """Degrees of freedom of an effect within conditions, those of shared levels taken away."""
+    conditions, own = len(loads), np.diag(loads)
+    common = 0.0
+    if conditions > 1 and own.mean() > 0:
+        across = (loads.sum() - own.sum()) / (conditions * (conditions - 1))
+        common = min(1.0, float(across / own.mean()))
+    return max(cells - conditions - (levels - 1) * common, 1.0)
+
+
 def _as_if_independent(contrasts: Floats, covariance: Floats) -> Floats:
     """Variances of independent means (C,) whose differences vary like those with the covariance.
 
@@ -138,10 +311,19 @@ def _as_if_independent(contrasts: Floats, covariance: Floats) -> Floats:
     at = np.flatnonzero((contrasts != 0).any(axis=0))
     if len(at) > 2 and np.allclose(contrasts.sum(axis=1), 0):
         among = covariance[np.ix_(at, at)]
-        sums = len(at) * np.diag(among) + np.trace(among) - 2 * among.sum(axis=1)
-        own[at] = (sums - sums.sum() / (2 * len(at) - 2)) / (len(at) - 2)
-    largest = float(own[at].max(initial=0.0))
+        own[at] = _split(np.add.outer(own[at], own[at]) - 2 * among, own[at])
+    largest = float(own[at].max(initial=0.0)) or 1.0
     return np.asarray(np.maximum(own, _LEAST_SHARE * largest), dtype=np.float64)
+
+
+def _split(between: Floats, own: Floats) -> Floats:
+    """Variances (k,) whose sums are nearest to those between each two (k, k); ``own`` for two."""
+    k = len(own)
+    if k == 2:
+        both = own if own.sum() > 0 else np.ones(2)
+        return np.asarray(between[0, 1] * both / both.sum(), dtype=np.float64)
+    sums = between.sum(axis=1)
+    return np.asarray((sums - sums.sum() / (2 * k - 2)) / (k - 2), dtype=np.float64)
 
 
 def _factors(means: Clustered) -> tuple[Floats, Floats]:
@@ -154,14 +336,5 @@ def _less_one(groups: Floats) -> Floats:
     return np.asarray(np.maximum(groups - 1.0, _LEAST_DF), dtype=np.float64)
 
 
-def _quadratic(rows: Floats, gram: Floats, factor: Floats) -> Floats:
-    scaled = rows * factor
-    return np.asarray(((scaled @ gram) * scaled).sum(axis=1), dtype=np.float64)
-
-
-def _share(part: Floats, variance: Floats) -> Floats:
-    """The part's share of the variance, of each contrast or of all, whichever is larger."""
-    whole = float(variance.sum())
-    own = np.divide(part, variance, out=np.zeros_like(part), where=variance > 0)
-    of_all = float(part.sum()) / whole if whole > 0 else 0.0
-    return np.asarray(np.maximum(own, of_all), dtype=np.float64)
+def _form(rows: Floats, gram: Floats) -> Floats:
+    return np.asarray(((rows @ gram) * rows).sum(axis=1), dtype=np.float64)

@@ -1,15 +1,14 @@
 """Decisions and intervals of a declared family of differences or means, by one procedure.
 
-The value of a contrast is a weighted sum of clustered means. Its variance is clustered by raters
-and items (Cameron, Gelbach and Miller 2011) with a factor G / (G - 1) for each; its t has degrees
-of freedom after Satterthwaite (1946). The family is adjusted in a single step (Hothorn, Bretz and
-Westfall 2008, on a normal copula, so that contrasts may differ in degrees of freedom): an interval
-leaves the neutral point out if and only if its adjusted p is below 1 - level.
+The value of a contrast is a weighted sum of clustered means; variances, degrees of freedom and
+intervals are those of `clustered_variance`. The family is adjusted in a single step (Hothorn, Bretz
+and Westfall 2008, on a normal copula, so that contrasts may differ in degrees of freedom): an
+interval leaves the neutral point out if and only if its adjusted p is below 1 - level.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -19,7 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special, stats
 
 from analysis.arrays import Floats
-from analysis.statistics.comparisons.clustered_variance import Spread, spread_of
+from analysis.statistics.comparisons.clustered_variance import (
+    Limits,
+    Spread,
+    limits_of,
+    spread_of,
+)
 from analysis.statistics.comparisons.pairwise_contrasts import Pair
 from analysis.statistics.intervals import TWO_WAY, Clustered
 
@@ -33,7 +37,6 @@ _BINS = 512
 _GRID = np.linspace(0.0, 9.0, 181)
 _AT_ONCE = 2_000_000
 _HALF_WAY = 10.0
-_NO_WIDTH = 1e-12
 
 Label = tuple[str, str]
 
@@ -43,8 +46,9 @@ class Decision:
     """``condition`` minus ``versus`` (empty: one mean), in its family and alone.
 
     ``low``, ``high`` and ``p`` hold for the whole family at once, those with ``_alone`` for this
-    contrast alone; ``null`` is the neutral point. Where there is no test they are None, ``note``
-    says why, and the contrast is not counted in the family.
+    contrast alone; ``null`` is the neutral point, ``alpha`` the p alone at which the adjusted one
+    is 1 - level. Where there is no test they are None, ``note`` says why, and the contrast is not
+    counted in the family.
     """
 
     condition: str
@@ -58,6 +62,7 @@ class Decision:
     low_alone: float | None = None
     high_alone: float | None = None
     p_alone: float | None = None
+    alpha: float | None = None
     null: float = 0.0
     level: float = 0.95
     note: str = ""
@@ -91,30 +96,55 @@ def decide(
     """The family of m contrasts (m, C) of C clustered means, each with its (condition, versus).
 
     A row holds +1 and -1 for a difference, a single +1 for a mean that is tested against ``null``.
-    What has no variance, or less than two ratings, raters or items, is left out and says so.
-    ``seed`` sets the points of the integration: p near 0.05 has a standard error of 0.0002 with up
-    to 20 conditions and of 0.0004 with 80.
+    What has less than two ratings, raters or items is left out and says so, and where the scale has
+    no known ends what has no variance. ``seed`` sets the points of the integration: p near 0.05 has
+    a standard error of 0.0002 with up to 20 conditions and of 0.0004 with 80.
     """
     rows = np.atleast_2d(np.asarray(contrasts, dtype=np.float64))
     value = rows @ means.value
     notes = [_untested(row, means) for row in rows]
     kept = np.array([not note for note in notes], dtype=bool)
-    spread = spread_of(rows[kept], means)
-    varies = spread.variance > (_NO_WIDTH * max(1.0, float(np.abs(means.value).max()))) ** 2
-    if not varies.all():
-        kept[np.flatnonzero(kept)[~varies]] = False
-        spread = spread_of(rows[kept], means)
-    at = {int(i): j for j, i in enumerate(np.flatnonzero(kept))}
-    family = Family(rows[kept], spread, value[kept] - null, level, seed)
+    limits = limits_of(rows[kept], means)
+    if not limits.known.all():
+        kept[np.flatnonzero(kept)[~limits.known]] = False
+        limits = limits_of(rows[kept], means)
+    family = Family(
+        rows[kept],
+        spread_of(rows[kept], means),
+        value[kept] - null,
+        level,
+        seed,
+        p_alone=limits.p_against(null),
+    )
+    found = _decided(family, limits)
     decisions = []
     for i, (condition, versus) in enumerate(labels):
         decision = Decision(condition, versus, float(value[i]), null=null, level=level)
-        if i in at:
-            decisions.append(family.completed(decision, at[i], _warning(rows[i], means)))
+        if kept[i]:
+            decisions.append(replace(decision, **next(found), note=_warning(rows[i], means)))
             continue
         still = NO_VARIANCE if versus else NO_VARIANCE_OF_A_MEAN
         decisions.append(replace(decision, note=notes[i] or still))
     return decisions
+
+
+def _decided(family: Family, limits: Limits) -> Iterator[dict[str, Any]]:
+    """What each contrast says, for the whole family and alone, by the fields of `Decision`."""
+    low, high = limits.bounds(family.local_alpha)
+    low_alone, high_alone = limits.bounds(1 - family.level)
+    columns = {
+        "se": family.se,
+        "df": family.df,
+        "low": low,
+        "high": high,
+        "p": family.p,
+        "low_alone": low_alone,
+        "high_alone": high_alone,
+        "p_alone": family.p_alone,
+    }
+    for j in range(len(family.se)):
+        found = {name: float(values[j]) for name, values in columns.items()}
+        yield found | {"alpha": family.local_alpha}
 
 
 def decide_pairs(
@@ -143,7 +173,8 @@ class Family:
     ``joint_df`` the contrasts are taken to share one variance estimate with so many degrees of
     freedom (a t copula): with the same df for each, Dunnett's and Tukey's tests. By default their
     variances are estimated apart, as clustered ones are: between a normal copula (many degrees of
-    freedom) and independence (few), as paired t tests of all pairs were seen to need.
+    freedom) and independence (few), as paired t tests of all pairs were seen to need. ``p_alone``
+    (m,) is that of t, if not given.
     """
 
     def __init__(
@@ -154,11 +185,14 @@ class Family:
         level: float,
         seed: int,
         joint_df: float = np.inf,
+        p_alone: Floats | None = None,
     ) -> None:
         self.se, self.df, self.distance = np.sqrt(spread.variance), spread.df, distance
         self.level, self.joint_df = level, joint_df
         self._contrasts, self._each, self._seed = contrasts, spread.each, seed
-        self.p_alone = 2 * special.stdtr(self.df, -np.abs(distance) / self.se)
+        if p_alone is None:
+            p_alone = Limits(distance, spread.variance, spread.df).p_against(0.0)
+        self.p_alone = p_alone
 
     @cached_property
     def p(self) -> Floats:
@@ -184,26 +218,6 @@ class Family:
         """Half the width of each interval (m,), for the whole family or for each alone."""
         alpha = 1 - self.level if alone else self.local_alpha
         return np.asarray(-special.stdtrit(self.df, alpha / 2) * self.se, dtype=np.float64)
-
-    def completed(self, decision: Decision, j: int, note: str) -> Decision:
-        """The decision with what contrast j says."""
-        value, (wide, narrow) = decision.value, (float(half[j]) for half in self._halves)
-        return replace(
-            decision,
-            se=float(self.se[j]),
-            df=float(self.df[j]),
-            low=value - wide,
-            high=value + wide,
-            p=float(self.p[j]),
-            low_alone=value - narrow,
-            high_alone=value + narrow,
-            p_alone=float(self.p_alone[j]),
-            note=note,
-        )
-
-    @cached_property
-    def _halves(self) -> tuple[Floats, Floats]:
-        return self.half_widths(), self.half_widths(alone=True)
 
     def _quantile(self, p: Floats) -> Floats:
         """The |Z| (normal, or t of the copula) that one contrast exceeds with chance p."""

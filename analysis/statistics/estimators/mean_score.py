@@ -9,19 +9,23 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from analysis.arrays import Floats
-from analysis.ratings.breakdowns import Cell, Family, cells, families, labelled_families
+from analysis.arrays import Codes, Floats
+from analysis.ratings.breakdowns import (
+    Cell,
+    Family,
+    cells,
+    coded_column,
+    families,
+    labelled_families,
+)
 from analysis.ratings.choices import labels_in_order
-from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
 from analysis.statistics.clustered_interval import (
     ALL_EQUAL,
     Bounds,
-    Scored,
     too_few,
-    two_way_bounds,
+    two_way_intervals,
 )
-from analysis.statistics.comparisons.clustered_variance import spread_of_means
 from analysis.statistics.comparisons.declared_families import declared_families
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.estimator import Contrast, Estimate, Estimator
@@ -31,9 +35,12 @@ from analysis.statistics.intervals import (
     NAIVE_RATERS,
     NAIVE_WELCH,
     NAIVE_WELCH_RATERS,
+    THESE_ITEMS,
     TWO_WAY,
+    Clustered,
     PigeonholeWeights,
     clustered,
+    for_these_items,
     has_no_width,
     naive_interval,
     percentile_interval,
@@ -91,8 +98,7 @@ class MeanScore(Estimator):
         """One estimate per group, weighting and interval; the naive interval is always there."""
         estimates: list[Estimate] = []
         for study in self._cells(ratings, seed):
-            for code in range(len(study.cell.names)):
-                estimates += study.estimates(code, level)
+            estimates += study.estimates(level)
         return estimates
 
     def contrasts(
@@ -123,11 +129,21 @@ class MeanScore(Estimator):
                 draws = PigeonholeWeights(
                     family.n_raters, family.n_items, self.replicates, family.seed(seed)
                 )
+            pools = {}
+            if family.in_pairs and not self.breakdown.by:
+                pools = {weighting: _pool(family, weighting) for weighting in self.weightings}
             for cell in cells(family, self.breakdown):
                 model = _Mixed(cell) if "mixed" in self.intervals else None
                 for weighting in self.weightings:
                     yield _WeightedCell(
-                        family, cell, weighting, self.intervals, draws, model, self.reference
+                        family,
+                        cell,
+                        weighting,
+                        self.intervals,
+                        draws,
+                        model,
+                        self.reference,
+                        pools.get(weighting),
                     )
 
 
@@ -164,21 +180,16 @@ class _WeightedCell:
         draws: PigeonholeWeights | None,
         model: _Mixed | None = None,
         reference: str = "",
+        pool: Clustered | None = None,
     ) -> None:
         self.model, self.reference = model, reference
         self.family, self.cell, self.weighting = family, cell, weighting
         self.intervals = intervals
         self.by_rater = weighting == "raters"
         n = len(cell.names)
-        weights = (
-            rater_weights(cell.condition, cell.rater, n)
-            if self.by_rater
-            else rating_weights(cell.condition, n)
-        )
-        self.weights = weights
-        self.means = clustered(cell.y, cell.condition, cell.rater, cell.item, n, weights)
-        self.spread = spread_of_means(self.means)
-        self.scored = Scored(cell.y, cell.condition, cell.rater, cell.item)
+        self.weights = weights = _weights(cell.condition, cell.rater, n, self.by_rater)
+        codes = cell.condition, cell.rater, cell.item
+        self.means = replace(clustered(cell.y, *codes, n, weights, cell.ends), pool=pool)
         self.units = [self._units(cell.condition == code) for code in range(n)]
         self.replicates = [
             draws.means(cell.y[rows], cell.rater[rows], cell.item[rows], self.by_rater)
@@ -194,10 +205,20 @@ class _WeightedCell:
         _, rater = np.unique(self.cell.rater[rows], return_inverse=True)
         return np.asarray(np.bincount(rater, weights=y) / np.bincount(rater), dtype=np.float64)
 
-    def estimates(self, code: int, level: float) -> Iterator[Estimate]:
+    def estimates(self, level: float) -> Iterator[Estimate]:
+        """Every condition with every interval."""
+        two_way = two_way_intervals(self.means, level)
+        given = two_way_intervals(for_these_items(self.means), level)
+        for code in range(len(self.cell.names)):
+            yield from self._estimates(code, level, two_way[code])
+            if "these_items" in self.intervals:
+                yield self._estimate(code, level, THESE_ITEMS, *given[code])
+
+    def _estimates(
+        self, code: int, level: float, two_way: tuple[Bounds, str]
+    ) -> Iterator[Estimate]:
         if "two_way" in self.intervals:
-            known = estimand_of(self.family.estimand)
-            bounds, note = two_way_bounds(self.means, code, self.scored, level, self.spread, known)
+            bounds, note = two_way
             yield self._estimate(code, level, TWO_WAY, bounds, note)
         if "bootstrap" in self.intervals:
             bounds, note = self._bootstrap(self.replicates[code], too_few(self.means, code), level)
@@ -227,7 +248,18 @@ class _WeightedCell:
                 difference = self.replicates[a] - self.replicates[b]
                 bounds, note = self._bootstrap(difference, few, level)
                 contrasts.append(self._contrast((a, b), level, BOOTSTRAP, bounds, None, note))
-        return contrasts + self._mixed_contrasts(pairs, level) + self._naive_contrasts(pairs, level)
+        contrasts += self._mixed_contrasts(pairs, level) + self._naive_contrasts(pairs, level)
+        if "these_items" not in self.intervals:
+            return contrasts
+        means, names = for_these_items(self.means), self.cell.names
+        for pair in pairs:
+            (one,) = decide_pairs([pair], names, means, level=level)
+            bounds = None
+            if one.low_alone is not None and one.high_alone is not None:
+                bounds = one.low_alone, one.high_alone
+            made = self._contrast(pair, level, THESE_ITEMS, bounds, one.p_alone, one.note)
+            contrasts.append(made)
+        return contrasts
 
     def _mixed_contrasts(self, pairs: list[tuple[int, int]], level: float) -> list[Contrast]:
         if self.model is None:
@@ -339,15 +371,30 @@ class _WeightedCell:
         )
 
 
+def _weights(condition: Codes, rater: Codes, n: int, by_rater: bool) -> Floats:
+    return rater_weights(condition, rater, n) if by_rater else rating_weights(condition, n)
+
+
+def _pool(family: Family, weighting: str) -> Clustered:
+    """All pairs of conditions that were compared, whose variance components are taken together."""
+    table = family.table
+    pair, names = coded_column(
+        table["condition"].astype(str) + "\x1f" + table["versus_condition"].astype(str)
+    )
+    weights = _weights(pair, family.rater, len(names), weighting == "raters")
+    y = table["score"].to_numpy(dtype=np.float64)
+    return clustered(y, pair, family.rater, family.item, len(names), weights, family.ends)
+
+
 def _shares(family: Family, cell: Cell, level: float) -> Iterator[Estimate]:
     for label, held in labels_in_order(cell, family.estimand):
         y = np.asarray(held, dtype=np.float64)
-        means = clustered(y, cell.condition, cell.rater, cell.item, len(cell.names))
-        spread = spread_of_means(means)
-        scored = Scored(y, cell.condition, cell.rater, cell.item)
+        codes = cell.condition, cell.rater, cell.item
+        means = clustered(y, *codes, len(cell.names), ends=(0.0, 1.0))
+        two_way = two_way_intervals(means, level)
         for code, name in enumerate(cell.names):
-            bounds, note = two_way_bounds(means, code, scored, level, spread)
-            naive = naive_interval(y[cell.condition == code], level)
+            bounds, note = two_way[code]
+            naive = naive_interval(y[cell.condition == code], level, (0.0, 1.0))
             naive_note = "" if naive else "one rating only: no interval"
             for interval, (low, high), why in (
                 (TWO_WAY, bounds or (None, None), note),

@@ -44,7 +44,7 @@ class Influence:
         of_raters, dr = self._factor(own, used, 0)
         of_items, di = self._factor(own, used, 1)
         raters, items = by_rater * of_raters, by_item * of_items
-        both = (by_rater + by_item - by_both) * (of_raters * of_items) ** 0.5
+        both = (by_rater + by_item - by_both) * of_raters * of_items
         variance = max(both, raters, items)
         if variance <= _NONE:
             return 0.0, min(dr, di)

@@ -9,11 +9,11 @@ from itertools import combinations
 import numpy as np
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.comparisons.clustered_variance import variance_and_df
+from analysis.statistics.comparisons.clustered_variance import limits_of
 from analysis.statistics.comparisons.p_adjustment import sidak, sidak_level
 from analysis.statistics.comparisons.paired_tests import paired_t
 from analysis.statistics.comparisons.test_result import Undefined
-from analysis.statistics.intervals import clustered, has_no_width, t_interval, t_test
+from analysis.statistics.intervals import clustered
 from analysis.statistics.longform.condition_names import PARAGRAPH, Form
 from analysis.statistics.longform.long_form_table import Material
 
@@ -54,7 +54,7 @@ def context_effects(material: Material, level: float = 0.95) -> list[ContextEffe
     """Every two contexts (or none) of the same speaker's lines, over the lines that both have.
 
     Lines weigh the same; contributions w (y - mean) summed per rater and per paragraph (Cameron,
-    Gelbach and Miller 2011), as `comparisons.clustered_variance.spread_of` has it; all at once
+    Gelbach and Miller 2011), as `comparisons.clustered_variance.limits_of` has it; all at once
     by Šidák (1967).
     """
     pairs = _pairs(material.forms)
@@ -93,7 +93,7 @@ def _effect(material: Material, a: int, b: int, level: float) -> ContextEffect:
     means = _line_means(y, side, line, len(both))
     count = np.bincount(side * len(both) + line, minlength=2 * len(both))
     weight = 1 / (len(both) * count[side * len(both) + line])
-    sums = clustered(y, side, rater, cluster, 2, weight)
+    sums = clustered(y, side, rater, cluster, 2, weight, material.ends)
     t, t_df, t_p = _paired(means[0], means[1], level)
     value = float(np.mean(means[0] - means[1]))
     one = ContextEffect(
@@ -108,14 +108,14 @@ def _effect(material: Material, a: int, b: int, level: float) -> ContextEffect:
         n_paragraphs=len(np.unique(cluster)),
     )
     groups = min(one.n_raters, one.n_paragraphs)
-    variance, df = variance_and_df(sums, 0, 1)
     if groups < 2:
         return replace(one, note="one rater or paragraph only: no interval")
-    if has_no_width(variance, y):
+    limits = limits_of(np.array([[1.0, -1.0]]), sums)
+    if not limits.known[0]:
         return replace(one, note="no variation: no interval")
-    low, high = t_interval(value, variance**0.5, df, level)
+    low, high = (float(end[0]) for end in limits.bounds(1 - level))
     note = f"only {groups} raters or paragraphs: a rough interval" if groups < FEW else ""
-    return replace(one, low=low, high=high, p=t_test(value, variance**0.5, df), note=note)
+    return replace(one, low=low, high=high, p=float(limits.p_against(0.0)[0]), note=note)
 
 
 def _line_means(y: Floats, side: Codes, line: Codes, lines: int) -> Floats:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis.arrays import Codes, Floats
-from analysis.ratings.estimands import keys_where, name_of
+from analysis.ratings.estimands import estimand_of, keys_where, name_of
 from analysis.ratings.table import rated
 from analysis.statistics.longform.condition_names import (
     CONTEXT,
@@ -65,6 +65,13 @@ class Material:
     def mean(self) -> str:
         """What the mean of its scores is called: MOS on scales of 1 to 5, else their own name."""
         return "MOS" if MOS.intersection(self.estimands) else name_of(min(self.estimands, key=len))
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The ends of the scale that its scores are on, where they are known."""
+        low, high = float(self.y.min()), float(self.y.max())
+        known = {estimand_of(key).scale_for(low, high) for key in self.estimands}
+        return known.pop() if len(known) == 1 else None
 
     def rows_of(self, setting: str) -> NDArray[np.bool_]:
         """Which ratings (n,) are of that setting."""

@@ -15,8 +15,8 @@ from scipy import sparse, special
 
 from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of
-from analysis.statistics.comparisons.clustered_variance import spread_of_means
-from analysis.statistics.intervals import clustered, t_interval
+from analysis.statistics.clustered_interval import two_way_intervals
+from analysis.statistics.intervals import clustered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -126,15 +126,11 @@ class Units:
         """Mean score and two-way clustered interval of each of the C conditions."""
         condition, item = self.condition[self.unit], self.item[self.unit]
         n = len(self.conditions)
-        means = clustered(self.score, condition, self.rater, item, n)
-        (variance, df), intervals = spread_of_means(means), []
-        for c in range(n):
-            mean, groups = float(means.value[c]), min(means.n_raters[c], means.n_items[c])
-            low = high = None
-            if groups > 1:
-                low, high = t_interval(mean, float(variance[c]) ** 0.5, float(df[c]), level)
-            intervals.append((mean, low, high))
-        return intervals
+        low, high = float(self.score.min(initial=0.0)), float(self.score.max(initial=0.0))
+        ends = estimand_of(self.estimand).scale_for(low, high) if len(self.score) else None
+        means = clustered(self.score, condition, self.rater, item, n, ends=ends)
+        found = [bounds or (None, None) for bounds, _ in two_way_intervals(means, level)]
+        return [(mean, *bounds) for mean, bounds in zip(means.value.tolist(), found, strict=True)]
 
     def half_widths(self, level: float) -> Floats:
         """Half of the t interval of each stimulus' mean (S,); NaN with fewer than two ratings."""

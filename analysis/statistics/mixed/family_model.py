@@ -43,6 +43,7 @@ class Modelled:
     """A family of ratings whose conditions a mixed model compares: its number, title and arrays.
 
     ``table`` are its rows, without conditions of a single rating; those are named in ``alone``.
+    ``prior`` is by default that of the scale.
     """
 
     number: int
@@ -51,6 +52,7 @@ class Modelled:
     table: pd.DataFrame
     arrays: Arrays
     alone: tuple[str, ...] = ()
+    prior: GaussianPrior | None = None
 
     @property
     def names(self) -> list[str]:
@@ -150,6 +152,8 @@ def gaussian_draws(modelled: Modelled, options: Options) -> Posterior:
 
 def gaussian_prior(modelled: Modelled) -> GaussianPrior:
     """The prior of the Gaussian models; means lie on the scale where its ends are known."""
+    if modelled.prior is not None:
+        return modelled.prior
     scores = modelled.arrays.y
     known = estimand_of(modelled.family.estimand)
     ends = known.ends_for(float(scores.min()), float(scores.max()))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.arrays import Bools
 from analysis.statistics.mixed.convergence import Diagnostics, diagnose
 from analysis.statistics.mixed.exact_sampler import Sample
 from analysis.statistics.mixed.model_contrasts import pair_matrix
@@ -80,13 +81,54 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Ranks:
+    """How S conditions rank, of which C are candidates.
+
+    ``p_best`` (S,); ``rank_probability`` (S, C), row condition, column rank among the candidates,
+    the best first; ``expected_rank`` (S,), 1 is best. NaN for conditions that are no candidates.
+    """
+
+    p_best: Floats
+    rank_probability: Floats
+    expected_rank: Floats
+
+    def limited(self, claimed: Bools, most: float) -> Ranks:
+        """The same where no condition is the best with more than ``most`` unless that is claimed.
+
+        ``claimed`` (S, S) says which differences are; what is cut off goes to the second rank.
+        """
+        chance = self.rank_probability.copy()
+        among = np.flatnonzero(self.expected_rank > 0)
+        for i in among:
+            others = among[among != i]
+            excess = chance[i, 0] - most
+            if excess > 0 and not claimed[i, others].all():
+                chance[i, :2] += -excess, excess
+        return Ranks(chance[:, 0] if len(among) else self.p_best, chance, self.expected_rank)
+
+
+def ranks_of(draws: Floats, ranked: Sequence[bool] | None = None) -> Ranks:
+    """Ranks by draws (chains, draws, S) among those that are ``ranked`` (S,), by default all.
+
+    A candidate alone has none.
+    """
+    s = draws.shape[2]
+    among = np.flatnonzero([True] * s if ranked is None else ranked)
+    place = np.argsort(np.argsort(-draws.reshape(-1, s)[:, among], axis=1), axis=1)
+    probability, expected = np.full((s, len(among)), np.nan), np.full(s, np.nan)
+    if len(among) > (ranked is not None):
+        each = [(place == rank).mean(axis=0) for rank in range(len(among))]
+        probability[among] = np.stack(each, axis=1)
+        expected[among] = place.mean(axis=0) + 1.0
+    return Ranks(probability[:, 0] if len(among) else expected, probability, expected)
+
+
+@dataclass(frozen=True)
+class Comparison(Ranks):
     """Differences ``first`` minus ``second`` (codes (M,)) of S conditions, and their ranks.
 
     ``difference`` summarises them; ``p_greater`` (M,) is P(first > second), ``p_equivalent`` (M,)
-    the probability that they differ by less than ``rope``. ``p_best`` (S,); ``rank_probability``
-    (S, C), row condition, column rank among the C candidates, the best first; ``expected_rank``
-    (S,), 1 is best. NaN for conditions that are no candidates.
+    the probability that they differ by less than ``rope``.
     """
 
     first: Codes
@@ -95,9 +137,6 @@ class Comparison:
     p_greater: Floats
     p_equivalent: Floats
     rope: float
-    p_best: Floats
-    rank_probability: Floats
-    expected_rank: Floats
 
 
 def summary(draws: Floats, *, level: float = 0.95) -> Summary:
@@ -115,31 +154,20 @@ def compare(
 ) -> Comparison:
     """Differences and ranks by draws (chains, draws, S) of S conditions; higher is better.
 
-    Ranks are those among the conditions that are ``ranked`` (S,), by default all; one alone has
-    none.
+    Ranks are those among the conditions that are ``ranked`` (S,), by default all.
     """
     s = draws.shape[2]
     first, second, contrasts = pair_matrix(s)
     differences = draws @ contrasts.T
     flat = differences.reshape(draws.shape[0] * draws.shape[1], len(first))
-    among = np.flatnonzero([True] * s if ranked is None else ranked)
-    ranks = np.argsort(np.argsort(-draws.reshape(-1, s)[:, among], axis=1), axis=1)
-    places = range(len(among))
-    probability = np.full((s, len(among)), np.nan)
-    expected = np.full(s, np.nan)
-    if len(among) > (ranked is not None):
-        probability[among] = np.stack([(ranks == place).mean(axis=0) for place in places], axis=1)
-        expected[among] = ranks.mean(axis=0) + 1.0
     return Comparison(
+        **vars(ranks_of(draws, ranked)),
         first=first,
         second=second,
         difference=summary(differences, level=level),
         p_greater=(flat > 0).mean(axis=0),
         p_equivalent=(np.abs(flat) < rope).mean(axis=0),
         rope=rope,
-        p_best=probability[:, 0] if len(among) else expected,
-        rank_probability=probability,
-        expected_rank=expected,
     )
 
 

@@ -76,7 +76,7 @@ def mixed_model(
     *,
     compare: str = "condition",
     by: tuple[str, ...] = (),
-    items: bool = False,
+    items: bool = True,
     bayesian: bool = False,
     above: float | None = None,
     scale: tuple[float, float] | None = None,
@@ -88,8 +88,9 @@ def mixed_model(
 
     ``kind`` is gaussian, ordinal (labels ordered by score) or binary (score > ``above``).
     ``compare`` and ``by`` are columns: every combination found gets a mean, and a rater's leaning
-    belongs to a value of ``compare`` (ordinal: to the combination). ``items`` adds effects of item
-    and stimulus (gaussian only). ``bayesian`` adds posterior and comparison; ``scale``, the
+    belongs to a value of ``compare`` (ordinal: to the combination). ``items`` has effects of item
+    and stimulus, as far as the design tells them apart (gaussian only); without them the items
+    count as the only ones there are. ``bayesian`` adds posterior and comparison; ``scale``, the
     lowest and highest score that can be given, sets the Gaussian prior (default: those found).
     ``rope`` is in scores, for logits too (it applies to mean scores). Raises NotEstimable with
     reason and remedy, ValueError for an unknown kind.

@@ -12,9 +12,14 @@ from analysis.arrays import Codes, Floats
 from analysis.statistics.comparisons.p_adjustment import adjusted
 from analysis.statistics.comparisons.paired_tests import wilcoxon
 from analysis.statistics.comparisons.test_result import Undefined
-from analysis.statistics.pairs.pair_interval import Measured, jointly, mean_of, measured
+from analysis.statistics.pairs.pair_interval import (
+    Measured,
+    contrast,
+    mean_against,
+    means_against,
+    measured,
+)
 from analysis.statistics.pairs.pair_ratings import PairRatings
-from analysis.statistics.unanimous import edge_of
 
 CONFOUNDED = "a was always heard at the same place, or it is unknown: no order effect"
 
@@ -66,19 +71,23 @@ _OF_ALL = ("low_all", "high_all", "p_adjusted")
 def pair_means(ratings: PairRatings, level: float = 0.95) -> list[PairMean]:
     """Every pair that met, in the direction in which it was asked more often.
 
-    Two-way clustered, as for all means of this house; where nearly all answers are equal,
-    `unanimous.edge_of`. The pairs are one family: `measured.jointly`.
+    The pairs are one family: `pair_interval.means_against`.
     """
-    farthest = float(np.max(np.abs(ratings.y), initial=0.0))
     low, high = np.minimum(ratings.a, ratings.b), np.maximum(ratings.a, ratings.b)
+    met, code = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)
+    code = code.reshape(-1)
     pairs = []
-    for a, b in np.unique(np.column_stack([low, high]), axis=0):
-        rows = (low == a) & (high == b)
+    sign = np.ones(len(ratings.y))
+    for place, (a, b) in enumerate(met):
+        rows = code == place
         turned = int(np.sum(ratings.a[rows] == a)) * 2 < int(rows.sum())
         first, second = (int(b), int(a)) if turned else (int(a), int(b))
-        pairs.append(_PairOf(ratings.kept(rows), first, second, farthest))
-    means = jointly([pair.mean for pair in pairs], level)
-    shares = jointly([pair.share for pair in pairs], level)
+        pairs.append(_PairOf(ratings.kept(rows), first, second))
+        sign[rows] = np.where(ratings.a[rows] == first, 1.0, -1.0)
+    y, who = ratings.y * sign, (code, ratings.rater, ratings.item)
+    means = means_against(y, *who, ends=_ends(ratings), level=level)
+    won = (np.sign(y) + 1) / 2
+    shares = means_against(won, *who, null=0.5, ends=(0.0, 1.0), level=level)
     naive = adjusted([mean.naive_p for mean in means], "holm")
     return [
         pair.summary(mean, share, level, p)
@@ -96,7 +105,8 @@ def order_effect(ratings: PairRatings, level: float = 0.95) -> Measured:
     known = ratings.kept(ratings.order != 0)
     if not len(known.y):
         raise Undefined(CONFOUNDED)
-    return mean_of(known.y * known.order, known.rater, known.item, level)
+    gain = known.y * known.order
+    return mean_against(gain, known.rater, known.item, ends=_ends(ratings), level=level)
 
 
 def within_pairs(ratings: PairRatings, level: float = 0.95) -> Measured:
@@ -124,18 +134,11 @@ def within_pairs(ratings: PairRatings, level: float = 0.95) -> Measured:
 class _PairOf:
     """The ratings of one pair, seen from its first condition."""
 
-    def __init__(self, ratings: PairRatings, first: int, second: int, farthest: float) -> None:
+    def __init__(self, ratings: PairRatings, first: int, second: int) -> None:
         sign = np.where(ratings.a == first, 1.0, -1.0)
-        self.ratings, self.farthest = ratings, farthest
+        self.ratings = ratings
         self.y, self.order = ratings.y * sign, ratings.order * sign
         self.names = ratings.names[first], ratings.names[second]
-
-    def mean(self, level: float) -> Measured:
-        return mean_of(self.y, self.ratings.rater, self.ratings.item, level, self.farthest)
-
-    def share(self, level: float) -> Measured:
-        half = np.sign(self.y) / 2
-        return mean_of(half, self.ratings.rater, self.ratings.item, level, 0.5).moved(0.5)
 
     def summary(
         self, mean: Measured, share: Measured, level: float, naive_p: float | None
@@ -146,7 +149,7 @@ class _PairOf:
         ranks = wilcoxon(y, np.zeros(n), level, "ratings")
         balanced = effect = None
         if np.any(order > 0) and np.any(order < 0):
-            balanced, effect = _by_order(ratings, y, order, level, self.farthest)
+            balanced, effect = _by_order(ratings, y, order, level)
         return PairMean(
             condition=self.names[0],
             versus=self.names[1],
@@ -169,19 +172,22 @@ class _PairOf:
 
 
 def _by_order(
-    ratings: PairRatings, y: Floats, order: Floats, level: float, farthest: float
+    ratings: PairRatings, y: Floats, order: Floats, level: float
 ) -> tuple[Measured, Measured]:
     """The mean of both orders' means, and half their difference."""
     known = order != 0
-    y, order, who = y[known], order[known], (ratings.rater[known], ratings.item[known])
-    after = order > 0
-    high, low = float(y[after].mean()), float(y[~after].mean())
-    error = (y - np.where(after, high, low)) * np.where(
-        after, 0.5 / after.sum(), 0.5 / (~after).sum()
+    after = (order[known] > 0).astype(np.int64)
+    who = after, ratings.rater[known], ratings.item[known]
+    ends = _ends(ratings)
+    balanced, effect = (
+        contrast(y[known], *who, np.array([first, 0.5]), ends=ends, level=level)
+        for first in (0.5, -0.5)
     )
-    balanced = measured(*who, error, (high + low) / 2, y, level)
-    effect = measured(*who, error * order, (high - low) / 2, y, level)
-    return balanced.at_least(edge_of(y, *who, level, farthest)), effect
+    return balanced, effect
+
+
+def _ends(ratings: PairRatings) -> tuple[float, float] | None:
+    return (-ratings.reach, ratings.reach) if ratings.reach else None
 
 
 def _group_means(values: Floats, groups: Codes) -> Floats:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Codes, Floats
-from analysis.ratings.estimands import estimand_of
+from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.statistics.comparisons.test_result import Undefined
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ _FAMILY = ("study", "task", "method", "criterion", "estimand")
 class PairRatings:
     """n ratings of pairs: condition a (n,) against b (n,), codes of ``names``.
 
-    ``y`` (n,) is above 0 where a is the better one, 0 for a tie; ``order`` (n,) is 1 where a was
-    heard second, -1 where it was heard first, 0 where that is unknown; ``rater`` and ``item``
-    (n,) are codes.
+    ``y`` (n,) is above 0 where a is the better one, 0 for a tie, at most ``reach``; ``order`` (n,)
+    is 1 where a was heard second, -1 where it was heard first, 0 where that is unknown; ``rater``
+    and ``item`` (n,) are codes.
     """
 
     names: tuple[str, ...]
@@ -36,6 +36,7 @@ class PairRatings:
     order: Floats
     rater: Codes
     item: Codes
+    reach: float = 0.0
 
     @property
     def outcome(self) -> Codes:
@@ -57,6 +58,7 @@ class PairRatings:
             self.order[rows],
             self.rater[rows],
             self.item[rows],
+            self.reach,
         )
 
     def among(self, codes: Sequence[int]) -> PairRatings:
@@ -66,9 +68,7 @@ class PairRatings:
         place[list(codes)] = np.arange(len(codes))
         kept = self.kept(rows)
         names = tuple(self.names[code] for code in codes)
-        return PairRatings(
-            names, place[kept.a], place[kept.b], kept.y, kept.order, kept.rater, kept.item
-        )
+        return replace(kept, names=names, a=place[kept.a], b=place[kept.b])
 
 
 def pair_ratings(
@@ -78,8 +78,11 @@ def pair_ratings(
     order: Sequence[float],
     rater: Sequence[str],
     item: Sequence[str],
+    reach: float | None = None,
 ) -> PairRatings:
     """Plain columns of n rows as `PairRatings`; names in alphabetical order.
+
+    ``reach`` is how far scores can be from 0, by default as far as they are.
 
     Raises Undefined if there is no row, a score is missing, or a condition meets itself.
     """
@@ -101,6 +104,7 @@ def pair_ratings(
         np.sign(np.asarray(order, dtype=np.float64)),
         _codes(rater),
         _codes(item),
+        float(np.abs(scores).max()) if reach is None else reach,
     )
 
 
@@ -128,7 +132,14 @@ def from_table(table: pd.DataFrame) -> PairRatings:
         [HEARD_SECOND.get(first, 0.0) for first in use["presented_first"]],
         use["rater"].tolist(),
         use["item"].where(use["item"] != "", use["stimulus"]).tolist(),
+        reach_of(estimand, use["score"].to_numpy(dtype=np.float64)),
     )
+
+
+def reach_of(estimand: Estimand, scores: Floats) -> float:
+    """How far scores (n,) of a comparison can be from its neutral one."""
+    ends = estimand.scale_for(float(scores.min()), float(scores.max())) or (0.0, 0.0)
+    return float(np.abs(estimand.centred(np.array(ends))).max())
 
 
 def _codes(column: Sequence[str]) -> Codes:

@@ -91,7 +91,7 @@ def around(requirements: Requirements, plan: Plan) -> list[NearbyDesign]:
 def half_width_of(requirements: Requirements, design: Design, of: str = "") -> float | None:
     """The half width (score units) that a design gives; None for one that is too small."""
     try:
-        level = requirements.strict_level
+        level = requirements.level_of(of or requirements.of)
         return half_width(design, requirements.components, of=of or requirements.of, level=level)
     except PlanningError:
         return None

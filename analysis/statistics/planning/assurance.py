@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.statistics.flat_row import FlatRow
-from analysis.statistics.planning.precision import power, standard_error_of_difference
+from analysis.statistics.planning.precision import power_of
 from analysis.statistics.planning.study_design import Design, PlanningError
 from analysis.statistics.planning.variance_components import TERMS, Components
 
@@ -49,8 +49,7 @@ def assurance(
     where neither tells. O'Hagan, Stevens and Campbell (2005), Pharmaceutical Statistics 4:187.
     Raises PlanningError for fewer than two raters or items, draws < 2, or a negative SD.
     """
-    free = min(design.raters, design.items) - 1
-    if free < 1 or draws < 2 or difference_sd < 0:
+    if min(design.raters, design.items) < 2 or draws < 2 or difference_sd < 0:
         raise PlanningError("give two raters, items and draws or more, and an SD of 0 or more")
     known = degrees if degrees is not None else (components.degrees or {})
     rng = np.random.default_rng(seed)
@@ -69,15 +68,13 @@ def assurance(
         drawn = Components(
             **{name: getattr(components, name) * float(f[i]) for name, f in factors.items()}
         )
-        se = standard_error_of_difference(design, drawn)
-        powers[i] = power(float(effects[i]), se, degrees=free, level=level)
-    guess_se = standard_error_of_difference(design, components)
+        powers[i] = power_of(design, drawn, float(effects[i]), level=level)
     low, high = np.quantile(powers, [0.1, 0.9])
     return Assurance(
         float(powers.mean()),
         float(low),
         float(high),
         float(np.std(powers, ddof=1) / draws**0.5),
-        power(difference, guess_se, degrees=free, level=level),
+        power_of(design, components, difference, level=level),
         draws,
     )

@@ -12,6 +12,7 @@ from analysis.statistics.planning.precision import (
     MEAN,
     half_width,
     power_of,
+    shared_level,
     standard_error,
     standard_error_of_difference,
 )
@@ -62,20 +63,23 @@ def plan_for_half_width(
     of: str = MEAN,
     assignment: str = WITHIN,
     level: float = 0.95,
+    comparisons: int = 1,
 ) -> Plan:
     """The fewest ratings per clip, and raters, whose interval is ``wanted`` ± wide or less.
 
-    Each rater hears ``clips_per_rater`` clips. Raises PlanningError when no number of raters can
-    reach it with these items (then the items are what is missing: the message says how many).
+    The intervals of so many ``comparisons`` hold at ``level`` at once. Each rater hears
+    ``clips_per_rater`` clips. Raises PlanningError when no number of raters can reach it with these
+    items (then the items are what is missing: the message says how many).
     """
     if wanted <= 0:
         raise PlanningError(f"a half width of {wanted} cannot be reached; give one above 0")
 
     def width(design: Design) -> float:
-        return half_width(design, components, of=of, level=level)
+        return half_width(design, components, of=of, level=shared_level(level, comparisons))
 
     make = _maker(items, conditions, clips_per_rater, assignment)
-    return _search(make, components, width, lambda reached: reached <= wanted)
+    note = _at_once(comparisons)
+    return _search(make, components, width, lambda reached: reached <= wanted, note)
 
 
 def plan_for_difference(
@@ -94,19 +98,23 @@ def plan_for_difference(
     """The fewest ratings per clip, and raters, that find a true ``difference`` with the power.
 
     ``of`` says of what: two conditions' means, or one ``mean`` (of comparison scores) from a fixed
-    value. ``comparisons`` divides 1 - level (Bonferroni). Raises PlanningError when no number of
+    value. So many ``comparisons`` hold at ``level`` at once. Raises PlanningError when no number of
     raters can reach it with these items.
     """
     if difference == 0 or not 0 < wanted_power < 1 or comparisons < 1:
         raise PlanningError("give a difference other than 0, a power in 0..1, 1 comparison or more")
-    strict = 1 - (1 - level) / comparisons
+    strict = shared_level(level, comparisons)
 
     def reached(design: Design) -> float:
         return power_of(design, components, difference, of=of, level=strict)
 
     make = _maker(items, conditions, clips_per_rater, assignment)
-    note = f"Bonferroni over {comparisons} comparisons" if comparisons > 1 else ""
-    return _search(make, components, reached, lambda power: power >= wanted_power, note)
+    enough = _at_once(comparisons)
+    return _search(make, components, reached, lambda power: power >= wanted_power, enough)
+
+
+def _at_once(comparisons: int) -> str:
+    return f"{comparisons} comparisons share the error (Šidák)" if comparisons > 1 else ""
 
 
 def _search(

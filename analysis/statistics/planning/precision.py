@@ -51,11 +51,46 @@ def half_width(
 ) -> float:
     """Half of the expected interval (score units) of a ``mean`` or a ``difference``.
 
-    t(min(R, T) - 1) times the standard error: what the default two-way clustered interval uses.
-    Raises PlanningError with fewer than two raters or items.
+    t times the standard error, as in a report (`degrees_of`): for one of several comparisons give
+    the level of each (`shared_level`). Raises PlanningError with fewer than two raters or items.
     """
-    degrees = _degrees(design)
+    degrees = degrees_of(design, components, of)
     return float(stats.t.ppf((1 + level) / 2, degrees)) * standard_error_of(of, design, components)
+
+
+def shared_level(level: float, comparisons: int) -> float:
+    """The level of one comparison when several hold at ``level`` at once (Šidák 1967)."""
+    return float(level ** (1 / comparisons))
+
+
+def degrees_of(design: Design, components: Components, of: str) -> float:
+    """The degrees of freedom that a report of this design has for a ``mean`` or ``difference``.
+
+    As `comparisons.clustered_variance.variances_and_df` for a balanced design: Satterthwaite's of
+    components pooled over the conditions, at most 2 (G - 1) and at least G - 1, G the fewer of
+    raters and items. Of one condition nothing is pooled.
+    """
+    r, t, c, n = design.raters, design.items, design.conditions, design.ratings_per_condition
+    least = _degrees(design)
+    two = 2 if of == DIFFERENCE else 1
+    noise = two * components.residual**2 / n
+    rater, item = components.rater_condition**2, components.stimulus**2
+    if of == MEAN:
+        rater, item = rater + components.rater**2, item + components.item**2
+    elif design.assignment == BETWEEN:
+        rater += components.rater**2
+    by_rater, by_item = two * rater * _per_rater(design) + noise, two * item / t + noise
+    variance = by_rater + by_item - noise
+    if variance <= 0:
+        return float(least)
+    shared = 0 if design.assignment == BETWEEN else r - 1
+    of_raters = max(c * r - c - shared * (c > 1), 1)
+    of_items = max(c * t - c - (t - 1) * (c > 1), 1)
+    spread = by_rater**2 / of_raters + by_item**2 / of_items
+    if c > 1:
+        spread += noise**2 / max(c * n - c - design.raters_in_all - t + 2, 1)
+    df = variance**2 / spread
+    return float(max(min(df, 2 * least) if c > 1 else df, least))
 
 
 def minimal_difference(se: float, *, power: float = 0.8, level: float = 0.95) -> float:
@@ -99,11 +134,13 @@ def power_of(
 ) -> float:
     """The power (0..1) of a design: two conditions apart, or a ``mean`` away from a fixed value.
 
-    t(min(R, T) - 1) as in `half_width`; 0 for designs too small for an interval.
+    Noncentral t with the degrees of `half_width`; 0 for designs too small for an interval.
     """
-    degrees = min(design.raters, design.items) - 1
+    if min(design.raters, design.items) < 2:
+        return 0.0
+    degrees = degrees_of(design, components, of)
     se = standard_error_of(of, design, components)
-    return power(difference, se, degrees=degrees, level=level) if degrees > 0 else 0.0
+    return power(difference, se, degrees=degrees, level=level)
 
 
 def power_curve(

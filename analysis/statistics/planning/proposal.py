@@ -80,6 +80,7 @@ def check(proposal: Proposal, *, runs: int = CHECK_RUNS, seed: int = 0) -> Simul
         requirements.size,
         of=requirements.of,
         runs=runs,
-        level=requirements.strict_level,
+        level=requirements.level,
+        comparisons=requirements.compared,
         seed=seed,
     )

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis.statistics.planning.plan_search import Plan, plan_for_difference, plan_for_half_width
-from analysis.statistics.planning.precision import DIFFERENCE, MEAN, half_width, power_of
+from analysis.statistics.planning.precision import (
+    DIFFERENCE,
+    MEAN,
+    half_width,
+    power_of,
+    shared_level,
+)
 from analysis.statistics.planning.precision import standard_error as se_of_mean
 from analysis.statistics.planning.precision import standard_error_of_difference as se_of_difference
 from analysis.statistics.planning.study_cost import Payment
@@ -27,8 +33,9 @@ class Requirements:
     """A plan's question; sizes in score units, shares from 0 to 1.
 
     ``goal`` half_width: the interval of ``of`` is ``size`` ± or narrower; power: a true difference
-    of ``size`` is found with ``power``, ``comparisons`` sharing the error. ``of``: the difference
-    of two conditions, or one mean (of comparison scores: its distance from no preference).
+    of ``size`` is found with ``power``. ``of``: the difference of two conditions, or one mean (of
+    comparison scores: its distance from no preference). ``comparisons`` share the error: None for
+    all pairs of the conditions, as a report has them, and for one mean.
     ``ratings_per_clip`` None: as few as are enough; else what that number gives.
     """
 
@@ -41,7 +48,7 @@ class Requirements:
     clips_per_rater: int
     of: str = DIFFERENCE
     power: float = 0.8
-    comparisons: int = 1
+    comparisons: int | None = None
     ratings_per_clip: int | None = None
     assignment: str = WITHIN
     level: float = 0.95
@@ -57,18 +64,29 @@ class Requirements:
             )
         if self.of == DIFFERENCE and self.conditions < 2:
             raise PlanningError("a difference needs two conditions; with one, plan for its mean")
-        if self.comparisons < 1 or (self.ratings_per_clip or 1) < 1:
+        if self.compared < 1 or (self.ratings_per_clip or 1) < 1:
             raise PlanningError("comparisons and ratings per clip are 1 or more")
 
     @property
+    def compared(self) -> int:
+        """How many comparisons share the error."""
+        if self.comparisons is not None:
+            return self.comparisons
+        return self.conditions * (self.conditions - 1) // 2 if self.of == DIFFERENCE else 1
+
+    @property
     def strict_level(self) -> float:
-        """The level of one comparison when several share the error (Bonferroni)."""
-        return 1 - (1 - self.level) / (self.comparisons if self.goal == POWER else 1)
+        """The level of one comparison when all hold at once."""
+        return shared_level(self.level, self.compared)
+
+    def level_of(self, of: str) -> float:
+        """The level of an interval: several differences share the error, means stand alone."""
+        return self.strict_level if of == self.of else self.level
 
     def reached(self, design: Design) -> float:
         """What a design gives of the goal: a half width (score units), or a power (0..1)."""
         if self.goal == HALF_WIDTH:
-            return half_width(design, self.components, of=self.of, level=self.level)
+            return half_width(design, self.components, of=self.of, level=self.strict_level)
         return power_of(design, self.components, self.size, of=self.of, level=self.strict_level)
 
     def enough(self, design: Design) -> bool:
@@ -109,13 +127,14 @@ class Requirements:
                 of=self.of,
                 assignment=self.assignment,
                 level=self.level,
+                comparisons=self.compared,
             )
         return plan_for_difference(
             self.size,
             self.components,
             **shape,
             wanted_power=self.power,
-            comparisons=self.comparisons,
+            comparisons=self.compared,
             of=self.of,
             assignment=self.assignment,
             level=self.level,

@@ -9,10 +9,12 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.comparisons.clustered_variance import variance_and_df
+from analysis.statistics.comparisons.clustered_variance import limits_of
+from analysis.statistics.comparisons.pairwise_contrasts import all_pairs
+from analysis.statistics.comparisons.simultaneous import decide_pairs
 from analysis.statistics.flat_row import FlatRow
-from analysis.statistics.intervals import Clustered, clustered, t_interval
-from analysis.statistics.planning.precision import DIFFERENCE
+from analysis.statistics.intervals import Clustered, clustered
+from analysis.statistics.planning.precision import DIFFERENCE, shared_level
 from analysis.statistics.planning.study_design import BETWEEN, RANDOM, Design, PlanningError
 from analysis.statistics.planning.variance_components import Components
 
@@ -82,6 +84,7 @@ def simulated_check(
     of: str = DIFFERENCE,
     runs: int = 1000,
     level: float = 0.95,
+    comparisons: int = 1,
     seed: int = 0,
 ) -> SimulatedCheck:
     """Power and coverage of the two-way clustered interval over ``runs`` simulated studies.
@@ -89,7 +92,8 @@ def simulated_check(
     The first condition is ``difference`` (score units) better than the second, or than 0 where
     ``of`` is mean; raters, items and clips are new in each run. Raises PlanningError for fewer
     than two raters, items or runs, or two conditions for a difference. Interval: as
-    `analysis.statistics.comparisons.clustered_variance.spread_of` has it.
+    `analysis.statistics.comparisons.clustered_variance.limits_of` has it, for so many
+    ``comparisons`` at once; of all pairs by their joint distribution in the first study.
     """
     fewest = 2 if of == DIFFERENCE else 1
     if design.conditions < fewest or min(design.raters, design.items) < 2 or runs < 2:
@@ -97,19 +101,21 @@ def simulated_check(
     rng = np.random.default_rng(seed)
     means = np.zeros(design.conditions)
     means[0] = difference
-    intervals, count = np.empty((runs, 5)), min(design.conditions, 2)
+    intervals, last = np.empty((runs, 5)), design.conditions - 1
+    alpha = 1 - shared_level(level, comparisons)
     for run in range(runs):
         y, condition, rater, item = simulate_ratings(design, components, list(means), rng)
-        use = condition < count  # the other conditions do not enter this difference
-        fitted = clustered(y[use], condition[use], rater[use], item[use], count)
-        low, high = _interval(fitted, 0, 1 if fewest == 2 else None, level)
-        own_low, own_high = _interval(fitted, count - 1, None, level)
+        fitted = clustered(y, condition, rater, item, design.conditions)
+        if not run and of == DIFFERENCE and comparisons == last * (last + 1) // 2 > 1:
+            alpha = _local_alpha(fitted, level) or alpha
+        low, high = _interval(fitted, 0, 1 if fewest == 2 else None, alpha)
+        own_low, own_high = _interval(fitted, last, None, 1 - level)
         value = fitted.value[0] - (fitted.value[1] if fewest == 2 else 0.0)
         intervals[run] = low, high, own_low, own_high, value
     lows, highs = intervals[:, 0], intervals[:, 1]
     detected = int(((lows > 0) | (highs < 0)).sum())
     held = int(((lows <= difference) & (difference <= highs)).sum())
-    own_truth = means[count - 1]
+    own_truth = means[last]
     own = (intervals[:, 2] <= own_truth) & (intervals[:, 3] >= own_truth)
     return SimulatedCheck(
         detected / runs,
@@ -144,10 +150,19 @@ def _assigned(design: Design, condition: Codes, rng: np.random.Generator) -> Cod
     return rater
 
 
-def _interval(fitted: Clustered, a: int, b: int | None, level: float) -> tuple[float, float]:
-    value = float(fitted.value[a] - (0.0 if b is None else fitted.value[b]))
-    variance, df = variance_and_df(fitted, a, b)
-    return t_interval(value, variance**0.5, df, level)
+def _local_alpha(fitted: Clustered, level: float) -> float | None:
+    """The level of each pair when all pairs of the conditions hold at once, as in a report."""
+    names = [str(code) for code in range(len(fitted.value))]
+    return decide_pairs(all_pairs(len(names)), names, fitted, level=level)[0].alpha
+
+
+def _interval(fitted: Clustered, a: int, b: int | None, alpha: float) -> tuple[float, float]:
+    row = np.zeros((1, len(fitted.value)))
+    row[0, a] = 1.0
+    if b is not None:
+        row[0, b] = -1.0
+    low, high = limits_of(row, fitted).bounds(alpha)
+    return float(low[0]), float(high[0])
 
 
 def _wilson(count: int, runs: int) -> tuple[float, float]:

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from scipy import special
 
 from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Cell
-from analysis.statistics.comparisons.clustered_variance import variances_and_df
+from analysis.statistics.comparisons.clustered_variance import limits_of
 from analysis.statistics.comparisons.declared_families import declared_families
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.intervals import Clustered, clustered
 
 Names = tuple[str, str]
-_NO_WIDTH = 1e-12
 
 
 class Outcome(StrEnum):
@@ -113,23 +111,23 @@ class Comparison:
         enough = np.minimum.reduce([means.n_ratings, means.n_raters, means.n_items]) >= 2
         for pairs, alpha in zip(self.families, self.alphas, strict=True):
             kept = [pair for pair in pairs if enough[pair[0]] and enough[pair[1]]]
-            value, half = _half_widths(kept, means, alpha)
-            for (a, b), middle, wide in zip(kept, value.tolist(), half.tolist(), strict=True):
-                claimed = bool(wide == wide and abs(middle) > wide)
-                known = wide == wide
-                found[names[a], names[b]] = Found(
-                    middle,
-                    middle - wide if known else None,
-                    middle + wide if known else None,
-                    claimed,
-                )
+            limits = limits_of(_differences(kept, len(names)), means)
+            low, high = limits.bounds(alpha)
+            for (a, b), value, *ends in zip(
+                kept, limits.value.tolist(), low.tolist(), high.tolist(), strict=True
+            ):
+                known = ends[0] == ends[0]  # no NaN
+                claimed = known and (ends[0] > 0 or ends[1] < 0)
+                least, most = ends if known else (None, None)
+                found[names[a], names[b]] = Found(value, least, most, claimed)
         return Variant(kind, name, found)
 
 
 def comparison_of(cell: Cell, reference: str, level: float) -> Comparison:
     """The declared families of a cell, decided as a report decides them."""
     named, anchors = cell.roles_of(reference)
-    means = clustered(cell.y, cell.condition, cell.rater, cell.item, len(cell.names))
+    codes = cell.condition, cell.rater, cell.item
+    means = clustered(cell.y, *codes, len(cell.names), ends=cell.ends)
     families, alphas = [], []
     decisions: dict[Names, Decision] = {}
     for pairs in declared_families(cell.names, named, anchors).values():
@@ -160,26 +158,12 @@ def _turned(found: Found) -> Found:
 
 def _local_alpha(decided: Sequence[Decision], level: float) -> float:
     """The p alone that a simultaneous interval of the family stands for."""
-    for one in decided:
-        if one.high is not None and one.se and one.df:
-            half = one.high - one.value
-            return float(2 * special.stdtr(one.df, -half / one.se))
-    return 1 - level
+    return next((one.alpha for one in decided if one.alpha is not None), 1 - level)
 
 
-def _half_widths(
-    pairs: Sequence[tuple[int, int]], means: Clustered, alpha: float
-) -> tuple[Floats, Floats]:
-    """Differences (m,) and half of their simultaneous intervals; NaN where nothing varies."""
-    rows = np.zeros((len(pairs), len(means.value)))
+def _differences(pairs: Sequence[tuple[int, int]], conditions: int) -> Floats:
+    """Contrasts (m, C) of pairs of conditions."""
+    rows = np.zeros((len(pairs), conditions))
     for place, (a, b) in enumerate(pairs):
         rows[place, a], rows[place, b] = 1.0, -1.0
-    if not len(pairs):
-        return np.zeros(0), np.zeros(0)
-    values = np.nan_to_num(means.value)
-    variance, df = variances_and_df(rows, means)
-    varies = variance > (_NO_WIDTH * max(1.0, float(np.abs(values).max()))) ** 2
-    half = np.full(len(pairs), np.nan)
-    se = np.sqrt(np.maximum(variance, 0.0))
-    half[varies] = -special.stdtrit(df[varies], alpha / 2) * se[varies]
-    return np.asarray(rows @ values, dtype=np.float64), half
+    return rows

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -49,9 +50,10 @@ class _Sums:
         weight = np.divide(1.0, count, out=np.zeros_like(count), where=count > 0)
         return np.asarray(shifted * np.outer(weight, weight), dtype=np.float64)
 
-    def effective(self, count: Floats) -> Floats:
-        own = np.diag(self.nn)
-        return np.divide(count**2, own, out=np.zeros_like(count), where=own > 0.5)
+    def loads(self, count: Floats) -> Floats:
+        """Cross products (C, C) of the groups' weights in the means."""
+        weight = np.divide(1.0, count, out=np.zeros_like(count), where=count > 0)
+        return np.asarray(self.nn * np.outer(weight, weight), dtype=np.float64)
 
 
 def without_each(
@@ -61,6 +63,7 @@ def without_each(
     item: Codes,
     n_conditions: int,
     chosen: Iterable[int] | None = None,
+    ends: tuple[float, float] | None = None,
 ) -> Iterator[tuple[int, Clustered]]:
     """The code of each rater (or of those chosen), and the means without that rater's ratings.
 
@@ -81,6 +84,8 @@ def without_each(
         (s_both, s_both), (s_both, n_both), (n_both, n_both), (there, there)
     )))  # fmt: skip
     total = by_rater[0].sum(axis=0)
+    squares = _dense(centred**2, condition, rater, n_conditions)[0]
+    every_square, groups = squares.sum(axis=0), (len(by_rater[0]), int(item.max(initial=-1)) + 1)
     starts = np.searchsorted(owner, np.arange(len(by_rater[0]) + 1))
     for code in range(len(by_rater[0])) if chosen is None else chosen:
         own = slice(starts[code], starts[code + 1])
@@ -93,7 +98,22 @@ def without_each(
         left = np.rint(counts - by_rater[1][code])
         mean = np.full(n_conditions, np.nan)
         np.divide(total - by_rater[0][code], left, out=mean, where=left > 0)
-        yield code, _clustered(origin, mean, left, raters, items, pairs)
+        gone = int(((old[1] - n).sum(axis=1) < 0.5).sum())
+        within = np.divide(
+            every_square - squares[code], left, out=np.zeros(n_conditions), where=left > 0
+        )
+        yield (
+            code,
+            Clustered(
+                value=origin + mean,
+                **_forms(mean, left, raters, items, pairs),
+                squared_weights=np.divide(1.0, left, out=np.zeros_like(left), where=left > 0),
+                within=np.maximum(within - np.nan_to_num(mean) ** 2, 0.0),
+                n_ratings=left.astype(np.int64),
+                groups=(groups[0] - 1, groups[1] - gone),
+                ends=ends,
+            ),
+        )
 
 
 def sides_turned(means: Clustered) -> Clustered:
@@ -106,29 +126,27 @@ def sides_turned(means: Clustered) -> Clustered:
         n_items=means.n_raters,
         shared_raters=means.shared_items,
         shared_items=means.shared_raters,
-        effective_raters=means.effective_items,
-        effective_items=means.effective_raters,
+        of_raters=means.of_items,
+        of_items=means.of_raters,
+        groups=(means.groups[1], means.groups[0]),
     )
 
 
-def _clustered(
-    origin: Floats, mean: Floats, left: Floats, raters: _Sums, items: _Sums, pairs: _Sums
-) -> Clustered:
+def _forms(mean: Floats, left: Floats, raters: _Sums, items: _Sums, pairs: _Sums) -> dict[str, Any]:
     known = np.nan_to_num(mean)
     met = [np.rint(each.met).astype(np.int64) for each in (raters, items)]
-    return Clustered(
-        value=origin + mean,
-        by_rater=raters.around(known, left),
-        by_item=items.around(known, left),
-        by_both=pairs.around(known, left),
-        n_ratings=left.astype(np.int64),
-        n_raters=np.diag(met[0]).copy(),
-        n_items=np.diag(met[1]).copy(),
-        shared_raters=met[0],
-        shared_items=met[1],
-        effective_raters=raters.effective(left),
-        effective_items=items.effective(left),
-    )
+    return {
+        "by_rater": raters.around(known, left),
+        "by_item": items.around(known, left),
+        "by_both": pairs.around(known, left),
+        "of_raters": raters.loads(left),
+        "of_items": items.loads(left),
+        "of_both": pairs.loads(left),
+        "n_raters": np.diag(met[0]).copy(),
+        "n_items": np.diag(met[1]).copy(),
+        "shared_raters": met[0],
+        "shared_items": met[1],
+    }
 
 
 def _both(rater: Codes, item: Codes) -> tuple[Codes, Codes, Codes]:

@@ -61,7 +61,9 @@ def left_out(
     sides = (RATER, "rater", cell.rater, cell.item), (ITEM, "item", cell.item, cell.rater)
     for half, (kind, column, own, other) in enumerate(sides):
         chosen = chosen_codes(own, seed)
-        without = without_each(cell.y, cell.condition, own, other, len(cell.names), chosen)
+        without = without_each(
+            cell.y, cell.condition, own, other, len(cell.names), chosen, cell.ends
+        )
         for done, (code, means) in enumerate(without):
             if done % 50 == 0:
                 tell((half + done / len(chosen)) / 2)

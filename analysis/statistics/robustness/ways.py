@@ -48,7 +48,7 @@ def ways_of(cell: Cell, models: bool = False) -> Iterator[Way]:
     n = len(cell.names)
     codes = cell.condition, cell.rater, cell.item, n
     weights = rater_weights(cell.condition, cell.rater, n)
-    yield Way(EVERY_RATER, clustered(cell.y, *codes, weights), True)
+    yield Way(EVERY_RATER, clustered(cell.y, *codes, weights, cell.ends), True)
     steps = len(np.unique(cell.y))
     if len(cell.y) <= MOST_FOR_P910 and steps >= LEAST_STEPS:
         y, weights = _p910(cell)
@@ -60,7 +60,7 @@ def ways_of(cell: Cell, models: bool = False) -> Iterator[Way]:
     if steps < LEAST_STEPS and 2 <= len(labels) <= MOST_LABELS:
         for name, weight in _of_labels(cell, labels):
             shares = weighted_within(weight[cell.rater], cell.condition, n)
-            yield Way(name, clustered(cell.y, *codes, shares), True)
+            yield Way(name, clustered(cell.y, *codes, shares, cell.ends), True)
     if steps > 2:
         ranks = np.asarray(stats.rankdata(cell.y), dtype=np.float64)
         yield Way(RANKS, clustered(ranks, *codes), False)

@@ -24,11 +24,12 @@ STRETCHED = (
     "and are not to be compared with those of another test (Cooper and Yamagishi 2023)."
 )
 METHOD = (
-    "Means have two-way clustered intervals over raters and items (Cameron, Gelbach and Miller "
-    "2011, with G/(G-1) for each; t with degrees of freedom after Satterthwaite 1946). Differences "
-    "with the reference, and those among the systems, are one family each, adjusted in a single "
-    "step (Hothorn, Bretz and Westfall 2008); letters are a compact letter display by maximal "
-    "cliques (Piepho 2004)."
+    "Means have Korn and Graubard's (1998) interval for bounded scores. Its variance is clustered "
+    "over raters and items (Cameron, Gelbach and Miller 2011, with G/(G-1) for each), at "
+    "least that of variance components pooled over the conditions. Differences combine the bounds "
+    "of both means (Zou and Donner 2008). Those with the reference and those among the systems are "
+    "one family each, adjusted in a single step (Hothorn, Bretz and Westfall 2008); letters are a "
+    "compact letter display by maximal cliques (Piepho 2004)."
 )
 TIERS = (
     "Conditions that share a letter are not significantly different (adjusted p ≥ {alpha:.2g}). "
@@ -72,7 +73,7 @@ class _Found:
         self.caveats: list[tuple[str, Caveat]] = []
         self.headlines: dict[str, str] = {}  # by the family's title
         self.short_names: dict[str, str] = {}
-        self.about: list[tuple[str, str]] = []
+        self.about: list[tuple[str, str, str]] = []
         self.standing: dict[int, list[Ranking]] = {}
         for s in rankings(inputs):
             self.standing.setdefault(s.family_key, []).append(s)
@@ -80,7 +81,7 @@ class _Found:
     def add(self, family: Family) -> None:
         title = family.title
         name, place = caveats.short_name(family), len(self.about) + 1
-        self.about.append((family.estimand, name))
+        self.about.append((family.estimand, family.group["task"], name))
         self.short_names[title] = name
         self.caveats += [
             (name, text) for text in caveats.of_family(family, self.inputs.options.reference)

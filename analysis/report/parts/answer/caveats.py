@@ -89,8 +89,11 @@ def of_ranking(s: Ranking) -> Iterator[Caveat]:
         yield from _many_pairs(s)
 
 
-def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str]]) -> Iterator[Caveat]:
-    """Sessions still running, and scores of different tests: ``names`` are (estimand, name)."""
+def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str, str]]) -> Iterator[Caveat]:
+    """Sessions still running, and scores of different tasks: ``names`` are (estimand, task, name).
+
+    Criteria of one task are answered about the same clip, and are different questions anyway.
+    """
     running = int(table.loc[table["session_status"] == RUNNING, "session"].nunique())
     if running:
         verb = "session is" if running == 1 else "sessions are"
@@ -100,13 +103,13 @@ def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str]]) -> Iterator[Ca
             "stops at the first difference finds too many; fix the number of ratings beforehand, "
             "or stop by a rule that allows for looking.",
         )
-    apart: dict[str, dict[str, None]] = {}
-    for estimand, name in names:
-        apart.setdefault(estimand, {})[name] = None
+    apart: dict[str, dict[str, list[str]]] = {}
+    for estimand, task, name in names:
+        apart.setdefault(estimand, {}).setdefault(task, []).append(name)
     for each in apart.values():
         if len(each) > 1:
-            names_of = " and ".join(each)
-            yield Caveat(APART, f"Scores of {names_of} were given apart: do not compare them.")
+            of = listed([name for some in each.values() for name in some])
+            yield Caveat(APART, f"Scores of {of} are of different tasks: do not compare them.")
 
 
 def _post_screening(family: Family) -> Iterator[Caveat]:

@@ -16,7 +16,7 @@ from analysis.report.parts.answer.answer_narrative import with_bounds
 from analysis.report.ranking import key_of
 from analysis.statistics.pairs.means_of_pairs import pair_means
 from analysis.statistics.pairs.pair_interval import Measured, shares_right
-from analysis.statistics.pairs.pair_ratings import pair_ratings
+from analysis.statistics.pairs.pair_ratings import pair_ratings, reach_of
 
 MOST_DRAWN = 60
 MORE = "More is under Comparisons of pairs."
@@ -167,6 +167,7 @@ def _compared(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
         [0.0] * len(use),
         [str(code) for code in family.rater[rows]],
         [str(code) for code in family.item[rows]],
+        reach_of(estimand_of(family.estimand), family.table["score"].to_numpy(dtype=np.float64)),
     )
     return [
         _pair(
@@ -266,11 +267,11 @@ def _heard(pairs: Sequence[Pair], won: Sequence[Pair], how: str) -> str:
     rest = [pair for pair in pairs if pair not in won]
     parts = []
     if won:
-        parts.append(f"the difference is heard in {_shares(won)}")
+        parts.append(f"the difference is heard in {_shares(won)} {how}")
     if rest:
         parts.append(f"answers are not clearly better than guessing in {_shares(rest)}")
     text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]} {how}. {MORE}"
+    return f"{text[:1].upper()}{text[1:]}. {MORE}"
 
 
 def _shares(pairs: Sequence[Pair]) -> str:

@@ -43,11 +43,13 @@ REFERENCE = (
 )
 METHOD = (
     "Differences between conditions were estimated with variances clustered by rater and by item "
-    "(Cameron, Gelbach and Miller 2011; with G/(G-1) for each) and t with degrees of freedom after "
-    "Satterthwaite (1946). {families} adjusted in a single step by the joint distribution of its "
-    "tests (Hothorn, Bretz and Westfall 2008), so that an interval leaves 0 out if and only if its "
-    "adjusted p is below {alpha:.2g}. Effect sizes are Cohen's d and Cliff's delta of single "
-    "ratings, with intervals from variances clustered in the same way."
+    "(Cameron, Gelbach and Miller 2011; with G/(G-1) for each), at least those of variance "
+    "components pooled over the conditions. Their intervals combine those of both means (Zou and "
+    "Donner 2008; Korn and Graubard 1998) and keep to the scale. {families} adjusted in a single "
+    "step by the joint distribution of its tests (Hothorn, Bretz and Westfall 2008), so that an "
+    "interval leaves 0 out if and only if its adjusted p is below {alpha:.2g}. Effect sizes are "
+    "Cohen's d and Cliff's delta of single ratings, with intervals from variances clustered in the "
+    "same way."
 )
 
 
@@ -112,13 +114,13 @@ class _Piece:
             sentence = f"{family.capitalize()}: {clear} of {pairs} differ{'s' * (len(mine) == 1)}"
             yield f"{sentence} (adjusted p < {self.s.alpha:.2g})."
         if self.numbers.rope:
-            verdicts = [row["rope"] for row in rows]
+            verdicts = [row["rope"] for row in rows if row["rope"] is not None]
             apart = sum(verdict in (ABOVE, BELOW) for verdict in verdicts)
             equal = verdicts.count(EQUAL)
             yield (
                 f"If differences up to {self._half()} do not matter{self._why()}, "
-                f"{apart} are larger, {equal} smaller and {len(rows) - apart - equal} undecided, "
-                f"by the same {self.s.level * 100:g} % intervals."
+                f"{apart} are larger, {equal} smaller and {len(verdicts) - apart - equal} "
+                f"undecided, by the same {self.s.level * 100:g} % intervals."
             )
         if self.reference:
             yield f"The reference is {self.reference.name}, {self.reference.why}."

@@ -19,8 +19,7 @@ from analysis.report.content import (
 )
 from analysis.report.part import PartInput
 from analysis.report.parts.justifications.reason_data import Reasons
-from analysis.statistics.clustered_interval import Scored, two_way_bounds
-from analysis.statistics.comparisons.clustered_variance import spread_of_means
+from analysis.statistics.clustered_interval import two_way_intervals
 from analysis.statistics.intervals import TWO_WAY, clustered
 from analysis.statistics.justifications import code_table
 
@@ -112,12 +111,11 @@ def code_rows(
     rows: list[CodeRow] = []
     for number in np.argsort(-table.n_reasons, kind="stable").tolist():
         y = np.asarray(has[:, number], dtype=np.float64)
-        means = clustered(y, condition, rater, item, len(names))
-        spread = spread_of_means(means)
+        means = clustered(y, condition, rater, item, len(names), ends=(0.0, 1.0))
+        two_way = two_way_intervals(means, level)
         for place, name in enumerate(names):
             mine = condition == place
-            scored = Scored(y, condition, rater, item)
-            bounds, note = two_way_bounds(means, place, scored, level, spread)
+            bounds, note = two_way[place]
             low, high = bounds or (None, None)
             rows.append(
                 CodeRow(
@@ -126,8 +124,8 @@ def code_rows(
                     share=float(means.value[place]),
                     share_low=low,
                     share_high=high,
-                    share_percent_low=None if low is None else max(0.0, low * 100),
-                    share_percent_high=None if high is None else min(100.0, high * 100),
+                    share_percent_low=None if low is None else low * 100,
+                    share_percent_high=None if high is None else high * 100,
                     level=level,
                     made_by=TWO_WAY,
                     n_with_code=int(y[mine].sum()),

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from analysis.arrays import Codes, Floats
+from analysis.arrays import Codes
 from analysis.formatting import beware
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
 from analysis.report.parts.long_form.paper_tables import PAPER
-from analysis.statistics.comparisons.clustered_variance import variance_and_df
-from analysis.statistics.intervals import (
-    Clustered,
-    clustered,
-    has_no_width,
-    naive_interval,
-    t_interval,
-)
+from analysis.statistics.clustered_interval import two_way_intervals
+from analysis.statistics.intervals import Clustered, clustered, naive_interval
 from analysis.statistics.longform.condition_names import (
     CONTEXT,
     ISOLATION,
@@ -33,7 +28,6 @@ MOST_NAMED = 12
 TURNS = 2  # conversations cut to two turns: each turn is a speaker of its own
 FEWEST_AT_PLACE = 5  # paragraphs
 MOST_LINES = 8
-FEW = 10
 IN_WORDS = {
     ISOLATION: "sentences alone",
     PARAGRAPH: "whole paragraphs",
@@ -137,17 +131,18 @@ def cells_of(material: Material) -> Cells:
             code[rows] = len(cells)
             cells.append((form.name, form))
     names, forms = zip(*cells, strict=True)
-    sums = clustered(material.y, code, material.rater, material.cluster, len(names))
+    groups = material.rater, material.cluster
+    sums = clustered(material.y, code, *groups, len(names), ends=material.ends)
     return Cells(material, names, forms, code, sums)
 
 
 def _rows(cells: Cells, level: float) -> list[ConditionRow]:
-    rows = []
+    rows, bounds = [], _intervals(cells.sums, level)
     for code, (name, form) in enumerate(zip(cells.names, cells.forms, strict=True)):
         mine = cells.code == code
         y = cells.material.y[mine]
         naive_low, naive_high = naive_interval(y, level) or (None, None)
-        low, high, note = _bounds(cells.sums, code, y, level)
+        (low, high), note = bounds[code]
         rows.append(
             ConditionRow(
                 name=name,
@@ -170,18 +165,10 @@ def _rows(cells: Cells, level: float) -> list[ConditionRow]:
     return sorted(rows, key=lambda row: (-row.value, row.name))
 
 
-def _bounds(
-    sums: Clustered, a: int, y: Floats, level: float
-) -> tuple[float | None, float | None, str]:
-    groups = sums.degrees(a) + 1
-    variance, df = variance_and_df(sums, a)
-    if groups < 2:
-        return None, None, "one rater or paragraph only: no interval"
-    if has_no_width(variance, y):
-        return None, None, "all ratings are equal: no interval"
-    low, high = t_interval(float(sums.value[a]), variance**0.5, df, level)
-    few = f"only {groups} raters or paragraphs: a rough interval"
-    return low, high, few if groups < FEW else ""
+def _intervals(sums: Clustered, level: float) -> list[tuple[tuple[Any, Any], str]]:
+    """Bounds of each mean, or (None, None), and a note; the groups are paragraphs, not items."""
+    found = two_way_intervals(sums, level)
+    return [(bounds or (None, None), note.replace("item", "paragraph")) for bounds, note in found]
 
 
 def _by_place(material: Material, level: float) -> list[PlaceRow]:
@@ -197,9 +184,11 @@ def _by_place(material: Material, level: float) -> list[PlaceRow]:
         use = mine & np.isin(material.place, kept)
         at = np.searchsorted(kept, material.place[use])
         y = material.y[use]
-        sums = clustered(y, at, material.rater[use], material.cluster[use], len(kept))
+        groups = material.rater[use], material.cluster[use]
+        sums = clustered(y, at, *groups, len(kept), ends=material.ends)
+        bounds = _intervals(sums, level)
         for i, place in enumerate(kept.tolist()):
-            low, high, note = _bounds(sums, i, y[at == i], level)
+            (low, high), note = bounds[i]
             value, n = float(sums.value[i]), int(sums.n_ratings[i])
             rows.append(PlaceRow(form.name, int(place), value, low, high, n, note))
     return rows

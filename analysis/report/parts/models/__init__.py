@@ -14,7 +14,6 @@ from analysis.report.parts.models.model_fits import (
     TOO_NARROW,
     Fits,
     cell_model,
-    clips_as_given,
     fits_of,
     sized,
 )
@@ -41,6 +40,11 @@ from analysis.statistics.options import Options
 
 __all__ = ["Models"]
 
+BY_THE_ANSWER = (
+    "Ranks are drawn from the variances of the clustered intervals, widened as those of all "
+    "comparisons at once are, so that no condition is the best with more than 97.5 % unless its "
+    "difference from every other one is claimed (at a level of 95 %)."
+)
 NOTHING = "No condition has two ratings yet: there is nothing to model."
 
 
@@ -95,9 +99,11 @@ class _Gathered:
             return
         self.fitted.append(fits)
         stem = f"models-{each.number}"
-        self.sentences += best_sentence(title, each.names, fits.comparison, fits.among)
+        self.sentences += best_sentence(title, each.names, fits.ranks, fits.among)
+        if isinstance(fits.comparison, Refusal):
+            self.warnings.append(f"{title}: no posterior is shown, because {fits.comparison}.")
         self.sentences += variation_sentence(fits)
-        if fits.reml is not None or fits.ranked is not None:
+        if fits.reml is not None or fits.compared is not None:
             plain = clustered_of(inputs.report, title)
             self.tables += [means_table(f"{stem}-means", fits, plain)]
             self.tables += [variation_table(f"{stem}-variation", fits)]
@@ -105,14 +111,11 @@ class _Gathered:
         self._add_cells(stem, each, inputs.options)
         if fits.too_large:
             self.warnings.append(f"{title}: {TOO_NARROW}.")
-        warning = clips_as_given(fits)
-        if warning:
-            self.warnings.append(f"{title}: {warning}.")
 
     def _add_ranking(self, stem: str, fits: Fits) -> None:
         each, names, title = fits.of, fits.of.names, fits.of.title
-        ranked = fits.ranked
-        if len(names) > 1 and (fits.pairs is not None or ranked is not None):
+        compared, ranks = fits.compared, fits.ranks
+        if len(names) > 1 and (fits.pairs is not None or compared is not None):
             self.tables.append(
                 contrast_table(
                     f"{stem}-contrasts",
@@ -120,15 +123,17 @@ class _Gathered:
                     names,
                     fits.falling,
                     fits.pairs,
-                    ranked,
+                    compared,
                     title,
                 )
             )
-        if ranked is not None and ranked.rank_probability.shape[1] > 1:
+        if ranks is not None:
             heading = f"Probability of each rank, {title}"
-            self.figures += rank_heatmap(f"{stem}-ranks", heading, names, ranked, title)
+            self.figures += rank_heatmap(f"{stem}-ranks", heading, names, ranks, title)
             key = f"{stem}-ranks"
-            self.tables.append(rank_table(key, heading, names, ranked, title, fits.among))
+            self.tables.append(
+                rank_table(key, heading, names, ranks, title, fits.among, BY_THE_ANSWER)
+            )
         if fits.posterior is not None:
             heading = f"Whether the draws can be trusted, {title}"
             refused = isinstance(fits.comparison, Refusal)
@@ -180,8 +185,10 @@ def _methods(fitted: list[Fits]) -> Iterator[str]:
                 "and tests use Satterthwaite's degrees of freedom, and p values are adjusted over "
                 "all pairs by Holm's method."
             )
-        if fits.ranked is not None:
+        if fits.compared is not None:
             yield _posterior_methods(fits)
+        if fits.ranks is not None:
+            yield f"{fits.of.title}: {BY_THE_ANSWER}"
 
 
 def _posterior_methods(fits: Fits) -> str:

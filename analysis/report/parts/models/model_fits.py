@@ -7,16 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.arrays import Bools
 from analysis.ratings.grouping import Breakdown
 from analysis.report.part import PartInput
 from analysis.report.parts.models.system_tests import tested
+from analysis.statistics.comparisons.ranking_draws import ranking_draws
 from analysis.statistics.comparisons.systems_under_test import Candidates
+from analysis.statistics.intervals import clustered
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.family_model import MOST_CELLS, Modelled, model_effects, modelled
 from analysis.statistics.mixed.family_posterior import posterior_of, uneven
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
-from analysis.statistics.mixed.posterior import Comparison, Posterior
+from analysis.statistics.mixed.posterior import Comparison, Posterior, Ranks, ranks_of
 from analysis.statistics.mixed.random_effects import PATIENT, QUICK, Effects, affordable
 from analysis.statistics.mixed.reml import RemlFit
 from analysis.statistics.mixed.sufficient_statistics import Floats, sums
@@ -24,13 +27,11 @@ from analysis.statistics.mixed.table_model import allowed_effects, arrays_of, re
 from analysis.statistics.options import Options
 
 MANY = 40  # conditions; draws of more are made when asked for by name
-_WIDER = 1.1  # standard errors with texts and clips over those without, that is worth a number
-_TEXTS = frozenset({linear_model.ITEM, linear_model.STIMULUS})
 
 TOO_NARROW = (
     "the mixed model leaves out how texts or clips differ, because this design is too large for "
-    "that: its intervals are too narrow, its tests find too much, and it ranks nothing. The "
-    "two-way clustered intervals hold for other texts too"
+    "that: its intervals are too narrow, and its tests find too much. The two-way clustered "
+    "intervals hold for other texts too"
 )
 
 
@@ -38,8 +39,9 @@ TOO_NARROW = (
 class Fits:
     """What was fitted to one family; None where it could not be, with the reason in ``notes``.
 
-    ``comparison`` is a Refusal where the draws must not be ranked. ``too_large`` names effects that
-    are in neither, because this design makes them too much work.
+    ``comparison`` is a Refusal where the draws are not to be trusted. ``ranks`` are by variances of
+    the answer's own intervals. ``too_large`` names effects that are in neither model, because
+    this design makes them too much work.
     """
 
     of: Modelled
@@ -48,6 +50,7 @@ class Fits:
     pairs: Pairs | None
     posterior: Posterior | None
     comparison: Comparison | Refusal | None
+    ranks: Ranks | None
     notes: tuple[str, ...]
     among: Candidates
     too_large: tuple[str, ...] = ()
@@ -65,7 +68,7 @@ class Fits:
         return [int(i) for i in np.lexsort((np.arange(len(value)), -value))]
 
     @property
-    def ranked(self) -> Comparison | None:
+    def compared(self) -> Comparison | None:
         """The comparison by draws, where one may be shown."""
         return self.comparison if isinstance(self.comparison, Comparison) else None
 
@@ -96,19 +99,21 @@ def fits_of(modelled: Modelled, effects: Effects, options: Options) -> Fits:
     notes: list[str] = [f"{name} has one rating: no model" for name in modelled.alone]
     fit = posterior = comparison = None
     among, compared = tested(modelled, options)
-    if compared.arrays is not modelled.arrays:
-        effects = affordable(
+    own = compared.arrays is modelled.arrays
+    of_reml = effects
+    if not own:
+        of_reml = affordable(
             allowed_effects(compared.arrays), compared.arrays.condition, _most(options)
         )
     try:
-        fit = reml_of(compared.arrays, effects)
+        fit = reml_of(compared.arrays, of_reml)
     except NotEstimable as error:
         notes.append(f"no mixed model: {error}")
     try:
-        posterior = _posterior(modelled, options, effects, fit)
+        posterior = _posterior(modelled, options, effects, fit if own else None)
         rope = modelled.rope(options)
         comparison = posterior.comparison(rope=rope, level=options.level, ranked=among.ranked)
-        notes += [] if effects.of_texts and not uneven(modelled) else _weak(modelled)
+        notes += [] if effects.of_texts else _weak(modelled)
     except NotEstimable as error:
         notes.append(f"no posterior: {error}")
     return Fits(
@@ -118,35 +123,31 @@ def fits_of(modelled: Modelled, effects: Effects, options: Options) -> Fits:
         pairs=compared.pairs(fit, options.level) if fit else None,
         posterior=posterior,
         comparison=comparison,
+        ranks=standing_of(modelled, among, options)[0],
         notes=tuple(dict.fromkeys(notes)),
         too_large=effects.too_large,
         among=among,
     )
 
 
-def clips_as_given(fits: Fits) -> str:
-    """That the posterior takes texts and clips as given, where REML does not; empty elsewhere.
+def standing_of(
+    modelled: Modelled, among: Candidates, options: Options
+) -> tuple[Ranks | None, Bools]:
+    """Ranks of the candidates by the answer's own variances, and which differences are claimed.
 
-    It says how much wider REML's differences are: the median ratio of standard errors.
+    None with fewer than two candidates that have two ratings, raters and items.
     """
-    if fits.reml is None or fits.pairs is None or fits.ranked is None:
-        return ""
-    if fits.posterior is None or "spread" not in fits.posterior.draws:
-        return ""
-    if not _TEXTS & set(fits.reml.sds):
-        return ""
-    warning = (
-        "with a spread of each condition the posterior and its ranks take these very texts and "
-        "clips as given"
+    arrays, names = modelled.arrays, modelled.names
+    codes = arrays.condition, arrays.rater, arrays.item
+    means = clustered(arrays.y, *codes, len(names), ends=modelled.family.ends)
+    draws, claimed = ranking_draws(
+        means, np.flatnonzero(among.ranked).tolist(), level=options.level
     )
-    ratio = fits.pairs.se / fits.ranked.difference.sd
-    wider = float(np.nanmedian(ratio)) if np.isfinite(ratio).any() else 1.0
-    if wider > _WIDER:
-        warning += (
-            f". With texts and clips drawn anew, differences are about {(wider - 1) * 100:.0f} % "
-            "less certain (see the intervals of the model)"
-        )
-    return f"{warning}; the part general_model ranks with texts and clips drawn anew"
+    drawn = np.isfinite(draws[0, 0])
+    if drawn.sum() < 2:
+        return None, claimed
+    ranks = ranks_of(draws, drawn.tolist())
+    return ranks.limited(claimed, (1 + options.level) / 2), claimed
 
 
 def _posterior(
@@ -154,8 +155,7 @@ def _posterior(
 ) -> Posterior:
     arrays = modelled.arrays
     size = (int(arrays.rater.max()) + 1) * len(arrays.names)
-    alone = uneven(modelled) or not effects.of_texts
-    large = size > MOST_CELLS and alone
+    large = size > MOST_CELLS and (uneven(modelled) or not effects.of_texts)
     if (large or len(arrays.names) > MANY) and MODELS not in options.parts:
         raise NotEstimable(
             "so many raters and conditions take too long for every report",

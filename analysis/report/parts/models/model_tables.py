@@ -39,15 +39,15 @@ def means_table(key: str, fits: Fits, clustered: Mapping[str, Mapping[str, Any]]
     ``clustered`` gives the report's own estimate of each condition.
     """
     names, made = fits.of.names, fits.means
-    drawn = fits.posterior.summaries() if fits.posterior and fits.ranked else None
+    drawn = fits.posterior.summaries() if fits.posterior and fits.compared else None
     rows = []
     for i in fits.falling:
         plain = clustered.get(names[i], {})
         row: dict[str, Any] = {"condition": names[i], **_mean_cells(made, i)}
         row |= {"role": fits.among.roles[i]} if fits.among.told else {}
-        if drawn is not None and fits.ranked is not None:
+        row |= {} if fits.ranks is None else {"p_best": float(fits.ranks.p_best[i])}
+        if drawn is not None:
             row |= _summary_cells("bayes", drawn["condition"], i)
-            row["p_best"] = float(fits.ranked.p_best[i])
             row |= {"spread": float(drawn["spread"].mean[i])} if "spread" in drawn else {}
         row |= {"plain": plain.get("value"), "ratings": plain.get("n_ratings")}
         row |= {"plain_low": plain.get("low"), "plain_high": plain.get("high")}
@@ -62,8 +62,8 @@ def means_table(key: str, fits: Fits, clustered: Mapping[str, Mapping[str, Any]]
     if drawn is not None:
         columns += [Column("bayes", "Posterior mean", "number", decimals)] * partly
         columns.append(Column("bayes", "Posterior HDI", "interval", decimals))
-        columns += [Column("p_best", "P(best)", "percent", 3)] * (len(names) > 1)
         columns += [Column("spread", "Spread", "number", 2)] * ("spread" in drawn)
+    columns += [Column("p_best", "P(best)", "percent", 3)] * (fits.ranks is not None)
     columns += [
         Column("plain", "Mean of ratings", "number", decimals),
         Column("plain", "Clustered interval", "interval", decimals),
@@ -96,7 +96,7 @@ def clustered_of(report: Mapping[str, Any], title: str) -> dict[str, Mapping[str
 
 def variation_table(key: str, fits: Fits) -> Table:
     """The standard deviation of every random effect, its share of the variance, its posterior."""
-    drawn = fits.posterior.summaries() if fits.posterior and fits.ranked else {}
+    drawn = fits.posterior.summaries() if fits.posterior and fits.compared else {}
     known = {name: None for name, draws in _DRAWS.items() if draws in drawn}
     sds: Mapping[str, float | None] = fits.reml.sds if fits.reml else known
     total = sum(sd**2 for sd in sds.values() if sd is not None)

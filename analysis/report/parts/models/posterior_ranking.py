@@ -12,7 +12,7 @@ from analysis.report.content import Column, Figure, Table
 from analysis.statistics.comparisons.systems_under_test import Candidates
 from analysis.statistics.mixed.model_contrasts import Pairs
 from analysis.statistics.mixed.model_errors import Refusal
-from analysis.statistics.mixed.posterior import Comparison, Posterior
+from analysis.statistics.mixed.posterior import Comparison, Posterior, Ranks
 
 MOST_DRAWN = 30  # conditions in a heatmap
 _SMALL = 0.005
@@ -31,7 +31,7 @@ def by_chance(probability: float) -> str:
 def best_sentence(
     title: str,
     names: Sequence[str],
-    comparison: Comparison | Refusal | None,
+    comparison: Ranks | Refusal | None,
     among: Candidates | None = None,
 ) -> list[str]:
     """Who is the best with which probability, or why no ranking is shown; and who is not ranked."""
@@ -54,7 +54,7 @@ def best_sentence(
     return [f"{title}: {share}.", *left]
 
 
-def _next(names: Sequence[str], comparison: Comparison, others: list[int], best: int) -> str:
+def _next(names: Sequence[str], comparison: Ranks, others: list[int], best: int) -> str:
     """Who follows, by expected rank: probabilities of being the best are often 0 for several."""
     rank = comparison.expected_rank
     if rank[others[0]] < rank[best] - _SAME_RANK:
@@ -69,7 +69,7 @@ def _next(names: Sequence[str], comparison: Comparison, others: list[int], best:
 
 
 def rank_heatmap(
-    key: str, title: str, names: Sequence[str], comparison: Comparison, about: str
+    key: str, title: str, names: Sequence[str], comparison: Ranks, about: str
 ) -> list[Figure]:
     """The probability of each rank; nothing for one condition or too many to read."""
     ranked = [i for i in by_expected_rank(names, comparison) if comparison.expected_rank[i] > 0]
@@ -101,7 +101,7 @@ def _written(share: float) -> str:
     return ">99" if share >= 1 - _SMALL else f"{share * 100:.0f}"
 
 
-def by_expected_rank(names: Sequence[str], comparison: Comparison) -> list[int]:
+def by_expected_rank(names: Sequence[str], comparison: Ranks) -> list[int]:
     """Codes of conditions by expected rank, the best first, and then those that are not ranked."""
     rank = np.nan_to_num(comparison.expected_rank, nan=np.inf)
     return sorted(range(len(names)), key=lambda i: (rank[i], names[i]))
@@ -121,9 +121,10 @@ def rank_table(
     key: str,
     title: str,
     names: Sequence[str],
-    comparison: Comparison,
+    comparison: Ranks,
     about: str,
     among: Candidates | None = None,
+    note: str = "",
 ) -> Table:
     """P(best), expected rank and each rank's probability, of many ranks in the CSV alone."""
     rows: list[dict[str, Any]] = []
@@ -144,7 +145,7 @@ def rank_table(
         Column("expected_rank", "Expected rank", "number", 2),
         *(Column(f"rank_{rank}", f"Rank {rank}", "percent") for rank in shown),
     ]
-    return Table(key, title, columns, rows, about=about, folded=True)
+    return Table(key, title, columns, rows, note, about=about, folded=True)
 
 
 def contrast_table(

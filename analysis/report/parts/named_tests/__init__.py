@@ -195,6 +195,7 @@ class _FamilyTests:
         return {
             "condition": condition,
             "versus": versus,
+            "family": difference.family,
             "difference": difference.value,
             "difference_low": difference.low,
             "difference_high": difference.high,
@@ -290,6 +291,7 @@ class _FamilyTests:
             adjusted = ((i, row[f"{key}_p_holm"]) for i, row in enumerate(rows))
             return {i for i, p in adjusted if p is not None and p < self.alpha}
 
+        rows = [row for row in rows if row["family"]] or rows  # anchors are compared in none
         mine = clear(CLUSTERED)
         every = [(CLUSTERED, "Clustered t", "nothing: raters and items both vary")]
         every += [(f"{test}_{unit}", heading, TAKES[unit]) for test, unit, heading in PAIRED]

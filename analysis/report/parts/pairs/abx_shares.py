@@ -11,7 +11,7 @@ from analysis.arrays import Codes, Floats
 from analysis.formatting import beware, interval_text
 from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
 from analysis.report.part import FamilyInput
-from analysis.statistics.pairs.pair_interval import AT_THE_EDGE, Measured, share_right, shares_right
+from analysis.statistics.pairs.pair_interval import Measured, share_right, shares_right
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,6 @@ METHOD = (
     "ABX: the share of right answers against 0.5 (guessing), with a two-way clustered interval "
     "(raters, items) and, as if ratings were independent, Clopper and Pearson's exact interval "
     "and the exact one-sided binomial test. The pairs are adjusted together (Šidák 1967)."
-    + AT_THE_EDGE
 )
 NOTE = (
     "Exact: binomial, as if every answer were independent of the others; with several answers per "

@@ -18,16 +18,16 @@ from analysis.statistics.pairs.means_of_pairs import (
     pair_means,
     within_pairs,
 )
-from analysis.statistics.pairs.pair_interval import AT_THE_EDGE, Measured
+from analysis.statistics.pairs.pair_interval import Measured
 from analysis.statistics.pairs.pair_ratings import PairRatings
 
 MOST_DRAWN = 30
 LOPSIDED = 0.1  # from one half: how often one of a pair was heard second
 METHOD = (
     "Each pair's mean (and share of wins, a tie counting half) has a two-way clustered interval, "
-    "over raters and items (Cameron, Gelbach and Miller 2011, with G/(G-1) for each; t with "
-    "degrees of freedom after Satterthwaite 1946). Intervals and p hold for all pairs at once "
-    "(Šidák 1967): a preference is claimed where the interval leaves a draw out." + AT_THE_EDGE
+    "over raters and items (Cameron, Gelbach and Miller 2011; Korn and Graubard 1998). "
+    "Intervals and p hold for all pairs at once (Šidák 1967): a preference is claimed where the "
+    "interval leaves a draw out."
 )
 LABELS = {"win_share": "first preferred", "tie_share": "tie", "loss_share": "other preferred"}
 NAIVE = (

@@ -129,13 +129,15 @@ def _warnings(title: str, known: Sequence[Mapping[str, Any]], level: float) -> l
     warnings = []
     if clear:
         warnings.append(
-            f"{title}: {len(clear)} of {n} raters go clearly against the others (interval of PLCC "
+            f"{title}: {len(clear)} of {n} raters {'goes' if len(clear) == 1 else 'go'} clearly "
+            "against the others (interval of PLCC "
             f"below 0; about {n * (1 - level) / 2:.0f} would by chance if no rater agreed): "
             f"{listed(clear)}. Did they take the scale the wrong way round?"
         )
     if opposed and len(opposed) > len(clear):
         warnings.append(
-            f"{title}: {len(opposed)} of {n} raters have a PLCC at or below 0; few shared clips "
+            f"{title}: {len(opposed)} of {n} raters {'has' if len(opposed) == 1 else 'have'} a "
+            "PLCC at or below 0; few shared clips "
             "make that happen to honest raters too, so look before you leave anybody out."
         )
     return warnings

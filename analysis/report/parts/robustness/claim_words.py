@@ -33,24 +33,39 @@ def sentences(standing: Standing) -> list[str]:
         return [f"{title}: {what} in every one of {every:,} other analyses. {_nearest(standing)}"]
     parts = [f"{OF_KIND[kind].format(_of(*standing.whole(kind)))}" for kind in standing.kinds]
     share = percent(whole / every)
-    return [
-        f"{title}: {what} in {whole:,} of {every:,} other analyses ({share}): "
-        f"{', '.join(parts)}. {_nearest(standing)}"
-    ]
+    text = f"{title}: {what} in {whole:,} of {every:,} other analyses ({share}): {', '.join(parts)}"
+    if len(standing.claims) > 1:
+        what = f"All {len(standing.claims)} claimed differences stand together"
+        text = f"{title}: {_each(standing)}. {what} in {whole:,} of {every:,} ({share})"
+        text += f": {', '.join(parts)}"
+    return [f"{text}. {_nearest(standing)}"]
+
+
+def _each(standing: Standing) -> str:
+    """In how many of the other analyses each claim stands by itself."""
+    shares = sorted(each.share for each in standing.claims)
+    every = f"of {len(standing.variants):,} other analyses"
+    if shares[0] == shares[-1]:
+        return f"Each claimed difference stands in {percent(shares[0])} {every}"
+    middle = shares[len(shares) // 2]
+    return (
+        f"Each claimed difference stands in {percent(shares[0])} to {percent(shares[-1])} {every} "
+        f"(median {percent(middle)})"
+    )
 
 
 def warnings(standing: Standing) -> Iterator[str]:
     """Claims that turn round somewhere, and those that a few raters or items carry."""
-    title, decimals = standing.ranking.title, standing.ranking.decimals
+    title = standing.ranking.title
     for each in standing.claims:
         turned = [f.variant for f in each.fates if f.outcome == Outcome.TURNED]
         if turned:
             where = listed([_where(f.kind, f.name) for f in turned], 3)
-            yield f"{title}: {_claim(each, decimals)} turns round {where}."
+            yield f"{title}: {_claim(each, standing)} turns round {where}."
     for what in ("raters", "items"):
         few = [each for each in standing.claims if _few(each, what)]
         if few:
-            shown = listed([_carried(each, what) for each in few], 3)
+            shown = listed([_carried(each, what, standing) for each in few], 3)
             yield f"{title}: few {what} carry {shown}: look at them before you claim it."
 
 
@@ -70,18 +85,28 @@ def _nearest(standing: Standing) -> str:
     each, decimals = standing.claims[0], standing.ranking.decimals
     values = each.values()
     if not values:
-        return f"Nearest to falling: {_claim(each, decimals)}."
+        return f"Nearest to falling: {_claim(each, standing)}."
+    if standing.ranking.low_is_best:
+        values = [(0.0 - value, variant) for value, variant in values]
     low, high = min(values, key=lambda v: v[0]), max(values, key=lambda v: v[0])
     span = f"from {number(low[0], True, decimals)} ({_where(low[1].kind, low[1].name)})"
     span += f" to {number(high[0], True, decimals)} ({_where(high[1].kind, high[1].name)})"
-    return f"Nearest to falling: {_claim(each, decimals)}, elsewhere {span}."
+    return f"Nearest to falling: {_claim(each, standing)}, elsewhere {span}."
 
 
-def _claim(each: Followed, decimals: int) -> str:
-    claim = each.claim
-    bounds = interval_text(claim.low, claim.high, None, decimals)
-    value = number(claim.value, True, decimals)
-    return f"{named(claim.condition)} over {named(claim.versus)} ({value} {bounds})"
+def _claim(each: Followed, standing: Standing) -> str:
+    """A claim with its interval, the better condition first: of ranks, that is the lower one."""
+    claim, decimals = each.claim, standing.ranking.decimals
+    low, high, value = claim.low, claim.high, claim.value
+    if standing.ranking.low_is_best:
+        low, high, value = 0.0 - high, 0.0 - low, 0.0 - value
+    bounds = interval_text(low, high, None, decimals)
+    return f"{_over(each, standing)} ({number(value, True, decimals)} {bounds})"
+
+
+def _over(each: Followed, standing: Standing) -> str:
+    best, other = named(each.claim.condition), named(each.claim.versus)
+    return f"{other} over {best}" if standing.ranking.low_is_best else f"{best} over {other}"
 
 
 def _few(each: Followed, what: str) -> bool:
@@ -95,10 +120,9 @@ def _to_turn(each: Followed, what: str) -> tuple[int | None, int]:
     return each.items_to_turn, each.items
 
 
-def _carried(each: Followed, what: str) -> str:
+def _carried(each: Followed, what: str, standing: Standing) -> str:
     count, of = _to_turn(each, what)
-    names = f"{named(each.claim.condition)} over {named(each.claim.versus)}"
-    return f"{names} (turned without {count} of {of} {what})"
+    return f"{_over(each, standing)} (turned without {count} of {of} {what})"
 
 
 def _where(kind: str, name: str) -> str:

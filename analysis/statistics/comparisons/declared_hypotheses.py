@@ -1,0 +1,268 @@
+"""Hypotheses that are tested: better, non-inferior and equivalent, for new items and these alone.
+
+Non-inferiority and equivalence are decided against a margin that is declared with them: the lower
+bound of the interval lies above minus the margin, or the whole interval lies within it, which is
+two one-sided tests (Schuirmann 1987).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from analysis.arrays import Floats
+from analysis.ratings.breakdowns import Family, cells, families
+from analysis.ratings.estimands import estimand_of
+from analysis.ratings.grouping import Breakdown
+from analysis.statistics.clustered_interval import too_few
+from analysis.statistics.comparisons.clustered_variance import limits_of
+from analysis.statistics.comparisons.p_adjustment import sidak, sidak_level
+from analysis.statistics.intervals import Clustered, clustered, for_these_items
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BETTER, NON_INFERIOR, EQUIVALENT = "better than", "non-inferior to", "equivalent to"
+KINDS = (BETTER, NON_INFERIOR, EQUIVALENT)
+FORMS = (
+    "“A is better than B”, “A is non-inferior to B within 0.2” or “A is equivalent to B within "
+    "0.2”, each with “in TASK” or “for these items” behind it where that is meant"
+)
+_WORDS = {"noninferior to": NON_INFERIOR, "superior to": BETTER, "no worse than": NON_INFERIOR}
+_SENTENCE = re.compile(
+    r"^(?P<condition>.+?) is (?P<kind>better than|superior to|non-?inferior to|no worse than"
+    r"|equivalent to) (?P<versus>.+?)(?: within (?P<margin>\d+(?:\.\d+)?|\.\d+))?"
+    r"(?: in (?P<task>\S.*?))?(?P<items> for these items)?\.?$"
+)
+_MEANT = re.compile(r"\b(non-?inferior|equivalent to|no worse than)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """What is expected of two conditions; ``margin`` is in scores, 0 for better.
+
+    ``task`` is empty for every task that has both. ``these_items``: only the items that were rated
+    are meant, not others.
+    """
+
+    text: str
+    kind: str
+    condition: str
+    versus: str
+    margin: float = 0.0
+    task: str = ""
+    these_items: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The difference with its interval and one-sided p (None: no test), and whether it is shown.
+
+    Interval and p hold for all hypotheses at once.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    shown: bool | None = None
+
+
+@dataclass(frozen=True)
+class HypothesisTest:
+    """A hypothesis in one task and criterion: ``condition`` minus ``versus`` in scores.
+
+    ``level`` is that of the interval for this hypothesis alone. ``note`` says why there is no test.
+    """
+
+    hypothesis: Hypothesis
+    title: str
+    value: float | None
+    level: float
+    new_items: Verdict
+    these_items: Verdict
+    note: str = ""
+
+    @property
+    def main(self) -> Verdict:
+        """The verdict that the hypothesis asks for."""
+        return self.these_items if self.hypothesis.these_items else self.new_items
+
+
+def hypothesis_from(text: str) -> Hypothesis | None:
+    """The hypothesis in a sentence; None for one in other words.
+
+    Raises ValueError for a sentence that speaks of non-inferiority or equivalence and cannot be
+    tested as it stands, with the forms that can.
+    """
+    words = " ".join(text.split())
+    found = _SENTENCE.match(words)
+    if found is None:
+        if _MEANT.search(words):
+            raise ValueError(f"{words!r} cannot be tested as it stands: write {FORMS}")
+        return None
+    kind = _WORDS.get(found["kind"], found["kind"])
+    margin = float(found["margin"] or 0.0)
+    if (kind == BETTER) == (margin > 0):
+        need = "needs no margin" if kind == BETTER else "needs a margin above 0"
+        raise ValueError(f"{words!r} {need}: write {FORMS}")
+    return Hypothesis(
+        words,
+        kind,
+        _unquoted(found["condition"]),
+        _unquoted(found["versus"]),
+        margin,
+        _unquoted(found["task"] or ""),
+        found["items"] is not None,
+    )
+
+
+def can_be_tested(text: str) -> bool:
+    """Whether a sentence is in one of the forms that are tested."""
+    try:
+        return hypothesis_from(text) is not None
+    except ValueError:
+        return False
+
+
+def decide_hypotheses(
+    kept: pd.DataFrame, hypotheses: Sequence[Hypothesis], level: float = 0.95
+) -> list[HypothesisTest]:
+    """Every hypothesis in every task and criterion that has both conditions, all at once.
+
+    By Šidák (1967). Better and non-inferior: one-sided at (1 - level) / 2, the interval of level.
+    Equivalent: two one-sided tests at 1 - level, the interval of 2 level - 1. The variance is that
+    of all differences (`clustered_variance`); for these items it is clustered by raters alone.
+    """
+    places = [(each, found) for each in hypotheses for found in _places(kept, each)]
+    m = max(1, len(places))
+    made = []
+    for each in hypotheses:
+        mine = [found for owner, found in places if owner is each]
+        made += [_tested(each, *found, level, m) for found in mine] or [_absent(each, kept, level)]
+    return made
+
+
+Place = tuple[Family, Clustered, Floats]
+
+
+def _places(kept: pd.DataFrame, hypothesis: Hypothesis) -> Iterator[Place]:
+    """The families that have both conditions, their means, and the contrast (C,) of the two."""
+    pair = hypothesis.condition, hypothesis.versus
+    for family in families(kept):
+        if hypothesis.task and hypothesis.task not in (family.group["task"], family.title):
+            continue
+        estimand = estimand_of(family.estimand)
+        if family.in_pairs and estimand.prefers:
+            yield from _of_pairs(family, pair)
+        elif not family.in_pairs and not estimand.in_pairs:
+            for cell in cells(family, Breakdown()):
+                if set(pair) <= set(cell.names):
+                    codes = cell.condition, cell.rater, cell.item
+                    means = clustered(cell.y, *codes, len(cell.names), ends=cell.ends)
+                    row = np.zeros(len(cell.names))
+                    row[cell.names.index(pair[0])] = 1.0
+                    row[cell.names.index(pair[1])] = -1.0
+                    yield family, means, row
+
+
+def _of_pairs(family: Family, pair: tuple[str, str]) -> Iterator[Place]:
+    """Comparisons of pairs, seen from the first of the two; scores are around the neutral one."""
+    estimand = estimand_of(family.estimand)
+    sides = family.table[["condition", "versus_condition"]].to_numpy(dtype=str)
+    met = np.sort(sides, axis=1)
+    names, code = np.unique(met, axis=0, return_inverse=True)
+    code = code.reshape(-1)
+    wanted = np.flatnonzero((names == sorted(pair)).all(axis=1))
+    if not len(wanted):
+        return
+    first = np.where(names[code, 0] == sides[:, 0], 1.0, -1.0)
+    y = estimand.centred(family.table["score"].to_numpy(dtype=np.float64)) * first
+    ends = None
+    if family.ends:
+        low, high = (float(estimand.centred(end)) for end in family.ends)
+        ends = low, high
+    means = clustered(y, code, family.rater, family.item, len(names), ends=ends)
+    row = np.zeros(len(names))
+    row[wanted[0]] = 1.0 if names[wanted[0], 0] == pair[0] else -1.0
+    yield family, means, row
+
+
+def _tested(
+    hypothesis: Hypothesis, family: Family, means: Clustered, row: Floats, level: float, m: int
+) -> HypothesisTest:
+    new, these = (
+        _verdict(hypothesis, each, row, estimand_of(family.estimand).lowest_is_best, level, m)
+        for each in (means, for_these_items(means))
+    )
+    notes = [too_few(means, int(code)) for code in np.flatnonzero(row)]
+    return HypothesisTest(
+        hypothesis,
+        family.title,
+        float(row @ np.nan_to_num(means.value)),
+        _two_sided(hypothesis, level),
+        new,
+        these,
+        "" if new.p is not None else next(filter(None, notes), "the ratings do not vary"),
+    )
+
+
+def _verdict(
+    hypothesis: Hypothesis, means: Clustered, row: Floats, low_is_best: bool, level: float, m: int
+) -> Verdict:
+    if any(too_few(means, int(code)) for code in np.flatnonzero(row)):
+        return Verdict()
+    limits = limits_of(row[None], means)
+    if not limits.known[0]:
+        return Verdict()
+    alpha = 1 - _two_sided(hypothesis, sidak_level(level, m))
+    low, high = (float(end[0]) for end in limits.bounds(alpha))
+    sign, margin = -1.0 if low_is_best else 1.0, hypothesis.margin
+    value = sign * float(limits.value[0])
+    worst, best = (-high, -low) if low_is_best else (low, high)
+    above = _one_sided(limits.p_against(-sign * margin)[0], value, -margin)
+    if hypothesis.kind != EQUIVALENT:
+        return Verdict(low, high, sidak(2 * min(above, 0.5), m) / 2, worst > -margin)
+    below = _one_sided(limits.p_against(sign * margin)[0], -value, -margin)
+    return Verdict(low, high, sidak(max(above, below), m), worst > -margin and best < margin)
+
+
+def _one_sided(p: float, value: float, null: float) -> float:
+    """The p of a value above ``null``, from the two-sided one."""
+    return float(p / 2 if value > null else 1 - p / 2)
+
+
+def _two_sided(hypothesis: Hypothesis, level: float) -> float:
+    """The level of the interval that decides."""
+    return 2 * level - 1 if hypothesis.kind == EQUIVALENT else level
+
+
+def _absent(hypothesis: Hypothesis, kept: pd.DataFrame, level: float) -> HypothesisTest:
+    rated = set(kept["condition"].astype(str)) | set(kept["versus_condition"].astype(str))
+    missing = [n for n in (hypothesis.condition, hypothesis.versus) if n not in rated]
+    where = f" in {hypothesis.task}" if hypothesis.task else ""
+    what = " and ".join(missing)
+    note = f"no ratings of {what}" if missing else f"no task{where} has ratings of both"
+    none = Verdict()
+    return HypothesisTest(hypothesis, hypothesis.task, None, level, none, none, note)
+
+
+def named(hypothesis: Hypothesis, names: Iterable[str], labels: dict[str, str]) -> Hypothesis:
+    """The hypothesis with conditions by their names in the ratings, where it has their labels."""
+    known = set(names)
+    by_label = {label.casefold(): key for key, label in labels.items()}
+    found = (
+        side if side in known else by_label.get(side.casefold(), side)
+        for side in (hypothesis.condition, hypothesis.versus)
+    )
+    condition, versus = found
+    return replace(hypothesis, condition=condition, versus=versus)
+
+
+def _unquoted(name: str) -> str:
+    pairs = ('""', "''", "“”", "‘’")
+    inside = len(name) > 2 and name[0] + name[-1] in pairs
+    return name[1:-1] if inside else name
