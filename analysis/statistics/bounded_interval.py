@@ -22,6 +22,7 @@ Bounds = tuple[Floats, Floats]
 _UNSEEN = 2.0  # answers at the far end that are allowed for beside those seen
 _LEAST_P, _MOST_P, _TINY = 1e-50, 0.999, 1e-300
 _STEPS, _MANY = 40, 100.0
+_FURTHER = 1.5  # times as far as t standard errors are bounds of means that vary as was seen
 
 
 class OnScale:
@@ -107,8 +108,10 @@ class Gaps(OnScale):
     """Differences of two means on one scale, with variances (m,) of the differences themselves.
 
     What a bound of a mean is away from it takes the place of t times its standard error; the
-    correlation of both means is that which their variances and the difference's imply. Where both
-    are far from the ends the interval is difference ± t sqrt(V).
+    correlation of both means is that which their variances and the difference's imply. A bound that
+    is much further away than t standard errors, as where nearly all answers are equal, says no more
+    of what both have in common. Where both are far from the ends the interval is difference ± t
+    sqrt(V).
     """
 
     first: Shares
@@ -126,16 +129,18 @@ class Gaps(OnScale):
             each.bounds(df, alpha) for each in (self.first, self.second)
         )
         a, b, value = self.first.share, self.second.share, self.value
-        low = value - self._joint(a - a_low, b_high - b)
-        high = value + self._joint(a_high - a, b - b_low)
+        t = -special.stdtrit(df, alpha / 2)
+        low = value - self._joint(a - a_low, b_high - b, t)
+        high = value + self._joint(a_high - a, b - b_low, t)
         return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
-    def _joint(self, a: Floats, b: Floats) -> Floats:
-        mine, other = self.first.variance, self.second.variance
-        scale = 2 * np.sqrt(mine * other)
-        both = mine + other - self.variance
+    def _joint(self, a: Floats, b: Floats, t: Floats) -> Floats:
+        """How far a bound of the differences is away (m,), by those of both means."""
+        one, two = np.sqrt(self.first.variance), np.sqrt(self.second.variance)
+        scale, both = 2 * one * two, one**2 + two**2 - self.variance
         r = np.minimum(np.divide(both, scale, out=np.zeros_like(scale), where=scale > 0), 1.0)
-        joint: Floats = np.sqrt(np.maximum(a**2 + b**2 - 2 * r * a * b, 0.0))
+        shared = r * np.minimum(a, _FURTHER * t * one) * np.minimum(b, _FURTHER * t * two)
+        joint: Floats = np.sqrt(np.maximum(a**2 + b**2 - 2 * shared, 0.0))
         return joint
 
 
