@@ -288,6 +288,7 @@ def layout_of(text: str, *, whole: bool = True) -> Layout:
             f"row {blank + 1} holds a title, not the names of columns; delete the rows above row "
             f"{blank + 1 + below}"
         )
+    _check_separators(header, rows, blank + 1, delimiter)
     names, width = [clean_name(name) for name in header], len(header)
     extra = next((n for n, cells in enumerate(rows[:3], 1) if _names_questions(cells)), 0)
     rows = [
@@ -310,6 +311,30 @@ def layout_of(text: str, *, whole: bool = True) -> Layout:
     return Layout(
         delimiter, tuple(named), places, line, blank, extra, row_names, width, short, sample
     )
+
+
+def _check_separators(
+    header: Sequence[str], rows: Sequence[Sequence[str]], row: int, delimiter: str
+) -> None:
+    """Raise TableError where the header (of that row) is quoted as one cell, or parted otherwise.
+
+    So write programs that take a whole line for a cell, and files that two programs wrote.
+    """
+    filled = [cells for cells in rows if any(map(str.strip, cells))]
+    for other in DELIMITERS:
+        if not filled or other == " ":
+            continue
+        parts = len(header[0].split(other)) if len(header) == 1 else 0
+        below = {len(cells[0].split(other)) if len(cells) == 1 else len(cells) for cells in filled}
+        if (parts > 2 and below == {parts}) or (parts == 2 and {*map(len, filled)} == {2}):
+            raise TableError(f"row {row} is quoted as one cell; remove the quotes around whole rows")
+        if other == delimiter or len(header) < 2:
+            continue
+        if all(delimiter.join(cells).count(other) == len(header) - 1 for cells in filled):
+            raise TableError(
+                f"the names in row {row} are separated by {DELIMITERS[delimiter]}, the cells below "
+                f"by {DELIMITERS[other]}; separate all rows by {DELIMITERS[other]}"
+            )
 
 
 def separated(text: str, whole: bool = True) -> tuple[str, str, bool]:

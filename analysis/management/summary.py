@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.formatting import legend_of_marks, number
+from analysis.formatting import counted, legend_of_marks, number
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import ends_of, family_title
 from analysis.report.condition_labels import labelled
@@ -63,7 +63,8 @@ def _estimates(report: Report) -> Iterator[str]:
             yield f"\n{title}, {row['level'] * 100:g} % intervals"
         known = ("voice", "dimension", "language", "split", "paragraph", "system")
         place = " / ".join([row["condition"], *(str(row.get(k)) for k in known if row.get(k))])
-        counts = f"n={row['n_ratings']}, {row['n_raters']} raters, {row['n_items']} items"
+        raters, items = counted(row["n_raters"], "rater"), counted(row["n_items"], "item")
+        counts = f"n={row['n_ratings']}, {raters}, {items}"
         digits = estimand_of(row["estimand"]).decimals
         ends = ends_of(report, row)
         estimate = f"{number(row['value'], False, digits)} {bounds(line.main, ends, digits)}"

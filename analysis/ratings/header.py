@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.formatting import enumerated
-from analysis.ratings.cells import COLUMNS, LEFT_OUT_BY
+from analysis.ratings.cells import COLUMNS, LEFT_OUT_BY, WORDS
 from analysis.ratings.estimands import estimand_of, estimand_of_method
 from analysis.ratings.known_layouts import QUALTRICS, KnownLayout, known_layout
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
@@ -259,6 +259,8 @@ def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[s
     of_survey = QUALTRICS if mapping.layout.extra else frozenset[str]()
     for name in (name for name in mapping.unasked if name not in answers):
         known = "" if name.casefold() in of_survey else _known_as(name)
+        if known == "session_status" and not _are_statuses(mapping.layout, name):
+            continue  # another tool's: its values are asked about
         if known and known not in have:
             like.setdefault(known, []).append(name)
     for ours, names in like.items():
@@ -266,6 +268,12 @@ def _near_misses(mapping: ColumnMapping, answers: Collection[str]) -> Iterator[s
         use = _option("--column", ours, names[0])
         leave = " ".join(f"--ignore-column {shlex.quote(name)}" for name in names)
         yield f"{columns} like {ours} and would not be used; say {use}, or {leave}"
+
+
+def _are_statuses(layout: Layout, name: str) -> bool:
+    """Whether the first cells of a column are what a session's status can be."""
+    place = layout.names.index(name)
+    return {row[place] for row in layout.sample} <= {"", *WORDS["session_status"]}
 
 
 def _wrong_method(mapping: ColumnMapping) -> Iterator[str]:

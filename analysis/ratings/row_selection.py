@@ -22,6 +22,10 @@ NO_RATING = re.compile(
     r"entra[iî]nement|(?:ü|ue)bung|probe(?:durchgang|lauf)|entrenamiento|pr[aá]ctica|"
     r"treinamento|treino|allenamento|练习|練習|训练|訓練|연습)" + _TRIAL
 )
+UNFINISHED = re.compile(  # words for a session's state, which mean other things elsewhere
+    r"active|started|running|in[ _-]?progress|incomplete|unfinished|partial|returned|abandoned|"
+    r"timed[ _-]?out|expired|dropped[ _-]?out"
+)
 SUMMARY = re.compile(
     r"(?:grand[ _-])?(?:means?|averages?|avg|totals?|sums?|overall|median)|all|"
     r"mittelwert|summe|gesamt|moyenne|promedio|平均值?|合计|总计"
@@ -173,7 +177,12 @@ def _flagged(name: str, there: Mapping[str, int]) -> Iterator[str]:
     elif tokens & _LEFT_OUT_IF_TRUE and truths:
         yield from (value for value in there if value in TRUE)
     else:
-        named = [value for value in there if NO_RATING.fullmatch(value)]
+        state = bool(tokens & {"state", "status"})
+        named = [
+            value
+            for value in there
+            if NO_RATING.fullmatch(value) or (state and UNFINISHED.fullmatch(value))
+        ]
         yield from named if len(named) < len(there) else ()
 
 

@@ -98,6 +98,10 @@ def test_older_encodings_are_guessed_and_named(read, encoding, name, said):
         ("My results,,,\n" + text(), "row 1 holds a title, not the names of columns; delete the"),
         (text().replace("score", "rater"), "row 1: rater twice"),
         (text() + "r9,A,i9,１\n", "'１' is no number"),
+        (text().replace(",".join(HEAD), f'"{",".join(HEAD)}"'), "row 1 is quoted as one cell"),
+        ("\n".join(f'"{line}"' for line in text().splitlines()), "row 1 is quoted as one cell"),
+        (text(";").replace(";".join(HEAD), ",".join(HEAD)), "by commas, the cells below by semi"),
+        (text().replace(",".join(HEAD), "\t".join(HEAD)), "by tabs, the cells below by commas"),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence_with_its_remedy(read, data, said):
@@ -294,6 +298,10 @@ def asked(read, head: str, *rows: str, **how: object) -> list[str]:
         ("block", ("1", "practice 1"), "practice 1"),
         ("trial_id", ("t1", "Entraînement"), "entraînement"),
         ("Teil", ("Test", "Übung 1"), "übung 1"),
+        ("state", ("complete", "active"), "active"),
+        ("status", ("complete", "active"), "active"),
+        ("Status", ("APPROVED", "TIMED-OUT"), "timed-out"),
+        ("submission_status", ("APPROVED", "RETURNED"), "returned"),
     ],
 )
 def test_a_column_that_speaks_against_counting_its_rows_is_asked_about(
@@ -313,6 +321,8 @@ def test_a_column_that_speaks_against_counting_its_rows_is_asked_about(
         ("split", ("test", "training")),
         ("validity_score", ("0.2", "0.9")),
         ("clip", ("example1", "example2")),
+        ("status", ("complete", "APPROVED")),
+        ("noise", ("active", "none")),
     ],
 )
 def test_a_column_of_another_meaning_is_not(read, column, values):
