@@ -260,6 +260,8 @@ def texts_are_counted(study: Case) -> None:
     }
     low, high = scale_of(study.method)
     allowed = {float(each) for each in counts} | {95.0, 0.05, 0.5, low, high}
+    scores = [each["score"] for each in every.kept if each["score"] is not None]
+    allowed |= {min(scores), max(scores)} if scores else set()  # "scores given: 2 to 5"
     methods = study.files["methods.txt"]
     body = methods.partition("Analyses used")[0]
     for found in re.findall(rf"(?<![\w.]){NUMBER}(?![\w])", body.replace(",", "")):

@@ -15,6 +15,7 @@ from analysis.report.parts.answer import Answer
 from analysis.report.parts.answer.answer_narrative import answer
 from analysis.report.ranking import rankings
 from analysis.statistics.options import Options
+from tests.analysis.korn_graubard import korn_graubard
 from tests.analysis.reference import DATA, edge, expected, heard_on_headphones, rows_of, table_of
 from tests.analysis.shown_by import given_of, in_report, made
 
@@ -126,15 +127,22 @@ def test_the_interval_that_claims_rest_on_is_there_whatever_others_are_asked_for
         ("all_equal", "Every rating is 3: these ratings do not tell the conditions apart."),
         ("one_rater", "one rater only: how raters differ cannot be estimated"),
         ("one_rating", "A has an MOS of 0.50 (one rating only: no interval)"),
-        ("single_system", "A has an MOS of 2.67 [1.95, 3.38]; there is no other condition"),
-        ("separated", "No difference can be tested: the difference does not vary at all"),
+        ("separated", "from A (MOS 1.00) to B (0.00), a difference of +1.00 ["),
         ("missing", "D (4.00) stands outside the order (one rating only: no interval)."),
-        ("disjoint_raters", "they differ by +0.65 [−0.28, 1.57]. That is no proof that they are"),
+        ("disjoint_raters", "B (MOS 4.31) and A (3.67) cannot be told apart: they differ by +0.65"),
         ("unicode", '系统甲 (MOS 0.50) and “Sys "B", v2” (0.33) cannot be told apart'),
     ],
 )
 def test_edge_data_are_answered_honestly(name, told):
     assert told in sentence(edge(name))
+
+
+def test_a_system_alone_has_korn_and_graubards_interval():
+    table = edge("single_system")
+    codes = [pd.factorize(table[name])[0] for name in ("rater", "item")]
+    low, high = korn_graubard(table["score"].to_numpy(), *codes, (1, 5))
+    told = f"A has an MOS of 2.67 [{low:.2f}, {high:.2f}]; there is no other condition"
+    assert told in sentence(table)
 
 
 def test_where_nothing_is_rated_there_is_no_answer():
@@ -303,7 +311,9 @@ def test_a_round_of_comparisons_is_decided_as_the_part_on_pairs_decides_it():
     clear = sum(pair.mean.claimed(0.95) for pair in found)
     assert sentence(table).startswith(f"{clear} of {len(found)} pairs are decided")
     assert "; v3 won 5 of 5, v4 lost 5 of 5; clearest" in sentence(table)
-    assert "clearest: v3 over v4 (+1.35 [1.00, 1.71])" in sentence(table)
+    (best,) = [pair.mean for pair in found if {pair.condition, pair.versus} == {"v3", "v4"}]
+    ends = sorted((abs(best.low_all), abs(best.high_all)))
+    assert f"v3 over v4 (+1.35 [{ends[0]:.2f}, {ends[1]:.2f}])" in sentence(table)
     (figure,) = made(Answer, table).figures
     assert [row["value"] >= 0 for row in figure.rows] == [True] * 15
     assert "v3 versus base" in [row["name"] for row in figure.rows]

@@ -185,8 +185,8 @@ def test_edge_data_are_refused_or_told_in_words():
     for name in ("single_system", "empty"):
         assert not Comparisons().applies(given_of(edge(name)))
     flat = made(Comparisons, edge("all_equal"))
-    assert flat.sentences == ["No pair can be tested."]
-    assert "3 pairs have no test: the difference does not vary at all" in flat.warnings[0]
+    assert flat.sentences[0].startswith("Among the systems: 0 of 3 pairs differ (adjusted p")
+    assert "0 are larger, 0 smaller and 3 undecided" in flat.sentences[0]
     apart = table_named(made(Comparisons, edge("disjoint_raters")), "comparisons-within")
     assert (apart.rows[0]["n_raters"], apart.rows[0]["raters"]) == (0, None)
     pairs = given_of(table_of("cmos_s1"))

@@ -20,7 +20,7 @@ def answer(s: Ranking, reference: Reference) -> str:
         return _only_one(s)
     if len(s.tested) < 2:
         return _nothing_tested(s)
-    if s.tiers is None:
+    if s.tiers is None or s.cell.y.min() == s.cell.y.max():
         sentences = [_no_test(s)]
     else:
         others = s.systems

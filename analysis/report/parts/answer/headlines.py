@@ -91,9 +91,9 @@ def _of_ranking(s: Ranking) -> str:
         return f"{_valued(s, s.means[0].condition)} is the only system: nothing to compare it with."
     if len(s.tested) < 2:
         return "Too few raters or sentences to say anything beyond these very ratings."
+    if s.cell.y.min() == s.cell.y.max():
+        return "Every rating is the same: these ratings do not tell the systems apart."
     if s.tiers is None:
-        if s.cell.y.min() == s.cell.y.max():
-            return "Every rating is the same: these ratings do not tell the systems apart."
         return "No difference can be tested: see the notes below."
     systems = s.systems
     if not systems:
