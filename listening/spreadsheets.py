@@ -327,7 +327,9 @@ def _check_separators(
         parts = len(header[0].split(other)) if len(header) == 1 else 0
         below = {len(cells[0].split(other)) if len(cells) == 1 else len(cells) for cells in filled}
         if (parts > 2 and below == {parts}) or (parts == 2 and {*map(len, filled)} == {2}):
-            raise TableError(f"row {row} is quoted as one cell; remove the quotes around whole rows")
+            raise TableError(
+                f"row {row} is quoted as one cell; remove the quotes around whole rows"
+            )
         if other == delimiter or len(header) < 2:
             continue
         if all(delimiter.join(cells).count(other) == len(header) - 1 for cells in filled):
