@@ -24,21 +24,26 @@ def dithered(block: np.ndarray, noise: Callable[[int], np.ndarray]) -> np.ndarra
 
 
 def noise_from(rng: np.random.Generator) -> Callable[[int], np.ndarray]:
-    """Gives the next so many values of the noise, which has no end, from a place that is drawn."""
-    whole, place = _noise(settings.SECRET_KEY), int(rng.integers(NOISE_SAMPLES))
+    """Gives the next so many values of the noise, which has no end.
+
+    It is the difference of two even ones, each entered at a place that is drawn: two draws that
+    overlap in one of them differ by the other.
+    """
+    tables = _tables(settings.SECRET_KEY)
+    places = [int(place) for place in rng.integers(NOISE_SAMPLES, size=2)]
 
     def following(values: int) -> np.ndarray:
-        nonlocal place
-        begin, place = place, (place + values) % NOISE_SAMPLES
-        return whole[begin : begin + values]
+        parts = [table[at : at + values] for table, at in zip(tables, places, strict=True)]
+        places[:] = [(at + values) % NOISE_SAMPLES for at in places]
+        return parts[0] - parts[1]
 
     return following
 
 
 @cache
-def _noise(secret: str) -> np.ndarray:
-    """Triangular noise of ±1, twice in a row, so that any part of NOISE_SAMPLES is a slice."""
+def _tables(secret: str) -> tuple[np.ndarray, np.ndarray]:
+    """Even noise from 0 to 1, twice in a row, so that any part of NOISE_SAMPLES is a slice."""
     seed = hmac.digest(secret.encode(), b"dither", "sha256")
     rng = np.random.Generator(np.random.SFC64(int.from_bytes(seed, "big")))
-    once = rng.random(NOISE_SAMPLES, np.float32) - rng.random(NOISE_SAMPLES, np.float32)
-    return np.concatenate([once, once])
+    first, second = (rng.random(NOISE_SAMPLES, np.float32) for _ in range(2))
+    return np.concatenate([first, first]), np.concatenate([second, second])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from listening.audio import ClipRequest, appearance, decoded, flac
+from listening.audio import ClipRequest, appearance, decoded
 from listening.audio.appearance import (
     LONGEST_PAD_S,
     SHORTEST_PAD_S,
@@ -26,11 +26,13 @@ from listening.audio.probe import probed
 from listening.audio.recent import Recent
 
 RATE = 16_000
+HEAD_BYTES = 42  # of a file: its mark and the facts of its stream
 
 
 @pytest.fixture(autouse=True)
 def media(settings, tmp_path: Path, monkeypatch) -> None:
     settings.MEDIA_ROOT = tmp_path / "media"
+    settings.SECRET_KEY = "a key of the tests of appearances"
     monkeypatch.setattr(appearance, "recent", Recent(appearance.KEPT_BYTES))
     monkeypatch.setattr(appearance, "beginnings", Recent(appearance.KEPT_BEGINNINGS_BYTES))
 
@@ -111,16 +113,49 @@ def test_both_ends_are_dither_of_a_length_drawn_at_random(tmp_path: Path):
     assert len(lengths) == 12
 
 
-def test_a_sound_that_comes_twice_in_a_trial_has_no_bytes_in_common(tmp_path: Path):
-    one = clip(tmp_path / "a.flac", speech(1, seconds=3.0))
+@pytest.mark.parametrize("in_step", [False, True])
+def test_a_sound_that_comes_twice_in_a_trial_shares_no_bytes_and_no_length(
+    tmp_path: Path, in_step: bool
+):
+    one = clip(tmp_path / "a.flac", speech(1, seconds=3.0), in_step=in_step)
     parts: list[set[bytes]] = []
+    lengths = set()
     for place in range(4):
         data = appearance_of(replace(one, token=f"t{place}", place=place))
-        frames = data[flac.end_of_head(data) :]
-        windows = (frames[at : at + 16] for at in range(len(frames) - 16))
-        parts.append({each for each in windows if len(set(each)) > 4})  # others are short codes
+        lengths.add(soundfile.info(BytesIO(data)).frames)
+        frames = data[HEAD_BYTES:]
+        parts.append({frames[at : at + 64] for at in range(len(frames) - 64)})
     assert min(map(len, parts)) > 10_000
     assert len(set().union(*parts)) == sum(map(len, parts))
+    assert len(lengths) == 4
+
+
+@pytest.mark.parametrize("in_step", [False, True])
+def test_no_two_places_of_a_trial_have_the_same_length(tmp_path: Path, in_step: bool):
+    """Whatever the key draws: 12 appearances in 20 trials."""
+    one = clip(tmp_path / "a.flac", speech(1, seconds=0.3), in_step=in_step)
+    for trial in range(20):
+        lengths = {
+            soundfile.info(
+                BytesIO(appearance_of(replace(one, token=f"{trial} {n}", trial=trial, place=n)))
+            ).frames
+            for n in range(12)
+        }
+        assert len(lengths) == 12
+
+
+def test_size_follows_from_length_whatever_sounds(tmp_path: Path):
+    """Silence, a voice, noise of which FLAC saves little: one number of bits a sample."""
+    rng = np.random.default_rng(3)
+    sounds = np.zeros(RATE), speech(1), speech(1) + 5e-3 * rng.standard_normal(RATE)
+    rates = []
+    for sound in sounds:
+        for place in range(4):
+            one = clip(tmp_path / f"{len(rates)}.flac", sound, token=f"{place}", place=place)
+            data = appearance_of(one)
+            rates.append(8 * len(data) / soundfile.info(BytesIO(data)).frames)
+    assert max(rates) - min(rates) < 0.25
+    assert max(rates) < 12.2
 
 
 @pytest.mark.parametrize(
@@ -147,14 +182,18 @@ def test_decoders_take_it_whole_with_all_its_checksums(
 def test_clips_that_play_together_keep_in_step(tmp_path: Path):
     one = clip(tmp_path / "a.flac", speech(1), in_step=True)
     together = [replace(one, token=f"t{n}", place=n) for n in range(4)]
-    assert len({pads_of(each) for each in together}) == 1
-    assert pads_of(replace(one, trial=2)) != pads_of(one)
+    befores, afters = zip(*map(pads_of, together), strict=True)
+    assert len(set(befores)) == 1
+    assert len(set(afters)) == 4
+    assert pads_of(replace(one, trial=2))[0] != befores[0]
 
 
 def test_the_head_says_nothing_of_the_frames(tmp_path: Path):
     data = appearance_of(clip(tmp_path / "a.flac", speech(1)))
+    assert data[4] == 0x80  # one block of metadata and no other, so no padding
     assert data[12:18] == bytes(6)  # least and most bytes of a frame
     assert data[26:42] == bytes(16)  # the hash of the samples
+    assert data[HEAD_BYTES : HEAD_BYTES + 2] == b"\xff\xf8"  # a frame begins
 
 
 @pytest.mark.parametrize("channels", [1, 2])

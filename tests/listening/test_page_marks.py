@@ -19,7 +19,7 @@ IN_CONTEXT = [line("context", 0.175, 2.4321), line("rated", 2.8321, 6.123456)]
 
 
 def test_a_clip_without_context_has_no_lines_on_the_page():
-    parts = [Part(1, "rated", "A"), Part(2, "rated", "B")]
+    parts = [Part(1, "A", "rated"), Part(2, "B", "rated")]
     stored = {1: [line("rated", 0.175, 3.1415)], 2: [line("rated", 0, 2), line("rated", 2.3, 4)]}
     told = clip_facts(parts, lambda place, part: f"/c/{place}", stored.__getitem__)
     assert [part["lines"] for part in told["parts"]] == [[], []]
