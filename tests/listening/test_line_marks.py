@@ -2,8 +2,9 @@
 
 import pytest
 
+from listening.line_marks import MARK_STEP_S, marked_lines
 from listening.methods import Part
-from listening.views.page_facts import MARK_STEP_S, clip_facts, marked_lines
+from listening.views.page_facts import clip_facts
 
 
 @pytest.fixture(autouse=True)
