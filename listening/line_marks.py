@@ -10,7 +10,8 @@ from typing import Any
 from listening.draws import secret_seed
 
 Lines = Sequence[Mapping[str, Any]]
-MARK_STEP_S = 0.1  # to which the place of a mark is rounded, after a shift of up to a step
+MARK_STEP_S = 0.1  # to which the place of a mark is rounded
+MOST_MOVED_S = 0.2  # before that, at random: half a pause between context and what is rated
 WHOLE_REST_S = 3600.0  # where the last mark ends: the clip does so before
 
 
@@ -45,7 +46,7 @@ def _mark_places(heard: Lines, rng: Random) -> list[float]:
     places: list[float] = []
     for before, after in pairwise(heard):
         middle = (before["end_s"] + after["start_s"]) / 2
-        moved_s = middle + rng.uniform(-MARK_STEP_S, MARK_STEP_S)
+        moved_s = middle + rng.uniform(-MOST_MOVED_S, MOST_MOVED_S)
         steps = round(max(moved_s, places[-1] if places else 0.0) / MARK_STEP_S)
         places.append(round(steps * MARK_STEP_S, 1))
     return [*places, WHOLE_REST_S]

@@ -33,9 +33,10 @@ KEPT_UNUSED_S = 2 * 3600.0  # of files
 KEPT_BYTES = 32 * 2**20  # of appearances in memory, in each process
 KEPT_BEGINNINGS_BYTES = 64 * 2**20
 VARIANTS = 4  # beginnings of each clip
-MOST_BITS = 12.0  # a sample: noisy speech fits, so that all clips have about one size per second
+MOST_BITS = 12.5  # a sample: noisy speech fits, so that all clips have about one size per second
 SPREAD_BITS = 0.1  # less than that, at random
 PLACES = 32  # of a trial: at each, the number of samples has another remainder
+LENGTH_STEP = flac.PARTITIONS  # lengths are multiples of it, so that the last frame fills its bits
 CHUNK = 64 * flac.BLOCK  # samples of each channel of a long clip, coded together
 
 
@@ -168,7 +169,8 @@ def _quiet_end(clip: ClipRequest, rate_hz: int, before: int) -> int:
     after = round(pads_of(clip)[1] * rate_hz)
     seed = int.from_bytes(_seed("lengths", clip.trial)[:8], "big")
     first, step = seed % PLACES, seed // PLACES | 1  # odd: it comes to each remainder once
-    return after + (first + step * clip.place - before - after) % PLACES
+    remainder = LENGTH_STEP * (first + step * clip.place)
+    return after + (remainder - before - after) % (LENGTH_STEP * PLACES)
 
 
 def _variant(clip: ClipRequest) -> int:

@@ -13,13 +13,12 @@ import numpy.typing as npt
 from fastcrc import crc8, crc16
 
 BLOCK = 4096  # samples of each channel in a frame, the last one's aside
-PARTITIONS = 16  # of a whole frame, each with a Rice parameter of its own
+PARTITIONS = 16  # of a frame, each with a Rice parameter of its own
 BITS = 16  # of a sample
 MARK = b"fLaC"  # begins a file
 MOST_RICE = 14  # 15 is an escape code
-REST_RICE = 11  # of the last frame, which is too short to be balanced
 LONGEST_UNARY = 4  # bits of the count that a code's unary part holds
-ORDER = 2  # of the fixed predictor
+ORDER = 1  # of the fixed predictor: a higher one takes more bits where noise is loud
 RATES = {  # Hz: how a frame names them
     **{88_200: 1, 176_400: 2, 192_000: 3, 8_000: 4, 16_000: 5, 22_050: 6},
     **{24_000: 7, 32_000: 8, 44_100: 9, 48_000: 10, 96_000: 11},
@@ -40,8 +39,8 @@ def encoded(
 ) -> bytes:
     """Samples × channels as frames, numbered from the first one on.
 
-    They take so many bits per sample together, within 32 bytes: more only where the sound cannot
-    be coded in them. A last frame of fewer than `BLOCK` samples is not balanced.
+    They take about so many bits per sample: more only where the sound cannot be coded in them. A
+    last frame of fewer than `BLOCK` samples is as near if they are a multiple of `PARTITIONS`.
     """
     count, channels = len(samples) // BLOCK, samples.shape[1]
     parts = []
@@ -49,24 +48,21 @@ def encoded(
         rows = samples[: count * BLOCK].reshape(count, BLOCK, channels).transpose(0, 2, 1)
         parts.append(_frames(rows, rate_hz, first, bits_per_sample))
     if len(rest := samples[count * BLOCK :]):
-        parts.append(_frames(rest.T[None], rate_hz, first + count, None))
+        parts.append(_frames(rest.T[None], rate_hz, first + count, bits_per_sample))
     return b"".join(parts)
 
 
-def _frames(
-    rows: npt.NDArray[np.int16], rate_hz: int, first: int, bits_per_sample: float | None
-) -> bytes:
+def _frames(rows: npt.NDArray[np.int16], rate_hz: int, first: int, bits_per_sample: float) -> bytes:
     """Frames × channels × samples."""
     count, channels, size = rows.shape
     order = min(ORDER, size - 1)
-    partitions = PARTITIONS if size == BLOCK else 1
+    is_even = size % PARTITIONS == 0 and size // PARTITIONS > ORDER
+    partitions = PARTITIONS if is_even else 1
     residuals = np.zeros(rows.shape, np.int32)
     residuals[..., order:] = np.diff(rows.astype(np.int32), order, axis=2)
     folded = residuals << 1 ^ residuals >> 31  # 0, -1, 1, -2 … as 0, 1, 2, 3 …
     folded = folded.reshape(count, channels, partitions, -1)
-    rice = _rice_parameters(
-        folded, None if bits_per_sample is None else bits_per_sample * rows.size
-    )
+    rice = _rice_parameters(folded, bits_per_sample * rows.size)
 
     slots = 1 + partitions + size
     values = np.zeros((count, channels, slots + slots % 2), np.uint64)
@@ -85,12 +81,10 @@ def _frames(
     )
 
 
-def _rice_parameters(folded: Whole, most_bits: float | None) -> Whole:
+def _rice_parameters(folded: Whole, most_bits: float) -> Whole:
     """For each partition: at least what its greatest value needs; all together fill the bits."""
     needed = np.frexp(folded.max(axis=-1).astype(np.float64))[1] - LONGEST_UNARY
     needed = needed.clip(0, MOST_RICE).astype(np.int32)
-    if most_bits is None:
-        return np.maximum(needed, REST_RICE)
     above = None
     for base in range(MOST_RICE, -1, -1):
         if base > most_bits / folded.size:  # that many bits would not do for even the quietest
@@ -123,7 +117,7 @@ def _subframe_head(
 def _packed(values: npt.NDArray[np.uint64], lengths: Whole) -> list[bytes]:
     """Rows of codes as bits one after the other; each row begins with a whole byte.
 
-    Of two neighbours neither has more than 50 bits, and both together have 60 at most.
+    Of two neighbours neither has more than 34 bits, and both together have 60 at most.
     """
     values = values[:, ::2] << lengths[:, 1::2].astype(np.uint64) | values[:, 1::2]
     lengths = lengths[:, ::2] + lengths[:, 1::2]

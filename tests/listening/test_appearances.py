@@ -21,11 +21,11 @@ from listening.audio.appearance import (
     pads_of,
 )
 from listening.audio.ends import AFTER_S, BEFORE_S, Span, common_span, cut, span_of
-from listening.audio.leaks import FACTS, facts_of, leaks
 from listening.audio.probe import probed
 from listening.audio.recent import Recent
 
 RATE = 16_000
+STEPS = appearance.LENGTH_STEP * appearance.PLACES  # samples that make lengths differ
 HEAD_BYTES = 42  # of a file: its mark and the facts of its stream
 
 
@@ -108,9 +108,9 @@ def test_both_ends_are_dither_of_a_length_drawn_at_random(tmp_path: Path):
         starts.add(int(first))
         lengths.add(len(heard))
         for pad in (first, len(heard) - 1 - last):
-            assert SHORTEST_PAD_S * RATE - 1 <= pad <= LONGEST_PAD_S * RATE + 1
+            assert SHORTEST_PAD_S * RATE - 1 <= pad <= LONGEST_PAD_S * RATE + STEPS
     assert 1 < len(starts) <= appearance.VARIANTS
-    assert len(lengths) == 12
+    assert len(lengths) > 9
 
 
 @pytest.mark.parametrize("in_step", [False, True])
@@ -154,8 +154,8 @@ def test_size_follows_from_length_whatever_sounds(tmp_path: Path):
             one = clip(tmp_path / f"{len(rates)}.flac", sound, token=f"{place}", place=place)
             data = appearance_of(one)
             rates.append(8 * len(data) / soundfile.info(BytesIO(data)).frames)
-    assert max(rates) - min(rates) < 0.25
-    assert max(rates) < 12.2
+    assert max(rates) - min(rates) < 0.15
+    assert max(rates) < appearance.MOST_BITS + 0.1
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,8 @@ def test_long_and_stereo_clips_are_whole(tmp_path: Path, channels: int):
     long = np.stack([speech(3, seconds=9.0)] * channels, axis=1)
     info = soundfile.info(BytesIO(appearance_of(clip(tmp_path / "a.flac", long))))
     assert info.channels == channels
-    assert 9 + 2 * SHORTEST_PAD_S <= info.duration <= 9 + 2 * LONGEST_PAD_S
+    longest_s = 9 + 2 * LONGEST_PAD_S + STEPS / RATE
+    assert 9 + 2 * SHORTEST_PAD_S <= info.duration <= longest_s
 
 
 def test_a_copy_that_is_gone_is_an_error_that_says_so(tmp_path: Path):
@@ -300,62 +301,3 @@ def test_what_is_cut_does_not_depend_on_the_blocks_and_fades(size: int):
     assert kept[-1] < 1e-4
     assert kept[RATE // 4] == 1
     assert (np.diff(kept[: round(BEFORE_S * RATE), 0]) > 0).all()
-
-
-# --- What tells ----------------------------------------------------------------------------------
-
-
-def facts_of_files(kind: str, tmp_path: Path) -> dict[str, list[dict[str, float]]]:
-    """Twelve clips of a person in a room, twelve synthetic ones, as they come."""
-    made: dict[str, list[dict[str, float]]] = {"human": [], "synthetic": []}
-    for n in range(12):
-        kinds = ("human", {"room": 3e-3}, 16), ("synthetic", {"lead_s": 0.1}, 24)
-        for group, shape, bits in kinds:
-            samples = speech(n, **shape)
-            if bits == 24:
-                samples = np.round(samples * 32768) / 32768  # 16 bit that became 24
-            path = tmp_path / f"{group}{n}.flac"
-            one = clip(path, samples, token=f"{group}{n}", bits=bits)
-            if kind == "served":
-                soundfile.write(tmp_path / "x.wav", samples, RATE, subtype="FLOAT")
-                span = span_of(probed(tmp_path / "x.wav"))
-                kept = np.concatenate(list(cut([samples[:, None]], RATE, span)))
-                one = clip(path, kept, token=f"{group}{n}", bits=24)
-                made[group].append(facts_of(appearance_of(one)))
-            else:
-                made[group].append(facts_of(path.read_bytes()))
-    return made
-
-
-def test_files_as_they_come_tell_a_person_from_a_machine(tmp_path: Path):
-    told = {leak.fact for leak in leaks(facts_of_files("plain", tmp_path))}
-    assert {"bits", "empty_bits", "bytes_per_s", "start_db", "onset_s"} <= told
-
-
-@pytest.mark.medium
-def test_served_copies_do_not(tmp_path: Path):
-    assert [str(leak) for leak in leaks(facts_of_files("served", tmp_path))] == []
-
-
-@pytest.mark.medium
-def test_chance_is_no_leak():
-    rng = np.random.default_rng(5)
-    told = 0
-    for _ in range(40):
-        groups = {
-            name: [dict.fromkeys(FACTS, 0.0) | {"level_db": rng.normal()} for _ in range(20)]
-            for name in "abcd"
-        }
-        told += bool(leaks(groups))
-    assert told <= 2
-
-
-def test_a_leak_is_named_with_its_group_and_share():
-    groups = {
-        name: [dict.fromkeys(FACTS, 1.0) | {"bytes_per_s": base + n} for n in range(20)]
-        for name, base in (("a", 0.0), ("b", 100.0))
-    }
-    assert [str(leak) for leak in leaks(groups)] == [
-        "a: bytes per second (100 % of pairs)",
-        "b: bytes per second (100 % of pairs)",
-    ]
