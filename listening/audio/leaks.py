@@ -31,7 +31,8 @@ FLOOR_DB = -120.0
 FEWEST_OTHERS = 4  # clips, from which the spread of others is known
 SHARE_TOLD = 0.8  # of clips of the group and of others, named rightly: less is no use to a rater
 SHARE_KNOWN_AGAIN = 0.5  # of the pairs of one clip that have a value in common
-SIGNIFICANCE = 0.001  # over all facts and groups together (Bonferroni)
+SHARE_OF_OTHERS = 0.1  # of the pairs of two clips, at most: else it is no name of a clip
+SIGNIFICANCE = 0.01  # over all facts and groups together (Bonferroni); those of sound apart
 DIGITS = 4  # what differs by rounding alone tells nothing
 FACTS = {
     "rate_hz": "the sampling rate",
@@ -271,8 +272,12 @@ def _edge_hz(samples: Numbers, rate_hz: int) -> float:
 def leaks(sightings: Sequence[Sighting]) -> list[Leak]:
     """What tells groups, and what knows clips again, beyond chance; the surest first."""
     made = verdicts(sightings)
-    bound = SIGNIFICANCE / max(len(made), 1)
-    telling = [each for each in made if each.share >= SHARE_TOLD and each.p < bound]
+    counts = Counter(each.is_of_sound for each in made)
+    telling = [
+        each
+        for each in made
+        if each.share >= SHARE_TOLD and each.p < SIGNIFICANCE / counts[each.is_of_sound]
+    ]
     best: dict[tuple[str, str], Verdict] = {}
     for each in telling:
         known = best.get((each.group, each.fact))
@@ -410,7 +415,8 @@ def known_again(sightings: Sequence[Sighting]) -> list[KnownAgain]:
         each
         for each in made
         if each.p < bound
-        and each.same / each.pairs >= max(SHARE_KNOWN_AGAIN, 2 * each.share_of_others)
+        and each.same / each.pairs >= SHARE_KNOWN_AGAIN
+        and each.share_of_others <= SHARE_OF_OTHERS
     ]
 
 

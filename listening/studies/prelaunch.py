@@ -310,15 +310,16 @@ def study_sightings(study: Study) -> list[Sighting]:
     stimuli = list(study.stimuli.select_related("condition").order_by("pk"))
     stimuli = [*_stimuli_of_tasks(study, stimuli), *(s for s in stimuli if s.trap)]
     sample = Random(study.seed).sample(stimuli, min(len(stimuli), MOST_LOOKED_AT))
-    trials = [(s, 0) for s in sample] + [(s, 1) for s in sample[:TWICE_LOOKED_AT]]
-    seen = (_sighting(s, trial) for s, trial in trials)
+    times = [(s, 0) for s in sample] + [(s, 1) for s in sample[:TWICE_LOOKED_AT]]
+    seen = (_sighting(s, time) for s, time in times)
     return [each for each in seen if each is not None]
 
 
-def _sighting(s: Stimulus, trial: int) -> Sighting | None:
+def _sighting(s: Stimulus, time: int) -> Sighting | None:
     """None where a clip is missing or damaged: that is said elsewhere."""
+    trial = 2 * s.pk + time  # no two clips of the sample are in one trial
     try:
-        data = sample_appearance(audio.local_path(s.served), trial, place=trial)
+        data = sample_appearance(audio.local_path(s.served), trial, place=0)
     except (OSError, RuntimeError):
         return None
     marks = marked_lines(moved(s.lines, MEAN_PAD_S - s.trimmed_s), f"{s.pk} {trial}")

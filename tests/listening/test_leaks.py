@@ -71,7 +71,7 @@ def made_in(folder: Path) -> list[Sent]:
             soundfile.write(path, voice, RATE, subtype="PCM_24")
             for trial in range(2):
                 said = mark_facts(marked_lines(lines(item), f"{group} {item} {trial}"))
-                data = sample_appearance(path, trial, trial)
+                data = sample_appearance(path, 2 * len(made) + trial, place=0)
                 said = {**said, "header": {"content-type": "audio/flac"}}
                 made.append(Sent(f"{group}{item}", item, group, trial, data, said))
     return made
