@@ -139,7 +139,8 @@ class FolderSource:
             _write(whole, lambda draft: spans.extend(audio.join(parts, draft)))
             heard = [s for part, s in zip(parts, spans, strict=True) if isinstance(part, Path)]
             span = self.trimming.span_of_joined(audio.probed(whole))
-            _write(clip, lambda draft: write_plain_flac(whole, draft, span=span))
+            is_cut = span is not None
+            _write(clip, lambda draft: write_plain_flac(whole, draft, span=span, low_cut=is_cut))
             whole.unlink(missing_ok=True)
             joined = {"heard": heard, "trimmed_s": span.start_s if span else 0.0}
             _write(times, lambda draft: draft.write_text(json.dumps(joined)))

@@ -22,7 +22,7 @@ from django.conf import settings
 
 from listening.audio import flac
 from listening.audio.decoded import Decoded, Version, decoded, version_of
-from listening.audio.dither import dithered, noise_from
+from listening.audio.dither import dithered, noise_from, rumble_from
 from listening.audio.links import ClipRequest
 from listening.audio.recent import Recent
 
@@ -197,10 +197,10 @@ def _seed(purpose: str, what: object) -> bytes:
 def _encoded(sound: Decoded, seed: bytes, clip: ClipRequest) -> bytes:
     """FLAC of 16 bit, dithered, at a rate that the seed says."""
     rng = _rng(seed)
-    noise, bits = noise_from(rng), _bits(rng)
+    noises, bits = (noise_from(rng), rumble_from(rng, sound.rate_hz)), _bits(rng)
     parts, count, ready, waiting = [], 0, 0, []
     for block in _padded(sound, clip):
-        waiting.append(dithered(block, noise))
+        waiting.append(dithered(block, *noises))
         ready += len(block)
         if ready >= CHUNK:
             samples = np.concatenate(waiting)
@@ -215,11 +215,11 @@ def _encoded(sound: Decoded, seed: bytes, clip: ClipRequest) -> bytes:
 
 def _begun(clip: ClipRequest, sound: Decoded) -> Beginning:
     rng = _rng(_seed("beginning", _beginning_of(clip)))
-    noise = noise_from(rng)
+    noises = noise_from(rng), rumble_from(rng, sound.rate_hz)
     quiet = np.zeros((_quiet_start(clip, sound.rate_hz), sound.channels), np.float32)
     samples = np.concatenate([quiet, *sound.blocks])
     count = len(samples) // flac.BLOCK
-    steps = dithered(samples[: count * flac.BLOCK], noise)
+    steps = dithered(samples[: count * flac.BLOCK], *noises)
     frames = flac.encoded(steps, sound.rate_hz, 0, _bits(rng))
     return Beginning(sound.rate_hz, frames, count, samples[count * flac.BLOCK :].copy())
 
@@ -227,11 +227,11 @@ def _begun(clip: ClipRequest, sound: Decoded) -> Beginning:
 def _ended(begun: Beginning, seed: bytes, clip: ClipRequest) -> bytes:
     """A beginning that is there; the rest and a quiet end of its own."""
     rng = _rng(seed)
-    noise = noise_from(rng)
+    noises = noise_from(rng), rumble_from(rng, begun.rate_hz)
     channels = begun.rest.shape[1]
     after = _quiet_end(clip, begun.rate_hz, begun.samples)
     end = np.concatenate([begun.rest, np.zeros((after, channels), np.float32)])
-    last = flac.encoded(dithered(end, noise), begun.rate_hz, begun.count, _bits(rng))
+    last = flac.encoded(dithered(end, *noises), begun.rate_hz, begun.count, _bits(rng))
     head = flac.head(begun.rate_hz, channels, begun.samples + after)
     return head + begun.frames + last
 

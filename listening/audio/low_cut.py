@@ -15,8 +15,6 @@ from listening.sound_files import Samples
 
 HEARD_FROM_HZ = 20.0
 GONE_BELOW_HZ = 15.0
-PASSES = 30  # over what the filter leaves beyond the clip's ends, where nothing can be taken away
-PASSES_HZ = 1000  # at which that is looked at
 LONGEST_AT_ONCE = 2**21  # frames: longer clips are filtered in parts
 MARGIN_S = 1.0  # on both sides of a part, that the filter looks at
 
@@ -48,15 +46,6 @@ def _filtered(wave: Samples, rate_hz: int, margin: int, faded: bool) -> Samples:
     weights = _weights(size, rate_hz)
     whole = np.pad(wave, ((margin, margin), (0, 0)), "constant" if faded else "symmetric")
     low = np.fft.rfft(whole, size, axis=0)[: len(weights)] * weights
-    if faded:
-        steps = next_fast_len(round(size * PASSES_HZ / rate_hz), real=True)
-        places = np.arange(steps) * size / steps
-        beyond = ((places < margin) | (places >= margin + len(wave)))[:, None]
-        rest = low
-        for _ in range(PASSES):  # what was taken away beyond the ends is still there within them
-            outside = np.fft.irfft(rest, steps, axis=0) * beyond
-            rest = np.fft.rfft(outside, axis=0)[: len(weights)] * weights
-            low = low + rest
     return wave - np.fft.irfft(low, size, axis=0)[margin : margin + len(wave)]
 
 

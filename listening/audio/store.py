@@ -46,7 +46,7 @@ def keep_served(
 ) -> tuple[str, str]:
     """Stores what appearances are made of: the samples as FLAC without any tag; name and SHA-256.
 
-    With ``low_cut``, as for all but what was made of served copies, nothing below 20 Hz is kept.
+    With ``low_cut`` nothing below 20 Hz is kept.
     """
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.flac"

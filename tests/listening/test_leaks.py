@@ -136,7 +136,7 @@ PLANTED: dict[str, Change] = {
     "padding_bytes": padded,
     "head_fields": hashed,
     "bits_per_sample": lambda each: with_samples(each, lambda samples: samples, bits=11),
-    "offset": lambda each: with_samples(each, lambda samples: samples + 1),
+    "offset": lambda each: with_samples(each, lambda samples: samples + 12),
     "rumble_db": lambda each: with_samples(each, rumbling),
     "start_db": lambda each: with_samples(each, silent_ends),
     "floor_db": lambda each: with_samples(each, silent_pauses),
