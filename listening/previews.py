@@ -17,6 +17,7 @@ from django.conf import settings
 
 from listening import audio
 from listening.audio.ends import AFTER_S, BEFORE_S
+from listening.audio.low_cut import HEARD_FROM_HZ
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
 from listening.design.duration import SessionLength, estimate
@@ -26,17 +27,17 @@ from listening.design.settings import Recipe, derive
 from listening.design.studyfile import CSV, TOML, StudyFile, StudyProblems, read_folder
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionpart import read_questionnaires
+from listening.line_marks import moved
 from listening.models import Study
 from listening.sound_files import AudioError, duration_s
 from listening.studies import study_as_file
 from listening.studies.length import session_length
 from listening.studies.trimming import Trimming
-from listening.views.page_facts import moved
 
 GALLERY = "gallery"  # the folder with a task for every method
 Lines = list[dict[str, Any]]
 
-CUT = (BEFORE_S, AFTER_S)  # what was made with others has another name
+CUT = (BEFORE_S, AFTER_S, HEARD_FROM_HZ)  # what was made with others has another name
 
 
 class Source(Protocol):
@@ -121,7 +122,10 @@ class FolderSource:
         if not copy.exists():
             span = self.trimming.span(self.entries[stimulus])
             gain_db = 0.0 if loudness is None else audio.gain_for(audio.probed(path), loudness)
-            _write(copy, lambda draft: write_plain_flac(path, draft, gain_db, rate_hz, span))
+            _write(
+                copy,
+                lambda draft: write_plain_flac(path, draft, gain_db, rate_hz, span, low_cut=True),
+            )
         return copy
 
     def _joined(self, recipe: Recipe) -> tuple[Path, Lines]:
@@ -135,7 +139,8 @@ class FolderSource:
             _write(whole, lambda draft: spans.extend(audio.join(parts, draft)))
             heard = [s for part, s in zip(parts, spans, strict=True) if isinstance(part, Path)]
             span = self.trimming.span_of_joined(audio.probed(whole))
-            _write(clip, lambda draft: write_plain_flac(whole, draft, span=span))
+            is_cut = span is not None
+            _write(clip, lambda draft: write_plain_flac(whole, draft, span=span, low_cut=is_cut))
             whole.unlink(missing_ok=True)
             joined = {"heard": heard, "trimmed_s": span.start_s if span else 0.0}
             _write(times, lambda draft: draft.write_text(json.dumps(joined)))

@@ -43,6 +43,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "kept",
             "languages",
             "layout",
+            "line_marks",
             "fetches",
             "drafts",
             "erasure",

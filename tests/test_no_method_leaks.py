@@ -15,7 +15,7 @@ from django.core import signing
 from django.db import connection
 
 from listening.audio import served_copy_of
-from listening.audio.leaks import OF_SOUND, Leak, facts_of, leaks
+from listening.audio.leaks import Leak, Sighting, facts_of, leaks, mark_facts
 from listening.bots.knowledge import known_to_raters
 from listening.checks import check_named
 from listening.design.presets import presets, write_preset
@@ -23,10 +23,11 @@ from listening.methods import Method
 from listening.models import Criterion, Study
 from listening.studies import create_study, open_study, prelaunch
 from listening.studies.length import session_length
-from listening.studies.prelaunch import study_leaks
+from listening.studies.prelaunch import groups_of, study_leaks
 from tests.factories import make_user
 from tests.test_nothing_leaks import (
     NUMBERS,
+    TOKEN,
     as_text,
     keys_of,
     numbers_in,
@@ -167,30 +168,51 @@ def test_no_page_of_a_preset_names_a_condition_an_item_a_file_a_role_or_a_trap(
                 check_roles(told)
     assert told_by_bytes(study, visitors) == []
     (at_opening,) = looked_at
-    assert [str(leak) for leak in at_opening if leak.fact not in OF_SOUND] == []
+    assert [str(leak) for leak in at_opening if not leak.is_of_sound] == []
     assert not found, {word: sorted(where)[:2] for word, where in found.items()}
 
 
+UNLIKE = {"date", "etag", "x-request-id"}  # in each response, whatever it holds
+
+
 def told_by_bytes(study: Study, visitors: list[Visitor]) -> list[str]:
-    """What the clips that these visitors were sent say of their conditions and of references."""
-    copies = dict(study.stimuli.values_list("served", "condition__role"))
-    by_role: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+    """What an attack on all that these visitors were sent says of clips: page, headers, files."""
+    return [str(leak) for leak in leaks(sightings_of(study, visitors)) if not leak.is_of_sound]
+
+
+def sightings_of(study: Study, visitors: list[Visitor]) -> list[Sighting]:
+    """Every clip that was sent whole, once for each of its addresses."""
+    stimuli = {s.served: s for s in study.stimuli.select_related("condition")}
+    seen: dict[str, Sighting] = {}
     bodies: set[bytes] = set()
     for visitor in visitors:
-        for seen in visitor.seen:
-            path = urlsplit(seen.url).path
-            if path.startswith("/c/") and seen.status == 200 and seen.body not in bodies:
-                bodies.add(seen.body)
-                role = copies[served_copy_of(path, visitor.code)]
-                by_role["reference" if role == "reference" else "other"].append(facts_of(seen.body))
-    assert len(bodies) == len({path_of(seen) for v in visitors for seen in v.seen} - {""})
-    return [str(leak) for leak in leaks(by_role) if leak.fact not in OF_SOUND]
+        parts = parts_of_pages(visitor)
+        for each in visitor.seen:
+            path = urlsplit(each.url).path
+            if not path.startswith("/c/") or each.status != 200 or path in seen:
+                continue
+            bodies.add(each.body)
+            stimulus, part = stimuli[served_copy_of(path, visitor.code)], parts.get(path, {})
+            groups = groups_of(stimulus) if part.get("role") in ("rated", "versus") else frozenset()
+            headers = {name: value for name, value in each.headers if name not in UNLIKE}
+            del headers["content-length"]  # the size of the file
+            said = {"header": headers, **mark_facts(part.pop("lines", [])), "page": part}
+            facts = facts_of(each.body, said)
+            seen[path] = Sighting(str(stimulus.pk), str(stimulus.item_id), groups, facts)
+    assert len(bodies) == len(seen), "each address has bytes of its own"
+    return list(seen.values())
 
 
-def path_of(seen: Seen) -> str:
-    """The address of a clip that was sent whole: each has bytes of its own."""
-    path = urlsplit(seen.url).path
-    return path if path.startswith("/c/") and seen.status == 200 and seen.body else ""
+def parts_of_pages(visitor: Visitor) -> dict[str, dict[str, Any]]:
+    """What the page was told beside each clip, by its address; names are letters that are drawn."""
+    told: dict[str, dict[str, Any]] = {}
+    for each in visitor.seen:
+        if each.media_type == "application/json" and each.body:
+            state = json.loads(each.body)
+            for trial in (state.get("state") or state).get("trials") or []:
+                for url, part in zip(trial["clips"], trial["parts"], strict=True):
+                    told[url] = dict(part)
+    return told
 
 
 def written_for_raters(study: Study) -> Iterator[str]:
@@ -236,7 +258,7 @@ def sentences_of(texts: Iterable[str]) -> tuple[str, ...]:
 @cache
 def beyond(text: str, allowed: tuple[str, ...]) -> str:
     """What is left of a text without the sentences that may be read."""
-    told = SEALED.sub(" ", text).lower()
+    told = TOKEN.sub(" ", SEALED.sub(" ", text)).lower()
     for sentence in allowed:
         told = told.replace(sentence, " ")
     return told.strip()

@@ -1,9 +1,9 @@
 """A copy of its own for every appearance of a clip: the same sound in bytes that tell nothing.
 
-Raters' browsers get 16-bit FLAC from one encoder: both ends are quiet in the same faint noise for a
-random time, the word length of the source is hidden by dither, and padding of a random length gives
-all clips about the same number of bytes per second. A few beginnings of a short clip are encoded
-once and shared; the end of each appearance is its own, and so are its length and its size.
+Raters' browsers get 16-bit FLAC at one constant rate: both ends are quiet in the same faint noise
+for a random time, and the word length of the source is hidden by dither. A few beginnings of a
+short clip are encoded once and shared; the end of each appearance is its own, and so are its length
+and its size. Within one trial no two appearances have the same number of samples.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from django.conf import settings
 
 from listening.audio import flac
 from listening.audio.decoded import Decoded, Version, decoded, version_of
-from listening.audio.dither import dithered, noise_from
+from listening.audio.dither import dithered, noise_from, rumble_from
 from listening.audio.links import ClipRequest
 from listening.audio.recent import Recent
 
@@ -33,8 +33,11 @@ KEPT_UNUSED_S = 2 * 3600.0  # of files
 KEPT_BYTES = 32 * 2**20  # of appearances in memory, in each process
 KEPT_BEGINNINGS_BYTES = 64 * 2**20
 VARIANTS = 4  # beginnings of each clip
-SHARES = tuple(step / 8 for step in range(5, 9))  # of the bytes of PCM: what a file is filled up to
-SPREAD = 0.03  # of a file's size, at random
+MOST_BITS = 12.5  # a sample: noisy speech fits, so that all clips have about one size per second
+SPREAD_BITS = 0.1  # less than that, at random
+PLACES = 32  # of a trial: at each, the number of samples has another remainder
+LENGTH_STEP = flac.PARTITIONS  # lengths are multiples of it, so that the last frame fills its bits
+CHUNK = 64 * flac.BLOCK  # samples of each channel of a long clip, coded together
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,11 @@ class Beginning:
     frames: bytes
     count: int
     rest: np.ndarray  # the samples that follow
+
+    @property
+    def samples(self) -> int:
+        """Of each channel, with those that follow."""
+        return self.count * flac.BLOCK + len(self.rest)
 
 
 recent: Recent[bytes, bytes] = Recent(KEPT_BYTES)
@@ -62,22 +70,24 @@ def appearance_of(clip: ClipRequest) -> bytes | Path:
     if clip.in_step or not (begun := beginnings.get(which)):
         with decoded(clip.copy) as sound:
             if sound.is_long:
-                return _file(sound, name, pads_of(clip))
+                return _file(sound, name, clip)
             if clip.in_step:  # many sounds that begin together: each is encoded whole
-                return _kept(name, _encoded(sound, name, pads_of(clip)))
+                return _kept(name, _encoded(sound, name, clip))
             begun = _begun(clip, sound)
         beginnings.add(which, begun, len(begun.frames) + begun.rest.nbytes)
-    return _kept(name, _ended(begun, name, pads_of(clip)[1]))
+    return _kept(name, _ended(begun, name, clip))
 
 
-def sample_appearance(copy: Path) -> bytes:
+def sample_appearance(copy: Path, trial: int = 0, place: int = 0) -> bytes:
     """What some browser might get of a served copy; the same each time."""
-    clip = ClipRequest(copy.stem, copy, trial=0, place=0, in_step=False)
-    name, pads_s = _seed("appearance", clip.token), pads_of(clip)
+    clip = ClipRequest(f"{copy.stem} {trial} {place}", copy, trial, place, in_step=False)
+    name = _seed("appearance", clip.token)
     with decoded(copy) as sound:
-        if sound.is_long:
-            return _encoded(sound, name, pads_s)
-        return _ended(_begun(clip, sound), name, pads_s[1])
+        return (
+            _encoded(sound, name, clip)
+            if sound.is_long
+            else _ended(_begun(clip, sound), name, clip)
+        )
 
 
 def clear_appearances(unused_s: float = KEPT_UNUSED_S) -> int:
@@ -103,12 +113,12 @@ def _kept(name: bytes, data: bytes) -> bytes:
     return data
 
 
-def _file(sound: Decoded, name: bytes, pads_s: tuple[float, float]) -> Path:
+def _file(sound: Decoded, name: bytes, clip: ClipRequest) -> Path:
     path = folder() / name.hex()[:2] / f"{name.hex()[:32]}.flac"
     try:
         os.utime(path)  # used now: what is used is not cleared away
     except FileNotFoundError:
-        _write(_encoded(sound, name, pads_s), path)
+        _write(_encoded(sound, name, clip), path)
     return path
 
 
@@ -134,16 +144,33 @@ def _write(data: bytes, path: Path) -> None:
 
 def pads_of(clip: ClipRequest) -> tuple[float, float]:
     """How long it is quiet before and after the sound, in seconds: at random, so that where sound
-    begins tells nothing; the same for clips that play together."""
+    begins tells nothing. Clips that play together begin together; their ends differ, so that no
+    length tells which of them are one recording."""
     if clip.in_step:
-        seed = _seed("pads of a trial", clip.trial)
-        return _pad_s(seed[:8]), _pad_s(seed[8:])
-    return _pad_s(_seed("pad before", _beginning_of(clip))), _pad_s(_seed("pad after", clip.token))
+        before = _seed("pad before a trial", clip.trial)
+    else:
+        before = _seed("pad before", _beginning_of(clip))
+    return _pad_s(before), _pad_s(_seed("pad after", clip.token))
 
 
 def _pad_s(seed: bytes) -> float:
     draw = int.from_bytes(seed[:8], "big") / 2**64
     return SHORTEST_PAD_S + (LONGEST_PAD_S - SHORTEST_PAD_S) * draw
+
+
+def _quiet_start(clip: ClipRequest, rate_hz: int) -> int:
+    """Samples of each channel before the sound."""
+    return round(pads_of(clip)[0] * rate_hz)
+
+
+def _quiet_end(clip: ClipRequest, rate_hz: int, before: int) -> int:
+    """Samples of each channel after the sound: with so many before them, no other place of the
+    trial has as many as this one."""
+    after = round(pads_of(clip)[1] * rate_hz)
+    seed = int.from_bytes(_seed("lengths", clip.trial)[:8], "big")
+    first, step = seed % PLACES, seed // PLACES | 1  # odd: it comes to each remainder once
+    remainder = LENGTH_STEP * (first + step * clip.place)
+    return after + (remainder - before - after) % (LENGTH_STEP * PLACES)
 
 
 def _variant(clip: ClipRequest) -> int:
@@ -167,53 +194,58 @@ def _seed(purpose: str, what: object) -> bytes:
 # --- What is encoded -----------------------------------------------------------------------------
 
 
-def _encoded(sound: Decoded, seed: bytes, pads_s: tuple[float, float]) -> bytes:
-    """FLAC of 16 bit, dithered and filled up by what the seed says; the rate stays."""
+def _encoded(sound: Decoded, seed: bytes, clip: ClipRequest) -> bytes:
+    """FLAC of 16 bit, dithered, at a rate that the seed says."""
     rng = _rng(seed)
-    noise = noise_from(rng)
-    samples = 0
-    with flac.file_in_memory() as file:
-        with flac.encoder(file, sound.rate_hz, sound.channels) as made:
-            for block in _padded(sound, *pads_s):
-                samples += block.size
-                made.write(dithered(block, noise))
-        file.seek(0)
-        data = file.read()
-    begin = flac.end_of_head(data)
-    return _filled(data[:begin], data[begin:], samples, rng)
+    noises, bits = (noise_from(rng), rumble_from(rng, sound.rate_hz)), _bits(rng)
+    parts, count, ready, waiting = [], 0, 0, []
+    for block in _padded(sound, clip):
+        waiting.append(dithered(block, *noises))
+        ready += len(block)
+        if ready >= CHUNK:
+            samples = np.concatenate(waiting)
+            whole = ready // flac.BLOCK * flac.BLOCK
+            parts.append(flac.encoded(samples[:whole], sound.rate_hz, count, bits))
+            count += whole // flac.BLOCK
+            ready, waiting = ready - whole, [samples[whole:]]
+    parts.append(flac.encoded(np.concatenate(waiting), sound.rate_hz, count, bits))
+    head = flac.head(sound.rate_hz, sound.channels, count * flac.BLOCK + ready)
+    return b"".join((head, *parts))
 
 
 def _begun(clip: ClipRequest, sound: Decoded) -> Beginning:
-    noise = noise_from(_rng(_seed("beginning", _beginning_of(clip))))
-    blocks = list(_padded(sound, pads_of(clip)[0], 0))
-    samples, steps = np.concatenate(blocks), np.concatenate([dithered(b, noise) for b in blocks])
+    rng = _rng(_seed("beginning", _beginning_of(clip)))
+    noises = noise_from(rng), rumble_from(rng, sound.rate_hz)
+    quiet = np.zeros((_quiet_start(clip, sound.rate_hz), sound.channels), np.float32)
+    samples = np.concatenate([quiet, *sound.blocks])
     count = len(samples) // flac.BLOCK
-    _, frames = flac.encoded(steps[: count * flac.BLOCK], sound.rate_hz)
-    rest = samples[count * flac.BLOCK :].copy()
-    return Beginning(sound.rate_hz, b"".join(frames), count, rest)
+    steps = dithered(samples[: count * flac.BLOCK], *noises)
+    frames = flac.encoded(steps, sound.rate_hz, 0, _bits(rng))
+    return Beginning(sound.rate_hz, frames, count, samples[count * flac.BLOCK :].copy())
 
 
-def _ended(begun: Beginning, seed: bytes, after_s: float) -> bytes:
+def _ended(begun: Beginning, seed: bytes, clip: ClipRequest) -> bytes:
     """A beginning that is there; the rest and a quiet end of its own."""
     rng = _rng(seed)
-    noise = noise_from(rng)
-    quiet = np.zeros((round(after_s * begun.rate_hz), begun.rest.shape[1]), np.float32)
-    end = np.concatenate([begun.rest, quiet])
-    head, last = flac.encoded(dithered(end, noise), begun.rate_hz)
-    frames = begun.frames + b"".join(flac.renumbered(frame, begun.count) for frame in last)
-    length = begun.count * flac.BLOCK + len(end)
-    return _filled(flac.with_total(head, length), frames, length * quiet.shape[1], rng)
+    noises = noise_from(rng), rumble_from(rng, begun.rate_hz)
+    channels = begun.rest.shape[1]
+    after = _quiet_end(clip, begun.rate_hz, begun.samples)
+    end = np.concatenate([begun.rest, np.zeros((after, channels), np.float32)])
+    last = flac.encoded(dithered(end, *noises), begun.rate_hz, begun.count, _bits(rng))
+    head = flac.head(begun.rate_hz, channels, begun.samples + after)
+    return head + begun.frames + last
 
 
-def _padded(sound: Decoded, before_s: float, after_s: float) -> Iterator[np.ndarray]:
-    yield np.zeros((round(before_s * sound.rate_hz), sound.channels), np.float32)
-    yield from sound.blocks
-    yield np.zeros((round(after_s * sound.rate_hz), sound.channels), np.float32)
+def _bits(rng: np.random.Generator) -> float:
+    """Of a sample: drawn, so that which clips fill them to the last bit does not show."""
+    return MOST_BITS - SPREAD_BITS * float(rng.random())
 
 
-def _filled(head: bytes, frames: bytes, samples: int, rng: np.random.Generator) -> bytes:
-    """A file as long as others of so many samples."""
-    made, pcm = len(head) + len(frames), 2 * samples
-    share = next((each for each in SHARES if each * pcm >= made), SHARES[-1])
-    wanted = round(share * pcm * (1 + SPREAD * float(rng.random())))
-    return flac.filled(head, frames, wanted - made)
+def _padded(sound: Decoded, clip: ClipRequest) -> Iterator[np.ndarray]:
+    samples = _quiet_start(clip, sound.rate_hz)
+    yield np.zeros((samples, sound.channels), np.float32)
+    for block in sound.blocks:
+        samples += len(block)
+        yield block
+    after = _quiet_end(clip, sound.rate_hz, samples)
+    yield np.zeros((after, sound.channels), np.float32)

@@ -27,6 +27,8 @@ ROBOT_HZ = 100  # the pitch of a voice whose frames all begin in one phase
 FRAME_S = 0.032
 COLOUR_HZ = 250  # width of the bands in which the spectrum is kept
 HIGHEST_PEAK = 10 ** (-1 / 20)
+PAUSE_S = 0.02  # of the frames of which the quietest are pauses
+PAUSES = 10  # percent of all frames
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,12 @@ FLAWS: Mapping[str, Flaw] = {
 
 
 def flawed(wave: Wave, rate_hz: int, kind: str) -> Wave:
-    """The clip spoilt, with the spectrum and the loudness that it had; the same each time."""
+    """The clip spoilt, with the spectrum, the loudness and the noise in pauses that it had; the
+    same each time."""
     seed = int.from_bytes(hashlib.sha256(wave.tobytes() + kind.encode()).digest()[:8], "big")
-    made = FLAWS[kind].make(wave, rate_hz, np.random.default_rng(seed))
-    return _as_loud(made, wave, rate_hz)
+    rng = np.random.default_rng(seed)
+    made = _as_loud(FLAWS[kind].make(wave, rate_hz, rng), wave, rate_hz)
+    return _with_floor(made, wave, rate_hz, rng)
 
 
 def _as_coloured(wave: Wave, like: Wave, rate_hz: int) -> Wave:
@@ -138,6 +142,25 @@ def _as_loud(wave: Wave, like: Wave, rate_hz: int) -> Wave:
     gain = 1.0 if own is None or wanted is None else 10 ** ((wanted - own) / 20)
     peak = float(np.abs(wave).max(initial=0.0)) * gain
     return wave * gain * min(1.0, HIGHEST_PEAK / peak if peak > 0 else 1.0)
+
+
+def _with_floor(wave: Wave, like: Wave, rate_hz: int, rng: np.random.Generator) -> Wave:
+    """With noise as in the pauses of the other, where its own pauses are quieter."""
+    frame = round(PAUSE_S * rate_hz)
+    own, wanted = (_frame_powers(each, frame) for each in (wave, like))
+    missing = float(np.percentile(wanted, PAUSES) - np.percentile(own, PAUSES))
+    if missing <= 0:
+        return wave
+    in_pauses = np.flatnonzero(wanted <= np.percentile(wanted, PAUSES))
+    pauses = np.concatenate([like[at * frame : (at + 1) * frame] for at in in_pauses])
+    noise = _as_coloured(rng.standard_normal(wave.shape), pauses, rate_hz)
+    return np.asarray(wave + noise * (missing / max(float(np.mean(noise**2)), 1e-20)) ** 0.5)
+
+
+def _frame_powers(wave: Wave, frame: int) -> npt.NDArray[np.float64]:
+    """Of whole frames; of all of it, where it is shorter than one."""
+    count = max(len(wave) // frame, 1)
+    return np.asarray([np.mean(part**2) for part in np.array_split(wave[: count * frame], count)])
 
 
 def read_wave(path: Path) -> tuple[Wave, int]:

@@ -18,6 +18,7 @@ from soundfile import LibsndfileError, SoundFile
 
 from listening.audio.ends import Span, cut
 from listening.audio.fetching import fetched, place_of
+from listening.audio.low_cut import without_rumble
 from listening.audio.probe import sha256_of
 from listening.audio.resampled import resampled
 from listening.sound_files import AudioError, open_sound
@@ -36,15 +37,20 @@ def keep_original(source: Path) -> str:
 
 
 def keep_served(
-    source: Path, gain_db: float = 0.0, rate_hz: int | None = None, span: Span | None = None
+    source: Path,
+    gain_db: float = 0.0,
+    rate_hz: int | None = None,
+    span: Span | None = None,
+    *,
+    low_cut: bool = False,
 ) -> tuple[str, str]:
     """Stores what appearances are made of: the samples as FLAC without any tag; name and SHA-256.
 
-    A gain other than 0 dB, another sampling rate or a span makes a copy of 24 bit.
+    With ``low_cut`` nothing below 20 Hz is kept.
     """
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.flac"
-        write_plain_flac(source, copy, gain_db, rate_hz, span)
+        write_plain_flac(source, copy, gain_db, rate_hz, span, low_cut=low_cut)
         return _keep("served", "flac", copy), sha256_of(copy)
 
 
@@ -54,21 +60,28 @@ def write_plain_flac(
     gain_db: float = 0.0,
     rate_hz: int | None = None,
     span: Span | None = None,
+    *,
+    low_cut: bool = False,
 ) -> None:
     """Rate, channels and samples stay; whole numbers are copied exactly, floats become 24 bit.
 
-    With ``rate_hz`` all copies have that rate; with ``span`` only that part is kept, faded.
+    With ``rate_hz`` all copies have that rate; with ``span`` only that part is kept, faded; with
+    ``low_cut`` what is below 20 Hz is taken out. Each of them makes a copy of 24 bit.
     """
     with open_sound(source) as sound:
-        exact = rate_hz is None and span is None and gain_db == 0
+        exact = rate_hz is None and span is None and gain_db == 0 and not low_cut
         bits = sound.bits if exact else None
         dtype = {16: "int16", 24: "int32", None: "float64"}[bits]
         served_hz = rate_hz or sound.rate_hz
         blocks = (
             sound.blocks(BLOCK_FRAMES, dtype) if rate_hz is None else resampled(source, rate_hz)
         )
+        if low_cut:
+            blocks = without_rumble(blocks, served_hz, faded=False)
         if span is not None:
             blocks = cut(blocks, served_hz, span)
+        if low_cut:  # again: where noise fades, low frequencies arise
+            blocks = without_rumble(blocks, served_hz, faded=True)
         with plain_flac(target, served_hz, sound.channels, bits or 24) as copy:
             for block in blocks:
                 copy.write(block if gain_db == 0 else block * 10 ** (gain_db / 20))

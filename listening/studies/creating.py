@@ -156,7 +156,9 @@ class _Shelf:
             self.originals[file] = audio.keep_original(path)
             self.stored.append(self.originals[file])
         gain_db = audio.gain_for(facts, self.loudness_lufs)
-        served, served_sha256 = audio.keep_served(path, gain_db, self.sample_rate_hz, span)
+        served, served_sha256 = audio.keep_served(
+            path, gain_db, self.sample_rate_hz, span, low_cut=True
+        )
         self.stored.append(served)
         return {
             "original": self.originals[file],

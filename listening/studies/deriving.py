@@ -63,7 +63,8 @@ def _sound(
             clip, spans = _clip(recipe, lines, Path(folder) / "clip.flac")
             kept = _rated_alone(recipe, lines, Path(folder) / "rated.flac", stored)
             span = trimming.span_of_joined(audio.probed(clip))
-            served, served_sha256 = audio.keep_served(clip, span=span)
+            is_cut = span is not None  # faded ends have low frequencies again
+            served, served_sha256 = audio.keep_served(clip, span=span, low_cut=is_cut)
         except audio.AudioError as error:
             raise StudyError(f"“{recipe.entry.key}” cannot be made of its lines. {error}") from None
     stored.append(served)

@@ -9,12 +9,13 @@ from statistics import median
 
 from listening import audio
 from listening.allocation import material_of, trials_of
-from listening.audio.appearance import sample_appearance
-from listening.audio.leaks import OF_SOUND, Leak, facts_of, leaks
+from listening.audio.appearance import MEAN_PAD_S, sample_appearance
+from listening.audio.leaks import Leak, Sighting, facts_of, leaks, mark_facts
 from listening.design.settings import derive
 from listening.design.studyfile.drawing import is_scattered
 from listening.design.studyfile.problems import quoted
 from listening.design.traps import TrapPlan
+from listening.line_marks import marked_lines, moved
 from listening.methods import method_named
 from listening.models import Stimulus, Study
 from listening.studies.design_findings import design_findings
@@ -25,7 +26,8 @@ from listening.studies.sound_findings import MeasuredClip, sound_findings
 
 MAX_LOUDNESS_SPREAD_LU = 6.0
 MAX_MISSED_LU = 0.5  # of the loudness that all clips are brought to
-MOST_LOOKED_AT = 300  # clips whose bytes are compared
+MOST_LOOKED_AT = 300  # clips that are attacked
+TWICE_LOOKED_AT = 40  # clips that are compared with themselves in another trial
 MOST_LEAKS = 6  # named
 MIN_SET_SHARE = 0.9  # of the rated clips that a set of traps should stand beside
 MAX_LENGTH_RATIO = 3.0  # median of a condition against that of all, item by item
@@ -280,8 +282,8 @@ def _about_traps(stimuli: Sequence[Stimulus], rated: Sequence[Stimulus]) -> Iter
 def _about_leaks(study: Study) -> Iterator[Finding]:
     """What the bytes that raters get say about systems, as a script would find it."""
     leaking = study_leaks(study)
-    of_bytes = [str(leak) for leak in leaking if leak.fact not in OF_SOUND]
-    of_sound = [str(leak) for leak in leaking if leak.fact in OF_SOUND]
+    of_bytes = [str(leak) for leak in leaking if not leak.is_of_sound]
+    of_sound = [str(leak) for leak in leaking if leak.is_of_sound]
     if of_bytes:
         yield Finding(
             "warning",
@@ -299,24 +301,37 @@ def _about_leaks(study: Study) -> Iterator[Finding]:
 
 
 def study_leaks(study: Study) -> list[Leak]:
-    """What tells the conditions, kinds of traps and references of a study, by a sample of clips."""
+    """What tells the systems, roles and traps of a study, by a sample of clips."""
+    return leaks(study_sightings(study))
+
+
+def study_sightings(study: Study) -> list[Sighting]:
+    """A sample of clips as browsers get them, some of them in two trials."""
     stimuli = list(study.stimuli.select_related("condition").order_by("pk"))
     stimuli = [*_stimuli_of_tasks(study, stimuli), *(s for s in stimuli if s.trap)]
     sample = Random(study.seed).sample(stimuli, min(len(stimuli), MOST_LOOKED_AT))
-    by_condition: dict[str, list[dict[str, float]]] = defaultdict(list)
-    by_role: dict[str, list[dict[str, float]]] = defaultdict(list)
-    for s in sample:
-        try:
-            facts = facts_of(sample_appearance(audio.local_path(s.served)))
-        except (OSError, RuntimeError):  # it is missing or damaged: that is said elsewhere
-            continue
-        group = f"traps of the kind “{s.trap}”" if s.trap else f"“{s.condition.key}”"
-        by_condition[group].append(facts)
-        if not s.trap:
-            role = "references" if s.condition.role == "reference" else "all others"
-            by_role[role].append(facts)
-    references = [leak for leak in leaks(by_role) if leak.group == "references"]
-    return [*references, *leaks(by_condition)]
+    times = [(s, 0) for s in sample] + [(s, 1) for s in sample[:TWICE_LOOKED_AT]]
+    seen = (_sighting(s, time) for s, time in times)
+    return [each for each in seen if each is not None]
+
+
+def _sighting(s: Stimulus, time: int) -> Sighting | None:
+    """None where a clip is missing or damaged: that is said elsewhere."""
+    trial = 2 * s.pk + time  # no two clips of the sample are in one trial
+    try:
+        data = sample_appearance(audio.local_path(s.served), trial, place=0)
+    except (OSError, RuntimeError):
+        return None
+    marks = marked_lines(moved(s.lines, MEAN_PAD_S - s.trimmed_s), f"{s.pk} {trial}")
+    return Sighting(str(s.pk), str(s.item_id), groups_of(s), facts_of(data, mark_facts(marks)))
+
+
+def groups_of(s: Stimulus) -> frozenset[str]:
+    """What a rater must not learn of a clip: its system, its role, that it is a trap."""
+    if s.trap:
+        return frozenset({"traps", f"traps of the kind “{s.trap}”"})
+    role = {"reference": {"references"}, "anchor": {"anchors"}}.get(s.condition.role, set())
+    return frozenset({f"“{s.condition.key}”", *role})
 
 
 def _outside(own: Sequence[float], others: Sequence[float], factor: float) -> bool:

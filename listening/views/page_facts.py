@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from listening.checks import Check, CheckSettings
 from listening.design.duration import SessionLength
 from listening.design.traps import TrapPlan
+from listening.line_marks import Lines, marked_lines
 from listening.methods import Method, Part, Playback, Scale
 from listening.methods.rubrics import KIND
 from listening.methods.vocalisation_types import canonical, types_marked
 
-Lines = Sequence[Mapping[str, Any]]
 HEADPHONE_CHECKS = frozenset({"huggins", "antiphase", "stereo"})
 
 
@@ -186,11 +186,12 @@ def clip_facts(
     parts: Sequence[Part], address: Callable[[int, Part], str], lines: Callable[[int], Lines]
 ) -> dict[str, Any]:
     """The clips of a trial and what stands beside each, in the order of the screen."""
+    clips = [address(place, part) for place, part in enumerate(parts)]
     return {
-        "clips": [address(place, part) for place, part in enumerate(parts)],
+        "clips": clips,
         "parts": [
-            {"name": _(part.name), "role": role, "lines": _lines(lines(part.stimulus))}
-            for part, role in zip(parts, shown_roles(parts), strict=True)
+            {"name": _(part.name), "role": role, "lines": marked_lines(lines(part.stimulus), clip)}
+            for part, role, clip in zip(parts, shown_roles(parts), clips, strict=True)
         ],
     }
 
@@ -202,25 +203,6 @@ def shown_roles(parts: Sequence[Part]) -> list[str]:
         return roles
     places = iter(("versus", "rated"))
     return [next(places) if role in ("versus", "rated") else role for role in roles]
-
-
-def moved(lines: Lines, by_s: float) -> list[dict[str, Any]]:
-    """Lines that are heard so much later, and not before the start."""
-    times = ("start_s", "end_s")
-    return [{**line, **{key: max(line[key] + by_s, 0.0) for key in times}} for line in lines]
-
-
-def _lines(stored: Lines) -> list[dict[str, Any]]:
-    """When context and rated lines sound; words only where the context is read, not heard."""
-    return [
-        {
-            "role": line["role"],
-            "start_s": line["start_s"],
-            "end_s": line["end_s"],
-            "text": line.get("text") if line["start_s"] == line["end_s"] else None,
-        }
-        for line in stored
-    ]
 
 
 def shows_text(show_text: bool, traps: TrapPlan, trap: str) -> bool:

@@ -31,6 +31,7 @@ from listening.design.questionnaires import page as questionnaire_page
 from listening.design.sources import Source, source_named
 from listening.design.traps import TRAINING
 from listening.languages import speaking, study_words
+from listening.line_marks import moved
 from listening.methods import Part, Scale
 from listening.models import Recruitment, Session, Stimulus, Task, Trial
 from listening.models.sealed import unseal
@@ -311,7 +312,7 @@ def _shown_as_json(trial: Upcoming, listener: Listener) -> bytes:
 
 def _lines(clip: Clip) -> list[dict[str, Any]]:
     """Later by what is quiet before the sound, on average: how long in this clip is not told."""
-    return page_facts.moved(decode(clip.lines), MEAN_PAD_S - clip.trimmed_s)
+    return moved(decode(clip.lines), MEAN_PAD_S - clip.trimmed_s)
 
 
 def _training(trial: Any, plan: Plan) -> dict[str, int] | None:

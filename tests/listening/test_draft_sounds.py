@@ -95,6 +95,19 @@ def test_a_flawed_clip_is_spoilt_and_has_the_length_level_and_spectrum_of_its_so
     assert other["level_db"] == pytest.approx(own["level_db"], abs=2)
 
 
+@pytest.mark.parametrize("kind", FLAWS)
+def test_a_flawed_clip_has_the_noise_of_its_source_in_pauses(kind: str) -> None:
+    """Digital silence, or a quieter room than in the other clips, would name the trap."""
+    room = 1e-3 * np.random.default_rng(2).standard_normal((RATE_HZ, 1))
+    source = np.concatenate([spoken(1.0), np.zeros((RATE_HZ // 2, 1)), spoken(1.0)])
+    source[: len(room)] += room
+    source[len(room) :] += np.resize(room, (len(source) - len(room), 1))
+    made = flawed(source, RATE_HZ, kind)
+    pause = slice(round(1.1 * RATE_HZ), round(1.4 * RATE_HZ))
+    own_db, made_db = (10 * np.log10(np.mean(each[pause] ** 2)) for each in (source, made))
+    assert made_db == pytest.approx(own_db, abs=3)
+
+
 @pytest.mark.medium
 def test_anchors_and_traps_are_made_named_and_taken_back(
     ada: Client,

@@ -24,7 +24,7 @@ from listening.selectors import rating_rows, stimulus_rows
 from listening.studies import create_study, export_study, open_study
 from listening.studies.prelaunch import check_study
 from tests.factories import answer_all, arrive, make_user
-from tests.listening.long_form import CELLS, DEMO, IN_CONTEXT, cell, make_folder, served, source
+from tests.listening.long_form import CELLS, IN_CONTEXT, cell, make_folder, served, source
 from tests.listening.test_studies import kept_in, stored_files
 
 pytestmark = pytest.mark.django_db
@@ -77,7 +77,9 @@ def test_every_cell_is_made_and_nothing_else(study: Study) -> None:
 @pytest.mark.slow
 def test_a_joined_clip_holds_the_samples_of_its_lines_and_silence_between(study: Study) -> None:
     stimulus = cell(study, "R1T1 (flite-slt)", "p1.2")
-    (context, rate), (rated, _) = source("human", "s0870"), source("flite-slt", "s0880")
+    (context, rate), (rated, _) = (
+        served(study.stimuli.get(key=key)) for key in ("human-s0870", "flite-slt-s0880")
+    )
     samples, heard_rate = served(stimulus)
     assert (heard_rate, stimulus.sample_rate_hz, stimulus.channels) == (rate, 16_000, 1)
     gap = round(0.5 * rate)
@@ -100,7 +102,9 @@ def test_a_joined_clip_holds_the_samples_of_its_lines_and_silence_between(study:
 @pytest.mark.slow
 def test_lines_of_different_rates_are_joined_at_the_higher_one(study: Study) -> None:
     stimulus = cell(study, "R1T1 (espeak-ng)", "p1.2")
-    (context, low), (rated, high) = source("human", "s0870"), source("espeak-ng", "s0880")
+    (context, low), (rated, high) = (
+        served(study.stimuli.get(key=key)) for key in ("human-s0870", "espeak-ng-s0880")
+    )
     samples, rate = served(stimulus)
     assert (low, high, rate, stimulus.sample_rate_hz) == (16_000, 22_050, 22_050, 22_050)
     assert (samples[-len(rated) + 150 :] == rated[150:]).all()
@@ -146,7 +150,7 @@ def sounds_as_told(study: Study, condition: str, item: str, expected: list[str])
             assert line["text"]
             continue
         own = study.stimuli.get(key=line["stimulus"])
-        wave, _ = soundfile.read(DEMO / own.file)
+        wave, _ = served(own)
         start, stop = round(line["start_s"] * rate), round(line["end_s"] * rate)
         assert stop - start == len(wave)
         assert (samples[start:stop][150:-150] == wave[150:-150]).all()
