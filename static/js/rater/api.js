@@ -13,6 +13,8 @@
  * @property {number} waitS what the server asked us to wait (Retry-After), or 0
  */
 
+import { backoffMs } from "../shared/backoff.js";
+
 const TIME_LIMIT_MS = 20_000;
 
 /**
@@ -33,6 +35,15 @@ export class Api {
     this.token = "";
     /** @type {() => void} told when a fresh token is refused too: mostly for want of cookies */
     this.refused = () => undefined;
+  }
+
+  /**
+   * Tells, beside all else, that the scripts of the page run; again until it is known.
+   * @param {number} [tries]
+   */
+  async loaded(tries = 0) {
+    const { retry } = await this.request("POST", "loaded/", {});
+    if (retry) setTimeout(() => this.loaded(tries + 1), backoffMs(tries));
   }
 
   /** @returns {Promise<Reply>} */

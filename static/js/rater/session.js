@@ -390,7 +390,11 @@ async function open() {
   /** @type {State | import("../shared/wire.js").PreviewState} */
   const state = JSON.parse(byId("state").textContent ?? "null");
   const code = location.pathname.match(/\/s\/([^/]+)/)?.[1] ?? "";
-  if (!("preview_stages" in state)) return new SessionPage(state, new Api(`/api/s/${code}/`), code).start();
+  if (!("preview_stages" in state)) {
+    const real = new Api(`/api/s/${code}/`);
+    real.loaded();
+    return new SessionPage(state, real, code).start();
+  }
   const { PreviewApi } = await import("./preview.js");
   byId("withdraw").hidden = true;
   const api = new PreviewApi(state);
