@@ -1,5 +1,6 @@
 /** One clip that sounds: its audio element, the seconds really heard, what went wrong; no looks. */
 
+import { inNextFrame } from "../shared/dom.js";
 import { sampleRate } from "./playbackfacts.js";
 import { Heard } from "./heard.js";
 
@@ -35,6 +36,7 @@ export class Sound extends EventTarget {
     /** @type {{media: number, wall: number} | null} from where and when it sounds, once it does */
     this.mark = null;
     this.firstReadyAt = 0;
+    this.frameLater = inNextFrame(() => this.frame());
     this.audio = clip.element();
     this.audio.loop = loop;
     this.follow();
@@ -201,7 +203,7 @@ export class Sound extends EventTarget {
     if (this.audio.paused || this.audio.ended) return;
     this.heard.advance(this.audio.currentTime, performance.now());
     this.draw();
-    requestAnimationFrame(() => this.frame());
+    this.frameLater();
   }
 
   tick() {
