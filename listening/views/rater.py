@@ -25,7 +25,7 @@ from listening.invitations import note_begun, note_declined
 from listening.languages import name_of, page_words, speaking, study_words
 from listening.models import Session, Study
 from listening.sessions import Arrival, NoRoom
-from listening.source_quotas import is_full
+from listening.source_quotas import is_finished, is_full
 from listening.stages import NotAsked, check_and_settings, check_seed, is_up_to_date
 from listening.studies.length import session_length
 from listening.views import page_facts
@@ -76,7 +76,8 @@ def _consented(
     try:
         session = sessions.start(study, arrival)
     except NoRoom as no_room:
-        return page(problem=no_room.reason, status=409)
+        reason = no_room.reason
+        return page(problem=_full(study, arrival) if reason == "full" else reason, status=409)
     note_begun(study, invitation, session)
     return _enter(session)
 
@@ -86,8 +87,14 @@ def _no_entry(study: Study, arrival: Arrival) -> str:
     if study.state != Study.State.OPEN:
         return study.state.replace("draft", "not_open")
     if is_full(study, arrival.source) or not allocation.has_room(study.pk):
-        return "full"
+        return _full(study, arrival)
     return "came_before" if sessions.came_before(study, arrival) else ""
+
+
+def _full(study: Study, arrival: Arrival) -> str:
+    """Of a study without a free place: whether one may become free."""
+    over = is_finished(study, arrival.source) or allocation.is_finished(study.pk)
+    return "finished" if over else "full"
 
 
 def _landing_page(

@@ -15,7 +15,7 @@
 
 import { backoffMs } from "../shared/backoff.js";
 
-const TIME_LIMIT_MS = 20_000;
+const TIME_LIMIT_MS = 15_000; // then the page says that it waits, and for what
 
 /**
  * Whether the same request may succeed later.

@@ -139,6 +139,10 @@ export class Sequence extends EventTarget {
     return this.sound.silent;
   }
 
+  get rate() {
+    return this.sound.rate;
+  }
+
   get wanted() {
     return this.sound.wanted;
   }

@@ -38,6 +38,9 @@ import { offerWithdrawal } from "./withdraw.js";
  * @typedef {{trial: Trial, feedback: Feedback | null}} Practice
  */
 
+/** A part of the page that has not come in this time is missed in words. */
+const PART_LIMIT_MS = 15_000;
+
 export class SessionPage {
   /**
    * @param {State} state
@@ -268,6 +271,9 @@ export class SessionPage {
     this.shown = null;
     const shown = build();
     if (!(shown instanceof Promise)) return this.place(shown, focus);
+    setTimeout(() => {
+      if (this.shownKey === key && !this.shown) this.trouble(say("part_missing"));
+    }, PART_LIMIT_MS);
     shown.then(
       (later) => (this.shownKey === key ? this.place(later, focus) : later.destroy?.()),
       () => this.trouble(say("part_missing")),

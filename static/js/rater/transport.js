@@ -125,7 +125,9 @@ export class Transport {
     const { part, deck } = this;
     const late = navigator.onLine ? "load_retrying" : "load_offline";
     const failed = deck.broken ? say("undecodable") : say(late);
-    const text = state === "failed" ? failed : deck.blocked ? say("deck_blocked") : "";
+    const { forcedRate: rate } = deck;
+    const forced = rate === 1 ? "" : say("rate_forced", { rate });
+    const text = state === "failed" ? failed : deck.blocked ? say("deck_blocked") : forced;
     part("problem").hidden = !text;
     part("retry").hidden = state !== "failed";
     part("skip").hidden = !deck.lost;
