@@ -30,7 +30,7 @@ from listening.stages import NotAsked, check_and_settings, check_seed, is_up_to_
 from listening.studies.length import session_length
 from listening.views import page_facts
 from listening.views.arriving import arrival_of, carried_by, refusal
-from listening.views.endings import way_out
+from listening.views.endings import way_out, withdrawal_sentence
 from listening.views.ownership import is_own, may_enter, memory_of, remember
 from listening.views.state import state_of
 
@@ -127,6 +127,9 @@ def _landing_page(
             "out": out if out["return_url"] or problem == "declined" else None,
             "error": error,
             "unproved": unproved,
+            "withdrawal": withdrawal_sentence(
+                from_prolific="PROLIFIC_PID" in carried, source=source is not None
+            ),
             "arrival": carried,
             **page_words(language),
         }
@@ -202,6 +205,10 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
         state = state_of(session, own=own)
         context: dict[str, Any] = {"study": session.study, "state": state, "tasks": state["tasks"]}
         context |= {"code": session.code, **page_words(session.spoken)}
+        context["withdrawal"] = withdrawal_sentence(
+            from_prolific=bool(session.prolific_session or session.rater.prolific_id),
+            source=bool(session.source),
+        )
         context["memory"] = memory_of(session) if own and not session.pilot else ""
         context |= _pilot_back(session.study, session.pilot)
         response = render(request, "rater/session.html", context)
