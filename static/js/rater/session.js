@@ -4,7 +4,7 @@ import { Api, refusalOf, stateIn } from "./api.js";
 import { ClipStore } from "./clips.js";
 import { cookiesWork } from "./cookies.js";
 import { byId } from "../shared/dom.js";
-import { handleKey } from "./keys.js";
+import { handleKey, offerSingleKeys } from "./keys.js";
 import { rememberRater } from "./known.js";
 import { Memory } from "./memory.js";
 import { Outbox, deviceStore } from "./outbox.js";
@@ -96,6 +96,7 @@ export class SessionPage {
     navigator.mediaDevices?.addEventListener?.("devicechange", () => {
       if (this.state.stage === "trial") tell("warn", say("output_changed"));
     });
+    offerSingleKeys(/** @type {HTMLInputElement} */ (byId("single-keys")));
     stayAboveKeyboard();
     window.addEventListener("pageshow", (event) => {
       if (event.persisted) this.comeBack();
