@@ -107,7 +107,7 @@ export function reserve(element, texts) {
     return ghost;
   });
   for (const old of element.parentElement?.querySelectorAll(":scope > [data-ghost]") ?? []) old.remove();
-  element.after(...ghosts);
+  element.before(...ghosts);
 }
 
 const BETWEEN_FRAMES_MS = 30;
