@@ -6,8 +6,10 @@ import os
 import re
 from asyncio import get_running_loop, timeout
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import TypeVar
@@ -21,13 +23,21 @@ from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 
 from config.batches import Batches
-from config.bridge import Receive, Scope, Send, send_plain
+from config.bridge import ClientGone, Message, Receive, Scope, Send, send_plain
 from config.loop_pool import FAILURES, LoopPool
 from config.operations.health import reason_of
 from config.operations.unavailable import is_away
 from listening.audio import ClipRequest, appearance_of, resolve_clip
 from listening.audio.links import PATH
-from listening.fetches import fetch_values, record_fetch
+from listening.fetches import (
+    Span,
+    bytes_asked,
+    fetch_values,
+    joined,
+    keep_span,
+    record_fetch,
+    sent_spans,
+)
 from listening.statements import FETCHED_FREE
 
 TYPES = {
@@ -39,6 +49,7 @@ TYPES = {
     ".m4a": "audio/mp4",
     ".webm": "audio/webm",
 }
+PART = re.compile(r"bytes (\d+)-\d+/\d+")  # a Content-Range
 ONE_RANGE = re.compile(r"bytes=(?:(\d{1,15})-(\d{0,15})|-(\d{1,15}))")
 PATIENCE_S = 5.0  # with a connection that hangs
 T = TypeVar("T")
@@ -53,6 +64,82 @@ class ClipResponse(FileResponse):
 
     def _should_use_range(self, http_if_range: str) -> bool:
         return http_if_range == self.headers["etag"]
+
+
+@dataclass
+class Delivery:
+    """One response with a clip, or a part of it, on its way to a browser.
+
+    Before the byte leaves that makes up, with earlier parts, what the task asks for, the clip is
+    recorded as sent. A response that breaks off counts as far as it went.
+    """
+
+    send: Send
+    size: int  # of the whole clip
+    asked: int  # bytes that the task asks for: all of them, or a share of a long clip
+    earlier: list[Span]
+    record: Callable[[], Awaitable[None]]
+    keep: Callable[[Span], Awaitable[None]]
+    first: int = 0  # byte of this response
+    end: int = 0  # the one after the last that has left
+    counts: bool = False  # several ranges in one response do not
+    recorded: bool = False
+    gone: bool = False
+
+    async def run(self, response: Response, scope: Scope, receive: Receive) -> None:
+        watch = get_running_loop().create_task(self._watch(receive))
+        plain = {**scope, "extensions": {}}  # files go out in pieces that can be counted
+        try:
+            await response(plain, receive, self._pass_on)
+        except ClientGone:
+            pass
+        finally:
+            watch.cancel()
+            await self._keep_part()
+
+    async def hand_over(self, headers: Headers) -> None:
+        """A proxy sends the file: what was asked for counts as sent."""
+        found = ONE_RANGE.fullmatch(headers.get("range", ""))
+        first, last = _ends_of(found, self.size) if found else (0, self.size - 1)
+        self.first, self.end = first, max(first, last + 1)
+        if self._is_enough(self.end):
+            await self.record()
+            self.recorded = True
+        await self._keep_part()
+
+    async def _watch(self, receive: Receive) -> None:
+        while not self.gone:
+            self.gone = (await receive())["type"] == "http.disconnect"
+
+    async def _pass_on(self, message: Message) -> None:
+        if self.gone:
+            raise ClientGone
+        if message["type"] == "http.response.start":
+            found = PART.fullmatch(Headers(raw=message["headers"]).get("content-range", ""))
+            self.first = self.end = int(found[1]) if found else 0
+            self.counts = message["status"] == HTTPStatus.OK or found is not None
+            return await self.send(message)
+        body = message.get("body", b"")
+        if not self.counts:
+            return await self.send(message)
+        if body and not self.recorded and self._is_enough(self.end + len(body)):
+            await self.send({**message, "body": body[:-1], "more_body": True})
+            if self.gone:
+                raise ClientGone
+            await self.record()
+            self.recorded = True
+            message = {**message, "body": body[-1:]}
+        self.end += len(body)
+        await self.send(message)
+
+    def _is_enough(self, end: int) -> bool:
+        """Whether this response, sent up to here, makes up what is asked for."""
+        spans = joined(self.earlier, (self.first, end))
+        return sum(end - first for first, end in spans) >= self.asked
+
+    async def _keep_part(self) -> None:
+        if self.end > self.first and not self.recorded:
+            await self.keep((self.first, self.end))
 
 
 class Clips:
@@ -78,8 +165,9 @@ class Clips:
                 return await send_plain(send, HTTPStatus.NOT_FOUND)
             clip, served = found
             response = clip_response(token, served, headers)
-            if scope["method"] == "GET":
-                await self._record_fetch(clip)
+            delivery = None
+            if scope["method"] == "GET" and clip.trial and response.status_code in (200, 206):
+                delivery = await self._delivery(clip, served, headers, send)
         except FileNotFoundError:
             return await send_plain(send, HTTPStatus.NOT_FOUND)
         except Exception as error:
@@ -88,22 +176,41 @@ class Clips:
                 return await send_plain(send, HTTPStatus.SERVICE_UNAVAILABLE, retry_after_s=5)
             log.exception("A clip could not be looked up")
             return await send_plain(send, HTTPStatus.INTERNAL_SERVER_ERROR)
-        await response(scope, receive, send)
+        if delivery is None:
+            return await response(scope, receive, send)
+        if "x-accel-redirect" in response.headers:  # the proxy sends it, and says nothing of it
+            await delivery.hand_over(headers)
+            return await response(scope, receive, send)
+        await delivery.run(response, scope, receive)
+
+    async def _delivery(
+        self, clip: ClipRequest, served: bytes | Path, headers: Headers, send: Send
+    ) -> Delivery:
+        """How a clip of a trial goes out. A long one may be played as it comes: its time begins."""
+        record = partial(self._record_fetch, clip)
+        if isinstance(served, bytes):
+            size = asked = len(served)
+        else:
+            size = served.stat().st_size
+            asked = await self._in_thread(_with_database, bytes_asked, clip.trial, size)
+            await record(sent=False)
+        earlier: list[Span] = []
+        if "range" in headers:
+            earlier = await self._in_thread(sent_spans, clip.token)
+        keep = partial(self._in_thread, keep_span, clip.token)
+        return Delivery(send, size, asked, earlier, record, keep)
 
     async def _in_thread(self, work: Callable[..., T], *given: object) -> T:
         return await get_running_loop().run_in_executor(self.threads, work, *given)
 
-    async def _record_fetch(self, clip: ClipRequest) -> None:
-        values = fetch_values(clip)
-        if values is None:
-            return
+    async def _record_fetch(self, clip: ClipRequest, *, sent: bool = True) -> None:
         try:
             async with timeout(PATIENCE_S):
-                noted = await self.fetches(values)
+                noted = await self.fetches(fetch_values(clip, sent=sent))
         except FAILURES:  # Django's own connections know a way, or say what is wrong
             noted = False
         if not noted:
-            await self._in_thread(_record_fetch, clip)
+            await self._in_thread(_record_fetch, clip, sent)
 
     async def _noted(self, fetched: list[dict[str, int]]) -> list[bool]:
         """Of which trials it is known now that these clips are on their way."""
@@ -123,9 +230,13 @@ def _found(token: str, cookies: str) -> tuple[ClipRequest, bytes | Path] | None:
     return None if clip is None else (clip, appearance_of(clip))
 
 
-def _record_fetch(clip: ClipRequest) -> None:
+def _with_database(work: Callable[..., T], *given: object) -> T:
     close_old_connections()  # as before every request: one that broke is opened anew
-    record_fetch(clip)
+    return work(*given)
+
+
+def _record_fetch(clip: ClipRequest, sent: bool) -> None:
+    _with_database(partial(record_fetch, sent=sent), clip)
 
 
 def clip_response(token: str, served: bytes | Path, headers: Headers) -> Response:

@@ -91,7 +91,10 @@ def _researcher(request: HttpRequest) -> str:
 
 
 SIGN_ONS = ("openid_connect_login", "openid_connect_callback", "mfa_login_webauthn")
-DOORS = ("api-answers", "api-checks", "api-questionnaires", "api-skips", "api-comments")
+DOORS = (
+    *("api-answers", "api-checks", "api-questionnaires", "api-skips", "api-comments"),
+    "api-loaded",
+)
 ANSWERING = Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session, spared=60)
 LIMITS = (
     Limit("wrong log-ins of an address", (*LOGINS, SECOND), 20, 60, client_address),

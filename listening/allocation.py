@@ -202,6 +202,12 @@ def has_room(study: int) -> bool:
         return bool(cursor.fetchone()[0])
 
 
+def is_finished(study: int) -> bool:
+    """Whether all blocks of the study are done: none can become free any more."""
+    blocks = Block.objects.filter(task__study=study)
+    return blocks.exists() and not blocks.exclude(state=Block.State.DONE).exists()
+
+
 SAMPLE = 400  # blocks that tell how far a task is; smaller tasks are looked at in full
 
 

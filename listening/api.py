@@ -190,6 +190,16 @@ class SkipView(RaterView):
         return self.state(session)
 
 
+class LoadedView(RaterView):
+    """The page says that its scripts run, as those of every browser do."""
+
+    def post(self, request: HttpRequest, code: str) -> HttpResponse:
+        session = self.session_named(code)
+        sent(request)
+        sessions.note_scripts(session)
+        return replied({"stored": True})
+
+
 class CommentView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session, text = self.session_named(code), sent(request).get("text")

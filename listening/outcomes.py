@@ -18,6 +18,8 @@ SKIPPED_BY_OTHERS = 2  # a clip that so many others could not play either is hel
 REVIEW = {  # key in Session.review -> what the researcher reads
     "skips": "skipped many clips that others could play",
     "pace": "answered in less time than the clips last",
+    "facts": "sent answers without the playback facts of the page",
+    "scripts": "answered although the scripts of the page never ran",
 }
 
 OUTCOME_OF = {
@@ -27,7 +29,9 @@ OUTCOME_OF = {
     Session.Status.EXPIRED: "partial",
     Session.Status.SCREENED: "screened_out",
 }
-COURSE = """
+# An answer of a client that plays nothing: each page of ours sends these facts with an answer.
+WITHOUT_FACTS = "NOT coalesce({playback} ?& ARRAY['heard_s', 'duration_s', 'plays_each'], false)"
+COURSE = f"""
 WITH own AS (SELECT t.* FROM listening_trial t
     WHERE t.session_id = %(session)s AND t.state IN ('answered', 'skipped')),
 others AS (SELECT o.stimulus_id, count(DISTINCT o.session_id) AS sessions FROM listening_trial o
@@ -37,7 +41,10 @@ others AS (SELECT o.stimulus_id, count(DISTINCT o.session_id) AS sessions FROM l
 SELECT count(*) AS trials, coalesce(sum(own.needed_s), 0)::float AS needed_s,
     count(*) FILTER (WHERE own.state = 'skipped'
         AND coalesce(others.sessions, 0) < %(by_others)s) AS skips,
-    extract(epoch FROM max(own.answered_at) - min(own.fetched_at))::float AS took_s
+    extract(epoch FROM max(own.answered_at) - min(own.fetched_at))::float AS took_s,
+    count(*) FILTER (WHERE own.state = 'answered'
+        AND {WITHOUT_FACTS.format(playback="own.playback")}) AS without_facts,
+    (SELECT scripts_ran FROM listening_session WHERE id = %(session)s) AS scripts_ran
 FROM own LEFT JOIN others ON others.stimulus_id = own.stimulus_id
 """
 
@@ -60,12 +67,16 @@ def review_of(course: Sequence[Any], *, simulated: bool) -> str:
 
     ``course``: a row of COURSE.
     """
-    trials, needed_s, skips, took_s = course
+    trials, needed_s, skips, took_s, without_facts, scripts_ran = course
     reasons = []
     if skips > max(SKIPS_ALLOWED, SKIPPED_SHARE_ALLOWED * trials):
         reasons.append("skips")
     if took_s is not None and took_s < needed_s and not simulated:
         reasons.append("pace")
+    if without_facts and not simulated:
+        reasons.append("facts")
+    if scripts_ran is False:
+        reasons.append("scripts")
     return " ".join(reasons)
 
 

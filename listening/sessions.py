@@ -66,7 +66,8 @@ class Arrival:
     prolific_session: str = ""
     device: str = ""
     browser_of: str = ""  # the code of the rater whom this browser remembers
-    agent: str = ""  # a program that says in its signed requests who it is
+    agent: str = ""  # a program that signs its requests with a name, or is no browser
+    scripts_ran: bool | None = None  # False for who comes by the landing page: its script will tell
     origin: str = ""  # a keyed hash of address and browser: tells who may have come before
     simulated: bool = False
     pilot: bool = False  # a researcher tries a draft: see listening.studies.pilots
@@ -174,6 +175,7 @@ def _start(study: Study, arrival: Arrival) -> Session:
         device=arrival.device,
         origin=arrival.origin,
         agent=arrival.agent,
+        scripts_ran=arrival.scripts_ran,
         pilot=arrival.pilot,
         language=arrival.language if arrival.language in study.translations else "",
         wording_first=study.wording,
@@ -312,6 +314,11 @@ def _replacement(session: Session, task: Task, rng: Random, first_position: int)
     return _take_blocks(session, task, rng, first_position=first_position, wanted=1)
 
 
+def note_scripts(session: Session) -> None:
+    """The scripts of the session's page run; where it is not asked for, nothing is kept."""
+    Session.objects.filter(pk=session.pk, scripts_ran=False).update(scripts_ran=True)
+
+
 def _finish_if_over(session: Session) -> None:
     """Close a locked session that has nothing left to answer."""
     if session.trials.filter(state=Trial.State.PLANNED).exists():
@@ -336,6 +343,7 @@ def withdraw(session: Session) -> None:
         locked.status, locked.checks, locked.device = Session.Status.WITHDRAWN, {}, ""
         locked.questionnaires, locked.comment, locked.origin = {}, "", ""
         locked.agent = locked.browser_of = ""
+        locked.scripts_ran = None
         locked.prolific_study = locked.prolific_session = locked.external_session = ""
         locked.finished_at = timezone.now()
         locked.save()

@@ -61,6 +61,14 @@ def is_full(study: Study, source: Source | None) -> bool:
     return _counts(source.key, source, rows[0] if rows else None).is_full
 
 
+def is_finished(study: Study, source: Source | None) -> bool:
+    """Whether as many sessions as its quota are finished: no place can become free any more."""
+    if source is None or not source.quota:
+        return False
+    rows = rows_of(COUNTS, study=study.pk, source=source.key)
+    return bool(rows) and rows[0].finished >= source.quota
+
+
 def lock_quota(study: Study) -> None:
     """Until the end of this transaction nobody else begins a session that a quota counts."""
     with connection.cursor() as cursor:

@@ -298,14 +298,15 @@ WHERE session_id = %(session)s AND block_id = %(block)s AND {ANSWERED}
 FETCHED = """
 UPDATE listening_trial SET fetched = fetched | %(clip)s,
     fetched_at = coalesce(fetched_at, statement_timestamp())
-WHERE id = %(trial)s AND fetched & %(clip)s = 0 RETURNING id
+WHERE id = %(trial)s AND (fetched & %(clip)s <> %(clip)s OR fetched_at IS NULL) RETURNING id
 """
 # The same of many trials, each once, by bits of its clips. Tells of which it is not noted, since
 # somebody has locked them: nobody is waited for.
 FETCHED_FREE = """
 WITH given AS (
     SELECT g.* FROM json_to_recordset(%(fetched)s::json) AS g(trial bigint, clips bigint),
-    LATERAL (SELECT FROM listening_trial WHERE id = trial AND fetched & clips <> clips) t
+    LATERAL (SELECT FROM listening_trial
+        WHERE id = trial AND (fetched & clips <> clips OR fetched_at IS NULL)) t
 ), free AS MATERIALIZED (
     SELECT given.* FROM given,
     LATERAL (SELECT FROM listening_trial WHERE id = trial FOR NO KEY UPDATE SKIP LOCKED) t

@@ -18,6 +18,7 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from listening.models import Block, Session, SessionSummary, Study, StudyEvent
+from listening.outcomes import WITHOUT_FACTS
 
 SHARED_FROM = 5  # ratings of a question: fewer say nothing of agreement
 AT_ONCE = 500  # sessions that a page brings up to date before it shows them
@@ -67,7 +68,8 @@ SELECT s.id, coalesce(c.trials, 0), coalesce(c.answered, 0), coalesce(c.skipped,
     (SELECT count(*) FROM jsonb_each(s.checks) e
      WHERE e.value ->> 'done' = 'true' AND e.value ->> 'passed' <> 'true'),
     c.median_ms, a.r, coalesce(a.n, 0),
-    coalesce(c.signs, 0) + CASE WHEN s.agent <> '' THEN 1 ELSE 0 END,
+    coalesce(c.signs, 0) + CASE WHEN s.agent <> '' THEN 1 ELSE 0 END
+        + CASE WHEN s.scripts_ran IS FALSE AND c.answered > 0 THEN 1 ELSE 0 END,
     c.answered_at, statement_timestamp()
 FROM listening_session s
 LEFT JOIN (
@@ -81,9 +83,11 @@ LEFT JOIN (
             FILTER (WHERE state = 'answered' AND trap <> 'training') AS median_ms,
         count(*) FILTER (WHERE state = 'answered' AND (playback ->> 'driven' = 'true'
             OR playback ->> 'pointer_jumps' ~ '^[1-9]'
-            OR playback ->> 'scripted_events' ~ '^[1-9]')) AS signs,
+            OR playback ->> 'scripted_events' ~ '^[1-9]'
+            OR (NOT r.simulated AND {WITHOUT_FACTS.format(playback="t.playback")}))) AS signs,
         max(answered_at) AS answered_at
-    FROM listening_trial WHERE session_id = ANY(%(sessions)s) GROUP BY session_id
+    FROM listening_trial t JOIN listening_rater r ON r.id = t.rater_id
+    WHERE session_id = ANY(%(sessions)s) GROUP BY session_id
 ) c ON c.session_id = s.id
 LEFT JOIN agreement a ON a.session_id = s.id
 WHERE s.id = ANY(%(sessions)s) ORDER BY s.id

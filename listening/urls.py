@@ -28,6 +28,7 @@ urlpatterns = [
         name="api-questionnaires",
     ),
     path("api/s/<code:code>/skips/", api.SkipView.as_view(), name="api-skips"),
+    path("api/s/<code:code>/loaded/", api.LoadedView.as_view(), name="api-loaded"),
     path("api/s/<code:code>/comments/", api.CommentView.as_view(), name="api-comments"),
     path("api/s/<code:code>/withdraw/", api.WithdrawView.as_view(), name="api-withdraw"),
     path("review/<code:token>/", review_desk.desk, name="review-desk"),

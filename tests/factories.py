@@ -121,6 +121,14 @@ def current(session: Session) -> Any:
     return session.trials.filter(state="planned").order_by("position").first()
 
 
+FACTS = {
+    "heard_s": [2.0],
+    "duration_s": [2.0],
+    "plays_each": [1],
+    "stalls": 0,
+}  # as pages send them
+
+
 def an_answer(trial: Any, label: str = "", **fields: Any) -> Answer:
     scale = trial.task.criteria.first().scale
     label = label or scale["steps"][0]["label"]
@@ -132,6 +140,7 @@ def an_answer(trial: Any, label: str = "", **fields: Any) -> Answer:
             "latency_ms": 1000,
             "plays": 1,
             "heard_fraction": 1.0,
+            "playback": FACTS,
             **fields,
         },
     )

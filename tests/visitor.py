@@ -14,6 +14,7 @@ import httpx
 from tests.config.helpers import PATIENCE_S
 
 State = dict[str, Any]
+FACTS = {"heard_s": [2.0], "duration_s": [2.0], "plays_each": [1], "stalls": 0, "hidden_ms": 0}
 VOLUME_SET = {"comfortable": True}
 REASON = {"text": "The pauses are where a reader would breathe.", "keystrokes": 44}
 
@@ -86,6 +87,8 @@ class Visitor:
         entered = self.ask("POST", door, data=form, headers={"Referer": f"{self.base_url}{door}"})
         assert entered.status_code == 302, entered.text
         self.code = entered.headers["location"].strip("/").rpartition("/")[2]
+        if not self.simulate:
+            self.post("loaded", {})
         return self.reload()
 
     def reload(self) -> State:
@@ -142,7 +145,7 @@ def answer_to(state: State, trial: State | None = None) -> State:
         "latency_ms": 1200,
         "plays": 1,
         "heard_fraction": 1.0,
-        "playback": {"stalls": 0, "hidden_ms": 0},
+        "playback": FACTS,
     }
 
 

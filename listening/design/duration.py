@@ -52,6 +52,13 @@ class SessionLength:
     measured_minutes: float | None = None  # the median of those who finished
     measured_sessions: int = 0
     trial_s: tuple[float, ...] = ()  # of one screen of each task
+    forms: int = 0  # screens of checks and questionnaires
+    varies: bool = False  # a rater gets one task of several, and this is the longest
+
+    @property
+    def screens(self) -> int:
+        """All screens that ask something: trials, sounds of checks, questionnaires."""
+        return self.trials + self.forms
 
     @property
     def estimated_minutes(self) -> float:
@@ -104,7 +111,11 @@ def estimate(study: StudyFile, clip_s: Mapping[str, float]) -> SessionLength:
     parts["breaks"] = BREAK_S * (
         max(trials - 1, 0) // study.break_every if study.break_every else 0
     )
-    return SessionLength(trials, parts, trial_s=tuple(each_s))
+    varies = study.task_plan != "all" and len({screens(task) for task in study.tasks}) > 1
+    forms = sum(check_screens(check) for check in study.checks) + sum(
+        times_asked(form, study.tasks, taken) for form in study.questionnaires
+    )
+    return SessionLength(trials, parts, trial_s=tuple(each_s), forms=forms, varies=varies)
 
 
 def form_s(
@@ -116,11 +127,16 @@ def form_s(
         for question in questionnaire["questions"]
         if not question.get("show_if")
     )
+    return asked_s * times_asked(questionnaire, tasks, taken)
+
+
+def times_asked(
+    questionnaire: Mapping[str, Any], tasks: Sequence[TaskEntry], taken: Sequence[int]
+) -> int:
+    """How often a rater of the tasks at these places is asked a questionnaire."""
     if not is_between(questionnaire):
-        return asked_s
-    return asked_s * sum(
-        each.task in taken for each in occasions_of(questionnaire, plans_of(tasks))
-    )
+        return 1
+    return sum(each.task in taken for each in occasions_of(questionnaire, plans_of(tasks)))
 
 
 def screens(task: Any) -> int:
@@ -171,6 +187,12 @@ def check_s(check: Mapping[str, Any]) -> float:
     if known.kind == "volume":
         return VOLUME_S
     return CHECK_READ_S + CHECK_TRIAL_S * float(check.get("trials", known.trials))
+
+
+def check_screens(check: Mapping[str, Any]) -> int:
+    """One attempt at a check: a screen for each sound."""
+    known = check_named(check["key"])
+    return 1 if known.kind == "volume" else int(check.get("trials", known.trials))
 
 
 def reading_s(*texts: str) -> float:

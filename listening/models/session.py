@@ -58,7 +58,8 @@ class Session(models.Model):
     origin = models.CharField(max_length=24, blank=True)  # keyed hash of address and browser
     browser_of = models.CharField(max_length=24, blank=True)  # another rater who began in it before
     pilot = models.BooleanField(default=False)  # a researcher's try of a draft: see studies.pilots
-    agent = models.CharField(max_length=200, blank=True)  # that signed the request: no person did
+    agent = models.CharField(max_length=200, blank=True)  # a program that signed, or no browser
+    scripts_ran = models.BooleanField(null=True)  # those of its page; None where it is not known
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
 

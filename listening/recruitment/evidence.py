@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 
 from listening.models import Study
 from listening.models.sealed import unseal
-from listening.outcomes import outcome_of, review_words
+from listening.outcomes import WITHOUT_FACTS, outcome_of, review_words
 from listening.statements import rows_of
 
 # Traps that say what to answer. All others judge by ear: measures of quality, no ground to reject.
@@ -59,6 +59,9 @@ SELECT s.id, s.agent, s.code, s.status, s.review, s.rejected_because, r.code AS 
         AS jumped,
     count(t.id) FILTER (WHERE t.state = 'answered' AND t.playback ->> 'scripted_events' ~ '^[1-9]')
         AS scripted,
+    count(t.id) FILTER (WHERE t.state = 'answered' AND NOT r.simulated
+        AND {without_facts}) AS without_facts,
+    s.scripts_ran,
     s.browser_of,
     count(j.id) FILTER (WHERE coalesce(j.pasted_chars, 0) = 0 AND j.typing_ms > 0
         AND length(j.text) >= %(own_words)s
@@ -99,6 +102,8 @@ class Evidence:
     driven: int  # clips answered in a browser that a program drives, by its own word
     jumped: int  # clips in which the mouse clicked where it had not moved
     scripted: int  # clips with clicks or keys that no device made
+    without_facts: int  # clips answered without what the page tells of how they were played
+    scripts_ran: bool | None  # those of the session's page
     browser_of: str  # another rater who began the study in this browser before; mostly ""
     typed_fast: int  # reasons, not pasted
     shared: int  # reasons that another rater gave in the same words
@@ -153,7 +158,11 @@ class Evidence:
         rule that was named before opening says so."""
         said = []
         if self.agent:
-            said.append(f"came as a program that calls itself {self.agent}")
+            said.append(f"came as a program: {self.agent}")
+        if self.scripts_ran is False and self.answered:
+            said.append("answered although the scripts of the page never ran")
+        if self.without_facts:
+            said.append(f"{self.without_facts} clips answered without playback facts of the page")
         if self.driven:
             said.append(f"{self.driven} clips in a browser that a program drives")
         if self.jumped:
@@ -176,7 +185,10 @@ def evidence_of(study: Study, sessions: list[int] | None = None) -> dict[int, Ev
     Of some sessions alone no usual time is known: `too_fast_below` is None.
     """
     limits = {"own_words": OWN_WORDS, "typed_per_s": TYPED_PER_S}
-    facts = FACTS.format(shared=SHARED_BY_ANY if sessions is None else SHARED_BY_SOME)
+    facts = FACTS.format(
+        shared=SHARED_BY_ANY if sessions is None else SHARED_BY_SOME,
+        without_facts=WITHOUT_FACTS.format(playback="t.playback"),
+    )
     rows = list(rows_of(facts, study=study.pk, fair=list(FAIR_CHECKS), sessions=sessions, **limits))
     finished = [r.minutes for r in rows if r.status == "finished" and r.minutes]
     below = too_fast_below(finished) if sessions is None else None
@@ -205,6 +217,8 @@ def evidence_of(study: Study, sessions: list[int] | None = None) -> dict[int, Ev
             driven=row.driven,
             jumped=row.jumped,
             scripted=row.scripted,
+            without_facts=row.without_facts,
+            scripts_ran=row.scripts_ran,
             browser_of=row.browser_of,
             typed_fast=row.typed_fast,
             shared=row.shared,

@@ -250,6 +250,11 @@ def _noticed(playback: Mapping[str, Any]) -> list[str]:
     hidden = playback.get("hidden_ms")
     if isinstance(hidden, int | float) and hidden >= HIDDEN_SHOWN_MS:
         found.append(f"the page was out of sight for {hidden / 1000:.0f} s")
+    rate = playback.get("rate")
+    if isinstance(rate, int | float) and rate != 1:
+        found.append(f"something forced {rate:g} times the speed on a clip")
+    if playback.get("translated") is True:
+        found.append("the browser had translated the page")
     if playback.get("driven") is True:
         found.append("in a browser that a program drives")
     if because := playback.get("skipped_because"):

@@ -96,6 +96,7 @@ def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -
     known = Rater.objects.filter(code=memory).first() if memory else None
     source = _source(request, study)
     identity, submission = _identity(source, carried, study)
+    simulated = _simulated(carried.get("simulate", ""), study)
     return Arrival(
         browser_of=known.code if known else "",
         source=source,
@@ -106,8 +107,9 @@ def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -
         prolific_session=carried.get("SESSION_ID", "")[:64],
         device=_device(request.headers.get("User-Agent", "")),
         origin=_origin(request, study),
-        agent=_printable(request.headers.get("Signature-Agent", "")).strip('"')[:200],
-        simulated=_simulated(carried.get("simulate", ""), study),
+        agent=_signer(request) or ("" if simulated else _bare_client(request)),
+        scripts_ran=None if simulated else False,
+        simulated=simulated,
         earlier=_earlier(request, study),
         rater=None if carried.get("PROLIFIC_PID") or identity else known,
         language=carried.get("lang", ""),
@@ -151,6 +153,26 @@ def _simulated(token: str, study: Study) -> bool:
         return bool(token) and signing.loads(token, salt="simulate", max_age=3600) == study.key
     except signing.BadSignature:
         return False
+
+
+def _signer(request: HttpRequest) -> str:
+    """The program that has signed the request with its name; mostly none."""
+    return _printable(request.headers.get("Signature-Agent", "")).strip('"')[:200]
+
+
+def _bare_client(request: HttpRequest) -> str:
+    """The name of an HTTP client that is no browser: each browser sends a language, and over HTTPS
+    the newer ones say what they fetch a page for. "" where a browser has asked.
+    """
+    name = _printable(request.headers.get("User-Agent", ""))
+    if not name.startswith(("Mozilla/", "Opera/")):
+        return name[:200] or "an HTTP client without a name"
+    newer = request.is_secure() and "Chrome/" in name
+    if "Accept-Language" not in request.headers or (
+        newer and "Sec-Fetch-Mode" not in request.headers
+    ):
+        return f"an HTTP client, not {name}"[:200]
+    return ""
 
 
 def _origin(request: HttpRequest, study: Study) -> str:

@@ -88,6 +88,28 @@ ANOTHER_BROWSER = gettext_noop(
 )
 
 
+WITHDRAWAL = {  # what withdrawing does to pay, said before it is done
+    "prolific": gettext_noop(
+        "If you withdraw, your answers are deleted and no completion code is given. Please return "
+        "your place on Prolific then. Whether a part is paid is for the researchers to decide."
+    ),
+    "source": gettext_noop(
+        "If you withdraw, your answers are deleted and no completion code is given. Whether a part "
+        "is paid is for the researchers to decide: ask them."
+    ),
+    "link": gettext_noop(
+        "If you withdraw, your answers are deleted and no completion code is given. If the study "
+        "is paid, ask the researchers about a part of it."
+    ),
+}
+
+
+def withdrawal_sentence(*, from_prolific: bool, source: bool) -> str:
+    """What withdrawing does to answers and pay, for who comes by Prolific, a source or a link."""
+    way = "prolific" if from_prolific else "source" if source else "link"
+    return _(WITHDRAWAL[way])
+
+
 def way_out(
     outcome: str, *, code: str, from_prolific: bool, does: str = "", back: str = ""
 ) -> dict[str, Any]:

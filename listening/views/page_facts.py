@@ -24,25 +24,36 @@ def door_facts(study: Any, length: SessionLength) -> dict[str, Any]:
     return {
         "welcome_paragraphs": _paragraphs(length.fill(study.texts.get("welcome", ""))),
         "consent_paragraphs": _paragraphs(length.fill(study.texts.get("consent", ""))),
-        "trials": length.trials,
+        "screens": length.screens,
+        "screens_vary": length.varies,
         "minutes": length.minutes,
-        "headphones_needed": _headphones_needed(study),
+        "headphones": _headphones(study),
         "erased_after": study.erase_after_days,
         "erased_on": study.erase_on,
         "reasons_erased": study.erase_reasons,
     }
 
 
-def _headphones_needed(study: Any) -> bool:
-    """Whether a rater without headphones is screened out by a check or by an answer."""
-    return any(
-        check["key"] in HEADPHONE_CHECKS and check.get("on_fail", "screen_out") == "screen_out"
-        for check in study.checks
-    ) or any(
-        question["key"] == "listening_device" and "loudspeaker" in question.get("screen_out", ())
+def _headphones(study: Any) -> str:
+    """Whether a rater "needs" headphones, is better "without" them, or "may" use them.
+
+    Needed are they where a check or an answer screens out who has none; without them is right
+    where an answer screens out both kinds.
+    """
+    refused = {
+        device
         for questionnaire in study.questionnaires
         for question in questionnaire["questions"]
+        if question["key"] == "listening_device"
+        for device in question.get("screen_out", ())
+    }
+    tested = any(
+        check["key"] in HEADPHONE_CHECKS and check.get("on_fail", "screen_out") == "screen_out"
+        for check in study.checks
     )
+    if tested or "loudspeaker" in refused:
+        return "needs"
+    return "without" if {"in_ear", "over_ear"} <= refused else "may"
 
 
 def _paragraphs(text: str) -> list[str]:

@@ -25,12 +25,12 @@ from listening.invitations import note_begun, note_declined
 from listening.languages import name_of, page_words, speaking, study_words
 from listening.models import Session, Study
 from listening.sessions import Arrival, NoRoom
-from listening.source_quotas import is_full
+from listening.source_quotas import is_finished, is_full
 from listening.stages import NotAsked, check_and_settings, check_seed, is_up_to_date
 from listening.studies.length import session_length
 from listening.views import page_facts
 from listening.views.arriving import arrival_of, carried_by, refusal
-from listening.views.endings import way_out
+from listening.views.endings import way_out, withdrawal_sentence
 from listening.views.ownership import is_own, may_enter, memory_of, remember
 from listening.views.state import state_of
 
@@ -76,7 +76,8 @@ def _consented(
     try:
         session = sessions.start(study, arrival)
     except NoRoom as no_room:
-        return page(problem=no_room.reason, status=409)
+        reason = no_room.reason
+        return page(problem=_full(study, arrival) if reason == "full" else reason, status=409)
     note_begun(study, invitation, session)
     return _enter(session)
 
@@ -86,8 +87,14 @@ def _no_entry(study: Study, arrival: Arrival) -> str:
     if study.state != Study.State.OPEN:
         return study.state.replace("draft", "not_open")
     if is_full(study, arrival.source) or not allocation.has_room(study.pk):
-        return "full"
+        return _full(study, arrival)
     return "came_before" if sessions.came_before(study, arrival) else ""
+
+
+def _full(study: Study, arrival: Arrival) -> str:
+    """Of a study without a free place: whether one may become free."""
+    over = is_finished(study, arrival.source) or allocation.is_finished(study.pk)
+    return "finished" if over else "full"
 
 
 def _landing_page(
@@ -120,6 +127,9 @@ def _landing_page(
             "out": out if out["return_url"] or problem == "declined" else None,
             "error": error,
             "unproved": unproved,
+            "withdrawal": withdrawal_sentence(
+                from_prolific="PROLIFIC_PID" in carried, source=source is not None
+            ),
             "arrival": carried,
             **page_words(language),
         }
@@ -195,6 +205,10 @@ def session_page(request: HttpRequest, code: str) -> HttpResponse:
         state = state_of(session, own=own)
         context: dict[str, Any] = {"study": session.study, "state": state, "tasks": state["tasks"]}
         context |= {"code": session.code, **page_words(session.spoken)}
+        context["withdrawal"] = withdrawal_sentence(
+            from_prolific=bool(session.prolific_session or session.rater.prolific_id),
+            source=bool(session.source),
+        )
         context["memory"] = memory_of(session) if own and not session.pilot else ""
         context |= _pilot_back(session.study, session.pilot)
         response = render(request, "rater/session.html", context)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.fake import FakeServer, Handler, House
@@ -51,6 +53,27 @@ def launching() -> dict[str, Any]:
     if path is None:
         pytest.fail(f"no Chromium here: install the package {CHROMIUM[0]}", pytrace=False)
     return {"executable_path": path, "args": ARGUMENTS, "env": os.environ | ELSEWHERE}
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A test of Firefox whose Firefox hung runs a second time, in a new one."""
+    if item.path.name != "test_firefox.py":
+        return None
+    from tests.browser.firefox import has_hung, repeated_after_a_hang
+
+    def run() -> list[pytest.TestReport]:
+        if hasattr(item, "funcargs"):
+            item._initrequest()  # type: ignore[attr-defined]  # fixtures anew for a second run
+        return runtestprotocol(item, log=False, nextitem=nextitem)
+
+    def say(words: str) -> None:
+        print(f"\n{item.nodeid}: {words}", file=sys.__stderr__, flush=True)
+
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in repeated_after_a_hang(run, has_hung, say):
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.fixture(scope="session")

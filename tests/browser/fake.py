@@ -309,7 +309,8 @@ def landing_context() -> dict[str, Any]:
         "problem": "",
         "error": "",
         "minutes": 12,
-        "trials": 18,
+        "screens": 18,
+        "headphones": "may",
         "arrival": {"PROLIFIC_PID": "5f0c", "STUDY_ID": "s1", "SESSION_ID": "x1"},
     }
 

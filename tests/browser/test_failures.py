@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone, translation
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from listening import leases, sessions
 from listening.languages import interface_language
@@ -208,6 +208,101 @@ def test_a_slow_line_shows_how_far_the_clip_is(serve: Serve, new_page: NewPage) 
     expect(page.locator(".player-status")).to_have_text(re.compile(percent))
     rest.set()
     hear(page)
+
+
+STALLS = {
+    "one clip": (short_story(1), "/c/0x0", "Go on without this clip"),
+    "clips that play together": (mushra_story(0.3), "/c/0x1", "Go on without it"),
+    "a check": (short_story(1, check=True), "/checks/volume.wav", "Try again now"),
+}
+
+
+@pytest.mark.parametrize("what", STALLS)
+def test_a_transfer_that_stalls_offers_a_way_out_within_20_seconds(
+    serve: Serve, new_page: NewPage, what: str
+) -> None:
+    """Of the page's own clock: nobody waits here."""
+    page = new_page()
+    story, path, words = STALLS[what]
+    asked: list[Route] = []
+    page.route(f"**{path}", lambda route: asked.append(route))  # and never answered
+    page.clock.install()
+    page.goto(f"{serve(story).url}/s/demo/")
+    if not story.check:
+        page.locator("[data-part=start]").click()
+    way_out = page.get_by_role("button", name=words)
+    expect(page.locator("[data-part=next], [data-part=confirm]")).to_be_visible()
+    wait_until(page, lambda: len(asked) > 0)
+    page.clock.run_for(19_000)
+    expect(way_out).to_be_visible()
+    page.clock.run_for(5_000)  # it is tried again meanwhile, and the way out stays
+    expect(way_out).to_be_visible()
+
+
+def test_a_part_of_the_page_that_stalls_is_missed_in_words(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    asked: list[Route] = []
+    page.route("**/board.js", lambda route: asked.append(route))
+    page.clock.install()
+    page.goto(f"{serve(mushra_story(0.3)).url}/s/demo/")
+    page.locator("[data-part=start]").click()
+    wait_until(page, lambda: len(asked) > 0)
+    page.clock.run_for(19_000)
+    expect(page.get_by_text(PART_MISSING)).to_be_visible()
+
+
+# --- Browser extensions and translation ----------------------------------------------------------
+
+FORCE = """() => {
+    const audio = document.querySelector("audio");
+    window.events = 0;
+    window.force = () => {
+        window.events += 1;
+        if (!window.off && audio.playbackRate !== 2) audio.playbackRate = 2;
+    };
+    audio.addEventListener("ratechange", window.force);
+    audio.playbackRate = 2;
+}"""
+
+
+def test_a_speed_that_is_forced_is_put_right_a_few_times_then_named_and_stored(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    server = serve(short_story(1))
+    enter(page, server)
+    page.evaluate(FORCE)
+    problem = page.locator(".player-problem")
+    expect(problem).to_contain_text("plays this clip at 2 times its speed, mostly a browser")
+    page.locator(".player-button").click()
+    page.wait_for_function("() => document.querySelector('audio').ended")
+    assert page.evaluate("window.events") < 20
+    expect(page.locator(".player")).not_to_have_attribute("data-state", "heard")
+    page.evaluate("() => { window.off = true; }")
+    hear(page)
+    expect(problem).to_be_hidden()
+    choose(page, "4")
+    go_on(page)
+    wait_stored(page, server, 1)
+    assert server.house.stored["t0"]["playback"]["rate"] == 2
+
+
+def test_what_is_compared_is_not_translated_and_a_translated_page_is_stored(
+    serve: Serve, new_page: NewPage
+) -> None:
+    page = new_page()
+    story = short_story(1)
+    story.trials = [(0, [0.4], "The harbour lay quiet.")]
+    server = serve(story)
+    enter(page, server)
+    kept = page.locator(".trial-text:visible, .step-text, .player-line strong")
+    assert set(kept.evaluate_all("all => all.map((each) => each.translate)")) == {False}
+    assert page.locator("legend").first.evaluate("each => each.translate")
+    page.evaluate("() => document.documentElement.classList.add('translated-ltr')")
+    rate(page)
+    wait_stored(page, server, 1)
+    facts = server.house.stored["t0"]["playback"]
+    assert (facts["translated"], facts["rate"]) == (True, 1)
 
 
 # --- The house -----------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tests.browser import test_failures as failures
 from tests.browser.demo_rater import all_answers_of, arrive, go_through
 from tests.browser.driver import enter, hear
 from tests.browser.fake import FakeServer
-from tests.browser.firefox import Start, firefoxes
+from tests.browser.firefox import Firefoxes, firefoxes
 from tests.browser.loudspeaker import Loudspeaker, loudspeaker
 from tests.browser.parallel_story import MUSHRA, mushra_story
 from tests.browser.story import Story, short_story
@@ -36,13 +36,13 @@ def speaker() -> Iterator[Loudspeaker]:
 
 
 @pytest.fixture(scope="module")
-def start() -> Iterator[Start]:
+def start() -> Iterator[Firefoxes]:
     with firefoxes() as starting:
         yield starting
 
 
-@pytest.fixture(scope="module")
-def browser(start: Start, speaker: Loudspeaker) -> Browser:
+@pytest.fixture
+def browser(start: Firefoxes, speaker: Loudspeaker) -> Browser:
     """In place of Chromium, for all fixtures that open pages."""
     return start(speaker.environment)
 
@@ -121,7 +121,7 @@ def test_the_back_button_leads_back_into_the_session(
 
 
 def test_with_cookies_off_the_door_and_the_session_say_so(
-    serve: Serve, start: Start, speaker: Loudspeaker
+    serve: Serve, start: Firefoxes, speaker: Loudspeaker
 ) -> None:
     server = serve(short_story(1))
     page = start(speaker.environment, network_cookie_cookieBehavior=2).new_page()
@@ -131,8 +131,8 @@ def test_with_cookies_off_the_door_and_the_session_say_so(
     expect(page.get_by_text(failures.COOKIES_OFF)).to_be_visible()
 
 
-@pytest.fixture(scope="module")
-def without_output(start: Start) -> Browser:
+@pytest.fixture
+def without_output(start: Firefoxes) -> Browser:
     return start(os.environ | {"PULSE_SERVER": "unix:/nobody/listens"})
 
 

@@ -32,6 +32,24 @@ SKIP = """() => document.querySelector("audio").addEventListener("timeupdate", (
     target.addEventListener("seeked", landed, { once: true });
     target.currentTime = 1.7;
 }, { once: true })"""
+# The page redraws what plays; 20 stalls begin it again 20 times. Most redraws in one of 12 frames.
+REDRAWS = """async () => {
+    const audio = document.querySelector("audio");
+    const frame = window.requestAnimationFrame.bind(window);
+    let asked = 0;
+    window.requestAnimationFrame = (work) => {
+        asked += 1;
+        return frame(work);
+    };
+    for (let stall = 0; stall < 20; stall += 1) audio.dispatchEvent(new Event("playing"));
+    let most = 0;
+    for (let k = 0; k < 12; k += 1) {
+        asked = 0;
+        await new Promise(frame);
+        most = Math.max(most, asked);
+    }
+    return most;
+}"""
 # What a slow page let pass too fast is played once more, as the rater would be asked to do.
 HURRY = """() => {
     const audio = document.querySelector("audio");
@@ -51,6 +69,14 @@ def test_a_tap_on_play_makes_a_sound_that_can_be_heard(serve: Serve, new_page: N
     assert page.evaluate("window.peaks") == [0]
     page.locator(".player-button").click()
     page.wait_for_function("() => window.peaks[0] > 0.1")
+
+
+def test_stalls_add_no_redraws(serve: Serve, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, serve(Story([MOS], [(0, [30.0], None)])))
+    page.locator(".player-button").click()
+    expect(page.locator(".player")).to_have_attribute("data-state", "playing")
+    assert page.evaluate(REDRAWS) == 1
 
 
 def test_nothing_plays_before_the_rater_asks_for_it(serve: Serve, new_page: NewPage) -> None:

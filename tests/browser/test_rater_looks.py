@@ -216,6 +216,7 @@ def test_the_landing_asks_for_consent_and_carries_the_arrival(
         ("closed", "The study has ended"),
         ("paused", "The study is paused"),
         ("full", "All places are taken"),
+        ("finished", "The study is complete"),
         ("not_open", "The study is not open yet"),
     ],
 )

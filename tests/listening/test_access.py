@@ -84,7 +84,7 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("example-preview", "example-preview-clip", "example-preview-sound", "landing", "session"),
     *("check-sound", "api-state", "api-checks", "api-answers", "api-questionnaires", "api-skips"),
     *("shared-results", "shared-clip", "new-study"),
-    *("api-comments", "api-withdraw", "readyz", "metrics", "operations"),
+    *("api-comments", "api-loaded", "api-withdraw", "readyz", "metrics", "operations"),
     *("messages", "messages-do", "messages-confirm"),
     # a desk is for whoever has its link: tests/listening/test_review_desk.py
     *("my-reviews", "review-desk", "review-next", "review-verdicts", "review-clip"),

@@ -70,6 +70,7 @@ def test_every_part_of_a_session_counts():
         "breaks": 0.0,
     }
     assert found.minutes == 3
+    assert (found.trials, found.screens) == (0, 1 + 6 + 1)
     assert check_s({"key": "volume"}) == 20
 
 
@@ -84,6 +85,7 @@ def test_the_longest_task_counts_where_a_rater_gets_one_of_them():
     one = estimate(study_as_file(study), {}).seconds["clips"]
     Study.objects.update(task_plan="one")
     assert estimate(study_as_file(Study.objects.get()), {}).seconds["clips"] == one
+    assert not estimate(study_as_file(study), {}).varies
     slow = estimate(study_as_file(study), {s.key: 30.0 for s in study.stimuli.all()})
     assert slow.seconds["clips"] - one == pytest.approx(slow.trials * 30 * 1.1)
 

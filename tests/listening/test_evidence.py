@@ -59,7 +59,7 @@ def test_a_program_that_says_who_it_is_is_noted_and_forgotten_with_the_rest():
     session = Session.objects.get()
     assert session.agent == "https://agent.example"
     known = evidence_of(study)[session.pk]
-    assert known.signs == ["came as a program that calls itself https://agent.example"]
+    assert known.signs == ["came as a program: https://agent.example"]
     sessions.withdraw(session)
     session.refresh_from_db()
     assert session.agent == ""

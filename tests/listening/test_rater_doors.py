@@ -11,7 +11,7 @@ from django.utils import timezone
 from listening import sessions
 from listening.models import Rater, Rating, Session, Study
 from listening.outcomes import code_at_end
-from tests.factories import ATT_TRAPS, arrive, current, make_study
+from tests.factories import ATT_TRAPS, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -100,6 +100,10 @@ def test_a_full_study_says_so_before_it_asks_for_consent():
     past = timezone.now() - timedelta(seconds=1)
     session.blocks.update(lease_until=past)  # whoever comes now takes it over
     assert b'name="consent"' in Client().get(f"/r/{study.link}/").content
+    answer_all(session)  # now none can become free
+    page = Client().get(f"/r/{study.link}/").content.decode()
+    assert "The study is complete" in page
+    assert "Try again" not in page
 
 
 def test_scripted_raters_can_be_told_by_their_code_in_every_export(study):

@@ -13,7 +13,9 @@
  * @property {number} waitS what the server asked us to wait (Retry-After), or 0
  */
 
-const TIME_LIMIT_MS = 20_000;
+import { backoffMs } from "../shared/backoff.js";
+
+const TIME_LIMIT_MS = 15_000; // then the page says that it waits, and for what
 
 /**
  * Whether the same request may succeed later.
@@ -33,6 +35,15 @@ export class Api {
     this.token = "";
     /** @type {() => void} told when a fresh token is refused too: mostly for want of cookies */
     this.refused = () => undefined;
+  }
+
+  /**
+   * Tells, beside all else, that the scripts of the page run; again until it is known.
+   * @param {number} [tries]
+   */
+  async loaded(tries = 0) {
+    const { retry } = await this.request("POST", "loaded/", {});
+    if (retry) setTimeout(() => this.loaded(tries + 1), backoffMs(tries));
   }
 
   /** @returns {Promise<Reply>} */

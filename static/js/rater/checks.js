@@ -1,7 +1,7 @@
 /** The checks before the trials; one class per kind, each fires "answer" (detail: what to send). */
 
 import { ChoicesCheck, DigitsCheck } from "./checktrials.js";
-import { setEnabled, setText, view } from "../shared/dom.js";
+import { reserve, setEnabled, setText, view } from "../shared/dom.js";
 import { Player } from "./player.js";
 import { say } from "./strings.js";
 
@@ -31,6 +31,7 @@ export class VolumeCheck extends EventTarget {
     setText(part("text"), check.text);
     this.player = new Player({ name: say("check_clip"), clip: clips.get(check.clip), loop: true });
     part("player").append(this.player.root);
+    reserve(part("missing"), [say("check_hear"), say("check_listen_on"), say("check_ready")]);
     this.player.addEventListener("change", () => this.update());
     part("confirm").addEventListener("click", () => this.confirm());
     this.update();

@@ -1,6 +1,6 @@
 /** A check of several sounds: one after the other, each heard to its end, then all answers at once. */
 
-import { setEnabled, setText, view } from "../shared/dom.js";
+import { flash, setEnabled, setText, view } from "../shared/dom.js";
 import { ChoiceEntry, DigitsEntry } from "./checkanswers.js";
 import { Player } from "./player.js";
 import { dress } from "./stylesheet.js";
@@ -106,7 +106,8 @@ class TrialsCheck extends EventTarget {
     entry?.lock(!heard || this.sent);
     if (heard && !this.heard) entry?.heard();
     this.heard = heard;
-    part("lock").hidden = heard;
+    part("lock").classList.toggle("over", heard); // it keeps its place: answers must not jump
+    part("lock").ariaHidden = String(heard);
     setEnabled(part("next"), !missing && !this.sent);
     setText(part("missing"), this.sent ? say("saving") : missing);
   }
@@ -114,8 +115,7 @@ class TrialsCheck extends EventTarget {
   next() {
     if (this.sent) return;
     if (this.missing) {
-      this.part("missing").classList.remove("nudge");
-      requestAnimationFrame(() => this.part("missing").classList.add("nudge"));
+      flash(this.part("missing"));
       if (this.heard) this.entry?.focus();
       else this.player?.part("toggle").focus();
       return;

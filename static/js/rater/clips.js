@@ -30,6 +30,7 @@ export class Clip extends EventTarget {
     this.afresh = false; // from the server, not from what this browser has kept of it
     this.gone = false; // the server does not know this address any more
     this.never = false; // the server says that the clip will not come
+    this.stalled = false; // nothing has come for a while
     /** @type {HTMLAudioElement | null} made before the clip is played */
     this.primed = null;
     this.taken = false;
@@ -48,7 +49,9 @@ export class Clip extends EventTarget {
 
   /** Whether trying on by itself is no use, as far as anyone can tell. */
   get lost() {
-    if (this.status !== "failed" || !navigator.onLine) return false;
+    if (this.status === "ready" || !navigator.onLine) return false;
+    if (this.stalled) return true; // also while it is tried again
+    if (this.status !== "failed") return false;
     return this.never || this.tries >= (this.gone ? MAX_TRIES_GONE : MAX_TRIES);
   }
 
@@ -60,6 +63,13 @@ export class Clip extends EventTarget {
   load() {
     if (this.status !== "ready" && this.status !== "loading") this.coming = this.tryOnce();
     return this.coming;
+  }
+
+  /** Loads it now, in place of a transfer that has stalled. */
+  again() {
+    if (this.status !== "loading" || !this.stalled) return void this.load();
+    this.stop?.abort();
+    this.coming.then(() => this.load());
   }
 
   async tryOnce() {
@@ -81,7 +91,11 @@ export class Clip extends EventTarget {
 
   /** @param {AbortController} stop */
   async fetchOnce(stop) {
-    let watch = setTimeout(() => stop.abort(), SILENCE_LIMIT_MS);
+    const giveUp = () => {
+      this.stalled = true;
+      stop.abort();
+    };
+    let watch = setTimeout(giveUp, SILENCE_LIMIT_MS);
     try {
       const response = await fetch(this.url, {
         signal: stop.signal,
@@ -103,7 +117,8 @@ export class Clip extends EventTarget {
         const { done, value } = await reader.read();
         if (done) break;
         clearTimeout(watch);
-        watch = setTimeout(() => stop.abort(), SILENCE_LIMIT_MS);
+        watch = setTimeout(giveUp, SILENCE_LIMIT_MS);
+        this.stalled = false;
         parts.push(value);
         this.loaded += value.byteLength;
         this.changed();

@@ -31,6 +31,8 @@ export class Track {
     this.heard = new Heard(draft?.ranges);
     this.plays = draft?.plays ?? 0;
     this.duration = 0;
+    /** @type {import("./playbackrate.js").RateGuard | undefined} */
+    this.rate = undefined;
     this.facts = { stalls: 0, stalledMs: 0, blocked: 0, silent: 0, skips: 0, decodeErrors: 0 };
   }
 
@@ -102,7 +104,7 @@ export class Deck extends EventTarget {
 
   /** @returns {"failed" | "loading" | "playing" | "ready"} */
   get state() {
-    if (this.broken || this.tracks.some(({ clip }) => clip.status === "failed")) return "failed";
+    if (this.broken || this.tracks.some(({ clip }) => clip.status === "failed" || clip.lost)) return "failed";
     if (!this.arrived || this.preparing) return "loading";
     return this.playing ? "playing" : "ready";
   }
@@ -156,10 +158,11 @@ export class Deck extends EventTarget {
     const clips = this.tracks.map(({ clip }) => clip);
     const mixer = (await fitsMemory(clips))
       ? new Mixer(sound, await Promise.all(clips.map((clip) => decode(/** @type {Blob} */ (clip.blob), sound))))
-      : await import("./elementmixer.js").then(({ streamed }) => streamed(sound, clips)); // few need it
+      : await import("./elementmixer.js").then(({ streamed }) => streamed(sound, clips, () => this.changed())); // few need it
     if (this.closed) return mixer.close();
     this.tracks.forEach((track, k) => {
       track.duration = mixer.durations[k];
+      track.rate = mixer.rates[k];
     });
     mixer.select(this.selected);
     if (this.wishedLoop) mixer.setLoop(this.wishedLoop);
@@ -176,6 +179,12 @@ export class Deck extends EventTarget {
     if (!this.broken) for (const { clip } of this.tracks) clip.undecodable();
   }
 
+  /** The speed that something forces on the clip that is heard; 1 where nothing does. */
+  get forcedRate() {
+    const { rate } = this.tracks[this.selected];
+    return rate?.isForced ? rate.forced : 1;
+  }
+
   /** Why trying on is no use, as far as anyone can tell. @returns {"" | "load" | "decode"} */
   get lost() {
     if (this.broken) return "decode";
@@ -185,7 +194,7 @@ export class Deck extends EventTarget {
   retry() {
     this.broken = false;
     this.decodeErrors = 0;
-    for (const { clip } of this.tracks) clip.load();
+    for (const { clip } of this.tracks) clip.again();
     this.prepare();
   }
 

@@ -1,6 +1,7 @@
 /** Clips too long to decode, kept in step as audio elements; the same face as Mixer. */
 
 import { Fader, loopWithin } from "./mixer.js";
+import { RateGuard } from "./playbackrate.js";
 
 /** A clip that is not heard is put right when it is off by more than this. */
 const DRIFT_S = 0.04;
@@ -28,17 +29,20 @@ export function loadedElement(source) {
 /**
  * @param {AudioContext} sound
  * @param {import("./clips.js").Clip[]} clips
+ * @param {() => void} changed
  */
-export async function streamed(sound, clips) {
-  return new ElementMixer(sound, await Promise.all(clips.map(({ source }) => loadedElement(source))));
+export async function streamed(sound, clips, changed) {
+  const elements = await Promise.all(clips.map(({ source }) => loadedElement(source)));
+  return new ElementMixer(sound, elements, changed);
 }
 
 export class ElementMixer {
   /**
    * @param {AudioContext} context
    * @param {HTMLAudioElement[]} elements with known lengths
+   * @param {() => void} [changed] told when another speed is forced on a clip, or no more
    */
-  constructor(context, elements) {
+  constructor(context, elements, changed = () => undefined) {
     this.kind = "elements";
     this.context = context;
     this.elements = elements;
@@ -54,6 +58,7 @@ export class ElementMixer {
       context.createMediaElementSource(each).connect(gain).connect(this.out);
       return gain;
     });
+    this.rates = elements.map((each) => new RateGuard(each, changed));
     this.fader = new Fader(context);
     this.selected = 0;
     /** @type {Loop} */
@@ -76,6 +81,7 @@ export class ElementMixer {
 
   async play() {
     if (this.playing) return;
+    for (const rate of this.rates) rate.begin();
     const { on, from, to } = this.loop;
     const place = this.position;
     const outside = place > (on ? to : this.duration) - 0.02 || (on && place < from);

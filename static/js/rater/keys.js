@@ -25,6 +25,29 @@ function placeOf(target) {
   return target.matches("button, a[href], summary, input") ? "button" : "";
 }
 
+const KEPT = "earnest-single-keys";
+
+/** Whether letters, digits and signs are shortcuts; kept in this browser where it keeps anything. */
+let singleKeys = true;
+try {
+  singleKeys = localStorage.getItem(KEPT) !== "off";
+} catch {
+  // A browser that keeps nothing: they are on after each load.
+}
+
+/** Shows and takes the rater's choice whether single keys are shortcuts. @param {HTMLInputElement} box */
+export function offerSingleKeys(box) {
+  box.checked = singleKeys;
+  box.addEventListener("change", () => {
+    singleKeys = box.checked;
+    try {
+      localStorage.setItem(KEPT, singleKeys ? "on" : "off");
+    } catch {
+      // It holds until the page is loaded again.
+    }
+  });
+}
+
 /** Touch keyboards have an Enter of their own: there it makes a new line. */
 const hasKeyboard = () => matchMedia("(any-hover: hover) and (any-pointer: fine)").matches;
 
@@ -60,6 +83,7 @@ function onPage(event, doors) {
     if (place === "radio" || place === "range") return false;
     return doors.step(key === "ArrowRight" ? 1 : -1);
   }
+  if (!singleKeys && key.length === 1 && key !== " ") return false;
   if (doors.sound?.(key)) return true;
   /** @type {Record<string, () => boolean | void>} */
   const meanings = {

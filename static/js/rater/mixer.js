@@ -65,6 +65,8 @@ export class Mixer {
    */
   constructor(context, buffers) {
     this.kind = "buffers";
+    /** @type {import("./playbackrate.js").RateGuard[]} nothing forces a speed on decoded clips */
+    this.rates = [];
     this.context = context;
     this.buffers = buffers;
     this.durations = buffers.map((buffer) => buffer.duration);

@@ -3,7 +3,7 @@
 import { ClipButton, namesOf } from "./board.js";
 import { boardFor, drawWave, fetchFor } from "./boards.js";
 import { Deck, Track } from "./deck.js";
-import { flash, setEnabled, setText, view } from "../shared/dom.js";
+import { flash, reserve, setEnabled, setText, view } from "../shared/dom.js";
 import { Facts } from "./playbackfacts.js";
 import { Justification } from "./justification.js";
 import { trimParallelKeys } from "./keys.js";
@@ -74,6 +74,8 @@ export class ParallelTrialView extends EventTarget {
     this.criteria = this.buildCriteria(draft?.answers ?? {}, language);
     this.buildOpen();
     this.justification = this.buildJustification(draft?.justification);
+    const barring = task.playback.reference_first && this.reference ? [say("lock_reference")] : [];
+    reserve(part("lock-text"), [...barring, this.openLockText]);
     this.listen();
     this.update();
   }
@@ -242,7 +244,11 @@ export class ParallelTrialView extends EventTarget {
   }
 
   get lockText() {
-    if (this.tracks.some((track) => this.barred(track))) return say("lock_reference");
+    return this.tracks.some((track) => this.barred(track)) ? say("lock_reference") : this.openLockText;
+  }
+
+  /** What opens the answers once every clip may be played. */
+  get openLockText() {
     if (this.boards.some((board) => board.plan.scale.widget === "ranking")) return say("lock_ranking");
     return say(this.unheard[1], { share: this.share });
   }
@@ -258,7 +264,8 @@ export class ParallelTrialView extends EventTarget {
     for (const button of this.open) button.draw(this.enough(this.tracks[button.index]));
     this.criteria.lock(!heard);
     this.justification?.lock(!heard);
-    part("lock").hidden = heard;
+    part("lock").classList.toggle("over", heard); // it keeps its place: answers must not jump
+    part("lock").ariaHidden = String(heard);
     setText(part("lock-text"), this.lockText);
     setEnabled(part("next"), !missing);
     setText(part("missing"), this.complaint || missing || say("complete"));
@@ -390,7 +397,6 @@ export class ParallelTrialView extends EventTarget {
 
   destroy() {
     this.facts.end();
-    this.transport.destroy();
     this.deck.close();
   }
 }

@@ -9,6 +9,7 @@
  * @property {number} duration
  * @property {number} plays
  * @property {number} [starts]
+ * @property {import("./playbackrate.js").RateGuard} [rate] of an audio element
  * @property {{stalls: number, stalledMs: number, blocked: number, silent: number, skips: number, decodeErrors: number}} facts
  */
 
@@ -28,6 +29,14 @@ export function sampleRate() {
     }
   }
   return output.sampleRateHz;
+}
+
+/** What Chrome and Edge leave in a page that they translate. */
+const TRANSLATED = ".translated-ltr, .translated-rtl, [_msttexthash], body > .skiptranslate";
+
+/** Whether the browser has translated the page: texts to be compared and labels are left out of it. */
+function isTranslated() {
+  return document.querySelector(TRANSLATED) !== null;
 }
 
 export class Facts {
@@ -115,6 +124,8 @@ export class Facts {
       driven: navigator.webdriver === true,
       pointer_jumps: this.jumps,
       scripted_events: this.scripted,
+      rate: players.find(({ rate }) => rate && rate.forced !== 1)?.rate?.forced ?? 1,
+      translated: isTranslated(),
       blocked: sum("blocked"),
       silent: sum("silent"),
       skips: sum("skips"),

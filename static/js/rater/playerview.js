@@ -18,6 +18,7 @@ import { clock, say } from "./strings.js";
  * @property {boolean} wanted
  * @property {boolean} blocked
  * @property {boolean} silent
+ * @property {import("./playbackrate.js").RateGuard} rate
  * @property {"" | "load" | "decode"} lost
  * @property {string} [locked] why it may not be played yet
  * @property {boolean} [skippable]
@@ -111,6 +112,7 @@ function problemText(player, state) {
   if (state === "failed" && player.lost && player.skippable) return say("load_lost");
   if (state === "failed") return say(navigator.onLine ? "load_retrying" : "load_offline");
   if (player.silent) return say("no_output");
+  if (player.rate.isForced) return say("rate_forced", { rate: player.rate.forced });
   return player.blocked && state !== "playing" ? say("blocked") : "";
 }
 

@@ -1,7 +1,7 @@
 /** Clips put into an order. */
 
 import { Board, namesOf } from "./board.js";
-import { setText } from "../shared/dom.js";
+import { reserve, setText } from "../shared/dom.js";
 import { say } from "./strings.js";
 
 /**
@@ -34,6 +34,7 @@ export class RankingBoard extends Board {
       part("up").addEventListener("click", () => this.move(track, -1, "up"));
       part("down").addEventListener("click", () => this.move(track, 1, "down"));
     }
+    reserve(this.part("best"), [say("rank_first"), say("rank_best")]);
     this.lay();
   }
 

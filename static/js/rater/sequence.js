@@ -1,6 +1,6 @@
 /** The player of a trial: its clips are segments of one thing that plays in order, or one alone. */
 
-import { setText, view } from "../shared/dom.js";
+import { reserve, setText, view } from "../shared/dom.js";
 import { drawPlayer, drawSegment } from "./playerview.js";
 import { Sound } from "./sound.js";
 import { say } from "./strings.js";
@@ -98,6 +98,8 @@ export class Sequence extends EventTarget {
     setText(part("again-name"), say("toggle_of", { action: say("again"), name }));
     part("again").title = say("again");
     part("now").hidden = !this.timeline.marked;
+    const roles = ["line_context", "line_rated", "line_idle"].map((role) => say(role));
+    if (this.timeline.marked) reserve(part("now"), roles);
     part("toggle").addEventListener("click", () => this.toggle());
     part("again").addEventListener("click", () => this.again());
     part("retry").addEventListener("click", () => this.retry());
@@ -135,6 +137,10 @@ export class Sequence extends EventTarget {
 
   get silent() {
     return this.sound.silent;
+  }
+
+  get rate() {
+    return this.sound.rate;
   }
 
   get wanted() {

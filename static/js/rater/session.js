@@ -4,7 +4,7 @@ import { Api, refusalOf, stateIn } from "./api.js";
 import { ClipStore } from "./clips.js";
 import { cookiesWork } from "./cookies.js";
 import { byId } from "../shared/dom.js";
-import { handleKey } from "./keys.js";
+import { handleKey, offerSingleKeys } from "./keys.js";
 import { rememberRater } from "./known.js";
 import { Memory } from "./memory.js";
 import { Outbox, deviceStore } from "./outbox.js";
@@ -37,6 +37,9 @@ import { offerWithdrawal } from "./withdraw.js";
  * @typedef {typeof TrialView | typeof import("./parallel.js").ParallelTrialView} TrialKind
  * @typedef {{trial: Trial, feedback: Feedback | null}} Practice
  */
+
+/** A part of the page that has not come in this time is missed in words. */
+const PART_LIMIT_MS = 15_000;
 
 export class SessionPage {
   /**
@@ -93,6 +96,7 @@ export class SessionPage {
     navigator.mediaDevices?.addEventListener?.("devicechange", () => {
       if (this.state.stage === "trial") tell("warn", say("output_changed"));
     });
+    offerSingleKeys(/** @type {HTMLInputElement} */ (byId("single-keys")));
     stayAboveKeyboard();
     window.addEventListener("pageshow", (event) => {
       if (event.persisted) this.comeBack();
@@ -268,6 +272,9 @@ export class SessionPage {
     this.shown = null;
     const shown = build();
     if (!(shown instanceof Promise)) return this.place(shown, focus);
+    setTimeout(() => {
+      if (this.shownKey === key && !this.shown) this.trouble(say("part_missing"));
+    }, PART_LIMIT_MS);
     shown.then(
       (later) => (this.shownKey === key ? this.place(later, focus) : later.destroy?.()),
       () => this.trouble(say("part_missing")),
@@ -390,7 +397,11 @@ async function open() {
   /** @type {State | import("../shared/wire.js").PreviewState} */
   const state = JSON.parse(byId("state").textContent ?? "null");
   const code = location.pathname.match(/\/s\/([^/]+)/)?.[1] ?? "";
-  if (!("preview_stages" in state)) return new SessionPage(state, new Api(`/api/s/${code}/`), code).start();
+  if (!("preview_stages" in state)) {
+    const real = new Api(`/api/s/${code}/`);
+    real.loaded();
+    return new SessionPage(state, real, code).start();
+  }
   const { PreviewApi } = await import("./preview.js");
   byId("withdraw").hidden = true;
   const api = new PreviewApi(state);

@@ -1,9 +1,12 @@
 /** One clip that sounds: its audio element, the seconds really heard, what went wrong; no looks. */
 
+import { inNextFrame } from "../shared/dom.js";
 import { sampleRate } from "./playbackfacts.js";
+import { RateGuard } from "./playbackrate.js";
 import { Heard } from "./heard.js";
 
 export const MAX_DECODE_ERRORS = 4;
+const STALL_LIMIT_MS = 15_000; // of a long clip that is played as it comes: then there is a way on
 const NO_OUTPUT_MS = 3_000; // asked to sound, and time has not moved for so long
 
 /**
@@ -32,11 +35,16 @@ export class Sound extends EventTarget {
     this.silent = false;
     this.silence = 0;
     this.stalledAt = 0;
+    this.stuck = false; // it has stalled for long
+    /** @type {number | undefined} */
+    this.stallTimer = undefined;
     /** @type {{media: number, wall: number} | null} from where and when it sounds, once it does */
     this.mark = null;
     this.firstReadyAt = 0;
+    this.frameLater = inNextFrame(() => this.frame());
     this.audio = clip.element();
     this.audio.loop = loop;
+    this.rate = new RateGuard(this.audio, () => this.draw());
     this.follow();
     this.onClip = () => this.takeClip();
     clip.addEventListener("change", this.onClip);
@@ -55,9 +63,6 @@ export class Sound extends EventTarget {
     audio.addEventListener("error", () => this.broken());
     audio.addEventListener("durationchange", () => this.draw());
     audio.addEventListener("canplay", () => this.canPlay());
-    audio.addEventListener("ratechange", () => {
-      if (audio.playbackRate !== 1) audio.playbackRate = 1;
-    });
     audio.addEventListener("volumechange", () => {
       if (audio.muted || audio.volume < 1) [audio.muted, audio.volume] = [false, 1];
     });
@@ -121,6 +126,7 @@ export class Sound extends EventTarget {
   /** Must be called from a tap, a click or a key, or the browser may hold the sound back. */
   async play() {
     this.wanted = true;
+    this.rate.begin();
     if (this.clip.status !== "ready") {
       this.clip.load();
       return;
@@ -172,7 +178,12 @@ export class Sound extends EventTarget {
 
   retry() {
     if (this.facts.decodeErrors >= MAX_DECODE_ERRORS) this.facts.decodeErrors = 0;
-    this.clip.load();
+    if (this.stuck) {
+      this.flows();
+      this.audio.load();
+      this.play();
+    }
+    this.clip.again();
   }
 
   setMark() {
@@ -188,45 +199,64 @@ export class Sound extends EventTarget {
     this.starts += 1;
     if (from.media < 0.25) this.plays += 1;
     if (this.stalledAt) this.facts.stalledMs += Math.round(now - this.stalledAt);
-    this.stalledAt = 0;
+    this.flows();
     this.heard.begin(from.media, from.wall);
-    this.heard.advance(this.audio.currentTime, now);
+    this.count();
     sampleRate();
     this.frame();
     this.draw();
   }
 
+  /** Counts what was heard since the last look, unless at a speed that is not ours. */
+  count(mediaS = this.audio.currentTime) {
+    const now = performance.now();
+    if (this.audio.playbackRate === 1) this.heard.advance(mediaS, now);
+    else if (this.heard.start) this.heard.begin(mediaS, now);
+  }
+
   /** Follows the clip smoothly while it plays; timeupdate does it coarsely, in a hidden tab too. */
   frame() {
     if (this.audio.paused || this.audio.ended) return;
-    this.heard.advance(this.audio.currentTime, performance.now());
+    this.count();
     this.draw();
-    requestAnimationFrame(() => this.frame());
+    this.frameLater();
   }
 
   tick() {
     if (this.audio.paused || this.audio.seeking) return;
     if (this.audio.currentTime > 0) this.silent = false;
-    this.heard.advance(this.audio.currentTime, performance.now());
+    this.count();
     this.changed();
   }
 
   halted() {
     clearTimeout(this.silence);
     this.silent = false;
-    this.heard.advance(this.audio.currentTime, performance.now());
+    this.count();
     this.heard.end();
     this.changed();
   }
 
   waiting() {
     if (this.audio.seeking || this.audio.paused) return;
-    this.heard.advance(this.audio.currentTime, performance.now());
+    this.count();
     this.heard.end();
     this.setMark();
     this.facts.stalls += 1;
     this.stalledAt = performance.now();
+    clearTimeout(this.stallTimer);
+    this.stallTimer = window.setTimeout(() => {
+      this.stuck = this.stalledAt > 0;
+      this.draw();
+    }, STALL_LIMIT_MS);
     this.draw();
+  }
+
+  /** It goes on. */
+  flows() {
+    this.stalledAt = 0;
+    this.stuck = false;
+    clearTimeout(this.stallTimer);
   }
 
   /** Media keys may jump: back is fine, forward only over what was heard. */
@@ -240,7 +270,7 @@ export class Sound extends EventTarget {
   }
 
   ended() {
-    this.heard.advance(this.duration, performance.now());
+    this.count(this.duration);
     this.heard.end();
     this.changed();
     this.dispatchEvent(new Event("end"));
@@ -262,7 +292,7 @@ export class Sound extends EventTarget {
   /** @returns {"" | "load" | "decode"} why this clip is given up after several tries */
   get lost() {
     if (this.facts.decodeErrors >= MAX_DECODE_ERRORS) return "decode";
-    return this.clip.lost ? "load" : "";
+    return this.stuck || this.clip.lost ? "load" : "";
   }
 
   /** @returns {string} the one word that the looks depend on */
@@ -279,6 +309,7 @@ export class Sound extends EventTarget {
     this.clip.removeEventListener("change", this.onClip);
     this.stop();
     clearTimeout(this.silence);
+    clearTimeout(this.stallTimer);
     if (sounding === this) sounding = null;
     this.audio.removeAttribute("src");
     this.audio.load();

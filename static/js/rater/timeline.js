@@ -25,6 +25,10 @@ export class Timeline {
     this.marked = parts.some(
       (part) => part.role === "context" || part.lines.some((line) => line.role === "context"),
     );
+    /** The words of each clip lie upon each other: the room is that of the longest. */
+    this.sheets = parts.map((_, place) => this.sheetOf(place));
+    list.replaceChildren(...this.sheets);
+    list.hidden = this.sheets.every((sheet) => !sheet.childElementCount);
   }
 
   /**
@@ -56,21 +60,27 @@ export class Timeline {
    * @param {boolean} playing
    */
   draw(place, atS, playing) {
-    if (this.shown !== place) this.write(place);
+    if (this.shown !== place) this.show(place);
     const now = playing ? this.lineAt(place, atS) : -1;
-    for (const row of this.list.children) {
+    for (const row of this.sheets[place].children) {
       const isNow = row instanceof HTMLElement && row.dataset.line === String(now);
       row.classList.toggle("now", isNow);
     }
   }
 
   /** @param {number} place */
-  write(place) {
+  show(place) {
     this.shown = place;
+    this.sheets.forEach((sheet, k) => sheet.classList.toggle("over", k !== place));
+  }
+
+  /** @param {number} place */
+  sheetOf(place) {
+    const sheet = document.createElement("ol");
+    sheet.className = "lines";
     const { lines } = this.parts[place];
-    const rows = lines.flatMap((line, k) => (line.text ? [rowOf(line, k, this.marked)] : []));
-    this.list.replaceChildren(...rows);
-    this.list.hidden = !rows.length;
+    sheet.append(...lines.flatMap((line, k) => (line.text ? [rowOf(line, k, this.marked)] : [])));
+    return sheet;
   }
 
   /**

@@ -1,12 +1,13 @@
 /** The face of a deck: play and pause, the time line, the part that repeats, and what is in the way. */
 
-import { setEnabled, setText } from "../shared/dom.js";
+import { inNextFrame, reserve, setEnabled, setText } from "../shared/dom.js";
 import { SHORTEST_LOOP_S } from "./mixer.js";
 import { clock, say } from "./strings.js";
 import { namesOf } from "./board.js";
 
 /**
  * @typedef {import("./deck.js").Deck} Deck
+ * @typedef {import("../shared/wire.js").Line} Line
  * @typedef {import("../shared/views.js").Finder<import("../shared/views.js").ParallelParts>} Finder
  */
 
@@ -24,7 +25,7 @@ export class Transport {
     this.parts = parts;
     this.dragging = false;
     this.marked = -1;
-    this.frame = 0;
+    this.followLater = inNextFrame(() => this.follow());
     part("toggle").addEventListener("click", () => deck.toggle());
     part("retry").addEventListener("click", () => deck.retry());
     part("repeat").addEventListener("click", () => deck.setLoop({ ...deck.loop, on: !deck.loop.on }));
@@ -35,6 +36,8 @@ export class Transport {
       part(name).addEventListener("change", () => this.setLoop());
     }
     deck.addEventListener("change", () => this.draw());
+    part("words-box").hidden = !parts.some(({ lines }) => hasContext(lines));
+    reserve(part("words"), parts.flatMap(({ lines }) => [...lines, undefined].map((now) => wordsOf(lines, now))));
     this.draw();
   }
 
@@ -122,7 +125,9 @@ export class Transport {
     const { part, deck } = this;
     const late = navigator.onLine ? "load_retrying" : "load_offline";
     const failed = deck.broken ? say("undecodable") : say(late);
-    const text = state === "failed" ? failed : deck.blocked ? say("deck_blocked") : "";
+    const { forcedRate: rate } = deck;
+    const forced = rate === 1 ? "" : say("rate_forced", { rate });
+    const text = state === "failed" ? failed : deck.blocked ? say("deck_blocked") : forced;
     part("problem").hidden = !text;
     part("retry").hidden = state !== "failed";
     part("skip").hidden = !deck.lost;
@@ -131,13 +136,12 @@ export class Transport {
 
   /** Follows the sound smoothly while it plays. */
   follow() {
-    cancelAnimationFrame(this.frame);
     const { deck } = this;
     if (!this.dragging) {
       this.part("seek").value = String(deck.position);
       this.drawTime(deck.position);
     }
-    if (deck.playing) this.frame = requestAnimationFrame(() => this.follow());
+    if (deck.playing) this.followLater();
   }
 
   /** @param {number} at */
@@ -186,8 +190,7 @@ export class Transport {
     const { deck, lines } = this;
     if (!deck.duration || this.marked === deck.selected) return;
     this.marked = deck.selected;
-    const several = lines.some((line) => line.role === "context");
-    const rated = several ? lines.filter((line) => line.role === "rated") : [];
+    const rated = hasContext(lines) ? lines.filter((line) => line.role === "rated") : [];
     const marks = rated.map((line) => {
       const mark = document.createElement("span");
       mark.style.setProperty("--from", String(Math.min(1, line.start_s / deck.duration)));
@@ -201,18 +204,26 @@ export class Transport {
   drawWords(at) {
     const { part, lines } = this;
     const now = lines.find((line) => at >= line.start_s && at < line.end_s);
-    const several = lines.some((line) => line.role === "context");
-    part("words").hidden = !several;
-    if (!several) return;
-    part("words").dataset.role = now?.role ?? "";
-    const role = now ? say(`line_${now.role}`) : "";
-    const heard = now?.text ? `${role}: ${now.text}` : role || "…";
-    const read = lines.filter((line) => line.role === "context" && line.end_s <= line.start_s);
-    const words = read.map((line) => `${say("line_context")}: ${line.text}`);
-    setText(part("words"), [...words, heard].join(" · "));
+    part("words-box").dataset.role = now?.role ?? "";
+    setText(part("words"), wordsOf(lines, now));
   }
+}
 
-  destroy() {
-    cancelAnimationFrame(this.frame);
-  }
+/** @param {Line[]} lines */
+function hasContext(lines) {
+  return lines.some((line) => line.role === "context");
+}
+
+/**
+ * The context that is read, and what is heard now; "" of a clip without context.
+ * @param {Line[]} lines
+ * @param {Line | undefined} now
+ */
+function wordsOf(lines, now) {
+  if (!hasContext(lines)) return "";
+  const role = now ? say(`line_${now.role}`) : "";
+  const heard = now?.text ? `${role}: ${now.text}` : role || "…";
+  const read = lines.filter((line) => line.role === "context" && line.end_s <= line.start_s);
+  const words = read.map((line) => `${say("line_context")}: ${line.text}`);
+  return [...words, heard].join(" · ");
 }

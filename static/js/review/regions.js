@@ -1,5 +1,7 @@
 /** Clips that did not pass, on the researcher's page: a button plays the region that was marked. */
 
+import { inNextFrame } from "../shared/dom.js";
+
 /** @type {HTMLAudioElement | null} */
 let playing = null;
 let until = Infinity;
@@ -9,15 +11,16 @@ async function playRegion(audio, from, to) {
   audio.currentTime = from;
   await audio.play();
   until = to;
-  watch(audio);
+  watch();
 }
 
-/** Stops at the end of the region, to a frame; events of time come four times a second.
- * @param {HTMLAudioElement} audio */
-function watch(audio) {
-  if (audio.paused || audio !== playing) return;
-  if (audio.currentTime >= until) audio.pause();
-  else requestAnimationFrame(() => watch(audio));
+const watchLater = inNextFrame(() => watch(), 0);
+
+/** Stops at the end of the region, to a frame; events of time come four times a second. */
+function watch() {
+  if (!playing || playing.paused || until === Infinity) return;
+  if (playing.currentTime >= until) playing.pause();
+  else watchLater();
 }
 
 document.addEventListener(

@@ -94,6 +94,45 @@ export function fillList(list, texts) {
 }
 
 /**
+ * Keeps as much room around an element as the longest of these texts takes, so that what stands
+ * below stays in its place whichever of them is shown. Its parent has the class `steady`.
+ * @param {Element} element
+ * @param {string[]} texts
+ */
+export function reserve(element, texts) {
+  const ghosts = [...new Set(texts)].map((text) => {
+    const ghost = document.createElement("span");
+    ghost.dataset.ghost = text;
+    ghost.ariaHidden = "true";
+    return ghost;
+  });
+  for (const old of element.parentElement?.querySelectorAll(":scope > [data-ghost]") ?? []) old.remove();
+  element.before(...ghosts);
+}
+
+const BETWEEN_FRAMES_MS = 30;
+
+/**
+ * What asks for a redraw: in a frame to come, a little later, and once however often it is asked
+ * until then. So what redraws itself while a clip plays makes one run, whatever starts it again.
+ * @param {() => void} redraw
+ * @param {number} [pauseMs] before the frame
+ * @returns {() => void}
+ */
+export function inNextFrame(redraw, pauseMs = BETWEEN_FRAMES_MS) {
+  let pending = false;
+  const draw = () => {
+    pending = false;
+    redraw();
+  };
+  return () => {
+    if (pending) return;
+    pending = true;
+    setTimeout(() => requestAnimationFrame(draw), pauseMs);
+  };
+}
+
+/**
  * Draws the eye to a line that says what to do.
  * @param {HTMLElement} element
  */

@@ -181,6 +181,8 @@
  * @property {boolean} driven the browser says that a program drives it
  * @property {number} pointer_jumps clicks of a mouse that did not move there
  * @property {number} scripted_events clicks and keys that no device made
+ * @property {number} rate the speed that something forced on a clip; 1: none
+ * @property {boolean} translated the browser has translated the page
  * @property {number} blocked
  * @property {number} silent how often no sound came out although the browser played
  * @property {number} skips
