@@ -28,6 +28,7 @@ from listening.design.questionnaires import Incorrect
 from listening.languages import speaking
 from listening.methods.method import LONGEST_LABEL
 from listening.models import Session
+from listening.playback_facts import known_facts
 from listening.refusals import Refused
 from listening.views.ownership import is_own
 from listening.views.state import state_of
@@ -54,7 +55,7 @@ class Malformed(ValueError):
 
 Text = Annotated[str, Meta(max_length=5000)]
 Milliseconds = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-Code = Annotated[str, Meta(min_length=1, max_length=20)]
+Code = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z_-]{1,20}\Z")]
 Label = Annotated[str, Meta(min_length=1, max_length=LONGEST_LABEL)]
 
 
@@ -80,7 +81,7 @@ class AnswerShape(Struct):
 
     def __post_init__(self) -> None:
         reason = self.justification.text if self.justification else ""
-        _check_playback(self.playback)
+        self.playback = _checked_playback(self.playback)
         if not is_storable([self.answers, reason]):
             raise ValueError("words that no database can keep")
 
@@ -93,14 +94,16 @@ class SkipShape(Struct):
     playback: dict[str, Any] = {}
 
     def __post_init__(self) -> None:
-        _check_playback(self.playback)
+        self.playback = _checked_playback(self.playback)
 
 
-def _check_playback(facts: Mapping[str, Any]) -> None:
+def _checked_playback(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts that are stored; ValueError where they are too many, or no JSON of a page."""
     if len(facts) > 40 or len(str(facts)) > 4000:
         raise ValueError("too many playback facts")
     if not is_storable(facts):
         raise ValueError("playback facts that no database can keep")
+    return known_facts(facts)
 
 
 _as_json = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
