@@ -6,7 +6,6 @@ reply is the session's state. What is raised on the way becomes a reply in `refu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -25,9 +24,11 @@ from msgspec.structs import asdict
 from listening import sessions, stages
 from listening.answers import Answer, StoredAnswer
 from listening.design.questionnaires import Incorrect
+from listening.input_limits import RATER_JSON_BYTES
 from listening.languages import speaking
 from listening.methods.method import LONGEST_LABEL
 from listening.models import Session
+from listening.plain_json import is_storable, read_json
 from listening.playback_facts import known_facts
 from listening.refusals import Refused
 from listening.views.ownership import is_own
@@ -104,19 +105,6 @@ def _checked_playback(facts: Mapping[str, Any]) -> dict[str, Any]:
     if not is_storable(facts):
         raise ValueError("playback facts that no database can keep")
     return known_facts(facts)
-
-
-_as_json = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
-
-
-def is_storable(value: Any) -> bool:
-    """Whether PostgreSQL can keep it as JSON: no NUL, no half of a surrogate pair, no infinity."""
-    try:
-        text = _as_json(value)
-        text.encode()
-    except ValueError:
-        return False
-    return "\\u0000" not in text.replace("\\\\", "")  # an escaped backslash begins no escape
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -218,7 +206,7 @@ def sent(request: HttpRequest) -> dict[str, Any]:
     if request.content_type != "application/json":
         raise Malformed(status=415)
     try:
-        data = json.loads(request.body.decode(), parse_constant=_no_number)
+        data = read_json(request.body, most=RATER_JSON_BYTES)
     except RequestDataTooBig:
         raise Malformed(status=413) from None
     except ValueError:
@@ -226,10 +214,6 @@ def sent(request: HttpRequest) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise Malformed
     return data
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def answer_of(shape: AnswerShape) -> Answer:

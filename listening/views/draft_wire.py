@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from tempfile import TemporaryFile
 from typing import IO, Any, cast
 from zipfile import ZipFile
@@ -35,7 +34,9 @@ from listening.drafts import files as received
 from listening.drafts import folder, making, merging, moving, sounds
 from listening.drafts.figures import reading_of
 from listening.drafts.merging import Merged
+from listening.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES, WEB_SOUND_BYTES
 from listening.models import Draft
+from listening.plain_json import read_json
 from listening.sound_files.names import EXTENSIONS, is_system_file
 from listening.studies import StudyError, StudyProblems
 from listening.views import draft_sounds
@@ -73,7 +74,7 @@ def save(request: HttpRequest, code: str) -> HttpResponse:
     """
     draft = own_draft(request, code, EDIT)
     try:
-        sent = json.loads(request.body)
+        sent = read_json(request.body)
         changes, seen = dict(sent["changes"]), int(sent["revision"])
         over = None if sent.get("anyway") is True else list(sent.get("over", ()))
         assert len(changes) <= MOST_CHANGES
@@ -136,7 +137,7 @@ def upload(request: HttpRequest, code: str) -> HttpResponse:
         size, offset = int(request.GET["size"]), int(request.GET["offset"])
     except (KeyError, ValueError):
         return JsonResponse({"problem": "The size is missing."}, status=400)
-    largest = received.LARGEST_ZIP_BYTES if zipped else received.LARGEST_BYTES
+    largest = WEB_ARCHIVE_BYTES if zipped else WEB_SOUND_BYTES
     if not 0 < size <= largest:
         what = "The file is empty." if size < 1 else f"More than {largest // 1024**2:,} MB."
         return JsonResponse({"problem": what}, status=422)
@@ -144,7 +145,7 @@ def upload(request: HttpRequest, code: str) -> HttpResponse:
         received.ignore(draft, [path[:LONGEST_NAME]])
         return JsonResponse({"done": True})
     if offset == 0 and received.is_full(draft):
-        what = f"A draft holds at most {received.MOST_FILES:,} files. Import the folder instead."
+        what = f"A draft holds at most {WEB_FILES:,} files. Import the folder instead."
         return JsonResponse({"problem": what}, status=422)
     try:
         whole = received.receive(draft, path, size, offset, request.body)
@@ -283,7 +284,7 @@ def _name_unsent(request: HttpRequest) -> None:
     if not count.isdecimal() or int(count) == 0:
         return
     try:
-        names = [str(name)[:200] for name in json.loads(request.POST.get("unsent", "[]"))]
+        names = [str(name)[:200] for name in read_json(request.POST.get("unsent", "[]"))]
     except (ValueError, TypeError):
         names = []
     shown, left = ", ".join(names[:NAMED]), int(count) - len(names[:NAMED])

@@ -468,7 +468,7 @@ def test_turned_pairs_keep_what_belongs_to_each_condition(read):
 
 @pytest.mark.parametrize("sign", list("=+-@＝＋－＠") + ["\t", "\r"])
 def test_a_cell_that_begins_like_a_formula_is_defused_in_every_csv(sign):
-    """Excel takes full-width signs, as Chinese and Japanese keyboards write them, for plain ones."""
+    """Excel takes full-width signs, as Chinese keyboards write them, for plain ones."""
     cell = f"{sign}HYPERLINK(1)"
     assert safe_cell(cell) == csv_cell(cell) == score_tables._cell(cell) == f"'{cell}"
     assert unescaped([f"'{cell}"], "label") == [cell]

@@ -73,12 +73,12 @@ def test_the_limits_of_the_guide_are_those_of_the_code() -> None:
     assert f"more than {limits.entries:,} entries or {limits.total_bytes // 1024**3} GB" in GUIDE
     assert limits.ratio == 100
     assert "a hundred times" in GUIDE
-    assert f"| rows of `stimuli.csv` | {csvpart.MAX_ROWS:,} |" in GUIDE
+    assert f"| rows of `stimuli.csv` | {csvpart.TABLE_ROWS:,} |" in GUIDE
     assert f"| characters of a text | {shapes.LONGEST_TEXT:,} |" in GUIDE
     assert f"| characters of an attribute | {csvpart.ATTRIBUTE.longest:,} |" in GUIDE
     assert f"| {fit.MAX_PLANNED // 10**6} million |" in GUIDE
     rates = f"{probe.MIN_RATE_HZ // 1000} to {probe.MAX_RATE_HZ // 1000} kHz"
-    size = f"{probe.MAX_DURATION_S // 60} minutes and {probe.MAX_BYTES // 1024**2} MB"
+    size = f"{probe.CLIP_DURATION_S // 60} minutes and {probe.CLIP_BYTES // 1024**2} MB"
     assert rates in GUIDE
     assert size in GUIDE
 
