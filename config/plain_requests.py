@@ -1,4 +1,4 @@
-"""Text is checked at the edge: other encodings than UTF-8, and NULs in addresses and forms, are 4xx.
+"""Text is checked at the edge: other encodings than UTF-8, and NULs in fields, are refused.
 
 A view need not think of either: what PostgreSQL cannot keep, or Python cannot decode, does not
 reach it. Raters' entry pages are left out: there a NUL is taken out of an id, and nobody is sent

@@ -35,12 +35,9 @@ def read_apart(
     The process needs neither Django nor the database. Values and result travel pickled. What the
     function raises is raised here; TookTooLong where it used more than ``cpu_s`` of processor time.
     """
-    path = os.pathsep.join(filter(None, sys.path))
+    program = f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as r; r.work()"
     child = subprocess.Popen(
-        [sys.executable, "-m", __name__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path},
+        [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     try:
         told, _ = child.communicate(pickle.dumps((cpu_s, function, given)), timeout=wait_s)
@@ -71,7 +68,8 @@ def _limit(cpu_s: float) -> None:
     os.nice(10)
 
 
-def _work() -> None:
+def work() -> None:
+    """What the child does."""
     out, sys.stdout = sys.stdout.buffer, sys.stderr  # what a library prints is no result
     cpu_s, function, given = pickle.load(sys.stdin.buffer)
     _limit(cpu_s)
@@ -83,7 +81,3 @@ def _work() -> None:
         told = pickle.dumps((False, error))
     out.write(told)
     out.flush()
-
-
-if __name__ == "__main__":
-    _work()

@@ -466,7 +466,7 @@ def test_turned_pairs_keep_what_belongs_to_each_condition(read):
     assert turned["stimulus"] == "A i1"
 
 
-@pytest.mark.parametrize("sign", list("=+-@＝＋－＠") + ["\t", "\r"])
+@pytest.mark.parametrize("sign", [*"=+-@＝＋－＠", "\t", "\r"])
 def test_a_cell_that_begins_like_a_formula_is_defused_in_every_csv(sign):
     """Excel takes full-width signs, as Chinese keyboards write them, for plain ones."""
     cell = f"{sign}HYPERLINK(1)"
