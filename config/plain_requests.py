@@ -35,7 +35,7 @@ class PlainRequests:
         return self.get_response(request)
 
     def _holds_nul(self, request: HttpRequest) -> bool:
-        if "\0" in request.path or _with_nul(request.GET):
+        if _with_nul(request.GET):
             return True
         return request.content_type in FORMS and _with_nul(request.POST)
 
