@@ -24,6 +24,7 @@ from django.http.cookie import parse_cookie
 from django.middleware.csrf import CsrfViewMiddleware
 from msgspec import MsgspecError
 from msgspec.json import Decoder, encode
+from psycopg import DataError, IntegrityError
 
 from config.batches import Batches
 from config.bridge import Bridge, Message, Receive, Scope, Send, header_variables
@@ -45,12 +46,13 @@ from listening.task_rules import task_rules
 from listening.views.ownership import is_raters
 from listening.views.state import Plan, planned_state
 
-PATH = re.compile(r"/api/s/([\w-]+)/(answers/)?")
+PATH = re.compile(r"/api/s/([0-9A-Za-z_-]{1,64})/(answers/)?")
 ANSWERS, STATE = "api-answers", "api-state"  # routes
 LONGEST_BYTES = 64 * 1024
 LOOKING = {"ahead": AHEAD, "fastest": FASTEST, "start": START_S}
 PATIENCE_S = 10.0  # what hangs is given up, and stores nothing later; then the view waits
 JSON = "application/json"
+OF_ONE_CALL = (DataError, IntegrityError, UnicodeError)  # what one answer does to its batch
 REQUEST_ID = HEADER.lower().encode()
 _answer = Decoder(AnswerShape)
 _read = Decoder(Read)
@@ -65,6 +67,7 @@ LEFT_TO_VIEWS = (
     *REFUSALS,
     MsgspecError,
     NotPlain,
+    UnicodeError,  # half of a surrogate pair, which no database takes
     SynchronousOnlyOperation,  # rules of a task that this process has not read yet: the view will
     *FAILURES,  # the view meets the same and says so, or finds another connection
     SuspiciousOperation,  # a host that is not ours
@@ -77,8 +80,8 @@ class AnswerDoor:
     def __init__(self, pages: Bridge, added: Mapping[bytes, bytes], pool: LoopPool) -> None:
         """`added`: the headers that every answer carries."""
         self.pages, self.added, self.pool = pages, dict(added), pool
-        self.reads = Batches(self._read)
-        self.writes = Batches(self._write)
+        self.reads = Batches(self._read, by_one=OF_ONE_CALL)
+        self.writes = Batches(self._write, by_one=OF_ONE_CALL)
 
     def takes(self, scope: Scope) -> bool:
         found = PATH.fullmatch(scope["path"])

@@ -28,12 +28,14 @@ class Batches(Generic[Call, Result]):
         *,
         at_once: int = 1,
         largest: int = 64,
+        by_one: tuple[type[Exception], ...] = (),
     ) -> None:
         """`work` returns one result per call, in their order; what it raises, all of them get.
 
-        `at_once`: batches on their way at most. `largest`: calls in one.
+        `at_once`: batches on their way at most. `largest`: calls in one. `by_one`: errors that a
+        single call causes, after which `work` has done nothing: the others are not to fail with it.
         """
-        self.work, self.at_once, self.largest = work, at_once, largest
+        self.work, self.at_once, self.largest, self.by_one = work, at_once, largest, by_one
         self.waiting: deque[tuple[Call, asyncio.Future[Result]]] = deque()
         self.working = 0
         self.tasks: set[asyncio.Task[None]] = set()  # the loop itself holds them weakly
@@ -56,17 +58,24 @@ class Batches(Generic[Call, Result]):
 
     async def _all_that_wait(self) -> None:
         while batch := self._next():
-            try:
-                results = await self.work([call for call, _ in batch])
-            except Exception as error:
-                log.warning("%d calls failed that went together: %s", len(batch), reason_of(error))
-                for _, future in batch:
-                    if not future.done():  # whoever waited has gone
-                        future.set_exception(error)
-            else:
-                for (_, future), result in zip(batch, results, strict=True):
-                    if not future.done():
-                        future.set_result(result)
+            await self._settle(batch)
+
+    async def _settle(self, batch: list[tuple[Call, asyncio.Future[Result]]]) -> None:
+        try:
+            results = await self.work([call for call, _ in batch])
+        except Exception as error:
+            log.warning("%d calls failed that went together: %s", len(batch), reason_of(error))
+            if len(batch) > 1 and isinstance(error, self.by_one):  # halves find the one soon
+                await self._settle(batch[: len(batch) // 2])
+                await self._settle(batch[len(batch) // 2 :])
+                return
+            for _, future in batch:
+                if not future.done():  # whoever waited has gone
+                    future.set_exception(error)
+        else:
+            for (_, future), result in zip(batch, results, strict=True):
+                if not future.done():
+                    future.set_result(result)
 
     def _next(self) -> list[tuple[Call, asyncio.Future[Result]]]:
         batch: list[tuple[Call, asyncio.Future[Result]]] = []

@@ -116,6 +116,7 @@ MIDDLEWARE = [
     "config.operations.logs.RequestIds",
     "config.operations.requests.CountRequests",
     "config.operations.unavailable.Unavailable",
+    "config.plain_requests.PlainRequests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.compression.PageCompression",

@@ -6,7 +6,6 @@ reply is the session's state. What is raised on the way becomes a reply in `refu
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -25,9 +24,12 @@ from msgspec.structs import asdict
 from listening import sessions, stages
 from listening.answers import Answer, StoredAnswer
 from listening.design.questionnaires import Incorrect
+from listening.input_limits import RATER_JSON_BYTES
 from listening.languages import speaking
 from listening.methods.method import LONGEST_LABEL
 from listening.models import Session
+from listening.plain_json import is_storable, read_json
+from listening.playback_facts import known_facts
 from listening.refusals import Refused
 from listening.views.ownership import is_own
 from listening.views.state import state_of
@@ -54,7 +56,7 @@ class Malformed(ValueError):
 
 Text = Annotated[str, Meta(max_length=5000)]
 Milliseconds = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-Code = Annotated[str, Meta(min_length=1, max_length=20)]
+Code = Annotated[str, Meta(pattern=r"\A[0-9A-Za-z_-]{1,20}\Z")]
 Label = Annotated[str, Meta(min_length=1, max_length=LONGEST_LABEL)]
 
 
@@ -80,7 +82,7 @@ class AnswerShape(Struct):
 
     def __post_init__(self) -> None:
         reason = self.justification.text if self.justification else ""
-        _check_playback(self.playback)
+        self.playback = _checked_playback(self.playback)
         if not is_storable([self.answers, reason]):
             raise ValueError("words that no database can keep")
 
@@ -93,27 +95,16 @@ class SkipShape(Struct):
     playback: dict[str, Any] = {}
 
     def __post_init__(self) -> None:
-        _check_playback(self.playback)
+        self.playback = _checked_playback(self.playback)
 
 
-def _check_playback(facts: Mapping[str, Any]) -> None:
+def _checked_playback(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts that are stored; ValueError where they are too many, or no JSON of a page."""
     if len(facts) > 40 or len(str(facts)) > 4000:
         raise ValueError("too many playback facts")
     if not is_storable(facts):
         raise ValueError("playback facts that no database can keep")
-
-
-_as_json = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
-
-
-def is_storable(value: Any) -> bool:
-    """Whether PostgreSQL can keep it as JSON: no NUL, no half of a surrogate pair, no infinity."""
-    try:
-        text = _as_json(value)
-        text.encode()
-    except ValueError:
-        return False
-    return "\\u0000" not in text.replace("\\\\", "")  # an escaped backslash begins no escape
+    return known_facts(facts)
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -225,7 +216,7 @@ def sent(request: HttpRequest) -> dict[str, Any]:
     if request.content_type != "application/json":
         raise Malformed(status=415)
     try:
-        data = json.loads(request.body.decode(), parse_constant=_no_number)
+        data = read_json(request.body, most=RATER_JSON_BYTES)
     except RequestDataTooBig:
         raise Malformed(status=413) from None
     except ValueError:
@@ -233,10 +224,6 @@ def sent(request: HttpRequest) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise Malformed
     return data
-
-
-def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def answer_of(shape: AnswerShape) -> Answer:

@@ -6,7 +6,7 @@ import logging
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -23,6 +23,7 @@ from listening.models import (
     StudyEvent,
     Submission,
 )
+from listening.playback_facts import AFTER_ERASURE, SKIPPED_BECAUSE
 from listening.retention import due_at, rule_of, why_not_erased
 from listening.review.forgetting import forget_notes
 from listening.signals import reasons_erased
@@ -32,6 +33,22 @@ MARKS = (  # of a session: where it came from, and in what it was heard
     *("prolific_session", "prolific_study", "external_session"),
     *("origin", "browser_of", "device", "agent"),
 )
+# What stays of `trial.playback`: facts of listening, as long as they are no text.
+_STAYS = f"""
+SELECT coalesce(jsonb_object_agg(key, value), '{{}}') FROM jsonb_each(t.playback)
+WHERE key = ANY(%(kept)s) AND (key = '{SKIPPED_BECAUSE}' AND value #>> '{{}}' IN ('load', 'decode')
+    OR jsonb_typeof(value) IN ('number', 'boolean') OR jsonb_typeof(value) = 'array'
+        AND NOT jsonb_path_exists(value, '$[*] ? (@.type() != "number")'))
+"""
+_OF_STUDY = "s.id = t.session_id AND s.study_id = %(study)s"
+COUNT_PLAYBACK = f"""
+SELECT count(*) FROM listening_trial t JOIN listening_session s ON {_OF_STUDY}
+WHERE t.playback <> ({_STAYS})
+"""
+ERASE_PLAYBACK = f"""
+UPDATE listening_trial t SET playback = ({_STAYS}) FROM listening_session s
+WHERE {_OF_STUDY} AND t.playback <> ({_STAYS})
+"""
 BY_DATE = "the date that the study set"
 log = logging.getLogger(__name__)
 
@@ -43,6 +60,7 @@ class Erased:
     participant_ids: int = 0  # of raters who are in no other study that still needs them
     ids_kept: int = 0  # of the others
     sessions: int = 0  # that lose submission, address, browser, device
+    trials: int = 0  # that lose what their page reported of the device
     comments: int = 0
     answers_in_words: int = 0  # to questionnaires
     reasons: int = 0
@@ -54,6 +72,7 @@ class Erased:
             "participant_ids": "ids of Prolific or of another source",
             "ids_kept": "of them stay, for another study that is not erased yet",
             "sessions": "sessions: submission, address, browser, device",
+            "trials": "trials: what the page reported of the device",
             "comments": "comments",
             "answers_in_words": "answers to questionnaires in raters’ own words",
             "reasons": "reasons for ratings",
@@ -130,12 +149,20 @@ class _Parts:
             participant_ids=ids,
             ids_kept=self.named.count() - ids,
             sessions=self.marked.count(),
+            trials=self._trials(COUNT_PLAYBACK)[0][0],
             comments=self.sessions.exclude(comment="").count(),
             answers_in_words=sum(count for _, count in self.answered),
             reasons=self.reasons.count(),
             invitations=Invitation.objects.filter(study=self.study).count(),
             submissions=self.places.count(),
         )
+
+    def _trials(self, statement: str) -> list[Any]:
+        """Rows of a statement about the trials whose playback facts do not stay as they are."""
+        with connection.cursor() as cursor:
+            kept = list(AFTER_ERASURE)
+            cursor.execute(statement, {"study": self.study.pk, "kept": kept})
+            return cursor.fetchall() if cursor.description else []
 
     def _answered(self) -> list[tuple[Session, int]]:
         """Sessions with answers in words taken out, and how many those were; not stored yet."""
@@ -151,6 +178,7 @@ class _Parts:
 
     def erase(self) -> None:
         self.marked.update(**dict.fromkeys(MARKS, ""))
+        self._trials(ERASE_PLAYBACK)
         self.sessions.exclude(comment="").update(comment="")
         rows = [row for row, _ in self.answered]
         Session.objects.bulk_update(rows, ["questionnaires"], batch_size=500)

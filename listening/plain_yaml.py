@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from listening.input_limits import YAML_CHARACTERS, YAML_DEPTH, YAML_VALUES
+
 if TYPE_CHECKING:
     import yaml
 
@@ -18,16 +20,70 @@ def read_yaml(text: str, *, as_texts: bool = False) -> Any:
 
     Numbers, true, false and null are those of YAML 1.2 (``010``, ``yes`` and ``12:30`` are texts);
     with ``as_texts`` every scalar is text, an empty one "".
+    A text is refused that is too long, too deep, or too much once its aliases are resolved.
     """
     import yaml
 
+    if len(text) > YAML_CHARACTERS:
+        raise YamlError(
+            f"the text has {len(text):,} characters; {YAML_CHARACTERS:,} are allowed. Split it"
+        )
     try:
-        return yaml.load(text, _loader(as_texts))  # noqa: S506: a subclass of SafeLoader
+        loader = _loader(as_texts)(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _check_size(node)
+        return loader.construct_document(node)
+    except RecursionError:
+        raise YamlError(_TOO_DEEP) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or str(error)
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise YamlError(f"{place}{what}") from None
+    except (ValueError, OverflowError) as error:  # such as a date with 13 months
+        if isinstance(error, YamlError):
+            raise
+        raise YamlError(f"a value cannot be read ({str(error)[:80]}). Put it in quotes") from None
+
+
+_TOO_DEEP = f"lists and mappings are nested more than {YAML_DEPTH} deep. Flatten them"
+
+
+def _check_size(top: yaml.Node) -> None:
+    """YamlError where a document is deep, refers to itself, or holds very many values.
+
+    An alias counts as all that it stands for: ten lines of ten aliases each are a billion values.
+    """
+    sizes: dict[int, int] = {}
+    open_nodes: set[int] = set()
+
+    def size_of(node: Any, depth: int) -> int:
+        if id(node) in sizes:
+            return sizes[id(node)]
+        if id(node) in open_nodes:
+            raise YamlError(f"{_at(node)}an alias refers to what it stands in. Write it out")
+        if depth > YAML_DEPTH:
+            raise YamlError(f"{_at(node)}{_TOO_DEEP}")
+        open_nodes.add(id(node))
+        inside = node.value if isinstance(node.value, list) else ()
+        parts = (part for each in inside for part in (each if isinstance(each, tuple) else (each,)))
+        size = 1 + sum(size_of(part, depth + 1) for part in parts)
+        if size > YAML_VALUES:
+            raise YamlError(
+                f"{_at(node)}with its aliases resolved, this holds more than {YAML_VALUES:,} "
+                "values. Split the file, or use fewer aliases"
+            )
+        open_nodes.discard(id(node))
+        sizes[id(node)] = size
+        return size
+
+    size_of(top, 1)
+
+
+def _at(node: Any) -> str:
+    return f"line {node.start_mark.line + 1}, column {node.start_mark.column + 1}: "
 
 
 def _loader(as_texts: bool) -> type[yaml.SafeLoader]:
@@ -37,6 +93,18 @@ def _loader(as_texts: bool) -> type[yaml.SafeLoader]:
         """PyYAML's safe loader with the scalars of YAML 1.2, or with texts alone."""
 
         yaml_implicit_resolvers = {}  # noqa: RUF012: PyYAML looks it up on the class
+        nodes = depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            self.nodes += 1
+            self.depth += 1
+            if self.nodes > YAML_VALUES:
+                raise YamlError(f"the text holds more than {YAML_VALUES:,} values. Split the file")
+            if self.depth > YAML_DEPTH:
+                raise YamlError(f"line {self.line + 1}: {_TOO_DEEP}")
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
             seen = set()

@@ -24,7 +24,7 @@ from listening.design.duration import SessionLength, estimate
 from listening.design.presets import Preset, presets
 from listening.design.ready_questions import READY_MADE
 from listening.design.settings import Recipe, derive
-from listening.design.studyfile import CSV, TOML, StudyFile, StudyProblems, read_folder
+from listening.design.studyfile import CSV, TOML, StudyFile, StudyProblems, read_sent_folder
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.line_marks import moved
@@ -86,7 +86,7 @@ class FolderSource:
     """A folder of the demo, whose sounds lie beside it; what settings make is joined when asked."""
 
     def __init__(self, folder: Path, sounds: Path) -> None:
-        reading = read_folder(folder, sounds)
+        reading = read_sent_folder(folder, sounds)
         if reading.study is None:
             raise StudyProblems(reading.problems)
         derived = derive(reading.study)
@@ -197,7 +197,7 @@ def folder_source(folder: Path) -> FolderSource:
     """Any study folder as it is on the disk now; StudyProblems where it cannot be read."""
     for name in (TOML, CSV):
         if not (folder / name).is_file():
-            raise StudyProblems(read_folder(folder).problems)
+            raise StudyProblems(read_sent_folder(folder).problems)
     return _example(folder, folder, _mark(folder / TOML), _mark(folder / CSV))
 
 

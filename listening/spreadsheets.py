@@ -9,6 +9,8 @@ import io
 import json
 import re
 import unicodedata
+import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -16,7 +18,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-FORMULAS = ("=", "+", "-", "@")
+from listening.input_limits import FOREIGN_COLUMNS, PYTHON_LINE_CHARACTERS, TABLE_BYTES
+from listening.plain_json import JsonError, read_json
+
+FORMULAS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r")  # full-width ones run, too
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars", " ": "spaces"}
 SAMPLE_BYTES = 256 * 1024
 SAMPLE_ROWS = 100
@@ -193,12 +198,18 @@ def located(file: object, problem: str) -> str:
 def raw_bytes(path: Path) -> bytes:
     """All bytes of a file, decompressed where gzip packed it; TableError where it has none."""
     try:
-        data = path.read_bytes()
-        return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+        with path.open("rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            with gzip.open(file) if packed else nullcontext(file) as content:
+                data = content.read(TABLE_BYTES + 1)
     except FileNotFoundError:
         raise TableError("there is no such file; check the path") from None
-    except (EOFError, OSError) as error:
+    except (EOFError, OSError, zlib.error) as error:
         raise TableError(_unreadable(error)) from None
+    if len(data) > TABLE_BYTES:
+        raise TableError(f"more than {TABLE_BYTES // 1024**2} MB, unpacked; split the table")
+    return data
 
 
 def _unreadable(error: Exception) -> str:
@@ -289,6 +300,11 @@ def layout_of(text: str, *, whole: bool = True) -> Layout:
             f"{blank + 1 + below}"
         )
     _check_separators(header, rows, blank + 1, delimiter)
+    if len(header) > FOREIGN_COLUMNS:
+        raise TableError(
+            f"row {blank + 1}: {len(header):,} columns, and {FOREIGN_COLUMNS:,} are allowed; keep "
+            "those that hold ratings or scores"
+        )
     names, width = [clean_name(name) for name in header], len(header)
     extra = next((n for n, cells in enumerate(rows[:3], 1) if _names_questions(cells)), 0)
     rows = [
@@ -299,9 +315,9 @@ def layout_of(text: str, *, whole: bool = True) -> Layout:
         names and not names[-1] and all(not _cell(row, len(names) - 1 + row_names) for row in rows)
     ):
         names.pop()
-    twice = sorted({name for name in names if name and names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(filter(None, names)).items() if count > 1)
     if twice:
-        raise TableError(f"row {blank + 1}: {', '.join(twice)} twice; name each column once")
+        raise TableError(f"row {blank + 1}: {some(twice)} twice; name each column once")
     unnamed = names.count("")
     named = [name or ("" if unnamed == 1 else f"column {n}") for n, name in enumerate(names, 1)]
     places = tuple(range(row_names, row_names + len(named)))
@@ -361,7 +377,7 @@ def layout_of_file(path: Path, encoding: str = "") -> Layout:
                 head = content.read(SAMPLE_BYTES)
     except FileNotFoundError:
         raise TableError("there is no such file; check the path") from None
-    except (EOFError, OSError) as error:
+    except (EOFError, OSError, zlib.error) as error:
         raise TableError(_unreadable(error)) from None
     whole = len(head) < SAMPLE_BYTES
     if not whole:
@@ -439,23 +455,24 @@ def read_table(
     encoding: str = "",
     short_rows: bool = False,
     layout: Layout | None = None,
+    most_rows: int | None = None,
 ) -> ForeignTable:
     """The table of a file (or of its bytes or text): CSV in any of the layouts of `Layout`.
 
     Rows of empty cells and repetitions of the header are left out, with a note. Rows with too many
-    cells are refused; those with too few too, unless ``short_rows`` fills them up. Raises
-    TableError with one sentence for each cause.
+    cells are refused; those with too few too, unless ``short_rows`` fills them up. Reading ends at
+    the first row beyond ``most_rows``. Raises TableError with one sentence for each cause.
     """
     text, note = (source, "") if isinstance(source, str) else decoded(
         raw_bytes(source) if isinstance(source, Path) else source, encoding
     )  # fmt: skip
     layout = layout or layout_of(text.removeprefix("\ufeff"))
     table = ForeignTable(layout, notes=[*([note] if note else []), *layout.notes()])
-    _fill(table, text.removeprefix("\ufeff"), short_rows)
+    _fill(table, text.removeprefix("\ufeff"), short_rows, most_rows)
     return table
 
 
-def _fill(table: ForeignTable, text: str, short_rows: bool) -> None:
+def _fill(table: ForeignTable, text: str, short_rows: bool, most_rows: int | None) -> None:
     """Puts the rows of a text into its table; TableError where some do not fit the header."""
     layout = table.layout
     body = _SEPARATOR_LINE.sub("", text, count=1) if layout.separator_line else text
@@ -471,6 +488,10 @@ def _fill(table: ForeignTable, text: str, short_rows: bool) -> None:
         for number, cells in enumerate(reader, start=1):
             if number < first:
                 continue
+            if most_rows is not None and number - first >= most_rows:
+                raise TableError(
+                    f"row {number}: more than {most_rows:,} rows below the header; split the table"
+                )
             if not any(map(str.strip, cells)):
                 empty += [number] * bool(cells)
                 continue
@@ -556,23 +577,19 @@ def json_records(text: str) -> Iterator[tuple[int, Any]]:
     """
     if text.lstrip().startswith("["):
         try:
-            yield from enumerate(json.loads(text), start=1)
-        except ValueError as error:
-            raise TableError(f"no JSON ({error})") from None
+            yield from enumerate(read_json(text, most=TABLE_BYTES, finite=False), start=1)
+        except JsonError as error:
+            raise TableError(f"no JSON that can be used: {error}") from None
         return
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
-            if "\\u" in line and not _storable(value):
-                raise TableError(f"line {number}: {NO_TEXT}; write the file again")
-        except json.JSONDecodeError as error:
+            value = read_json(line, most=TABLE_BYTES, finite=False)
+        except JsonError as error:
             value = _python_record(line, number, error)
-        except TableError:
-            raise
-        except (ValueError, RecursionError):
-            raise TableError(f"line {number}: numbers too long or lists too deep") from None
+        if "\\u" in line and not _storable(value):
+            raise TableError(f"line {number}: {NO_TEXT}; write the file again")
         yield number, value
 
 
@@ -585,8 +602,8 @@ def _storable(value: Any) -> bool:
 def _python_record(line: str, number: int, error: Exception) -> Any:
     """A dictionary as Python prints it."""
     try:
-        if line.lstrip().startswith("{'"):
+        if line.lstrip().startswith("{'") and len(line) <= PYTHON_LINE_CHARACTERS:
             return ast.literal_eval(_NOT_FINITE.sub("None", line.strip()))
-    except (ValueError, SyntaxError, RecursionError):
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
         pass
-    raise TableError(f"line {number}: no JSON ({error}); write one object on each line")
+    raise TableError(f"line {number}: no JSON that can be used: {error}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from listening.input_limits import APART_FROM_TABLE_BYTES
+from listening.reading_process import TookTooLong, read_apart
 from listening.spreadsheets import TableError, clean_name, located
 from metrics.score_rows import CLIPS, Problems, ScoreRow, read_score_rows
 
@@ -109,6 +111,33 @@ def read_scores(
     if notes is not None:
         notes += found.notes
     return scores
+
+
+def read_sent_scores(
+    path: Path,
+    stimuli: Sequence[Mapping[str, Any]],
+    taken: Collection[str],
+    prefix: str = "",
+    notes: list[str] | None = None,
+) -> list[ImportedScore]:
+    """`read_scores` of a file that came over the web: apart from raters where it is large."""
+    if path.stat().st_size <= APART_FROM_TABLE_BYTES:
+        return read_scores(path, stimuli, taken, prefix, notes)
+    try:
+        scores, said = read_apart(_read_apart, path, list(stimuli), tuple(taken), prefix)
+    except TookTooLong:
+        what = f"{path}: reading it took longer than is allowed here; split the file"
+        raise ImportedScoreError(what) from None
+    if notes is not None:
+        notes += said
+    return scores
+
+
+def _read_apart(
+    path: Path, stimuli: list[Mapping[str, Any]], taken: tuple[str, ...], prefix: str
+) -> tuple[list[ImportedScore], list[str]]:
+    notes: list[str] = []
+    return read_scores(path, stimuli, taken, prefix, notes), notes
 
 
 def _of_study(

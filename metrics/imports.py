@@ -7,7 +7,7 @@ from pathlib import Path
 from django.db import transaction
 from django.utils import timezone
 
-from metrics.imported_scores import ImportedScore, ImportedScoreError, read_scores
+from metrics.imported_scores import ImportedScore, ImportedScoreError, read_scores, read_sent_scores
 from metrics.metric import outputs
 from metrics.models import MetricScore
 from metrics.scoring import KEY, TOLD
@@ -18,19 +18,27 @@ SCORE_FILES = (".csv", ".tsv", ".txt", ".json", ".jsonl")  # as they may be uplo
 
 
 def import_scores(
-    study: str, path: Path, prefix: str = "", name: str = "", notes: list[str] | None = None
+    study: str,
+    path: Path,
+    prefix: str = "",
+    name: str = "",
+    notes: list[str] | None = None,
+    *,
+    sent: bool = False,
 ) -> dict[str, int]:
     """Store a file's scores for a study; how many by metric. ImportedScoreError has all problems.
 
     Scores of the same metric, version and clip that were imported before are replaced. ``notes``
-    gets a line for what was guessed or left out.
+    gets a line for what was guessed or left out. A file that was ``sent`` over the web is read
+    apart where it is large.
     """
     from listening.selectors import no_study, stimulus_rows
 
     stimuli = stimulus_rows(study)
     if not stimuli:
         raise ImportedScoreError(no_study(study) or f"study {study!r} has no stimuli")
-    scores = read_scores(path, stimuli, outputs(), prefix, notes)
+    read = read_sent_scores if sent else read_scores
+    scores = read(path, stimuli, outputs(), prefix, notes)
     now = timezone.now()
     rows = [
         MetricScore(

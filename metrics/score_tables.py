@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from listening.spreadsheets import safe_cell
 from metrics.clip_warnings import clips_kept
 from metrics.material import Material
 from metrics.metric import Metric, ParameterError, canonical_parameters, make_metric
@@ -118,6 +119,4 @@ def _cell(value: Any) -> Any:
         return ""
     if isinstance(value, dict):
         return json.dumps(value, sort_keys=True, ensure_ascii=False)
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t"):
-        return "'" + value  # a spreadsheet would run it
-    return value
+    return safe_cell(value) if isinstance(value, str) else value

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from listening.plain_json import JsonError, read_json
 from metrics.material import Material, Turn
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ def _turn_of_stretch(part: str) -> Turn:
 
 def _json_list(text: str) -> list[Any]:
     try:
-        parts = json.loads(text)
-    except json.JSONDecodeError as error:
+        parts = read_json(text)
+    except JsonError as error:
         raise ValueError(f"turns: no JSON ({error})") from error
     return list(parts)
 

@@ -155,7 +155,7 @@ def bring(request: HttpRequest, key: str) -> HttpResponse:
         prefix, name = request.POST.get("prefix", "").strip(), str(given.name)
         notes: list[str] = []
         try:
-            counts = import_scores(key, path, prefix, name, notes)
+            counts = import_scores(key, path, prefix, name, notes, sent=True)
         except ImportedScoreError as error:
             message = str(error).replace(str(path), name).replace(path.name, name)
             return _page(request, head, message, 400, title=NO_IMPORT)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.http.response import HttpResponseBase
-from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.exceptions import NotFound, ParseError, ValidationError
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.pagination import CursorPagination
-from rest_framework.parsers import BaseParser, JSONParser
+from rest_framework.parsers import BaseParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
@@ -19,10 +20,26 @@ from rest_framework.views import APIView
 
 from listening.access import study_for
 from listening.models import Study
+from listening.plain_json import JsonError, is_storable, read_json
 from rest.authentication import HasScope, TokenAuthentication, TokenThrottle
 from rest.problems import response_to
 from rest.shapes import MOST_LISTED, refuse_unknown
 from rest.tokens import READ, WRITE
+
+
+class JSONParser(BaseParser):
+    """JSON as every reader of Earnest takes it: no key twice, nothing that no database can keep."""
+
+    media_type = "application/json"
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        try:
+            value = read_json(stream.read(), most=settings.EARNEST_MAX_UPLOAD_BYTES)
+        except JsonError as error:
+            raise ParseError(f"This is not JSON that can be used: {error}") from None
+        if not is_storable(value):
+            raise ParseError("A text holds a NUL or half of a surrogate pair. Take it out.")
+        return value
 
 
 class OneForm(DefaultContentNegotiation):

@@ -7,7 +7,6 @@ from typing import Any
 from django.http import Http404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -17,7 +16,7 @@ from listening.drafts import folder
 from listening.models import Project, Study
 from listening.monitor import forget_progress, page_progress
 from listening.studies.searching import filtered
-from rest.base import ApiView, Pages, checked, sent
+from rest.base import ApiView, JSONParser, Pages, checked, sent
 from rest.described import described
 from rest.problems import mistake_of
 from rest.shapes import (
@@ -68,7 +67,7 @@ class Studies(ApiView):
         project = self._project(request)
         with source_of(request, self.who) as source:
             made = studies.create_study(
-                source, self.who, project=project, by=self.by, tell=remarks.append
+                source, self.who, project=project, by=self.by, tell=remarks.append, sent=True
             )
         forget_upload(self.who, request.data)
         return Response(_made(made, remarks), status=201)
@@ -105,7 +104,7 @@ class Validation(ApiView):
     def post(self, request: Request) -> Response:
         """Every mistake at once, with file, row and remedy; nothing is stored."""
         with source_of(request, self.who) as source:
-            looked = studies.look_at(source)
+            looked = studies.look_at(source, sent=True)
         mistakes = [mistake_of(each) for each in looked.problems]
         told = {"key": looked.key, "mistakes": mistakes, "remarks": looked.remarks}
         return Response({"valid": not mistakes, **told})
@@ -125,7 +124,7 @@ class OneStudy(ApiView):
         remarks: list[str] = []
         with source_of(request, self.who) as source:
             made = studies.create_study(
-                source, self.who, replace=True, only=key, by=self.by, tell=remarks.append
+                source, self.who, replace=True, only=key, by=self.by, tell=remarks.append, sent=True
             )
         forget_upload(self.who, request.data)
         forget_progress(key)

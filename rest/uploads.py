@@ -11,6 +11,7 @@ from rest_framework.response import Response
 
 from listening.access import EDIT, projects_of
 from listening.drafts import files, folder
+from listening.input_limits import WEB_ARCHIVE_BYTES
 from listening.models import Project
 from rest.base import ApiView
 from rest.described import described
@@ -57,8 +58,8 @@ class OneUpload(ApiView):
         """The same piece may be sent twice: what is there already is told, and nothing is lost."""
         draft = upload_for(self.who, code)
         size, offset = _number(request, "size"), _number(request, "offset")
-        if not 0 < size <= files.LARGEST_ZIP_BYTES:
-            raise ValidationError({"size": f"1 to {files.LARGEST_ZIP_BYTES:,} bytes are taken."})
+        if not 0 < size <= WEB_ARCHIVE_BYTES:
+            raise ValidationError({"size": f"1 to {WEB_ARCHIVE_BYTES:,} bytes are taken."})
         piece = request.data.read() if hasattr(request.data, "read") else b""
         if offset + len(piece) > size:
             told = f"The piece ends behind the {size:,} bytes that `size` says."

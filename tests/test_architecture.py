@@ -118,6 +118,8 @@ ALLOWED = {  # room -> what it may import of other rooms, and of the hall: one s
         *("listening.signals", "listening.program", "config.missing"),
         *("listening.asked_jobs", "listening.queues", "listening.sound_files"),
         *("listening.spreadsheets", "listening.plain_yaml", "listening.loudness"),
+        *("listening.plain_json", "listening.plain_toml", "listening.input_limits"),
+        "listening.reading_process",
     ),
     "analysis": (
         *("listening.selectors", "listening.methods", "listening.registry", "metrics.selectors"),

@@ -77,8 +77,8 @@ WORDS: Mapping[str, tuple[str, ...]] = {  # columns that hold one of these words
     "session_status": ("started", "finished", "withdrawn", "rejected", "expired", "screened"),
 }
 TRAP = "trap"  # stands in the column trap where a file only says that a rating is one
-_DANGEROUS_CELL = re.compile(r"^'*[=+\-@\t\r]")
-_ESCAPED_CELL = re.compile(r"^'+[=+\-@\t\r]")
+_DANGEROUS_CELL = re.compile(r"^'*[=+\-@＝＋－＠\t\r]")
+_ESCAPED_CELL = re.compile(r"^'+[=+\-@＝＋－＠\t\r]")
 _PLAIN_NUMBER = re.compile(r"^[+-]?\d+(\.\d+)?$")
 _NOTHING = frozenset({"", "na", "nan", "null", "none"})
 _YES = frozenset({"true", "1", "1.0", "yes"})

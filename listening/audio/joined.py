@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from listening.audio.ends import fade, faded_in, faded_out
-from listening.audio.probe import MAX_DURATION_S
 from listening.audio.resampled import BLOCK_FRAMES, resampled
 from listening.audio.store import plain_flac
+from listening.input_limits import CLIP_DURATION_S
 from listening.sound_files import AudioError, Samples, open_sound
 
 FADE_S = 0.005  # at both sides of a joint, so that it does not click
@@ -69,8 +69,8 @@ def _silence(frames: int) -> Iterator[Samples]:
 
 
 def _check_length(seconds: float) -> None:
-    if seconds > MAX_DURATION_S:
+    if seconds > CLIP_DURATION_S:
         raise AudioError(
-            f"The joined clip is longer than {MAX_DURATION_S // 60} minutes.",
+            f"The joined clip is longer than {CLIP_DURATION_S // 60} minutes.",
             "Join fewer files, or make the gaps shorter.",
         )

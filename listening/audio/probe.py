@@ -12,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+from listening.input_limits import CLIP_BYTES, CLIP_DURATION_S
 from listening.loudness import LoudnessMeter
 from listening.sound_files import AudioError, LengthReport, Samples, Sound, open_sound
 
-MAX_BYTES = 500 * 1024**2
-MAX_DURATION_S = 30 * 60
 MAX_CHANNELS = 2
 MIN_RATE_HZ, MAX_RATE_HZ = 4_000, 192_000
 FULL_SCALE = 32_766.5 / 32_768  # a 16-bit sample at either end of its range reaches this
@@ -104,9 +103,9 @@ def _facts_or_error(path: Path) -> Facts | AudioError:
 def _check_size(size: int) -> None:
     if size == 0:
         raise AudioError("The file is empty (0 bytes).", "Copy it again from its source.")
-    if size > MAX_BYTES:
+    if size > CLIP_BYTES:
         raise AudioError(
-            f"The file has {size / 1024**2:.0f} MB, more than the {MAX_BYTES // 1024**2} MB that "
+            f"The file has {size / 1024**2:.0f} MB, more than the {CLIP_BYTES // 1024**2} MB that "
             "a clip may have.",
             "Save it as FLAC, or cut it.",
         )
@@ -151,9 +150,10 @@ def _check_peak(peak: float) -> None:
 
 
 def _check_duration(duration_s: float) -> None:
-    if duration_s > MAX_DURATION_S:
+    if duration_s > CLIP_DURATION_S:
         raise AudioError(
-            f"The clip is longer than {MAX_DURATION_S // 60} minutes.", "Cut it into shorter clips."
+            f"The clip is longer than {CLIP_DURATION_S // 60} minutes.",
+            "Cut it into shorter clips.",
         )
 
 

@@ -152,7 +152,7 @@ def _inside(top: Table, way: Any, name: str) -> Table:
 
 
 def _next_version(version: str) -> str:
-    return str(int(version) + 1) if version.isdecimal() else f"{version}+"
+    return str(int(version) + 1) if version.isdecimal() and len(version) < 20 else f"{version}+"
 
 
 # --- Reasons: a table that is there or not --------------------------------------------------------

@@ -55,7 +55,9 @@ def remove_language(top: Table, tag: str) -> bool:
 def remove_task(top: Table, place: str) -> bool:
     """The last one stays: a study asks something."""
     tasks = top.get("tasks", [])
-    if len(tasks) < 2 or not place.isdecimal() or int(place) >= len(tasks):
+    if len(tasks) < 2 or not place.isdecimal() or len(place) > 9:
+        return False
+    if int(place) >= len(tasks):
         return False
     del tasks[int(place)]
     return True

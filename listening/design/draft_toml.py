@@ -5,7 +5,6 @@ A field that holds something wrong keeps it: what is wrong is said by the same r
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -13,6 +12,7 @@ from typing import Any
 
 from listening.design.studyfile.drawing import trials_if_any
 from listening.methods import PlannedTrial, StimulusRef
+from listening.plain_toml import read_toml
 
 CLIPS = 20  # that a rater hears of a task, unless its researcher says otherwise
 LOUDNESS_LUFS = -23
@@ -116,7 +116,7 @@ KINDS = {
 
 def begun(preset: str, kind: Kind, key: str) -> Table:
     """study.toml of a preset without what speaks of the demo's sounds."""
-    top = tomllib.loads(preset)
+    top = read_toml(preset)
     top.pop("conditions", None)
     top.pop("settings", None)
     study = top["study"]

@@ -10,8 +10,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
+from listening.design.name_patterns import NamePattern, PatternError
 from listening.sound_files.names import EXTENSIONS, is_system_file
 
 OF_THE_SYSTEM = "was put there by macOS or Windows, and is no sound"
@@ -27,7 +28,6 @@ SENTENCE_WORDS = {
     *("s", "u", "utt", "utterance", "sent", "sentence", "line", "text", "item", "prompt"),
     *("para", "paragraph", "stim", "sample", "clip", "id", ""),
 }
-PLACE = re.compile(r"\{(system|sentence|\*)(?::([1-9]))?\}")
 
 
 class UnclearNames(ValueError):
@@ -322,13 +322,15 @@ def _named(names: Sequence[str], words: set[str]) -> float:
 
 
 def _by_pattern(sounds: Sequence[str], pattern: str) -> _Reading:
-    expression = _expression(pattern)
+    try:
+        names_in = NamePattern(pattern)
+    except PatternError as error:
+        raise UnclearNames(str(error)) from None
     has_ending = pattern.rpartition(".")[2].casefold() in EXTENSIONS
     reading = _Reading(f"by the pattern {pattern}", pattern)
     taken: dict[tuple[str, str], str] = {}
     for path in sounds:
-        match = expression.fullmatch(path if has_ending else path.rpartition(".")[0])
-        names = (match["system"], match["sentence"]) if match else None
+        names = names_in.match(path if has_ending else path.rpartition(".")[0])
         if names and names in taken:
             what = f"By {pattern}, “{path}” and “{taken[names]}” are the same system and sentence."
             raise UnclearNames(what)
@@ -338,33 +340,3 @@ def _by_pattern(sounds: Sequence[str], pattern: str) -> _Reading:
     if not reading.cells:
         raise UnclearNames(f"No file fits {pattern}. The first is “{sounds[0]}”.")
     return reading
-
-
-def _expression(pattern: str) -> re.Pattern[str]:
-    """What is named twice must be equal; a name ends at the first place where it can."""
-    places = list(PLACE.finditer(pattern))
-    if {"system", "sentence"} - {place[1] for place in places}:
-        raise UnclearNames(
-            f"The pattern “{pattern}” must hold {{system}} and {{sentence}}, like "
-            "{system}/{sentence}.wav."
-        )
-    between = [pattern[a.end() : b.start()] for a, b in pairwise(places)]
-    pieces = [re.escape(pattern[: places[0].start()])]
-    seen: set[str] = set()
-    for n, place in enumerate(places):
-        name, count = place[1], int(place[2] or 0)
-        literal = [*between[n : n + 1], *between[n - 1 : n]][0]
-        if name in seen:
-            pieces.append(f"(?P={name})")
-        else:
-            matched = _words(count, literal) if count else "[^/]*" if name == "*" else "[^/]+?"
-            pieces.append(f"({matched})" if name == "*" else f"(?P<{name}>{matched})")
-            seen |= {name} - {"*"}
-        pieces.append(re.escape(between[n] if n < len(between) else pattern[place.end() :]))
-    return re.compile("(?:.*/)?" + "".join(pieces))
-
-
-def _words(count: int, separator: str) -> str:
-    """So many words with the separator between them."""
-    word, gap = f"(?:(?!{re.escape(separator)})[^/])+", re.escape(separator)
-    return f"{word}(?:{gap}{word}){{{count - 1}}}"

@@ -14,7 +14,7 @@ from listening.design.duration import SessionLength, estimate
 from listening.design.guessing import through_checks, through_traps
 from listening.design.odds import TrapOdds
 from listening.design.settings import derive
-from listening.design.studyfile import Reading, StudyFile, read_folder
+from listening.design.studyfile import Reading, StudyFile, read_sent_folder
 from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.models import Draft
@@ -59,7 +59,7 @@ class Figures:
 
 def reading_of(draft: Draft) -> Reading:
     """The draft as the import reads it, with the import's own list of mistakes."""
-    return read_folder(folder_of(draft))
+    return read_sent_folder(folder_of(draft))
 
 
 def figures_of(draft: Draft, reading: Reading) -> Figures:

@@ -15,16 +15,14 @@ from typing import Any
 
 from listening import audio
 from listening.audio import probe
-from listening.design.studyfile import CSV, TOML, Limits, study_folder, unpack
+from listening.design.studyfile import CSV, TOML, study_folder, unpack_sent
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import Problem
 from listening.drafts.folder import folder_of, place_of
+from listening.input_limits import WEB_FILES
 from listening.models import Draft
 from listening.sound_files.names import EXTENSIONS
 
-MOST_FILES = 20_000
-LARGEST_BYTES = 500 * 1024**2  # of a sound; a zip may have more
-LARGEST_ZIP_BYTES = 20 * 1024**3
 SOUNDS = "audio"
 MEASURED_AT_ONCE_S = 2.0  # before the page is told how far it is
 MEASURED_TOGETHER = 32
@@ -93,8 +91,7 @@ def unzip(draft: Draft, path: str) -> list[Problem]:
     space.mkdir()
     try:
         ignored: list[str] = []
-        limits = Limits(MOST_FILES, LARGEST_BYTES, LARGEST_ZIP_BYTES)
-        problems = unpack(archive, space, limits, ignored)
+        problems = unpack_sent(archive, space, ignored)
         ignore(draft, ignored)
         if not problems:
             _move_all(space, folder_of(draft) / SOUNDS)
@@ -205,7 +202,7 @@ def facts_of(draft: Draft, names: Sequence[str]) -> dict[str, Facts]:
 def is_full(draft: Draft) -> bool:
     """Whether it holds so many sounds that no more are taken; cheap, as it is asked for each."""
     facts = place_of(draft) / "facts"
-    return facts.is_dir() and len(os.listdir(facts)) >= MOST_FILES
+    return facts.is_dir() and len(os.listdir(facts)) >= WEB_FILES
 
 
 def _kept(place: str, name: str) -> Facts | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -21,7 +20,9 @@ from listening.design.presets import presets
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.writer import rows_text
 from listening.drafts.journal import changed_places, written_down
+from listening.input_limits import DRAFT_ROWS
 from listening.models import Draft, Project, Study
+from listening.plain_toml import TomlError, read_toml
 from listening.spreadsheets import TableError, read_table
 from listening.studies import StudyError, export_study
 
@@ -113,9 +114,9 @@ def table_of(draft: Draft) -> Table:
     """study.toml as it is; empty where there is none yet. Unreadable where it is no TOML."""
     path = folder_of(draft) / TOML
     try:
-        return tomllib.loads(path.read_text("utf-8-sig")) if path.exists() else {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Unreadable(f"study.toml cannot be changed here: {error}.") from None
+        return read_toml(path.read_bytes()) if path.exists() else {}
+    except TomlError as error:
+        raise Unreadable(f"study.toml cannot be changed here: {error}") from None
 
 
 def rows_of(draft: Draft) -> Rows:
@@ -124,7 +125,7 @@ def rows_of(draft: Draft) -> Rows:
     if not path.exists():
         return []
     try:
-        rows = [row for _, row in read_table(path).records()]
+        rows = [row for _, row in read_table(path, most_rows=DRAFT_ROWS).records()]
     except TableError as error:
         raise Unreadable(f"stimuli.csv cannot be changed here: {error}.") from None
     if rows and not {"stimulus", "condition", "item", "file"} <= rows[0].keys():

@@ -43,7 +43,9 @@ def make(draft: Draft, owner: AbstractUser) -> Study:
         )
     seen = draft.revision
     replace = _is_own(draft, old)
-    study = create_study(folder_of(draft), owner, replace=replace, by=owner.get_username())
+    study = create_study(
+        folder_of(draft), owner, replace=replace, by=owner.get_username(), sent=True
+    )
     draft.study, draft.made_revision = study, seen
     draft.save(update_fields=["study", "made_revision"])
     keep_together(draft)

@@ -19,6 +19,9 @@ TIMEOUT_S = 15.0
 LONGEST_URL = 1000
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
+GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")  # of IPv6: IANA has given out nothing else
+# Some versions of Python call these global: anycast to 6to4 relays, site-local, documentation.
+NOT_GLOBAL = tuple(map(ipaddress.ip_network, ("192.88.99.0/24", "fec0::/10", "3fff::/20")))
 
 
 class NotAllowed(ValueError):
@@ -79,9 +82,15 @@ def named_networks(address: Address) -> bool:
 
 
 def is_allowed(text: str) -> bool:
-    address = _embedded(ipaddress.ip_address(text.partition("%")[0]))
-    outside = address.is_global and not address.is_multicast and not address.is_reserved
-    return outside or named_networks(address)
+    """Whether an address, and the IPv4 address that it may stand for, are reached from anywhere."""
+    outer = ipaddress.ip_address(text.partition("%")[0])
+    inner = _embedded(outer)
+    if named_networks(outer) or named_networks(inner):
+        return True
+    if inner == outer and isinstance(outer, ipaddress.IPv6Address) and outer not in GLOBAL_UNICAST:
+        return False
+    special = inner.is_multicast or inner.is_reserved or not inner.is_global
+    return not special and not any(inner in network for network in NOT_GLOBAL)
 
 
 def addresses_of(host: str, port: int, *, plain: bool = False) -> list[str]:

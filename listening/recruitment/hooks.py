@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hmac
-import json
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +12,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from listening.models import Connection, HookEvent, Recruitment, Submission
+from listening.plain_json import read_json
 from listening.prolific import ProlificError
 from listening.recruitment.children import named_by
 from listening.recruitment.connecting import client_of
@@ -42,10 +42,10 @@ def receive(connection: Connection, headers: Mapping[str, str], body: bytes) -> 
     own = signature(connection.hook_secret, stamp, body) if connection.hook_secret else ""
     if not own or not hmac.compare_digest(own.encode(), sent.encode()):
         raise NotBelieved("The signature does not fit.")
-    if not stamp.isdecimal() or abs(time.time() - int(stamp)) > OLDEST_S:
+    if not stamp.isdecimal() or len(stamp) > 15 or abs(time.time() - int(stamp)) > OLDEST_S:
         raise NotBelieved("The event is too old.")
     try:
-        event: Any = json.loads(body)
+        event: Any = read_json(body)
     except ValueError:
         raise NotBelieved("The event cannot be read.") from None
     if not isinstance(event, dict):

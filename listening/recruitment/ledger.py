@@ -16,6 +16,7 @@ from listening.models import Bonus, LedgerEntry, Recruitment, Session, Submissio
 from listening.prolific.wire import Malformed, amount
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.plan import FIXED, Plan, money
+from listening.spreadsheets import safe_cell
 
 Kind = LedgerEntry.Kind
 PAID = (Kind.REWARD, Kind.SCREENED_OUT, Kind.BONUS)
@@ -222,7 +223,7 @@ def as_csv(recruitments: Iterable[Recruitment]) -> str:
                 f"{entry.fees_minor / 100:.4f}",
                 entry.recruitment.currency,
                 session.rater.code if session else "",
-                entry.note,
+                safe_cell(entry.note),
             )
         )
     return out.getvalue()

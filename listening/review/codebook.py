@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from listening.plain_json import JsonError, read_json
 from listening.spreadsheets import TableError, holds_json, read_table, safe_cell
 
 NO_CODE = "none"  # of a reason that names no attribute: so that it is coded, and not forgotten
@@ -94,13 +94,13 @@ def from_text(text: str) -> tuple[Code, ...]:
     text = text.lstrip("\ufeff").strip()
     try:
         if holds_json(text):
-            rows = json.loads(text)
+            rows = read_json(text)
         else:
             rows = [row for _, row in read_table(text, short_rows=True).records()] if text else []
     except TableError as error:
         raise BadCodebook(f"The table cannot be read: {error}.") from None
-    except ValueError as error:
-        raise BadCodebook(f"This is no JSON: {error}.") from None
+    except JsonError as error:
+        raise BadCodebook(f"The codebook is not JSON that can be used: {error}") from None
     if isinstance(rows, dict):
         rows = rows.get("codes", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from listening.input_limits import MP3_FRAMES, MP3_MISSES, MP3_PARTS
 from listening.sound_files.part import Part
 
 LAYER_1 = (32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448)
@@ -56,7 +57,8 @@ def after_id3(file: BinaryIO, size: int, at: int = 0) -> int:
 def mp3_parts(file: BinaryIO, size: int) -> list[Part]:
     """The streams of an MP3: a new one begins with a Xing head, after a tag, and after damage.
 
-    Empty where frames are less than half of the file, as of a free bit rate.
+    Empty where frames are less than half of the file, as of a free bit rate, and where there are
+    more of them, or more damage between them, than any recording has.
     """
     parts: list[Part] = []
     run: list[int] = []  # of the present stream: start, stop, number of samples
@@ -64,7 +66,9 @@ def mp3_parts(file: BinaryIO, size: int) -> list[Part]:
     guessed = 0.0
     cut = ""
     continues = False
-    for frame in _frames(file, size):
+    for count, frame in enumerate(_frames(file, size)):
+        if count >= MP3_FRAMES or len(parts) >= MP3_PARTS:
+            return []
         stated = _info(file, frame)
         if run and (frame.at != run[1] or stated is not None):
             hurt = 0 if stated is not None else _damaged_bytes(file, run[1], frame.at, size)
@@ -126,8 +130,8 @@ def _part(
 def _frames(file: BinaryIO, size: int) -> Iterator[Frame]:
     """The frames one after the other; tags and rubbish between them are passed over."""
     at, kind = after_id3(file, size), None
-    begun = False
-    while at + 4 <= size:
+    begun, misses = False, 0
+    while at + 4 <= size and misses < MP3_MISSES:
         frame = _head(file, at)
         if frame is None or (kind is not None and frame.kind != kind):
             behind = _after_tag(file, at, size)
@@ -136,9 +140,11 @@ def _frames(file: BinaryIO, size: int) -> Iterator[Frame]:
                 return
             at = found
             kind = None
+            misses += 1
             continue
         if kind is None and not _follows(file, frame, size):
             at += 1
+            misses += 1
             continue
         begun, kind = True, frame.kind
         yield frame

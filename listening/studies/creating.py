@@ -44,19 +44,20 @@ def create_study(
     only: str = "",
     by: str = COMMAND_LINE,
     tell: Callable[[str], object] = len,
+    sent: bool = False,
 ) -> Study:
     """A study from a folder or a .zip of one; StudyProblems lists all that is wrong with it.
 
     `tell` hears, a sentence at a time, what was taken for granted. A new one may belong to a
     project at once; `only`: another key than this is refused. A draft that is replaced stays
     what others know of it: its link, its owner, what was recruited for it. Whether it may be
-    replaced by who asks is the caller's to know.
+    replaced by who asks is the caller's to know. What was `sent` over the web has tighter limits.
 
     Nothing is half-imported: rows are written in one transaction, and audio that was stored for a
     study that did not come about is deleted again.
     """
-    with _as_folder(source) as (folder, ignored):
-        reading = studyfile.read_folder(folder)
+    with _as_folder(source, sent) as (folder, ignored):
+        reading = _reading(folder, sent)
         facts, unreadable = _probed(reading)
         problems = (*reading.problems, *unreadable)
         if problems or reading.study is None:
@@ -94,11 +95,11 @@ class Looked:
     remarks: tuple[str, ...]
 
 
-def look_at(source: Path) -> Looked:
+def look_at(source: Path, *, sent: bool = False) -> Looked:
     """All that `create_study` would refuse in the folder, and what it would take for granted."""
     try:
-        with _as_folder(source) as (folder, ignored):
-            reading = studyfile.read_folder(folder)
+        with _as_folder(source, sent) as (folder, ignored):
+            reading = _reading(folder, sent)
             problems = (*reading.problems, *_probed(reading)[1])
     except StudyProblems as error:
         return Looked(None, error.problems, ())
@@ -107,15 +108,24 @@ def look_at(source: Path) -> Looked:
     )
 
 
+def _reading(folder: Path, sent: bool) -> Reading:
+    return studyfile.read_sent_folder(folder) if sent else studyfile.read_folder(folder)
+
+
 @contextmanager
-def _as_folder(source: Path) -> Iterator[tuple[Path, list[str]]]:
+def _as_folder(source: Path, sent: bool) -> Iterator[tuple[Path, list[str]]]:
     """The folder, unpacked where it is a zip; and what of the zip was ignored, in a sentence."""
     if source.is_dir():
         yield source, []
     elif source.is_file():
         with tempfile.TemporaryDirectory(prefix="earnest-import-") as space:
             ignored: list[str] = []
-            if problems := studyfile.unpack(source, Path(space), ignored=ignored):
+            problems = (
+                studyfile.unpack_sent(source, Path(space), ignored)
+                if sent
+                else studyfile.unpack(source, Path(space), ignored=ignored)
+            )
+            if problems:
                 raise StudyProblems(problems)
             said = [studyfile.ignored_files(ignored)] if ignored else []
             yield studyfile.study_folder(Path(space)), said

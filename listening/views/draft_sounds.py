@@ -14,6 +14,7 @@ from listening.design.draft_toml import Table
 from listening.design.pasted_texts import texts_in
 from listening.drafts import folder, made, sounds
 from listening.models import Draft
+from listening.views.posted import number_in, whole_number
 
 NAMED = 5  # lines of pasted texts
 WORDS = ("text", "transcript", "caption")  # columns of stimuli.csv that words are pasted into
@@ -44,15 +45,14 @@ def _wishes(request: HttpRequest, draft: Draft) -> list[made.Wish]:
     given = request.POST
     if given.get("make") == "anchors":
         return made.anchors(draft)
-    count = int(given["count"]) if given.get("count", "").isdecimal() else 1
+    count = whole_number(given.get("count", ""), 1)
     return made.traps(
         draft, given.get("kind", ""), given.get("of", ""), count, given.get("file", "")
     )
 
 
 def _seen(request: HttpRequest) -> int:
-    revision = request.POST.get("revision", "")
-    return int(revision) if revision.isdecimal() else 0
+    return number_in(request, "revision")
 
 
 def take_back(request: HttpRequest, draft: Draft) -> None:

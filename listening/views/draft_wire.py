@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from tempfile import TemporaryFile
 from typing import IO, Any, cast
 from zipfile import ZipFile
@@ -35,13 +34,16 @@ from listening.drafts import files as received
 from listening.drafts import folder, making, merging, moving, sounds
 from listening.drafts.figures import reading_of
 from listening.drafts.merging import Merged
+from listening.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES, WEB_SOUND_BYTES
 from listening.models import Draft
+from listening.plain_json import read_json
 from listening.sound_files.names import EXTENSIONS, is_system_file
 from listening.studies import StudyError, StudyProblems
 from listening.views import draft_sounds
 from listening.views.draft_consent import compose_consent
 from listening.views.draft_sidebar import sidebar
 from listening.views.drafts import own_draft
+from listening.views.posted import whole_number
 
 MOST_CHANGES = 200  # fields in one request
 PARTS = {  # button -> what it does to study.toml; whether it could
@@ -73,7 +75,7 @@ def save(request: HttpRequest, code: str) -> HttpResponse:
     """
     draft = own_draft(request, code, EDIT)
     try:
-        sent = json.loads(request.body)
+        sent = read_json(request.body)
         changes, seen = dict(sent["changes"]), int(sent["revision"])
         over = None if sent.get("anyway") is True else list(sent.get("over", ()))
         assert len(changes) <= MOST_CHANGES
@@ -95,9 +97,9 @@ def state(request: HttpRequest, code: str) -> HttpResponse:
     """What others changed since the revision that a page shows; asked for while it is open."""
     draft = own_draft(request, code, LOOK)
     seen = request.GET.get("seen", "")
-    if seen.isdecimal() and int(seen) >= draft.revision:
+    if whole_number(seen, -1) >= draft.revision:
         return JsonResponse({"revision": draft.revision})
-    return _news(request, draft, merging.news(draft, int(seen) if seen.isdecimal() else 0))
+    return _news(request, draft, merging.news(draft, whole_number(seen)))
 
 
 def _news(request: HttpRequest, draft: Draft, merged: Merged) -> HttpResponse:
@@ -119,7 +121,7 @@ def files(request: HttpRequest, code: str) -> HttpResponse:
     if asked is None:
         return JsonResponse({"files": received.uploaded(draft)})
     try:
-        there = received.received_of(draft, asked, int(size) if size.isdecimal() else 0)
+        there = received.received_of(draft, asked, int(size) if _is_size(size) else 0)
     except Wrong:
         there = 0  # the upload itself is refused, and says why
     return JsonResponse({"received": there})
@@ -133,10 +135,13 @@ def upload(request: HttpRequest, code: str) -> HttpResponse:
     draft = own_draft(request, code, EDIT)
     path, zipped = request.GET.get("path", ""), received.is_zip(request.GET.get("path", ""))
     try:
-        size, offset = int(request.GET["size"]), int(request.GET["offset"])
+        given = [request.GET[name] for name in ("size", "offset")]
+        if not all(map(_is_size, given)):
+            raise ValueError
+        size, offset = map(int, given)
     except (KeyError, ValueError):
         return JsonResponse({"problem": "The size is missing."}, status=400)
-    largest = received.LARGEST_ZIP_BYTES if zipped else received.LARGEST_BYTES
+    largest = WEB_ARCHIVE_BYTES if zipped else WEB_SOUND_BYTES
     if not 0 < size <= largest:
         what = "The file is empty." if size < 1 else f"More than {largest // 1024**2:,} MB."
         return JsonResponse({"problem": what}, status=422)
@@ -144,7 +149,7 @@ def upload(request: HttpRequest, code: str) -> HttpResponse:
         received.ignore(draft, [path[:LONGEST_NAME]])
         return JsonResponse({"done": True})
     if offset == 0 and received.is_full(draft):
-        what = f"A draft holds at most {received.MOST_FILES:,} files. Import the folder instead."
+        what = f"A draft holds at most {WEB_FILES:,} files. Import the folder instead."
         return JsonResponse({"problem": what}, status=422)
     try:
         whole = received.receive(draft, path, size, offset, request.body)
@@ -157,6 +162,10 @@ def upload(request: HttpRequest, code: str) -> HttpResponse:
     if not whole:
         return JsonResponse({"received": offset + len(request.body)})
     return JsonResponse(_what_came(draft, path, zipped))
+
+
+def _is_size(text: str) -> bool:
+    return text.isdecimal() and len(text) < 16
 
 
 def _what_came(draft: Draft, path: str, zipped: bool) -> dict[str, Any]:
@@ -261,7 +270,7 @@ def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
             messages.error(request, "That is there already, or cannot be used.")
 
     seen = given.get("revision", "")
-    folder.change(draft, make, int(seen) if seen.isdecimal() else 0)
+    folder.change(draft, make, whole_number(seen))
 
 
 def _arrange(request: HttpRequest, draft: Draft) -> None:
@@ -280,10 +289,10 @@ def _arrange(request: HttpRequest, draft: Draft) -> None:
 def _name_unsent(request: HttpRequest) -> None:
     """What the page did not send: hidden files, and what is no sound by its ending."""
     count = request.POST.get("unsent-count", "")
-    if not count.isdecimal() or int(count) == 0:
+    if whole_number(count) == 0:
         return
     try:
-        names = [str(name)[:200] for name in json.loads(request.POST.get("unsent", "[]"))]
+        names = [str(name)[:200] for name in read_json(request.POST.get("unsent", "[]"))]
     except (ValueError, TypeError):
         names = []
     shown, left = ", ".join(names[:NAMED]), int(count) - len(names[:NAMED])
@@ -293,7 +302,7 @@ def _name_unsent(request: HttpRequest) -> None:
 
 def _move(request: HttpRequest, draft: Draft) -> HttpResponse:
     asked = request.POST.get("project", "")
-    number = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
+    number = whole_number(asked)
     project = projects_of(request.user, EDIT).filter(pk=number).first()
     if asked and project is None:
         messages.error(request, "You are in no such project as editor or owner.")

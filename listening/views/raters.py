@@ -24,6 +24,7 @@ from listening.pay_marks import MARKS, mark_pay
 from listening.spreadsheets import safe_cell
 from listening.studies import StudyError
 from listening.tables import Shown
+from listening.views.posted import whole_number
 from listening.views.raters_table import described, raters_table, rows_of
 from listening.views.researcher import who
 
@@ -92,7 +93,7 @@ def _chosen(request: HttpRequest, study: Study) -> tuple[list[int], str]:
         if str(len(chosen)) != request.POST["all"]:
             return [], f"{len(chosen):,} sessions match now: others came meanwhile. Look again."
     else:
-        asked = [int(pk) for pk in request.POST.getlist("session") if pk.isdecimal()]
+        asked = [whole_number(pk) for pk in request.POST.getlist("session")]
         chosen = list(study.sessions.filter(pk__in=asked).values_list("pk", flat=True))
         if len(chosen) < len(set(asked)):
             return [], "Some of these sessions are not of this study, or are gone. Look again."

@@ -38,6 +38,7 @@ from listening.recruitment.plan import MOST_PLACES, Plan, money
 from listening.source_quotas import change_quota
 from listening.studies.length import session_length
 from listening.views import recruiting_form as forms
+from listening.views.posted import whole_number
 from listening.views.recruiting_facts import (
     SHOWN,
     filters_of,
@@ -250,7 +251,7 @@ def _more_places(request: HttpRequest, study: Study) -> Answer:
 def _submission(request: HttpRequest, study: Study) -> Submission:
     pk = request.POST.get("submission", "")
     rows = Submission.objects.select_related("recruitment__connection", "recruitment__study")
-    found = rows.filter(recruitment__study=study, pk=int(pk) if pk.isdecimal() else 0).first()
+    found = rows.filter(recruitment__study=study, pk=whole_number(pk)).first()
     if found is None:
         raise RecruitmentError("There is no such submission.")
     return found
@@ -304,7 +305,7 @@ def _bonus(request: HttpRequest, study: Study) -> Answer:
 def _take_back(request: HttpRequest, study: Study) -> Answer:
     pk = request.POST.get("bonus", "")
     owned = Bonus.objects.select_related("submission").filter(submission__recruitment__study=study)
-    bonus = owned.filter(pk=int(pk) if pk.isdecimal() else 0).first()
+    bonus = owned.filter(pk=whole_number(pk)).first()
     if bonus is None:
         raise RecruitmentError("There is no such bonus.")
     paying.take_back(bonus)
@@ -329,7 +330,7 @@ def _batch(request: HttpRequest, study: Study) -> BonusBatch:
     pk = request.POST.get("batch", "")
     found = (
         BonusBatch.objects.select_related("recruitment__connection")
-        .filter(recruitment__study=study, pk=int(pk) if pk.isdecimal() else 0)
+        .filter(recruitment__study=study, pk=whole_number(pk))
         .first()
     )
     if found is None:

@@ -17,9 +17,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from listening import audio
 from listening.access import reviews_of
-from listening.api import Malformed, is_storable, replied, sent
+from listening.api import Malformed, replied, sent
 from listening.audio.pieces import flac_response
 from listening.models import ReviewAssignment, Reviewer, ReviewJob
+from listening.plain_json import is_storable
 from listening.review import ReviewError, Shut, give_next, kind_named, reviewer_at, store
 from listening.review.progress import own_progress
 from listening.review.reviewers import MEMBER

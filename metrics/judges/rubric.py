@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import hashlib
 import string
-import tomllib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +20,7 @@ from listening.methods.rubrics import (
     names,
     shared_of,
 )
+from listening.plain_toml import read_toml
 from metrics.judges.schema import Field
 
 __all__ = ["Cap", "Rubric", "RubricError", "configure", "family", "full_name", "names", "rubric"]
@@ -67,7 +67,7 @@ def rubric(name: str) -> Rubric:
 @functools.cache
 def _parsed(name: str, raw: bytes) -> Rubric:
     try:
-        said = tomllib.loads(raw.decode("utf-8"))
+        said = read_toml(raw)
         if lacking := sorted({"system", "user", "fields"} - set(said)):
             raise RubricError(f"lacks {', '.join(lacking)}")
         if unknown := sorted(set(said) - {"system", "user", "fields", "caps", *SHARED}):

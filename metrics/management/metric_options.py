@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentTypeError, BooleanOptionalAction
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from listening.plain_json import JsonError, read_json
 from listening.program import command
 from metrics import presets, runs, settling
 from metrics.metric import Metric, ParameterError, make_metric
@@ -103,8 +103,8 @@ def chosen_parameters(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The value of --parameters as metric -> name -> value."""
     wanted = "--parameters must be a JSON object of objects, one per metric"
     try:
-        given = json.loads(options["parameters"])
-    except json.JSONDecodeError as error:
+        given = read_json(options["parameters"])
+    except JsonError as error:
         raise CommandError(f"{wanted}; {error}") from error
     if not isinstance(given, dict) or not all(isinstance(v, dict) for v in given.values()):
         raise CommandError(wanted)

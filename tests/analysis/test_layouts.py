@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from analysis.ratings.cells import csv_cell, unescaped
 from analysis.ratings.table import RatingsError, Reading, read_csv
+from listening.spreadsheets import safe_cell
+from metrics import score_tables
 
 HEAD = ("rater", "condition", "item", "score")
 ROWS = [
@@ -471,3 +474,11 @@ def test_turned_pairs_keep_what_belongs_to_each_condition(read):
     assert (turned["condition"], turned["versus_condition"], turned["score"]) == ("A", "ref", 2.0)
     assert (turned["role"], turned["presented_first"]) == ("test", "versus")
     assert turned["stimulus"] == "A i1"
+
+
+@pytest.mark.parametrize("sign", [*"=+-@＝＋－＠", "\t", "\r"])
+def test_a_cell_that_begins_like_a_formula_is_defused_in_every_csv(sign):
+    """Excel takes full-width signs, as Chinese keyboards write them, for plain ones."""
+    cell = f"{sign}HYPERLINK(1)"
+    assert safe_cell(cell) == csv_cell(cell) == score_tables._cell(cell) == f"'{cell}"
+    assert unescaped([f"'{cell}"], "label") == [cell]

@@ -140,6 +140,8 @@ def test_a_plain_answer_is_stored_and_told_as_the_view_tells_it(session):
         ({"answers": {"0": "6"}}, None),
         ({"heard_fraction": 0.2}, None),
         ({"trial": "another"}, None),
+        ({"trial": "a\u0000b"}, None),
+        ({"trial": "\ud800"}, None),
         ({"playback": {"x": "\u0000"}}, None),
         ({"playback": {"x": "y" * 70_000}}, None),
     ],
@@ -297,6 +299,23 @@ def test_answers_that_come_at_once_share_statements_and_are_told_apart(monkeypat
     assert [t.ratings.get().label for t in trials] == labels
     assert sum(written) == 6
     assert len(written) < 4
+
+
+@pytest.mark.parametrize("trial", ["a\x00b", "\ud800"])
+def test_what_no_database_takes_fails_nobody_else_in_its_batch(monkeypatch, trial):
+    """Even where the shape of an answer let it through."""
+    monkeypatch.setattr(answer_door, "spared", Spared())
+    study = make_study()
+    raters = [arrive(study) for _ in range(4)]
+    state_of(raters[0], own=False)
+    read = answer_door.AnswerDoor._read
+
+    async def with_odd_code(door, asked):
+        return await read(door, [(s, trial if s == raters[1].code else t) for s, t in asked])
+
+    monkeypatch.setattr(answer_door.AnswerDoor, "_read", with_odd_code)
+    told = sent_at_once([(rater, body_for(rater)) for rater in raters])
+    assert [each == LEFT for each in told] == [False, True, False, False]
 
 
 @pytest.mark.parametrize("table", ["session", "block", "trial"])

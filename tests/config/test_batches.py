@@ -115,3 +115,24 @@ def test_who_goes_away_disturbs_nobody(on_its_way):
         assert work.batches == [[0], [1, 2] if on_its_way else [2]]
 
     with_work(story, at_once=1)
+
+
+def test_what_one_call_causes_fails_no_other_call_of_its_batch():
+    async def run():
+        batches = []
+
+        async def work(calls):
+            batches.append(list(calls))
+            await asyncio.sleep(0)
+            if 3 in calls:
+                raise UnicodeError("three")
+            return [2 * call for call in calls]
+
+        together = Batches(work, by_one=(UnicodeError,))
+        calls = [together(n) for n in (0, 1, 2, 3, 4)]
+        told = await asyncio.gather(*calls, return_exceptions=True)
+        assert [each for each in told if isinstance(each, int)] == [0, 2, 4, 8]
+        assert isinstance(told[3], UnicodeError)
+        assert max(map(len, batches)) == 5  # they did go together
+
+    asyncio.run(run())

@@ -15,7 +15,7 @@ from listening import erasure, sessions, stages, studies
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.tomlpart import read_study_toml
 from listening.design.studyfile.writer import toml_text
-from listening.models import Block, Rater, Rating, Recruitment, Session, Study, StudyEvent
+from listening.models import Block, Rater, Rating, Recruitment, Session, Study, StudyEvent, Trial
 from listening.models.sealed import MARK, UNREADABLE, seal, unseal
 from listening.recruitment import deciding, syncing
 from listening.recruitment.errors import RecruitmentError
@@ -126,6 +126,26 @@ def test_on_its_date_a_study_forgets_who_took_part_and_keeps_the_ratings():
     assert kept == ("", "", "", None)
     assert Rating.objects.count() == ratings > 0
     assert erasure.erase_due() == []  # once
+
+
+def test_an_erasure_leaves_of_playback_what_says_nothing_of_the_device():
+    study = make_study(erase_after_days=0)
+    session = arrive(study)
+    answer_all(session)
+    stays = {"stalls": 2, "heard_s": [1.5], "driven": True, "skipped_because": "load"}
+    goes = {"sample_rate_hz": 48_000, "mixer": "buffers", "name": "Tezcatlipoca", "blocked": "me"}
+    goes |= {"plays_each": ["me"], "loop_s": {"me": 1}}
+    first, *others = session.trials.order_by("position")
+    Trial.objects.filter(pk=first.pk).update(playback=stays | goes)
+    for odd in others[:1]:
+        Trial.objects.filter(pk=odd.pk).update(playback={"skipped_because": "me"})
+    closed(study, 1)
+    assert erasure.erase(study, dry_run=True).trials == 2
+    assert "2 trials: what the page reported of the device" in erasure.erase_due()[0]
+    first.refresh_from_db()
+    assert first.playback == stays
+    assert "Tezcatlipoca" not in everything_stored()
+    assert erasure.erase(study, dry_run=True).trials == 0
 
 
 @pytest.mark.medium

@@ -1,11 +1,14 @@
 """Requests that no page sends: broken bodies, codes and ids. None may end in an error of ours."""
 
 import json
+import re
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from listening.models import Rater, Rating, Session, Study, Trial
+from listening.playback_facts import KNOWN
 from listening.sessions import withdraw
 from listening.stages import record_check
 from tests.factories import arrive, current, make_study
@@ -45,9 +48,12 @@ def answer_with(session: Session, **changes: object) -> bytes:
     return json.dumps({**whole, **changes}).encode()
 
 
-NO_OBJECTS = [b"[]", b"null", b"3", b'"x"', b"true", b"[" * 100_000 + b"]" * 100_000]
+NO_OBJECTS = [b"[]", b"null", b"3", b'"x"', b"true"]
 NO_JSON = [
     b"{bad",
+    b"[" * 100_000 + b"]" * 100_000,
+    b'{"key": "volume", "key": "volume"}',
+    b'{"latency_ms": 1e999}',
     b'{"trial": "\xff"}',
     b'{"latency_ms": ' + b"9" * 5000 + b"}",
     b"\xff\xfe{}",
@@ -91,16 +97,36 @@ def test_playback_facts_that_no_database_keeps_are_refused(ready, playback):
 
 def test_playback_facts_without_an_end_are_refused(ready):
     body = answer_with(ready).replace(b'"stalls": 0', b'"stalls": 1e999')
-    assert send(ready, "answers", body).status_code == 422
+    assert send(ready, "answers", body).status_code == 400
     deep = answer_with(ready).replace(b'"stalls": 0', b'"a": ' + b"[" * 3000 + b"]" * 3000)
-    assert send(ready, "answers", deep).status_code == 422
+    assert send(ready, "answers", deep).status_code == 400
     assert Rating.objects.count() == 0
 
 
-def test_what_is_odd_but_keepable_is_kept(ready):
-    facts = {"device": "Ohrhörer 😀", "stalls": 10**30, "list": [1, None, {"deep": []}]}
-    assert send(ready, "answers", answer_with(ready, playback=facts)).status_code == 201
-    assert Trial.objects.get(state="answered").playback == facts
+def test_no_key_of_playback_but_ours_is_stored_and_no_value_of_another_kind(ready):
+    ours = {"stalls": 2, "driven": False, "heard_s": [1.5, 2], "mixer": "buffers"}
+    odd = {"name": "Ohrhörer 😀", "blocked": "Tezcatlipoca", "skips": 10**30, "loops": True}
+    odd |= {"plays_each": [1, "x"], "loop_s": {"deep": []}, "streamed": 1, "switches": None}
+    sent_facts = ours | odd | {"skipped_because": "my name", "silent": [3]}
+    assert send(ready, "answers", answer_with(ready, playback=sent_facts)).status_code == 201
+    assert Trial.objects.get(state="answered").playback == ours
+
+
+def test_every_fact_that_the_page_reports_is_stored():
+    wire = (settings.BASE_DIR / "static/js/shared/wire.js").read_text()
+    for kind in ("Playback", "DeckPlayback"):
+        declared = re.split(rf"\{{object\}} {kind}\b", wire)[1].partition("\n *\n")[0]
+        names = re.findall(r"@property \{[^}]+\} \[?(\w+)", declared)
+        assert len(names) > 4
+        assert set(names) <= KNOWN.keys()
+
+
+@pytest.mark.parametrize("trial", ["a\x00b", "\ud800", "é", "a b", "x" * 21, "", "a\n"])
+def test_a_trial_that_no_code_can_be_is_malformed(ready, trial):
+    for door, more in (("answers", {}), ("skips", {"reason": "load"})):
+        body = json.dumps(json.loads(answer_with(ready)) | more | {"trial": trial}).encode()
+        response = send(ready, door, body)
+        assert (response.status_code, response.json()["error"]) == (422, "malformed")
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,18 @@ def test_an_address_that_is_gone_is_written_to_no_more_and_the_page_says_so(
         "224.0.0.1",
         "2002:a00:1::",
         "fe80::1%eth0",
+        "192.88.99.1",
+        "::ffff:192.88.99.1",
+        "64:ff9b::c058:6301",
+        "2002:c058:6301::1",
+        "fec0::1",
+        "::7f00:1",
+        "64:ff9b:1::808:808",
+        "3fff::1",
+        "5f00::1",
+        "2001::1",
+        "240.0.0.1",
+        "ff0e::1",
     ],
 )
 def test_no_message_goes_into_a_private_network(address, monkeypatch):
@@ -114,6 +126,14 @@ def test_no_message_goes_into_a_private_network(address, monkeypatch):
         outward.addresses_of("example.org", 443)
     with pytest.raises(outward.NotAllowed, match="private network"):
         posting.post("https://example.org/hook", b"{}", {})
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["8.8.8.8", "2001:4860:4860::8888", "64:ff9b::808:808", "2002:808:808::1", "::ffff:8.8.8.8"],
+)
+def test_messages_go_to_addresses_that_are_reached_from_anywhere(address):
+    assert outward.is_allowed(address)
 
 
 def test_a_name_that_leads_elsewhere_the_second_time_leads_nowhere(receiver, monkeypatch, settings):

@@ -109,7 +109,7 @@ def test_the_preset_has_four_families_and_fourteen_attributes_and_codebooks_trav
     assert codebook.from_text(codebook.as_csv(book)) == book
     assert codebook.from_text(json.dumps(codebook.as_stored(book))) == book
     for text, words in (
-        ("[", "no JSON"),
+        ("[", "not JSON that can be used: line 1, column 2"),
         ("name\nx", "columns are key"),
         ("key,title\nA B,x", "a-z"),
         ("key,title\na,x\na,y", "twice"),

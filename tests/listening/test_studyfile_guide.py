@@ -20,6 +20,8 @@ from listening.design.studyfile import (
     tomlpart,
     translationpart,
 )
+from listening.design.studyfile.archive import FROM_THE_WEB
+from listening.input_limits import DRAFT_ROWS, TOML_BYTES, TOML_VALUES
 from listening.methods import Method
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "study-folder.md").read_text("utf-8")
@@ -71,14 +73,18 @@ def test_every_ready_made_question_and_answer_is_in_the_guide(name: str) -> None
 def test_the_limits_of_the_guide_are_those_of_the_code() -> None:
     limits = Limits()
     assert f"more than {limits.entries:,} entries or {limits.total_bytes // 1024**3} GB" in GUIDE
+    assert f"at most {FROM_THE_WEB.entries:,} entries and " in GUIDE
+    assert f"{FROM_THE_WEB.total_bytes // 1024**3} GB" in GUIDE
+    assert f"| `study.toml` | {TOML_BYTES // 1024**2} MB, {TOML_VALUES:,} values" in GUIDE
+    assert f"that pages can change | {DRAFT_ROWS:,} |" in GUIDE
     assert limits.ratio == 100
     assert "a hundred times" in GUIDE
-    assert f"| rows of `stimuli.csv` | {csvpart.MAX_ROWS:,} |" in GUIDE
+    assert f"| rows of `stimuli.csv` | {csvpart.TABLE_ROWS:,} |" in GUIDE
     assert f"| characters of a text | {shapes.LONGEST_TEXT:,} |" in GUIDE
     assert f"| characters of an attribute | {csvpart.ATTRIBUTE.longest:,} |" in GUIDE
     assert f"| {fit.MAX_PLANNED // 10**6} million |" in GUIDE
     rates = f"{probe.MIN_RATE_HZ // 1000} to {probe.MAX_RATE_HZ // 1000} kHz"
-    size = f"{probe.MAX_DURATION_S // 60} minutes and {probe.MAX_BYTES // 1024**2} MB"
+    size = f"{probe.CLIP_DURATION_S // 60} minutes and {probe.CLIP_BYTES // 1024**2} MB"
     assert rates in GUIDE
     assert size in GUIDE
 

@@ -234,10 +234,10 @@ def test_the_command_says_what_came_in_and_what_is_wrong(file):
 
 HOSTILE = {
     "a.jsonl": ('{"key": "a_one", "m": %s}' % ("9" * 400), "no finite number"),
-    "b.jsonl": ('{"key": "a_one", "m": %s}' % ("9" * 5000), "numbers too long"),
+    "b.jsonl": ('{"key": "a_one", "m": %s}' % ("9" * 5000), "thousands of digits"),
     "c.jsonl": (
         '{{"key": "a_one", "m": {}1{}}}'.format("[" * 99_999, "]" * 99_999),
-        "lists too deep",
+        "nested more than 100 deep",
     ),
     "d.jsonl": (r'{"key": "a_one", "metric": "m", "value": 1, "unit": "\u0000"}', "no text"),
     "e.jsonl": (r'{"key": "a_one", "metric": "m", "value": 1, "unit": "\ud800"}', "no text"),

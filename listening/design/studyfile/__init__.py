@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from listening.design.studyfile.archive import Limits, study_folder, unpack
+from listening.design.studyfile.archive import Limits, study_folder, unpack, unpack_sent
 from listening.design.studyfile.conditionpart import with_undeclared
 from listening.design.studyfile.csvpart import items_of, read_rows, stimuli_of
 from listening.design.studyfile.drawing import remarks_of, with_draws
@@ -30,7 +30,9 @@ from listening.design.studyfile.problems import (
 )
 from listening.design.studyfile.tomlpart import read_study_toml
 from listening.design.studyfile.writer import csv_text, toml_text
+from listening.input_limits import APART_FROM_TABLE_BYTES
 from listening.program import command
+from listening.reading_process import TookTooLong, read_apart
 from listening.sound_files.names import EXTENSIONS
 
 __all__ = [
@@ -52,9 +54,11 @@ __all__ = [
     "ignored_files",
     "mistakes",
     "read_folder",
+    "read_sent_folder",
     "study_folder",
     "toml_text",
     "unpack",
+    "unpack_sent",
 ]
 
 
@@ -88,6 +92,22 @@ def read_folder(folder: Path, sounds: Path | None = None) -> Reading:
         check_fit(study, rows, notes)
     problems = tuple(notes.in_order())
     return Reading(None if problems else study, problems, audio, remarks)
+
+
+def read_sent_folder(folder: Path, sounds: Path | None = None) -> Reading:
+    """Read a folder that came over the web: apart from raters where its tables are large."""
+    if sum(_size(folder / name) for name in (TOML, CSV)) <= APART_FROM_TABLE_BYTES:
+        return read_folder(folder, sounds)
+    try:
+        return read_apart(read_folder, folder, sounds)
+    except TookTooLong:
+        what = f"Reading {TOML} and {CSV} took longer than is allowed here."
+        problem = Problem(CSV, "", what, "Split the study, or import the folder on the server.")
+        return Reading(None, (problem,), {})
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
 
 
 def _content(folder: Path, name: str, notes: Notebook) -> bytes | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
+import struct
 import unicodedata
 import zipfile
 import zlib
@@ -12,26 +14,35 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from listening import input_limits
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import TOML, Problem
 from listening.design.studyfile.shapes import Wrong
+from listening.reading_process import TookTooLong, read_apart
 from listening.sound_files.names import is_system_file
 
 PIECE = 1024**2
 ENCRYPTED = 0x1
 UTF8_NAMES = 0x800
+END, END_BYTES, LONGEST_COMMENT = b"PK\5\6", 22, 65_535
+END64, END64_BYTES, LOCATOR64_BYTES = b"PK\6\6", 56, 20
 
 
 @dataclass(frozen=True)
 class Limits:
     """What an archive may at most hold; sound hardly compresses, so high ratios are bombs."""
 
-    entries: int = 250_000
-    entry_bytes: int = 500 * 1024**2
-    total_bytes: int = 50 * 1024**3
-    ratio: float = 100
-    ratio_counts_above_bytes: int = 20 * 1024**2
-    depth: int = 12
+    entries: int = input_limits.ARCHIVE_ENTRIES
+    entry_bytes: int = input_limits.ARCHIVE_ENTRY_BYTES
+    total_bytes: int = input_limits.ARCHIVE_BYTES
+    ratio: float = input_limits.ARCHIVE_RATIO
+    ratio_counts_above_bytes: int = input_limits.ARCHIVE_RATIO_FROM_BYTES
+    depth: int = input_limits.ARCHIVE_DEPTH
+
+
+FROM_THE_WEB = Limits(
+    input_limits.WEB_FILES, input_limits.WEB_SOUND_BYTES, input_limits.WEB_ARCHIVE_BYTES
+)
 
 
 def unpack(
@@ -44,6 +55,8 @@ def unpack(
     limits = limits or Limits()
     problems: list[Problem] = []
     try:
+        if whole := _listing_problem(archive, limits):
+            return [Problem(archive.name, "", *whole)]
         with zipfile.ZipFile(archive) as opened:
             problems = list(_problems(opened, archive, limits))
             if not problems:
@@ -57,6 +70,31 @@ def unpack(
     return problems
 
 
+def unpack_sent(archive: Path, into: Path, ignored: list[str]) -> list[Problem]:
+    """Unpack what came over the web: within its limits, and apart where that may take long."""
+    size = archive.stat().st_size
+    found = _listed(archive) or (0, 0)
+    if size <= input_limits.APART_FROM_ARCHIVE_BYTES and found[1] <= (
+        input_limits.APART_FROM_FILES * input_limits.LISTED_BYTES
+    ):
+        return unpack(archive, into, FROM_THE_WEB, ignored)
+    longer_s = size / input_limits.APART_BYTES_PER_S
+    try:
+        problems, names = read_apart(
+            _unpack_apart, archive, into, cpu_s=input_limits.APART_CPU_S + longer_s
+        )
+    except TookTooLong:
+        what = "Unpacking the archive took longer than is allowed here."
+        return [Problem(archive.name, "", what, "Split it, or import the folder itself.")]
+    ignored += names
+    return problems
+
+
+def _unpack_apart(archive: Path, into: Path) -> tuple[list[Problem], list[str]]:
+    ignored: list[str] = []
+    return unpack(archive, into, FROM_THE_WEB, ignored), ignored
+
+
 def study_folder(unpacked: Path) -> Path:
     """Where study.toml lies: at the top, or in the only folder there."""
     if (unpacked / TOML).exists():
@@ -65,6 +103,47 @@ def study_folder(unpacked: Path) -> Path:
         entry for entry in unpacked.iterdir() if entry.is_dir() and not is_system_file(entry.name)
     ]
     return inside[0] if len(inside) == 1 else unpacked
+
+
+def _listed(archive: Path) -> tuple[int, int] | None:
+    """How many entries an archive says it has, and the bytes of their list, as zipfile reads it.
+
+    None where there is no such record.
+    """
+    with archive.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        start = max(0, size - END_BYTES - LONGEST_COMMENT)
+        file.seek(start)
+        tail = file.read()
+        at = len(tail) - END_BYTES
+        if at < 0 or not (tail[at:].startswith(END) and tail.endswith(b"\0\0")):
+            at = tail.rfind(END)
+        if at < 0 or len(tail) < at + END_BYTES:
+            return None
+        entries, listed = struct.unpack("<HI", tail[at + 10 : at + 16])
+        end64 = start + at - LOCATOR64_BYTES - END64_BYTES
+        if end64 >= 0:
+            file.seek(end64)
+            record = file.read(END64_BYTES)
+            if record.startswith(END64):
+                entries, listed = struct.unpack("<QQ", record[32:48])
+    return entries, listed
+
+
+def _listing_problem(archive: Path, limits: Limits) -> tuple[str, str] | None:
+    """What the end of the archive tells, before its table of contents is read."""
+    entries, listed = _listed(archive) or (0, 0)
+    if entries > limits.entries:
+        return _too_many(entries, limits)
+    if listed > limits.entries * input_limits.LISTED_BYTES:
+        what = f"The archive's table of contents has {listed / 1024**2:,.0f} MB."
+        return what, "Zip the folder again, with shorter names, or split the study."
+    return None
+
+
+def _too_many(entries: int, limits: Limits) -> tuple[str, str]:
+    what = f"The archive holds {entries:,} files; {limits.entries:,} are allowed."
+    return what, "Split the study."
 
 
 def _problems(opened: zipfile.ZipFile, archive: Path, limits: Limits) -> Iterator[Problem]:
@@ -90,8 +169,7 @@ def _whole_archive_problem(
     entries: int, size: int, packed: int, archive_size: int, limits: Limits
 ) -> tuple[str, str] | None:
     if entries > limits.entries:
-        what = f"The archive holds {entries:,} files; {limits.entries:,} are allowed."
-        return what, "Split the study."
+        return _too_many(entries, limits)
     if size > limits.total_bytes:
         what = (
             f"Unpacked, the archive has {size / 1024**3:.1f} GB; "

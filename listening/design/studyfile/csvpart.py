@@ -13,12 +13,8 @@ from listening.design.studyfile import shapes
 from listening.design.studyfile.entries import ItemEntry, StimulusEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.shapes import Field, Wrong
+from listening.input_limits import CELL_CHARACTERS, TABLE_BYTES, TABLE_COLUMNS, TABLE_ROWS
 from listening.spreadsheets import TableError, decoded, separated, without_empty_end
-
-MAX_CSV_BYTES = 300 * 1024**2
-MAX_ROWS = 200_000
-MAX_COLUMNS = 200
-LONGEST_CELL = 131_072  # Python's own limit; mostly a quote that is never closed
 
 ITEM_COLUMNS = {
     "text": Field(shapes.text),
@@ -57,8 +53,8 @@ class Row:
 
 def read_rows(data: bytes, notes: Notebook) -> list[Row]:
     """Every row whose required cells are usable; all that is wrong is noted."""
-    if len(data) > MAX_CSV_BYTES:
-        notes.csv(None, "", f"The file has {len(data) // 1024**2} MB; {MAX_CSV_BYTES // 1024**2} "
+    if len(data) > TABLE_BYTES:
+        notes.csv(None, "", f"The file has {len(data) // 1024**2} MB; {TABLE_BYTES // 1024**2} "
                   "are allowed.", "Split the study.")  # fmt: skip
         return []
     if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):  # .xlsx and .ods, .xls
@@ -100,12 +96,12 @@ def _numbered(content: str, delimiter: str, notes: Notebook) -> Iterator[tuple[i
             return
         except csv.Error as error:
             notes.csv(number, "", f"The quotes do not match, or a cell has more than "
-                      f"{LONGEST_CELL:,} characters ({error}).",
+                      f"{CELL_CHARACTERS:,} characters ({error}).",
                       "Nothing below this row was read: correct it, then try again.")  # fmt: skip
             notes.cut_off = True
             return
-        if number > MAX_ROWS + 1:
-            notes.csv(number, "", f"There are more than {MAX_ROWS:,} rows.", "Split the study.")
+        if number > TABLE_ROWS + 1:
+            notes.csv(number, "", f"There are more than {TABLE_ROWS:,} rows.", "Split the study.")
             return
         yield number, cells
 
@@ -113,8 +109,8 @@ def _numbered(content: str, delimiter: str, notes: Notebook) -> Iterator[tuple[i
 def _columns(header: Sequence[str], number: int, notes: Notebook) -> list[str] | None:
     """The names of the columns, or None when rows cannot be read with this header."""
     names = [shapes.composed(cell) for cell in header]
-    if len(names) > MAX_COLUMNS:
-        notes.csv(number, "", f"There are {len(names)} columns.", f"Keep to {MAX_COLUMNS}.")
+    if len(names) > TABLE_COLUMNS:
+        notes.csv(number, "", f"There are {len(names)} columns.", f"Keep to {TABLE_COLUMNS}.")
         return None
     for place, name in enumerate(names, start=1):
         _check_column(name, place, names, number, notes)

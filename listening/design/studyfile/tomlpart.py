@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Iterable
 from typing import Any
 
@@ -32,8 +30,8 @@ from listening.design.studyfile.translationpart import (
     read_task_words,
 )
 from listening.methods import Method, method_named
+from listening.plain_toml import TomlError, read_toml
 
-MAX_TOML_BYTES = 5 * 1024**2
 ROLES = ("test", "reference", "anchor", "trap")
 MOST_HYPOTHESES, LONGEST_HYPOTHESIS = 30, 1000
 SMALL = 32_767  # the largest number of a small column of the database
@@ -202,28 +200,11 @@ def _usual_ends(study: dict[str, Any], notes: Notebook) -> str:
 
 
 def _parsed(data: bytes, notes: Notebook) -> dict[str, Any] | None:
-    if len(data) > MAX_TOML_BYTES:
-        notes.toml("", f"The file has {len(data):,} bytes; a study needs a few thousand.", "")
-        return None
     try:
-        return tomllib.loads(data.removeprefix(b"\xef\xbb\xbf").decode("utf-8"))
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        notes.toml(
-            f"line {line}",
-            f"Byte {error.start} ({data[error.start]:#04x}) is not UTF-8.",
-            "Save the file with the encoding UTF-8.",
-        )
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r" \(at (.*)\)$", str(error))
-        what = str(error)[: place.start()] if place else str(error)
-        remedy = "Correct it; toml.io shows how TOML is written."
-        if "Invalid value" in what:
-            remedy = 'Texts stand in straight quotes: "…", lists in [ ]. ' + remedy
-        notes.toml(place[1] if place else "", f"This is not TOML: {what}.", remedy)
-    except RecursionError:
-        notes.toml("", "The tables are nested too deeply.", "Keep to the fields of the guide.")
-    return None
+        return read_toml(data)
+    except TomlError as error:
+        notes.toml(error.place, error.what, error.remedy)
+        return None
 
 
 def _without_blanks(fields: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from listening.design.othertools import CannotTake
+from listening.input_limits import TABLE_BYTES
 from listening.management.reviews import review_named
 from listening.management.taken import file_text
+from listening.plain_json import JsonError, read_json
 from listening.review import ReviewError
 from listening.review.label_studio import take_back
 
@@ -27,10 +28,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         job = review_named(options["study"], options["review"])
         try:
-            exported = json.loads(file_text(options["export"]))
+            exported = read_json(file_text(options["export"]), most=TABLE_BYTES)
             back = take_back(job, exported, by="import_label_studio")
-        except json.JSONDecodeError as error:
-            raise CommandError(f"This is no JSON: {error}. Export as JSON.") from None
+        except JsonError as error:
+            raise CommandError(f"{options['export']}: {error} Export as JSON.") from None
         except (CannotTake, ReviewError) as error:
             raise CommandError(str(error)) from None
         for reviewer, count in back.stored.items():

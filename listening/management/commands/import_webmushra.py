@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from listening.design.othertools import CannotTake, read_config, webmushra_study
 from listening.design.presets import presets
 from listening.management.commands.new_study import demo_folder
 from listening.management.taken import file_text, whole, write_and_tell
+from listening.plain_toml import read_toml
 
 RATERS = 20  # BS.1534 calls 20 enough in most cases
 
@@ -32,7 +32,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         config = options["config"]
         root = options["root"] or _root_of(config)
-        preset = tomllib.loads(presets(demo_folder())["mushra"].toml)
+        preset = read_toml(presets(demo_folder())["mushra"].toml)
         consent = preset["study"]["texts"]["consent"]
         try:
             read, loose = read_config(file_text(config))

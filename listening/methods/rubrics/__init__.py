@@ -11,11 +11,12 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from listening.plain_toml import read_toml
 
 FOLDER = Path(__file__).parent
 MARK = 12  # hex digits of the SHA-256 in the name of one's own
@@ -148,7 +149,7 @@ def _asked(table: Mapping[str, Any]) -> Asked:
 @functools.cache
 def _parsed(name: str, raw: bytes, language: str) -> Shared:
     try:
-        return shared_of(tomllib.loads(raw.decode("utf-8")), language)
+        return shared_of(read_toml(raw), language)
     except (ValueError, TypeError, AttributeError) as error:
         raise RubricError(f"{name}.toml cannot be used: {error}") from error
 
