@@ -24,7 +24,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
-from rest_framework.throttling import SimpleRateThrottle
+
+from listening.throttling import Throttle
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 LOGINS = ("login", "mfa_login_webauthn")
@@ -116,8 +117,8 @@ LIMITS = (
 )
 
 
-class _Throttle(SimpleRateThrottle):
-    """Django REST framework's count of the last requests, for one of our limits."""
+class _Throttle(Throttle):
+    """The count of the last requests for one of our limits."""
 
     def __init__(self, limit: Limit) -> None:
         self.limit, self.rate = limit, limit.name  # the framework asks only whether there is one

@@ -77,6 +77,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "tables",
             "task_rules",
             "templatetags",
+            "throttling",
             "trial_rows",
             "urls",
         ),
@@ -117,6 +118,7 @@ ALLOWED = {  # room -> what it may import of other rooms, and of the hall: one s
         *("listening.signals", "listening.program", "config.missing"),
         *("listening.asked_jobs", "listening.queues", "listening.sound_files"),
         *("listening.spreadsheets", "listening.plain_yaml", "listening.loudness"),
+        "listening.ages",
     ),
     "analysis": (
         *("listening.selectors", "listening.methods", "listening.registry", "metrics.selectors"),
@@ -128,6 +130,7 @@ ALLOWED = {  # room -> what it may import of other rooms, and of the hall: one s
             "config.missing",
         ),
         "listening.asked_jobs",
+        "listening.ages",
     ),
     "rest": ("listening", "metrics", "analysis"),  # doors for scripts: nobody imports it but config
 }
