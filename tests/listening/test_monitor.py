@@ -298,13 +298,21 @@ async def test_silence_is_broken_by_a_heartbeat(study, monkeypatch):
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("_quick_ticks")
 @pytest.mark.parametrize(
-    ("change", "code"), [("log out", 4403), ("disabled", 4404), ("other owner", 4404)]
+    ("change", "code"),
+    [("log out", 4403), ("disabled", 4404), ("deleted", 4403), ("other owner", 4404)],
 )
 @pytest.mark.medium
-async def test_who_loses_the_right_is_cut_off_at_the_next_heartbeat(
+async def test_who_loses_the_right_is_cut_off_though_the_numbers_never_stand_still(
     study, monkeypatch, change, code
 ):
-    monkeypatch.setattr(StudyMonitor, "heartbeat_s", 0.1)
+    monkeypatch.setattr(StudyMonitor, "rights_s", 0.05)
+    looks = []
+
+    def another(key):
+        looks.append(key)
+        return {"version": str(len(looks)), "progress": {"looks": len(looks)}}
+
+    monkeypatch.setattr("listening.consumers.latest_progress", another)
     socket = await sync_to_async(socket_of)(study.owner)
     await socket.connect()
     await socket.message()
@@ -312,9 +320,56 @@ async def test_who_loses_the_right_is_cut_off_at_the_next_heartbeat(
     assert await socket.closing_code() == code
 
 
+def test_rights_are_asked_for_every_few_seconds():
+    assert StudyMonitor.rights_s <= 5
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("_quick_ticks")
+async def test_nothing_is_sent_while_nobody_can_say_who_may_see_it(study, monkeypatch):
+    monkeypatch.setattr(StudyMonitor, "rights_s", 0.0)
+    monkeypatch.setattr(StudyMonitor, "heartbeat_s", 0.1)
+    real, away = StudyMonitor._check_right, []
+
+    def unsteady(self):
+        if away:
+            raise DatabaseError
+        return real(self)
+
+    monkeypatch.setattr(StudyMonitor, "_check_right", unsteady)
+    socket = await sync_to_async(socket_of)(study.owner)
+    await socket.connect()
+    assert (await socket.message())["type"] == "progress"
+    away.append(True)
+    while (await socket.message()) != {"type": "heartbeat", "counting": False}:
+        pass
+    away.clear()
+    while (await socket.message()) != {"type": "heartbeat", "counting": True}:
+        pass
+    await socket.leave()
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("_quick_ticks")
+async def test_one_account_opens_so_many_sockets_and_no_more(study, monkeypatch):
+    monkeypatch.setattr(StudyMonitor, "most_open", 1)
+    first, second, third = [await sync_to_async(socket_of)(study.owner) for _ in range(3)]
+    await first.connect()
+    await first.message()
+    assert await refusal_of(second) == 4429
+    await first.leave()
+    await third.connect()
+    assert (await third.message())["type"] == "progress"
+    await third.leave()
+    assert StudyMonitor.open_of == {}
+
+
 def take_right(study, change):
     if change == "log out":
         SessionStore.get_model_class().objects.all().delete()
+    elif change == "deleted":
+        Study.objects.filter(pk=study.pk).update(owner=make_user("heir"))
+        type(study.owner).objects.filter(pk=study.owner_id).delete()
     elif change == "disabled":
         type(study.owner).objects.filter(pk=study.owner_id).update(is_active=False)
     else:
