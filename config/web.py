@@ -22,18 +22,21 @@ from django.core.wsgi import get_wsgi_application
 from django.http.request import split_domain_port, validate_host
 from django.urls import get_resolver
 
-from config.bridge import Bridge, Queue, Receive, Scope, Send, header_variables, send_plain
+from config.bridge import Bridge, Receive, Scope, Send, header_variables, send_plain
 from config.headers import WithHeaders, every_answers
+from config.limits import asker_of
 from config.loop_pool import LoopPool
 from config.operations import unavailable
+from config.thread_queue import Queue
 
 # Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
 # researchers' pages may take long, and passwords are hashed one by one. When a database hangs, so
 # do all of them: of the operators' threads one looks, and the other tells.
 THREADS = {"raters": 8, "researchers": 3, "logins": 1, "operators": 2, "sign-ons": 2}
-# More come back later.
-WAITING = {"raters": 2048, "researchers": 96, "logins": 16, "operators": 30, "sign-ons": 30}
+# More come back later; so many in each lane: of browsers that have logged in before, of others.
+WAITING = {"raters": 2048, "researchers": 96, "logins": 40, "operators": 30, "sign-ons": 30}
 PATIENCE_S = dict.fromkeys(THREADS, 20.0) | {"researchers": 300.0}
+FAIR = ("researchers", "logins")  # askers take turns there: one that sends much keeps nobody out
 OPERATORS = ("/readyz",)  # not /metrics: scrapes that hang would take all of these threads
 RATERS = ("/r/", "/s/", "/k/", "/api/", "/static/")
 LOGINS = ("/login", "/account/confirm")
@@ -56,8 +59,12 @@ def queue_of(method: str, path: str) -> str:
 
 pages = Bridge(
     get_wsgi_application(),
-    queues={name: Queue(name, THREADS[name], WAITING[name], PATIENCE_S[name]) for name in THREADS},
+    queues={
+        name: Queue(name, THREADS[name], WAITING[name], PATIENCE_S[name], fair=name in FAIR)
+        for name in THREADS
+    },
     queue_of=queue_of,
+    asker_of=asker_of,
     max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES,
     unavailable=unavailable.answer,
 )
