@@ -11,6 +11,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 KNOWN_IN_A_ROW = 3  # turns of known browsers, then one of the others, if any wait
@@ -128,19 +129,19 @@ class Queue:
         while self.running.total() < self.threads and (entry := self._next()) is not None:
             self.running[entry.asker] += 1
             running = asyncio.get_running_loop().run_in_executor(self.pool, entry.work)
-            running.add_done_callback(lambda ended, entry=entry: self._ended(ended, entry))
+            running.add_done_callback(partial(self._ended, entry))
 
     def _next(self) -> Waiting | None:
         first = self.known_in_a_row < KNOWN_IN_A_ROW
         for known in (first, not first):
-            entry = self.lanes[known].take(lambda key, known=known: self._may_run(key, known))
+            entry = self.lanes[known].take(partial(self._may_run, known))
             if entry is not None:
                 others_wait = bool(self.lanes[False].length)
                 self.known_in_a_row = self.known_in_a_row + 1 if known and others_wait else 0
                 return entry
         return None
 
-    def _may_run(self, key: str, known: bool) -> bool:
+    def _may_run(self, known: bool, key: str) -> bool:
         if not self.fair or self.threads == 1:
             return True
         unknown = sum(count for asker, count in self.running.items() if not asker.known)
@@ -148,7 +149,7 @@ class Queue:
             return False
         return self.running[Asker(key, known)] < self.threads - 1
 
-    def _ended(self, running: asyncio.Future[Any], entry: Waiting) -> None:
+    def _ended(self, entry: Waiting, running: asyncio.Future[Any]) -> None:
         self.running[entry.asker] -= 1
         if not self.running[entry.asker]:
             del self.running[entry.asker]
