@@ -8,8 +8,10 @@ from __future__ import annotations
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from analysis.report.report_schema import Report
+from listening.selectors import holds_right
 
 
 class AnalysisRun(models.Model):
@@ -179,7 +181,26 @@ class ReadOnlyLink(models.Model):
     @property
     def is_open(self) -> bool:
         """Whether it still leads anywhere."""
-        return self.revoked_at is None and timezone.now() < self.expires_at
+        return self.state == "open"
+
+    @property
+    def state(self) -> str:
+        """Open, or in two words why it is not."""
+        if self.revoked_at is not None:
+            return "ended"
+        if timezone.now() >= self.expires_at:
+            return "expired"
+        return "open" if self.maker_may_share else "maker left"
+
+    @cached_property
+    def maker_may_share(self) -> bool:
+        """Whether who made it could make it still: it ends with their right."""
+        return all(holds_right(key, self.made_by, "edit") for key in self.shown_keys)
+
+    @property
+    def shown_keys(self) -> list[str]:
+        """The keys of the studies that it shows."""
+        raise NotImplementedError
 
 
 class ResultsLink(ReadOnlyLink):
@@ -194,6 +215,10 @@ class ResultsLink(ReadOnlyLink):
 
     def __str__(self) -> str:
         return f"link {self.pk} to the results of study {self.study_id}"
+
+    @property
+    def shown_keys(self) -> list[str]:
+        return [self.study.key]
 
 
 class Leaderboard(models.Model):
@@ -255,3 +280,7 @@ class LeaderboardLink(ReadOnlyLink):
 
     def __str__(self) -> str:
         return f"link {self.pk} to leaderboard {self.board_id}"
+
+    @property
+    def shown_keys(self) -> list[str]:
+        return self.board.keys

@@ -149,7 +149,7 @@ def judged(
 
     by_text = {text: truth[pk] for pk, text in Justification.objects.values_list("trial", "text")}
     review.set_state(job, "open", by="bench")
-    links = [review.invite(job, 30, by="bench") for _ in errors]
+    links = [review.invite(job, 30, by=job.study.owner.username) for _ in errors]
     desks = ["/" + link.split("/", 3)[3] for link in links]
     base = f"http://localhost:{port}"
     people = [

@@ -39,7 +39,7 @@ def through_the_desk(job: Any, world: World, port: int) -> list[Scripted]:
     people, _ = judged(job, world.reasons, port, ERRORS, lot=LOT)
     print(check(job, world.reasons, people), flush=True)
     by_text = {t: world.reasons[pk] for pk, t in Justification.objects.values_list("trial", "text")}
-    link = review.invite(job, 30, by="bench", adjudicates=True)
+    link = review.invite(job, 30, by=job.study.owner.username, adjudicates=True)
     desk = "/" + link.split("/", 3)[3]
     third = Scripted(f"http://localhost:{port}", desk, by_text, 99, THIRD, LOT)
     with web_process():

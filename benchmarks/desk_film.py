@@ -64,7 +64,7 @@ def desk_of(study: Any, kind: str, title: str, settings: Mapping[str, Any] | Non
     plan = Plan(kind, title, repeated=0, seed=1, settings=settings or {})
     job = review.make_job(study, plan, by="researcher")
     review.set_state(job, "open", by="researcher")
-    return "/" + review.invite(job, 30, by="researcher").split("/", 3)[3]
+    return "/" + review.invite(job, 30, by=job.study.owner.username).split("/", 3)[3]
 
 
 # --- The film ------------------------------------------------------------------------------------

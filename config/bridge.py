@@ -4,7 +4,6 @@ import asyncio
 import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from tempfile import SpooledTemporaryFile
@@ -12,6 +11,8 @@ from typing import IO, Any, cast
 from wsgiref.types import StartResponse, WSGIApplication
 
 from django.http import HttpResponse
+
+from config.thread_queue import Asker, Displaced, Queue
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -60,35 +61,6 @@ def _no_write(data: bytes) -> None:
     raise NotImplementedError("Django never uses WSGI's write().")
 
 
-class Queue:
-    """Threads of their own, and no more requests waiting for them than can be answered soon.
-
-    Who has waited for `patience_s` is told to come back: a database that hangs ends nothing itself.
-    """
-
-    def __init__(self, name: str, threads: int, waiting: int, patience_s: float = 600.0) -> None:
-        self.patience_s = patience_s
-        self.pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self.most = threads + waiting
-        self.inside = 0
-
-    @property
-    def is_full(self) -> bool:
-        return self.inside >= self.most
-
-    def run(self, work: Callable[..., Any], *args: object) -> asyncio.Future[Any]:
-        """In one of its threads; it counts until the thread is done, whoever still waits for it."""
-        self.inside += 1
-        running = asyncio.get_running_loop().run_in_executor(self.pool, work, *args)
-        running.add_done_callback(self._done)
-        return running
-
-    def _done(self, running: asyncio.Future[Any]) -> None:
-        self.inside -= 1
-        if not running.cancelled():
-            running.exception()  # seen here if nobody waited so long
-
-
 class Bridge:
     """An ASGI application that answers HTTP with a WSGI one."""
 
@@ -100,18 +72,21 @@ class Bridge:
         max_body_bytes: int,
         queue_of: Callable[[str, str], str],
         unavailable: Callable[[str], HttpResponse],
+        asker_of: Callable[[Scope], Asker] = lambda scope: Asker(),
     ) -> None:
         """`queue_of` says by method and path which of the queues answers; `unavailable` by path
-        what is sent when none can."""
+        what is sent when none can; `asker_of` whose request it is, where a queue is fair."""
         self.pages = pages
         self.unavailable = unavailable
         self.max_body_bytes = max_body_bytes
         self.queue_of = queue_of
         self.queues = queues
+        self.asker_of = asker_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         queue = self.queues[self.queue_of(scope["method"], scope["path"])]
-        if queue.is_full:
+        asker = self.asker_of(scope) if queue.fair else Asker()
+        if not queue.has_room(asker):
             return await send_answer(send, self.unavailable(scope["path"]))
         # Closed when the page is done with it, which may be after the client was answered.
         body = cast(IO[bytes], SpooledTemporaryFile(IN_MEMORY_BYTES))  # noqa: SIM115
@@ -122,14 +97,14 @@ class Bridge:
             return await send_plain(send, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         except ClientGone:
             return body.close()
-        await self._answer(queue, make_environ(scope, body, length), receive, send)
+        await self._answer(queue, asker, make_environ(scope, body, length), receive, send)
 
     async def _answer(
-        self, queue: "Queue", environ: dict[str, Any], receive: Receive, send: Send
+        self, queue: Queue, asker: Asker, environ: dict[str, Any], receive: Receive, send: Send
     ) -> None:
         loop = asyncio.get_running_loop()
         stream = Stream(loop, send)
-        work = queue.run(self._run, environ, stream)
+        work = queue.run(asker, self._run, environ, stream)
         work.add_done_callback(lambda _: environ["wsgi.input"].close())
         watch = loop.create_task(stream.watch(receive))
         try:
@@ -141,6 +116,8 @@ class Bridge:
             whole = await work
         except ClientGone:
             return
+        except Displaced:
+            return await send_answer(send, self.unavailable(environ["PATH_INFO"]))
         except Exception:
             log.exception("A page failed outside Django")
             if stream.started:

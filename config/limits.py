@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hmac
+import ipaddress
 import logging
 import math
 import secrets
@@ -20,15 +21,19 @@ from typing import Any
 
 from django.conf import settings
 from django.core import signing
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, parse_cookie
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
-from rest_framework.throttling import SimpleRateThrottle
+
+from config.bridge import Scope, header_variables
+from config.thread_queue import Asker
+from listening.throttling import Throttle
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 LOGINS = ("login", "mfa_login_webauthn")
 SECOND = "mfa_authenticate"
+OTHER_LOGINS = ("openid_connect_callback", "join", "password-set")
 PROOFS = (  # of who is logged in, before something that matters
     *("account_reauthenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn", "password"),
 )
@@ -39,11 +44,51 @@ log = logging.getLogger(__name__)
 
 def client_address(request: HttpRequest) -> str:
     """Who asks: the connection's other end, or what as many proxies as are trusted say of it."""
-    hops = [hop.strip() for hop in request.headers.get("X-Forwarded-For", "").split(",")]
+    forwarded = request.headers.get("X-Forwarded-For", "")
+    return address_of(forwarded, str(request.META.get("REMOTE_ADDR", "")))
+
+
+def address_of(forwarded: str, remote: str) -> str:
+    """Return the address without the port that some proxies write behind it."""
+    hops = [hop.strip() for hop in forwarded.split(",")]
     trusted = settings.EARNEST_TRUSTED_PROXIES
-    if trusted and len(hops) >= trusted and hops[-trusted]:
-        return hops[-trusted]
-    return str(request.META.get("REMOTE_ADDR", ""))
+    if not (trusted and len(hops) >= trusted and hops[-trusted]):
+        return remote
+    hop = hops[-trusted]
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop
+
+
+def network_of(address: str) -> str:
+    """Return what one client has for itself: an IPv4 address, or 64 bits of an IPv6 one."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address[:100]  # what a proxy calls unknown or hidden
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is not None:
+            return str(found.ipv4_mapped)
+        return str(ipaddress.IPv6Network((found, 64), strict=False))
+    return str(found)
+
+
+def client_network(request: HttpRequest) -> str:
+    return network_of(client_address(request))
+
+
+def asker_of(scope: Scope) -> Asker:
+    """Return whose request an ASGI scope is: of a browser that has logged in before, or an address.
+
+    It is asked before the request waits for a thread, so that it reads headers alone.
+    """
+    headers = header_variables(scope)
+    request = HttpRequest()
+    request.COOKIES = parse_cookie(headers.get("HTTP_COOKIE", ""))
+    if browser := _known_browser(request):
+        return Asker(browser, known=True)
+    remote = str((scope.get("client") or ("", 0))[0])
+    return Asker(network_of(address_of(headers.get("HTTP_X_FORWARDED_FOR", ""), remote)))
 
 
 @dataclass(frozen=True)
@@ -64,16 +109,20 @@ def _person(request: HttpRequest) -> str:
     try:
         signing.loads(request.POST.get("simulate", ""), salt="simulate", max_age=3600)
     except signing.BadSignature:
-        return client_address(request)
+        return client_network(request)
     return ""
 
 
 def _account(request: HttpRequest) -> str:
     """The account, apart for every browser that has logged in to it: strangers lock nobody out."""
     name = request.POST.get("username", "").strip().casefold()[:150]
-    known = str(request.get_signed_cookie(KNOWN_BROWSER, "", max_age=KNOWN_S))
-    account, _, browser = known.partition("/")
+    account, _, browser = _known_browser(request).partition("/")
     return f"{name}/{browser}" if browser and account == keyed(name) else name
+
+
+def _known_browser(request: HttpRequest) -> str:
+    """The account that has logged in here before, and the number of its browser; or nothing."""
+    return str(request.get_signed_cookie(KNOWN_BROWSER, "", max_age=KNOWN_S))
 
 
 def keyed(text: str) -> str:
@@ -97,11 +146,11 @@ DOORS = (
 )
 ANSWERING = Limit("answers of a session", (*DOORS, "api-withdraw"), 600, 60, _session, spared=60)
 LIMITS = (
-    Limit("wrong log-ins of an address", (*LOGINS, SECOND), 20, 60, client_address),
+    Limit("wrong log-ins of an address", (*LOGINS, SECOND), 20, 60, client_network),
     Limit("wrong log-ins to an account", LOGINS, 10, 60, _account),
     Limit("proofs of an account", PROOFS, 10, 60, _researcher),
-    Limit("sign-ons of an address", SIGN_ONS, 120, 60, client_address, reads=True),
-    Limit("links of accounts", ("password-lost", "password-set", "join"), 10, 60, client_address),
+    Limit("sign-ons of an address", SIGN_ONS, 120, 60, client_network, reads=True),
+    Limit("links of accounts", ("password-lost", "password-set", "join"), 10, 60, client_network),
     Limit("entering from an address", ("landing",), 120, 60, _person),
     ANSWERING,
     Limit(
@@ -109,18 +158,18 @@ LIMITS = (
         ("shared-results", "shared-leaderboard"),
         120,
         60,
-        client_address,
+        client_network,
         reads=True,
     ),
-    Limit("shared clips of an address", ("shared-clip",), 600, 60, client_address, reads=True),
+    Limit("shared clips of an address", ("shared-clip",), 600, 60, client_network, reads=True),
     Limit("uploads by a researcher", ("draft-upload",), 12_000, 60, _researcher),
     Limit("changes of channels by a researcher", ("messages-do",), 30, 600, _researcher),
     Limit("changes by a researcher", (), 240, 60, _researcher),
 )
 
 
-class _Throttle(SimpleRateThrottle):
-    """Django REST framework's count of the last requests, for one of our limits."""
+class _Throttle(Throttle):
+    """The count of the last requests for one of our limits."""
 
     def __init__(self, limit: Limit) -> None:
         self.limit, self.rate = limit, limit.name  # the framework asks only whether there is one
@@ -177,16 +226,18 @@ class Limits:
         request.META["CLIENT_ADDRESS"] = client_address(request)  # for views, which ask no proxy
         response = self.get_response(request)
         match = request.resolver_match
-        if match is not None and match.view_name in (*LOGINS, SECOND) and request.method == "POST":
-            self._logged_in(request, response)
+        route = match.view_name if match is not None else ""
+        if route in (*LOGINS, SECOND) and request.method == "POST":
+            if getattr(request, "password_was_right", False):  # a second factor may be asked yet
+                count_no_more(request)
+            if _is_in(request):
+                count_no_more(request)
+                self._remember_browser(request, response)
+        elif route in OTHER_LOGINS and _is_in(request):
+            self._remember_browser(request, response)
         return response
 
-    def _logged_in(self, request: HttpRequest, response: HttpResponse) -> None:
-        if getattr(request, "password_was_right", False):  # a second factor may be asked for yet
-            count_no_more(request)
-        if not getattr(request, "user", None) or not request.user.is_authenticated:
-            return
-        count_no_more(request)
+    def _remember_browser(self, request: HttpRequest, response: HttpResponse) -> None:
         response.set_signed_cookie(
             KNOWN_BROWSER,
             f"{keyed(request.user.get_username().casefold())}/{secrets.token_urlsafe(12)}",
@@ -213,6 +264,11 @@ class Limits:
                 return too_many(request, math.ceil(throttle.wait() or limit.seconds))
             counted.append(throttle)
         return None
+
+
+def _is_in(request: HttpRequest) -> bool:
+    user = getattr(request, "user", None)
+    return user is not None and user.is_authenticated
 
 
 def count_no_more(request: HttpRequest) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,7 @@ from django.http.response import HttpResponseBase
 
 from config.limits import client_address, keyed
 from config.operations.logs import route_of
+from listening.ages import age_s
 
 LONGEST_S = 7 * 24 * 3600  # then a log-in ends, however busy; settings name the idle time
 NOTED_EVERY_S = 600  # the time of the last request is written down no more often
@@ -60,9 +62,11 @@ class LogIns:
             return
         now, session = int(time.time()), request.session
         began = session.setdefault(BEGAN, now)
+        if age_s(began, now) == math.inf:  # the clock went back: it ends a week from now at most
+            began = session[BEGAN] = now
         if now - began > LONGEST_S:
             auth.logout(request)
-        elif now - session.get(SEEN, 0) > NOTED_EVERY_S:
+        elif age_s(session.get(SEEN, 0), now) > NOTED_EVERY_S:
             session[SEEN] = now
             UserSession.objects.create_from_request(request)  # for the list of one's log-ins
 

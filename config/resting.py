@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from listening.ages import age_s
+
 LOOK_EVERY_S = 1.0
 PATIENCE_S = 0.2  # a server that hangs holds the supervisor's loop up for this long
 SUFFIX = ".rests"
@@ -47,4 +49,4 @@ def resting(var: Path) -> Iterator[tuple[str, float]]:
     """The queues whose workers rest, and how many seconds ago the supervisor last looked."""
     for path in sorted(var.glob(f"*{SUFFIX}")):
         with suppress(FileNotFoundError):
-            yield path.stem, max(0.0, time.time() - path.stat().st_mtime)
+            yield path.stem, age_s(path.stat().st_mtime)

@@ -103,7 +103,7 @@ def _gpu_command(*more: str) -> list[str]:
 
 
 def _beat_command() -> list[str]:
-    return _celery("config.clock", "beat", "--scheduler", "celery.beat:Scheduler", "--pidfile", "")
+    return _celery("config.clock", "beat", "--scheduler", "config.clock:Scheduler", "--pidfile", "")
 
 
 def _pages_command() -> list[str]:

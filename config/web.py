@@ -7,6 +7,7 @@ import signal
 import sys
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 if sys.platform == "linux":  # a worker whose server was killed must not keep the port
@@ -16,26 +17,30 @@ if gc.isenabled():  # what is imported stays: to look for garbage meanwhile take
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+from django.http.request import split_domain_port, validate_host
 from django.urls import get_resolver
 
-from config.bridge import Bridge, Queue, Receive, Scope, Send, send_plain
+from config.bridge import Bridge, Receive, Scope, Send, header_variables, send_plain
 from config.headers import WithHeaders, every_answers
+from config.limits import asker_of
 from config.loop_pool import LoopPool
 from config.operations import unavailable
+from config.thread_queue import Queue
 
 # Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
 # researchers' pages may take long, and passwords are hashed one by one. When a database hangs, so
 # do all of them: of the operators' threads one looks, and the other tells.
 THREADS = {"raters": 8, "researchers": 3, "logins": 1, "operators": 2, "sign-ons": 2}
-# More come back later.
-WAITING = {"raters": 2048, "researchers": 96, "logins": 16, "operators": 30, "sign-ons": 30}
+# More come back later; so many in each lane: of browsers that have logged in before, of others.
+WAITING = {"raters": 2048, "researchers": 96, "logins": 40, "operators": 30, "sign-ons": 30}
 PATIENCE_S = dict.fromkeys(THREADS, 20.0) | {"researchers": 300.0}
+FAIR = ("researchers", "logins")  # askers take turns there: one that sends much keeps nobody out
 OPERATORS = ("/readyz",)  # not /metrics: scrapes that hang would take all of these threads
 RATERS = ("/r/", "/s/", "/k/", "/api/", "/static/")
 LOGINS = ("/login", "/account/confirm")
+PORTS = {"http": 80, "https": 443}
 SIGN_ONS = "/sign-on/"  # these wait for a provider
 
 
@@ -54,21 +59,56 @@ def queue_of(method: str, path: str) -> str:
 
 pages = Bridge(
     get_wsgi_application(),
-    queues={name: Queue(name, THREADS[name], WAITING[name], PATIENCE_S[name]) for name in THREADS},
+    queues={
+        name: Queue(name, THREADS[name], WAITING[name], PATIENCE_S[name], fair=name in FAIR)
+        for name in THREADS
+    },
     queue_of=queue_of,
+    asker_of=asker_of,
     max_body_bytes=settings.EARNEST_MAX_UPLOAD_BYTES,
     unavailable=unavailable.answer,
 )
 _ = get_resolver().url_patterns  # all pages are imported now, and no first visitor waits for it
 
 
+def is_own_origin(scope: Scope) -> bool:
+    """Whether scheme, host and port of a socket's Origin are those of our own pages.
+
+    Those are the public address, and the address that this request names, where it is allowed.
+    """
+    headers = header_variables(scope)
+    origin = _origin_of(headers.get("HTTP_ORIGIN", ""))
+    header, secure = getattr(settings, "SECURE_PROXY_SSL_HEADER", None) or ("", "")
+    is_secure = scope.get("scheme") == "wss" or (header and headers.get(header) == secure)
+    host = headers.get("HTTP_HOST", "")
+    named = {_origin_of(each) for each in settings.CSRF_TRUSTED_ORIGINS}
+    if validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
+        named.add(_origin_of(f"{'https' if is_secure else 'http'}://{host}"))
+    return origin is not None and origin in named
+
+
+def _origin_of(address: str) -> tuple[str, str, int] | None:
+    """Scheme, host and port of a web address; None where it has none of them."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return None
+    if parts.scheme not in PORTS or not parts.hostname:
+        return None
+    return parts.scheme, parts.hostname, port if port is not None else PORTS[parts.scheme]
+
+
 class Sockets:
     """WebSockets of the researcher's pages: same origin only, with the log-in of the pages."""
 
     def __init__(self, routes: list[Any]) -> None:
-        self.routed = AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(routes)))
+        self.routed = AuthMiddlewareStack(URLRouter(routes))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not is_own_origin(scope):
+            await receive()
+            return await send({"type": "websocket.close", "code": 1000})
         try:
             await self.routed(scope, receive, send)
         except ValueError as error:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import Http404
 
+from listening.events import COMMAND_LINE
 from listening.models import Draft, Membership, Project, Role, Study
 
 REVIEW, LOOK, ANALYSE, EDIT, OWN = "review", "look", "analyse", "edit", "own"
@@ -72,6 +74,23 @@ def rights_in(study: Study | Draft, user: Any) -> frozenset[str]:
         return NONE
     role = Role.OWNER if user.is_superuser else _own_role(study, user)
     return RIGHTS[role] if role is not None else NONE
+
+
+def account_may(name: str, study: Study, wants: str) -> bool:
+    """Whether the account of this name may still do it: what it made for others ends with that.
+
+    What was made on the command line was made by who runs the server.
+    """
+    if name == COMMAND_LINE:
+        return True
+    user = get_user_model().objects.filter(username=name).first()
+    return user is not None and wants in rights_in(study, user)
+
+
+def account_owns(name: str, project: Project) -> bool:
+    """The same of what an owner of a project made."""
+    user = get_user_model().objects.filter(username=name, is_active=True).first()
+    return user is not None and (user.is_superuser or role_in(project.pk, user) == Role.OWNER)
 
 
 def may_see_ids(study: Study, user: Any) -> bool:

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import logging
+import math
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cache, partial, wraps
@@ -24,6 +25,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from listening import queues
+from listening.ages import age_s
 from listening.models import AskedJob
 from listening.signals import job_lost
 
@@ -111,7 +113,8 @@ def _heal(row: AskedJob, until: Callable[[str], datetime]) -> bool:
         return False
     why = WORKER if row.begun_at else MESSAGE
     sent_at = row.sent_at or row.asked_at
-    if why == MESSAGE and sent_at > until(queues.queue_of(row.job)):
+    known = age_s(sent_at) < math.inf  # else the clock went back: nobody knows, so it is sent
+    if why == MESSAGE and known and sent_at > until(queues.queue_of(row.job)):
         return False
     if not _is_free(row.mark):
         return False

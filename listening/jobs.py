@@ -14,7 +14,6 @@ from listening.models import HookEvent, Recruitment
 from listening.notifications import dispatching, rates, sending, watching
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
-from listening.review import items as _review_items  # noqa: F401  (it registers what it counts)
 
 EVENTS_KEPT = timedelta(days=7)  # Prolific repeats one for a day
 log = logging.getLogger(__name__)

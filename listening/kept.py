@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import pickle
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,8 +16,11 @@ from typing import Any
 
 from celery import current_app
 from django.core.cache import cache
+from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
+
+from listening.ages import age_s
 
 SLOW_S = 0.1  # what takes longer is left to a worker
 KEPT_S = 30 * 86_400
@@ -46,7 +48,7 @@ class Kept:
     @property
     def is_old(self) -> bool:
         """Whether a page says when it was counted."""
-        return time.time() - self.made_at > TOLD_FROM_S
+        return age_s(self.made_at) > TOLD_FROM_S
 
 
 @dataclass
@@ -60,17 +62,11 @@ class Patience:
         return self.left_s <= 0
 
 
-MAKERS: dict[str, Callable[[str], Any]] = {}
-
-
-def maker(kind: str) -> Callable[[Callable[[str], Any]], Callable[[str], Any]]:
-    """Registers what makes a kind of counts of a study, or of one of its questions."""
-
-    def register(make: Callable[[str], Any]) -> Callable[[str], Any]:
-        MAKERS[kind] = make
-        return make
-
-    return register
+MAKERS = {  # kind -> what counts it, of a study or of one of its questions
+    "clips": "listening.selectors.clip_answers.tallies",
+    "reason-evidence": "listening.review.items.count_evidence",
+    "times": "listening.selectors.rating_times.rating_hours",
+}
 
 
 def look(kind: str, of: str, max_age_s: float, patience: Patience | None = None) -> Kept | None:
@@ -80,7 +76,7 @@ def look(kind: str, of: str, max_age_s: float, patience: Patience | None = None)
     except RedisError:
         return _made(kind, of)
     slow = kept is not None and kept.took_s > SLOW_S
-    if kept and time.time() < kept.made_at + max(max_age_s, REST * kept.took_s * slow):
+    if kept and age_s(kept.made_at) < max(max_age_s, REST * kept.took_s * slow):
         return kept
     if slow or (patience is not None and patience.is_over):
         ask(kind, of)
@@ -111,17 +107,29 @@ def remake(kind: str, of: str) -> Kept:
 def ask(kind: str, of: str) -> None:
     """Has a worker count; once for all who ask meanwhile."""
     try:
-        if cache.add(asked_name(kind, of), 1, timeout=ASKED_S):
+        if claim(asked_name(kind, of), ASKED_S):
             current_app.send_task(RECOUNT, [kind, of])
     except (RedisError, OperationalError) as error:
         log.warning("No worker could be asked to count %s of %s: %s", kind, of, error)
 
 
+def claim(name: str, seconds: float) -> bool:
+    """Whether nobody else has claimed this name in the last `seconds`; it is ours then.
+
+    The stamp counts and not the end that the cache keeps: that one goes by the clock, too.
+    """
+    if cache.add(name, time.time(), timeout=seconds):
+        return True
+    if age_s(cache.get(name) or 0.0) < seconds:
+        return False
+    cache.set(name, time.time(), timeout=seconds)
+    return True
+
+
 def _made(kind: str, of: str) -> Kept:
-    began = time.time()
-    value = MAKERS[kind](of)
-    made_at = time.time()
-    return Kept(value, made_at, made_at - began)
+    began = time.monotonic()
+    value = import_string(MAKERS[kind])(of)
+    return Kept(value, time.time(), time.monotonic() - began)
 
 
 def _name(kind: str, of: str) -> str:

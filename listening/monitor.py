@@ -11,7 +11,8 @@ from typing import Any, TypedDict, overload
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from listening.kept import KEPT_S, REST, SLOW_S, Patience, ask, asked_name
+from listening.ages import age_s
+from listening.kept import KEPT_S, REST, SLOW_S, Patience, ask, asked_name, claim
 from listening.models import Study
 from listening.selectors import study_progress
 
@@ -56,7 +57,7 @@ def page_progress(
             patience.left_s -= fresh["took_s"]
         return fresh["progress"]
     except RedisError:
-        return _snapshot(study, time.time())["progress"]
+        return _snapshot(study)["progress"]
 
 
 def latest_progress(study: str, *, max_age_s: float = 0.0) -> Snapshot:
@@ -65,13 +66,12 @@ def latest_progress(study: str, *, max_age_s: float = 0.0) -> Snapshot:
     kept: Snapshot | None = cache.get(name)
     if kept and _lasts(kept, max_age_s):
         return kept
-    now = time.time()
     lock = f"{name}/lock"
-    mine = cache.add(lock, 1, timeout=LOCKED_S)
+    mine = claim(lock, LOCKED_S)
     if kept and not mine:
         return kept  # somebody else is at it
     try:
-        fresh = _snapshot(study, now)
+        fresh = _snapshot(study)
         cache.set(name, fresh, timeout=KEPT_S)
         cache.delete(asked_name(KIND, study))
     finally:
@@ -81,15 +81,16 @@ def latest_progress(study: str, *, max_age_s: float = 0.0) -> Snapshot:
 
 
 def _lasts(kept: Snapshot, max_age_s: float) -> bool:
-    now = time.time()
-    return now < kept["rests_until"] or now < kept["made_at"] + max_age_s
+    rests_s = kept["rests_until"] - kept["made_at"]
+    return age_s(kept["made_at"]) < max(rests_s, max_age_s)
 
 
 def _name(study: str) -> str:
     return f"progress/{study}"
 
 
-def _snapshot(study: str, began: float) -> Snapshot:
+def _snapshot(study: str) -> Snapshot:
+    began = time.monotonic()
     progress: dict[str, Any] = dict(study_progress(study))
     progress["total"] = {
         key: sum(task[key] for task in progress["tasks"]) for key in ("planned", "rated")
@@ -97,7 +98,7 @@ def _snapshot(study: str, began: float) -> Snapshot:
     lasting = {key: value for key, value in progress.items() if key != "at"}
     version = hashlib.sha256(json.dumps(lasting, sort_keys=True).encode()).hexdigest()[:16]
     made_at = time.time()
-    took_s = made_at - began
+    took_s = time.monotonic() - began
     rests_until = made_at + max(AT_MOST_EVERY_S, REST * took_s)
     return Snapshot(
         progress=progress, version=version, made_at=made_at, took_s=took_s, rests_until=rests_until

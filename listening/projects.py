@@ -12,6 +12,7 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
+from listening.access import account_owns
 from listening.events import note
 from listening.models import MemberInvitation, Membership, Project, Role, Study
 
@@ -72,9 +73,11 @@ def open_invitation(token: str, *, lock: bool = False) -> MemberInvitation | Non
     rows = MemberInvitation.objects.select_related("project")
     if lock:
         rows = rows.select_for_update(of=("self",))
-    return rows.filter(
+    found = rows.filter(
         digest=digest(token), used_at__isnull=True, expires_at__gt=timezone.now()
     ).first()
+    # It ends with the right of who made it.
+    return found if found is not None and account_owns(found.by, found.project) else None
 
 
 def join(token: str, user: Any) -> Membership:

@@ -17,6 +17,7 @@ from django.db.models import Max, Min
 from django.utils import timezone
 from redis.exceptions import RedisError
 
+from listening.ages import age_s
 from listening.models import Block, Session, SessionSummary, Study, StudyEvent
 from listening.outcomes import WITHOUT_FACTS
 
@@ -24,7 +25,7 @@ SHARED_FROM = 5  # ratings of a question: fewer say nothing of agreement
 AT_ONCE = 500  # sessions that a page brings up to date before it shows them
 KEPT_S = 3600
 USUAL_KEPT_S = 60
-AGREEMENT_BEHIND = timedelta(minutes=10)
+AGREEMENT_BEHIND_S = 600
 JUDGED = ("rejected", "restored", "recruiting")  # events after which others are others
 
 # Pearson's r between a session's scores and the means of all others' scores of the same stimulus
@@ -140,6 +141,8 @@ def bring_up_to_date(study: int) -> int:
     name, began, since = f"summaries/{study}", timezone.now(), None
     with suppress(RedisError):
         since = cache.get(name)
+    if since is not None and since > began:  # the clock went back: anything may have changed
+        since = None
     stale = stale_sessions(study, since)
     count_sessions(stale[:AT_ONCE])
     left = len(stale[AT_ONCE:])
@@ -164,7 +167,7 @@ def count_due() -> list[str]:
 def _is_behind(study: int) -> bool:
     """Whether a figure has stood for long, and others rated, withdrew or were judged since."""
     oldest, newest = _between(study)
-    if oldest is None or oldest > timezone.now() - AGREEMENT_BEHIND:
+    if oldest is None or age_s(oldest) < AGREEMENT_BEHIND_S:
         return False
     judged = StudyEvent.objects.filter(study_id=study, what__in=JUDGED, at__gt=oldest)
     withdrew = Session.objects.filter(

@@ -20,6 +20,7 @@ from django.utils import timezone
 
 from config.missing import failure
 from listening import asked_jobs
+from listening.ages import CLOCK_SKEW_S, in_last_s
 from listening.asked_jobs import MESSAGE, WORKER
 from listening.queues import taken_until
 from listening.selectors import no_study
@@ -154,7 +155,8 @@ def heal(queue: Queue) -> int:
     queued = waiting.filter(state=ScoringShard.State.QUEUED)
     lost: list[int] = []
     if queued.exists():
-        gone = queued.filter(heartbeat_at__lt=taken_until("gpu"))
+        later = timezone.now() + timedelta(seconds=CLOCK_SKEW_S)  # set before the clock went back
+        gone = queued.filter(Q(heartbeat_at__lt=taken_until("gpu")) | Q(heartbeat_at__gt=later))
         lost = [pk for pk in gone.values_list("pk", flat=True) if is_free(pk)]
     for why, pks in ((WORKER, dead), (MESSAGE, lost)):
         for pk in pks:
@@ -177,7 +179,7 @@ def is_free(shard_id: int) -> bool:
 
 def stale() -> Q:
     """Shards without a heartbeat for `STALE_S`."""
-    return Q(heartbeat_at__lt=timezone.now() - timedelta(seconds=STALE_S))
+    return ~Q(heartbeat_at__range=in_last_s(STALE_S))
 
 
 def work_on(shard_id: int, queue: Queue) -> None:

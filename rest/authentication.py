@@ -12,9 +12,9 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
-from rest_framework.throttling import SimpleRateThrottle
 
 from listening.accounts.requiring import has_second_factor, is_required
+from listening.throttling import Throttle
 from rest.models import ApiToken
 from rest.tokens import SCOPES, found
 
@@ -82,7 +82,7 @@ class HasScope(BasePermission):
         return True
 
 
-class TokenThrottle(SimpleRateThrottle):
+class TokenThrottle(Throttle):
     """So many requests a minute of one token; without Valkey nobody is turned away."""
 
     rate = "600/min"

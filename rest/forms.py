@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import timedelta
 from typing import Any
 
-from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import NotAcceptable
 from rest_framework.request import Request
 
+from listening.ages import in_last_s
 from listening.events import note
 from listening.models import Study, StudyEvent
 
 JSON, CSV = "application/json", "text/csv"
 PARQUET, ARROW = "application/vnd.apache.parquet", "application/vnd.apache.arrow.stream"
 ANY = ("*/*", "")
-NOTED_EVERY = timedelta(hours=1)
+NOTED_EVERY_S = 3600
 
 
 def FORM(forms: Mapping[str, str]) -> OpenApiParameter:
@@ -58,7 +57,7 @@ def json_array(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 def note_taken(study: Study, by: str, file: str, **more: Any) -> None:
     """For the log of the study; a script that asks every minute is noted once an hour."""
-    since = timezone.now() - NOTED_EVERY
-    told = StudyEvent.objects.filter(study_id=study.pk, what="exported", at__gt=since, by=by)
+    lately = in_last_s(NOTED_EVERY_S)
+    told = StudyEvent.objects.filter(study_id=study.pk, what="exported", at__range=lately, by=by)
     if not told.filter(details__file=file).exists():
         note(study, "exported", by, file=file, **more)

@@ -12,6 +12,7 @@ from typing import Any
 from django.utils import timezone
 
 from listening.access import projects_of
+from listening.ages import age_s
 from listening.models import Project
 from rest.models import ApiToken
 
@@ -26,7 +27,7 @@ DAYS = (7, 30, 90, 365)
 MOST = 50  # that work, of one account
 PREFIX = "earnest_"
 SHOWN = len(PREFIX) + 4
-NOTED_EVERY = timedelta(minutes=1)
+NOTED_EVERY_S = 60
 LONGEST_NAME = 60
 log = logging.getLogger(__name__)
 
@@ -85,7 +86,8 @@ def found(token: str) -> ApiToken | None:
     """The token with this hash, also one that works no more; when it was used last is noted."""
     row = ApiToken.objects.select_related("owner", "project").filter(digest=digest(token)).first()
     now = timezone.now()
-    if row and row.works and (row.last_used_at is None or now - row.last_used_at > NOTED_EVERY):
+    noted_at = row.last_used_at if row else None
+    if row and row.works and (noted_at is None or age_s(noted_at, now) > NOTED_EVERY_S):
         ApiToken.objects.filter(pk=row.pk).update(last_used_at=now)
     return row
 

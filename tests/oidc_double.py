@@ -35,6 +35,8 @@ class OidcDouble:
     def __init__(self, port: int = 0) -> None:
         self.person: dict[str, Any] = dict(GRACE)
         self.faults: set[str] = set()
+        self.signed: dict[str, Any] = {}  # claims of the ID token alone
+        self.more: dict[str, Any] = {}  # beside the tokens
         self.codes: dict[str, dict[str, str]] = {}
         self.tokens: dict[str, dict[str, Any]] = {}
         self.key, self.other_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
@@ -73,6 +75,7 @@ class OidcDouble:
         assert query["response_type"] == "code"
         assert "openid" in query["scope"].split()
         assert query["code_challenge_method"] == "S256"
+        assert len(query["nonce"]) >= 32
         if "cancelled" in self.faults:
             back = {"error": "access_denied", "state": query["state"]}
         else:
@@ -92,9 +95,10 @@ class OidcDouble:
             return None
         token = secrets.token_urlsafe(16)
         self.tokens[token] = dict(self.person)
-        return {"access_token": token, "token_type": "Bearer", "id_token": self._id_token()}
+        answer = {"access_token": token, "token_type": "Bearer", **self.more}
+        return {"id_token": self._id_token(asked.get("nonce", "")), **answer}
 
-    def _id_token(self) -> str:
+    def _id_token(self, nonce: str) -> str:
         now = int(time.time())
         claims = {
             **self.person,
@@ -102,7 +106,12 @@ class OidcDouble:
             "aud": "another-client" if "other audience" in self.faults else CLIENT,
             "iat": now,
             "exp": now - 3600 if "old token" in self.faults else now + 300,
+            "nonce": "another" if "other nonce" in self.faults else nonce,
+            **self.signed,
         }
+        for name in ("exp", "nonce"):
+            if f"no {name}" in self.faults:
+                del claims[name]
         if "two people" in self.faults:
             claims["sub"] = "p-2"
         key = self.other_key if "forged" in self.faults else self.key

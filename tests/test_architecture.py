@@ -78,6 +78,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
             "tables",
             "task_rules",
             "templatetags",
+            "throttling",
             "trial_rows",
             "urls",
         ),
@@ -120,6 +121,7 @@ ALLOWED = {  # room -> what it may import of other rooms, and of the hall: one s
         *("listening.spreadsheets", "listening.plain_yaml", "listening.loudness"),
         *("listening.plain_json", "listening.plain_toml", "listening.input_limits"),
         "listening.reading_process",
+        "listening.ages",
     ),
     "analysis": (
         *("listening.selectors", "listening.methods", "listening.registry", "metrics.selectors"),
@@ -131,6 +133,7 @@ ALLOWED = {  # room -> what it may import of other rooms, and of the hall: one s
             "config.missing",
         ),
         "listening.asked_jobs",
+        "listening.ages",
     ),
     "rest": ("listening", "metrics", "analysis"),  # doors for scripts: nobody imports it but config
 }

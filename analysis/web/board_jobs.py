@@ -6,7 +6,6 @@ import hashlib
 import json
 import logging
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -16,11 +15,12 @@ from analysis.models import Leaderboard, LeaderboardEntry
 from analysis.report.content import Content, content_from
 from analysis.web.board_inputs import forget_input, study_input, study_mark
 from config.missing import failure
+from listening.ages import age_s
 from listening.asked_jobs import ask, asked_job
 
 log = logging.getLogger(__name__)
 State = Leaderboard.State
-WAITED = timedelta(minutes=15)  # a job that has not come back by then is asked for again
+WAITED_S = 15 * 60  # a job that has not come back by then is asked for again
 UNREACHABLE = "the queue of jobs cannot be reached ({}); start it, then load this page again"
 
 
@@ -36,7 +36,7 @@ def made_when_due(board: Leaderboard) -> None:
     if board.state in (State.DONE, State.FAILED) and board.mark == mark:
         return
     asked = board.asked_at if board.state == State.WAITING else None
-    if asked is not None and timezone.now() - asked < WAITED:
+    if asked is not None and age_s(asked) < WAITED_S:
         return
     board.state, board.asked_at = State.WAITING, timezone.now()
     with transaction.atomic():

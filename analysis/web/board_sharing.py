@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 from datetime import timedelta
 
@@ -23,6 +24,9 @@ from analysis.web.sharing import (
     kept_by_nobody,
     over,
 )
+from listening.selectors import study_head_or_404
+
+log = logging.getLogger(__name__)
 
 
 @login_required
@@ -71,6 +75,20 @@ def unshare_board(request: HttpRequest, pk: int, link: int) -> HttpResponse:
     ended = LeaderboardLink.objects.filter(pk=found.pk, revoked_at=None)
     ended.update(revoked_at=timezone.now())
     return redirect(f"{reverse('leaderboard', args=[pk])}#sharing-title")
+
+
+@login_required
+@require_POST
+def unshare_board_of(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """End a link to a leaderboard that shows this study, whoever has the leaderboard."""
+    study_head_or_404(key, request.user, "edit")
+    found = LeaderboardLink.objects.filter(board__entries__study__key=key)
+    link = get_object_or_404(found.distinct(), pk=pk)
+    if LeaderboardLink.objects.filter(pk=link.pk, revoked_at=None).update(
+        revoked_at=timezone.now()
+    ):
+        log.info("account %s ended leaderboard link %s by study %s", request.user.pk, pk, key)
+    return redirect(f"{reverse('results', args=[key])}#sharing-title")
 
 
 @require_safe

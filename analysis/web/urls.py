@@ -46,6 +46,11 @@ urlpatterns = [
     path(f"{RESULTS}combine/", versions.combine, name="results-combine"),
     path(f"{RESULTS}links/", sharing.share, name="results-share"),
     path(f"{RESULTS}links/<int:pk>/end/", sharing.unshare, name="results-unshare"),
+    path(
+        f"{RESULTS}links/leaderboards/<int:pk>/end/",
+        board_sharing.unshare_board_of,
+        name="results-unshare-leaderboard",
+    ),
     path("leaderboards/", boards.boards, name="leaderboards"),
     path("leaderboards/<int:pk>/", boards.board_page, name="leaderboard"),
     path("leaderboards/<int:pk>/do/", boards.board_do, name="leaderboard-do"),

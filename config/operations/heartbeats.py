@@ -17,6 +17,7 @@ from django.conf import settings
 from django.db import Error, connection
 
 from config.resting import resting
+from listening.ages import age_s
 
 EVERY_S = 10.0
 STALE_S = 45.0  # four are missed
@@ -51,15 +52,18 @@ def write(name: str, roles: str) -> None:
 def read() -> list[Beat]:
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT name, roles, greatest(0, extract(epoch FROM clock_timestamp() - at))::float"
+            "SELECT name, roles, extract(epoch FROM clock_timestamp() - at)::float"
             " FROM operations_heartbeat ORDER BY name"
         )
-        beats = [Beat(name, tuple(roles.split(",")), age_s) for name, roles, age_s in cursor]
+        beats = [
+            Beat(name, tuple(roles.split(",")), min(age_s(0.0, ago_s), FORGOTTEN_S))
+            for name, roles, ago_s in cursor
+        ]
     living = {role for beat in beats if beat.fresh for role in beat.roles}
     return beats + [
-        Beat(f"{name}, rests until a job comes", (name,), age_s)
-        for name, age_s in resting(settings.EARNEST_VAR)
-        if name not in living and age_s < FORGOTTEN_S
+        Beat(f"{name}, rests until a job comes", (name,), seen_s)
+        for name, seen_s in resting(settings.EARNEST_VAR)
+        if name not in living and seen_s < FORGOTTEN_S
     ]
 
 

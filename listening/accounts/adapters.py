@@ -15,6 +15,7 @@ from allauth.mfa.models import Authenticator
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.providers.base import AuthError
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -115,6 +116,7 @@ class SignOns(DefaultSocialAccountAdapter):  # type: ignore[misc]
         user.email = address
         return user
 
+    @transaction.atomic
     def save_user(self, request: HttpRequest, sociallogin: Any, form: Any = None) -> User:
         sociallogin.email_addresses = []
         return super().save_user(request, sociallogin, form)  # type: ignore[no-any-return]

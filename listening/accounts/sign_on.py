@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import hmac
 import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import jwt
 from allauth.account.signals import user_logged_in
 from allauth.socialaccount.models import SocialAccount
-from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.client import OAuth2Client, OAuth2Error
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
@@ -21,6 +26,7 @@ from listening.projects import open_invitation
 SIGNED_BY = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
 SEVERAL_FACTORS = frozenset(("mfa", "otp", "hwk", "swk", "sms", "fpt", "face", "iris", "sc"))
 STRONG = "signed_on_with_two"  # in the session: the provider has asked for a second factor
+LONGEST = {"sub": 191, "email": 254, "preferred_username": 150}  # characters, as columns have them
 KEPT = ("sub", "email", "email_verified", "preferred_username", "amr")
 log = logging.getLogger(__name__)
 
@@ -44,37 +50,138 @@ def provider_of(key: str) -> SignOn | None:
     return found
 
 
+def nonce_of(state: str) -> str:
+    """Return what an ID token must repeat: it belongs to one question of one browser.
+
+    The state is kept in the browser's session and works once, so that nothing more is kept.
+    """
+    key = f"nonce of a sign-on {settings.SECRET_KEY}"
+    return hmac.digest(key.encode(), state.encode(errors="replace"), "sha256").hex()
+
+
+class Client(OAuth2Client):  # type: ignore[misc]  # allauth is untyped
+    """Sends a nonce with each question."""
+
+    def get_redirect_url(self, authorization_url: str, scope: Any, extra_params: Any) -> str:
+        params = {**extra_params, "nonce": nonce_of(str(self.state))}
+        return str(super().get_redirect_url(authorization_url, scope, params))
+
+
 class Provider(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth is untyped
     """Stricter than allauth's: one issuer, signatures are checked, all claims name one person."""
 
+    client_class = Client
+
     @property
     def openid_config(self) -> dict[str, Any]:
-        found = super().openid_config
+        with _understood():
+            found = super().openid_config
         named = str(self.get_provider().app.settings["server_url"]).rstrip("/")
         if not isinstance(found, dict) or str(found.get("issuer", "")).rstrip("/") != named:
             raise OAuth2Error(f"what {named} says of itself names another issuer")
         needed = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint")
-        if missing := [each for each in needed if each not in found]:
+        if missing := [each for each in needed if not isinstance(found.get(each), str)]:
             raise OAuth2Error(f"what {named} says of itself lacks {', '.join(missing)}")
         return found
 
+    def get_access_token_data(self, *args: Any, **kwargs: Any) -> Any:
+        with _understood():
+            return super().get_access_token_data(*args, **kwargs)
+
+    def parse_token(self, data: Any) -> Any:
+        with _understood():
+            return super().parse_token(data)
+
     def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> Any:
-        id_token = kwargs["response"].get("id_token")
-        try:
+        with _understood():
+            id_token = kwargs["response"].get("id_token")
             if jwt.get_unverified_header(id_token)["alg"] not in SIGNED_BY:
                 raise OAuth2Error("the ID token is signed in no way that is known")
             self.did_fetch_access_token = False  # so that allauth checks its signature
             login = super().complete_login(request, app, token, **kwargs)
-        except (KeyError, TypeError, ValueError, jwt.PyJWTError) as error:
-            raise OAuth2Error(f"the answer is not understood: {error!r}") from error
-        claims = login.account.extra_data
-        signed, told = claims["id_token"], claims["userinfo"]
+            claims = login.account.extra_data
+            signed, told = claims["id_token"], claims["userinfo"]
+            _check_token(signed, app.client_id, nonce_of(request.GET.get("state", "")))
         if signed.get("sub") != told.get("sub"):
             raise OAuth2Error("the ID token and the user info name two people")
-        login.account.extra_data = {name: told.get(name) for name in KEPT if name in told}
+        told = {name: told[name] for name in KEPT if name in told}
         if "amr" in signed:
-            login.account.extra_data["amr"] = signed["amr"]
+            told["amr"] = signed["amr"]
+        login.account.extra_data = told
         return login
+
+    def _fetch_user_info(self, access_token: str) -> dict[str, Any]:
+        with _understood():
+            return checked_claims(super()._fetch_user_info(access_token))
+
+    def _decode_id_token(self, app: Any, id_token: str) -> dict[str, Any]:
+        return checked_claims(super()._decode_id_token(app, id_token))
+
+
+@contextmanager
+def _understood() -> Iterator[None]:
+    """An answer of a shape that nobody foresaw ends the sign-on with a sentence."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RecursionError) as error:
+        raise OAuth2Error(f"the answer is not understood: {error!r}") from error
+    except (TypeError, ValueError, jwt.PyJWTError) as error:
+        raise OAuth2Error(f"the answer is not understood: {error!r}") from error
+
+
+def _check_token(signed: Mapping[str, Any], client: str, nonce: str) -> None:
+    """Raise where an ID token never ends, or is of another client or another question."""
+    if missing := [name for name in ("exp", "iat", "sub") if name not in signed]:
+        raise OAuth2Error(f"the ID token lacks {', '.join(missing)}")
+    several = isinstance(signed.get("aud"), list) and len(signed["aud"]) > 1
+    if ("azp" in signed or several) and signed.get("azp") != client:
+        raise OAuth2Error("the ID token was made for another client (azp)")
+    if not hmac.compare_digest(
+        str(signed.get("nonce", "")).encode(errors="replace"), nonce.encode()
+    ):
+        raise OAuth2Error("the ID token belongs to another question (nonce)")
+
+
+def checked_claims(found: Any) -> dict[str, Any]:
+    """Return those claims that are used, each as the standard has it, and the rest as it is.
+
+    What cannot be stored is refused whole: an account is made of all its claims, or not at all.
+    """
+    if not isinstance(found, dict):
+        raise OAuth2Error("the claims are no JSON object")
+    for name, most in LONGEST.items():
+        value = found.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise OAuth2Error(f"the claim {name} is no text")
+        if len(value) > most:
+            raise OAuth2Error(f"the claim {name} has more than {most} characters")
+        if not _can_be_stored(value):
+            raise OAuth2Error(f"the claim {name} has characters that cannot be stored")
+    if not found.get("sub"):
+        raise OAuth2Error("the claims lack sub")
+    claims = dict(found)
+    if (
+        not isinstance(claims.get("email_verified"), bool)
+        and claims.get("email_verified") != "true"
+    ):
+        claims.pop("email_verified", None)
+    methods = claims.get("amr")
+    if not isinstance(methods, list) or not all(
+        isinstance(each, str) and _can_be_stored(each) for each in methods
+    ):
+        claims.pop("amr", None)  # it proves nothing
+    return claims
+
+
+def _can_be_stored(text: str) -> bool:
+    """Whether PostgreSQL takes it: no NUL, no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
 
 
 def checked_address(sociallogin: Any) -> str:
@@ -82,8 +189,14 @@ def checked_address(sociallogin: Any) -> str:
     claims = sociallogin.account.extra_data
     claims = claims.get("userinfo", claims)
     address = claims.get("email")
-    sure = claims.get("email_verified") in (True, "true")  # Cognito writes it as a word
-    return address.strip() if sure and isinstance(address, str) and "@" in address else ""
+    sure = claims.get("email_verified")
+    if not (sure is True or sure == "true") or not isinstance(address, str):  # Cognito: a word
+        return ""
+    try:
+        validate_email(address.strip())
+    except ValidationError:
+        return ""
+    return address.strip()
 
 
 def why_not(sociallogin: Any) -> tuple[str, ...]:

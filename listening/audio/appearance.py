@@ -12,7 +12,6 @@ import contextlib
 import hmac
 import os
 import secrets
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from django.conf import settings
 
+from listening.ages import age_s
 from listening.audio import flac
 from listening.audio.decoded import Decoded, Version, decoded, version_of
 from listening.audio.dither import dithered, noise_from, rumble_from
@@ -92,11 +92,10 @@ def sample_appearance(copy: Path, trial: int = 0, place: int = 0) -> bytes:
 
 def clear_appearances(unused_s: float = KEPT_UNUSED_S) -> int:
     """Deletes what no browser has asked for since; it is made again when one does. How many."""
-    oldest = time.time() - unused_s
     cleared = 0
     for path in folder().glob("*/*.flac"):
         with contextlib.suppress(FileNotFoundError):  # another one clears, too
-            if path.stat().st_mtime < oldest:
+            if age_s(path.stat().st_mtime) > unused_s:
                 path.unlink()
                 cleared += 1
     return cleared

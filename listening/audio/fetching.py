@@ -6,13 +6,14 @@ import contextlib
 import os
 import secrets
 import shutil
-import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from django.conf import settings
 from django.core.files.storage import default_storage
+
+from listening.ages import age_s
 
 FETCHERS = 8  # threads: a store far away answers late and often
 IN_USE_S = 15 * 60.0  # what was wanted since is not let go of: somebody may be reading it
@@ -99,7 +100,7 @@ def shrink(most_bytes: int) -> int:
     over = sum(size for _, size, _ in known) - most_bytes
     freed = 0
     for wanted_at, size, path in sorted(known):
-        if freed >= over or wanted_at > time.time() - IN_USE_S:
+        if freed >= over or age_s(wanted_at) < IN_USE_S:
             break
         with contextlib.suppress(OSError):
             path.unlink()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
 
+from listening.ages import in_last_s
 from listening.models import Channel, Delivery, Occurrence, Study, Telling
 from listening.notifications.audience import audience
 from listening.notifications.composing import Message, message_of
@@ -54,9 +55,9 @@ def _write(channel_id: int, study_id: int, event: str) -> int | None:
     if channel is None:
         return None  # removed just now
     now = timezone.now()
-    since = now - timedelta(hours=channel.between_h)
+    lately = in_last_s(channel.between_h * 3600, now)
     last = Delivery.objects.filter(channel=channel, study=study_id, event=event)
-    if last.filter(created_at__gt=since).exists():
+    if last.filter(created_at__range=lately).exists():
         return None
     waiting = Telling.objects.filter(
         channel=channel, delivery=None, occurrence__study=study_id, occurrence__event=event

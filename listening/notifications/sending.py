@@ -11,7 +11,7 @@ import json
 import logging
 import random
 import time
-from datetime import timedelta
+from datetime import datetime, timedelta
 from smtplib import SMTPException
 from typing import Any
 
@@ -21,6 +21,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
+from listening.ages import CLOCK_SKEW_S
 from listening.models import Channel, Delivery, Occurrence, Telling
 from listening.notifications import outward, signing
 from listening.notifications.audience import may_hear
@@ -48,8 +49,8 @@ class NotSent(Exception):
 def due() -> list[int]:
     """What has to be tried now; what a sender that died has left, too."""
     rows = Delivery.objects.filter(
+        _is_due(timezone.now()),
         state__in=(State.WAITING, State.SENDING),
-        next_at__lte=timezone.now(),
         channel__stopped_at=None,
     )
     return list(rows.order_by("next_at").values_list("pk", flat=True))
@@ -80,12 +81,20 @@ def deliver(pk: int) -> str:
     return _note(delivery, State.SENT, said)
 
 
+def _is_due(now: datetime) -> Q:
+    """Messages whose time has come, also those that wait for it since the clock went back."""
+    later = now + timedelta(seconds=CLOCK_SKEW_S)
+    untried = Q(tries=0, created_at__gt=later)
+    dropped = Q(state=State.SENDING, next_at__gt=later + CLAIM)
+    return Q(next_at__lte=now) | untried | dropped
+
+
 @transaction.atomic
 def _claim(pk: int) -> tuple[Delivery, bool] | None:
     """The delivery, which is ours for five minutes; and whether an earlier try never ended."""
     now = timezone.now()
     rows = Delivery.objects.select_for_update(skip_locked=True, of=("self",))
-    rows = rows.filter(pk=pk, state__in=(State.WAITING, State.SENDING), next_at__lte=now)
+    rows = rows.filter(_is_due(now), pk=pk, state__in=(State.WAITING, State.SENDING))
     delivery = rows.select_related("channel__owner").first()
     if delivery is None:
         return None

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.utils import timezone
-
+from listening.ages import age_s
 from listening.models import Bonus, Recruitment, Session, Submission
 from listening.recruitment import deciding, proposals
 from listening.recruitment.children import children_of
@@ -197,4 +196,4 @@ def counts_of(rows: Sequence[Row]) -> dict[str, int]:
 def is_stale(recruitment: Recruitment) -> bool:
     """Whether Prolific has not been asked for a while, although the clock should have."""
     at = recruitment.synced_at
-    return at is not None and timezone.now() - at > timedelta(minutes=20)
+    return at is not None and age_s(at) > 20 * 60

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import OuterRef, Subquery
 
-from listening.kept import Patience, look, maker
+from listening.kept import Patience, look
 from listening.models import ReviewAssignment, ReviewJob, Stimulus, Study, Verdict
 from listening.review.evidence import FLAGS, Evidence, Written, evidence_of
 from listening.review.outcomes import Outcome, outcomes_of, used_reviews
@@ -35,8 +35,7 @@ SORTS: dict[str, tuple[str, Callable[[Evidence], int]]] = {
 }
 
 
-@maker(KIND)
-def _evidence(study: str) -> dict[int, Evidence]:
+def count_evidence(study: str) -> dict[int, Evidence]:
     rows = reasons_of(Study.objects.get(pk=study)).values_list(
         "trial",
         "trial__session__rater",

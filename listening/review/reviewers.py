@@ -12,7 +12,7 @@ from django.db.models import Max, Q
 from django.urls import reverse
 from django.utils import timezone
 
-from listening.access import LOOK, REVIEW, rights_in
+from listening.access import EDIT, LOOK, REVIEW, account_may, rights_in
 from listening.events import note
 from listening.models import Reviewer, ReviewJob
 from listening.projects import digest
@@ -96,7 +96,13 @@ def reviewer_at(token: str, user: Any) -> Reviewer | None:
     if token.startswith(MEMBER):
         return _member_at(token.removeprefix(MEMBER), user)
     in_time = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
-    return rows.filter(in_time, digest=digest(token), user=None).first()
+    found = rows.filter(in_time, digest=digest(token), user=None).first()
+    return found if found is not None and inviter_may(found) else None
+
+
+def inviter_may(reviewer: Reviewer) -> bool:
+    """Whether who made this link could make it still: it ends with their right."""
+    return account_may(reviewer.by, reviewer.job.study, EDIT)
 
 
 def _member_at(number: str, user: Any) -> Reviewer | None:

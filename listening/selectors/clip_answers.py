@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from django.db import connection
 
-from listening.kept import look, maker
+from listening.kept import look
 from listening.models import Criterion, Stimulus
 
 
@@ -119,7 +119,6 @@ SORTS: dict[str, tuple[str, Callable[[Tally], Any]]] = {  # words, and what deci
 }
 
 
-@maker(KIND)
 def tallies(criterion: str) -> list[Tally]:
     """Every clip of a criterion that was rated, or passed over because it could not be played.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from listening.kept import Kept, Patience, look, maker
+from listening.kept import Kept, Patience, look
 from listening.models import StudyEvent
 
 KIND = "times"
@@ -35,7 +35,6 @@ class Hour(NamedTuple):
         return datetime.fromtimestamp(self.hour * HOUR_S, UTC)
 
 
-@maker(KIND)
 def rating_hours(study: str) -> list[Hour]:
     """The hours in which ratings came that fill a place of the plan; those without are left out."""
     with connection.cursor() as cursor:

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 from django.db import connection
 
-from listening.access import LOOK, study_for
+from listening.access import LOOK, rights_in, study_for
 from listening.design.traps import TrapPlan
 from listening.models import Block, Condition, Item, Study, Task
 
@@ -43,6 +43,12 @@ def study_head_or_404(key: str, user: Any, wants: str = LOOK) -> StudyHead:
     """The study, where this user may do with it what they want: see `listening.access`."""
     study = study_for(user, key, wants)
     return StudyHead(pk=study.pk, key=study.key, title=study.called, may=study.may)
+
+
+def holds_right(study: str, user: Any, wants: str = LOOK) -> bool:
+    """Whether somebody may still do it: False where the account is switched off or deleted."""
+    row = Study.objects.filter(key=study).select_related("project").first()
+    return row is not None and user is not None and wants in rights_in(row, user)
 
 
 def condition_labels(study: str) -> dict[str, str]:

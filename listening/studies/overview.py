@@ -13,6 +13,7 @@ from django.db import connection
 from django.db.models import F, Sum
 from django.utils import timezone
 
+from listening.ages import age_s
 from listening.kept import Patience
 from listening.models import LedgerEntry, Study
 from listening.monitor import page_progress
@@ -21,7 +22,7 @@ from listening.recruitment.plan import money
 from listening.selectors.rating_times import Hour, rating_times
 
 MAX_AGE_S = 60.0  # a list need not be as fresh as the monitor
-TOLD_FROM = timedelta(minutes=2)  # counts that are older say when they were made
+TOLD_FROM_S = 120  # counts that are older say when they were made
 MOST_TOLD_H = 90 * 24
 BIG = 1000  # finished sessions: who has little patience leaves a study of more to a worker
 PACE = timedelta(days=3)  # of these the pace is that of
@@ -61,7 +62,7 @@ class Overview:
     @property
     def just_now(self) -> bool:
         last = self.last_activity
-        return last is not None and timezone.now() - last < timedelta(minutes=1)
+        return last is not None and age_s(last) < 60
 
     @property
     def is_running(self) -> bool:
@@ -131,7 +132,7 @@ def _when_old(progress: Mapping[str, Any] | None, now: datetime) -> datetime | N
     if progress is None:
         return None
     at = datetime.fromisoformat(progress["at"])
-    return at if now - at > TOLD_FROM else None
+    return at if age_s(at, now) > TOLD_FROM_S else None
 
 
 def _full_in(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from django.core import signing
 from django.http import HttpRequest
 
+from listening.access import EDIT, account_may
 from listening.design.sources import INVITATION, PARAMETER, Source, source_of_arrival, sources_of
 from listening.draws import secret_seed
 from listening.invitations import invitation_named
@@ -85,7 +86,7 @@ def _pilot_by(token: str, study: Study) -> str:
         key, by = signing.loads(token, salt=PILOT, max_age=PILOT_S)
     except (signing.BadSignature, ValueError, TypeError):
         return ""
-    return str(by) if key == study.key else ""
+    return str(by) if key == study.key and account_may(str(by), study, EDIT) else ""
 
 
 def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -> Arrival:

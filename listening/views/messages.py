@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,6 +20,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from listening import events
 from listening.access import EDIT, LOOK, projects_of, study_for, visible_studies
+from listening.ages import in_last_s
 from listening.models import Channel, Delivery, Study, StudyLimits, Subscription
 from listening.notifications import channels, dispatching, sending
 from listening.notifications.channels import ChannelError
@@ -32,7 +32,7 @@ from listening.views.researcher import who
 
 PER_PAGE = 25
 MOST_STUDIES = 200  # in the list to choose from; any study's page Manage leads there too
-BETWEEN_TESTS = timedelta(seconds=10)
+BETWEEN_TESTS_S = 10
 LIMITS = {  # field -> its label, and what it is
     "stalled_h": ("Stalled after, hours", "without a rating, while it is open and has places"),
     "trap_percent": ("Traps failed, %", "that raters who listen fail at most, on average"),
@@ -182,7 +182,7 @@ def _test(request: HttpRequest) -> str:
         raise ChannelError("The channel is stopped or not confirmed: nothing is sent.")
     now = timezone.now()
     tests = channel.deliveries.filter(event=TEST)
-    if tests.filter(created_at__gt=now - BETWEEN_TESTS).exists():
+    if tests.filter(created_at__range=in_last_s(BETWEEN_TESTS_S, now)).exists():
         raise ChannelError("Wait ten seconds between two test messages.")
     sent = dispatching.written(channel, None, TEST, test_message(channel.name), now)
     sending.deliver(sent.pk)

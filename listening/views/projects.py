@@ -20,7 +20,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from listening import projects
-from listening.access import LOOK, OWN, WORDS, project_for, projects_of
+from listening.access import LOOK, OWN, WORDS, account_owns, project_for, projects_of
 from listening.accounts.requiring import has_second_factor, who_have_one
 from listening.models import Project, Role
 from listening.projects import DAYS, ProjectError
@@ -62,9 +62,12 @@ def project_page(request: HttpRequest, pk: int) -> HttpResponse:
         "owns": owns,
         "members": members,
         "with_two": who_have_one(each.user_id for each in members) if owns else (),
-        "invitations": project.invitations.filter(
-            used_at__isnull=True, expires_at__gt=timezone.now()
-        )
+        "invitations": [
+            (each, account_owns(each.by, project))
+            for each in project.invitations.filter(
+                used_at__isnull=True, expires_at__gt=timezone.now()
+            )
+        ]
         if owns
         else (),
         "roles": [(role.value, role.label, WORDS[role]) for role in Role],

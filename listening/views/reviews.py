@@ -26,7 +26,7 @@ from listening.review.evidence import FLAGS
 from listening.review.items import SHOWS, SORTS, clips_of, rows_of, verdicts_about
 from listening.review.kinds.kind import BadSettings, percent
 from listening.review.progress import ReviewerProgress, job_progress, reviewers_progress
-from listening.review.reviewers import DAYS, MEMBER, let_on
+from listening.review.reviewers import DAYS, MEMBER, inviter_may, let_on
 from listening.review.rules import RULES
 from listening.review.seen import reasons_in
 from listening.review.training import missed, set_gold
@@ -84,8 +84,13 @@ def job_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "rule": RULES[job.rule],
         "progress": job_progress(job),
         "reviewers": [
-            (each, found := done.get(each.pk), _misses(job, each, found, training))
-            for each in job.reviewers.select_related("user")
+            (
+                each,
+                found := done.get(each.pk),
+                _misses(job, each, found, training),
+                bool(each.digest) and not inviter_may(each),
+            )
+            for each in job.reviewers.select_related("user", "job__study__project")
         ],
         "rules": [RULES[each] for each in kind.rules],
         "resolvings": RESOLVINGS,

@@ -152,7 +152,7 @@ def test_a_link_ends_on_its_day_or_when_its_maker_ends_it(owner, study, caplog):
     assert Client().post(where).status_code == 302  # to the log-in
     assert read(ended)[0] == 200
     assert owner.post(where).status_code == 302
-    for path, words in ((ended, "has ended it"), (expired, "made to end on")):
+    for path, words in ((ended, "was ended by hand"), (expired, "made to end on")):
         status, page = read(path)
         assert (status, words in page, study.title in page) == (410, True, False)
     assert f"ended results link {link.pk}" in caplog.text

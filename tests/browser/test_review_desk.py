@@ -24,7 +24,10 @@ def desk(transactional_db: None, web: WebProcess) -> str:
     answer_all(arrive(study))
     job = review.make_job(study, Plan("reasons", "Do they fit?", repeated=0), by="ada")
     review.set_state(job, "open", by="ada")
-    return f"{web.url}/review/" + review.invite(job, 7, by="ada").split("/review/")[1]
+    return (
+        f"{web.url}/review/"
+        + review.invite(job, 7, by=job.study.owner.username).split("/review/")[1]
+    )
 
 
 def verdicts_in(request: Request) -> int:

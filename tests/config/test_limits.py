@@ -14,8 +14,9 @@ from django.test import Client
 from redis.exceptions import ConnectionError as Away
 
 from config import limits, web
-from config.bridge import Bridge, Queue
+from config.bridge import Bridge
 from config.operations import unavailable
+from config.thread_queue import Asker, Queue
 from tests.factories import arrive, make_study
 
 pytestmark = pytest.mark.django_db
@@ -39,6 +40,40 @@ def no_counts(monkeypatch):
 
 def log_in(client: Client, name: str = "ada", **headers: str):
     return client.post("/login/", {"username": name, "password": "wrong"}, headers=headers)
+
+
+@pytest.mark.parametrize(
+    ("hop", "address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.7", "192.0.2.7"),
+        ("192.0.2.7:40123", "192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("[2001:db8:1:2:9::9]:443", "2001:db8:1:2:9::9", "2001:db8:1:2::/64"),
+        ("[2001:db8:1:2::]", "2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("::ffff:192.0.2.7", "::ffff:192.0.2.7", "192.0.2.7"),
+        ("unknown", "unknown", "unknown"),
+    ],
+)
+def test_an_address_is_known_without_its_port_and_ipv6_by_64_bits(
+    rf, settings, hop, address, network
+):
+    settings.EARNEST_TRUSTED_PROXIES = 1
+    request = rf.get("/", headers={"X-Forwarded-For": f"6.6.6.6, {hop}"})
+    assert limits.client_address(request) == address
+    assert limits.client_network(request) == network
+    headers = [(b"x-forwarded-for", b"6.6.6.6"), (b"x-forwarded-for", hop.encode())]
+    assert limits.asker_of({"headers": headers, "client": ("::1", 1)}) == Asker(network)
+
+
+@pytest.mark.medium
+def test_changing_ports_and_interfaces_are_one_address(settings):
+    settings.EARNEST_TRUSTED_PROXIES = 1
+    hops = [f"192.0.2.7:{40_000 + n}" for n in range(22)]
+    hops += [f"2001:db8::{n:x}" for n in range(22)]
+    statuses = [
+        log_in(Client(), f"name-{hop}", **{"X-Forwarded-For": hop}).status_code for hop in hops
+    ]
+    assert statuses == ([200] * 20 + [429] * 2) * 2
 
 
 @pytest.mark.medium
@@ -183,7 +218,137 @@ def test_without_valkey_nobody_is_turned_away_and_the_log_says_so(monkeypatch, c
     assert "are not counted: no such socket" in caplog.text
 
 
+@pytest.mark.medium
+def test_a_browser_that_has_logged_in_is_known_before_it_waits():
+    get_user_model().objects.create_user("ada", password="right-and-long")
+    client = Client()
+    client.post("/login/", {"username": "ada", "password": "right-and-long"})
+    known = client.cookies[limits.KNOWN_BROWSER].value
+
+    def asker(cookie: str) -> Asker:
+        headers = [(b"cookie", f"a=b; {limits.KNOWN_BROWSER}={cookie}".encode())]
+        return limits.asker_of({"headers": headers, "client": ("192.0.2.7", 1)})
+
+    assert asker(known).known
+    assert asker(known) == asker(known)
+    assert asker(known[:-1] + ("A" if known[-1] != "A" else "B")) == Asker("192.0.2.7")
+    assert asker("") == Asker("192.0.2.7")
+
+
 # --- Threads -------------------------------------------------------------------------------------
+
+
+class Held:
+    """A queue whose threads do nothing until they are let go on; who was served, in order."""
+
+    def __init__(self, threads: int, waiting: int) -> None:
+        self.queue = Queue("held", threads, waiting, fair=True)
+        self.served: list[str] = []
+        self.displaced: list[str] = []
+        self.goes_on = threading.Event()
+
+    def ask(self, key: str, *, known: bool = False) -> bool:
+        asker = Asker(key, known)
+        if not self.queue.has_room(asker):
+            return False
+        done = self.queue.run(asker, self._serve, key)
+        done.add_done_callback(lambda ended: self.displaced.extend([key] * bool(ended.exception())))
+        return True
+
+    def _serve(self, key: str) -> None:
+        self.goes_on.wait(30)
+        self.served.append(key)
+
+    async def finish(self) -> None:
+        self.goes_on.set()
+        while self.queue.inside:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+
+def test_wrong_log_ins_from_twenty_addresses_do_not_keep_the_right_ones_out():
+    async def attack() -> Held:
+        held = Held(threads=1, waiting=web.WAITING["logins"])
+        let_in = [held.ask(f"192.0.2.{n % 20}") for n in range(400)]
+        assert sum(let_in) == 1 + web.WAITING["logins"]
+        assert held.ask("right")
+        assert held.ask("right, before", known=True)
+        assert not held.ask("192.0.2.3")
+        await held.finish()
+        return held
+
+    held = asyncio.run(attack())
+    assert held.served.index("right, before") == 1  # after the one that was under way
+    assert held.served.index("right") <= 22
+    assert len(held.displaced) == 1
+    assert held.displaced[0].startswith("192.0.2.")
+
+
+def test_one_address_gives_way_to_the_others_and_takes_what_is_free():
+    async def fill() -> Held:
+        held = Held(threads=1, waiting=6)
+        assert [held.ask("one") for _ in range(9)] == [True] * 7 + [False] * 2
+        assert [held.ask("two") for _ in range(4)] == [True] * 3 + [False]
+        assert held.ask("three")
+        await held.finish()
+        return held
+
+    held = asyncio.run(fill())
+    assert held.served == ["one", "one", "two", "three", "one", "two", "two"]
+    assert Counter(held.displaced) == {"one": 4}
+
+
+def test_known_browsers_go_first_and_starve_nobody():
+    async def both() -> Held:
+        held = Held(threads=1, waiting=10)
+        held.ask("under way")
+        for n in range(3):
+            held.ask(f"stranger {n}")
+        for n in range(8):
+            held.ask(f"known {n % 2}", known=True)
+        await held.finish()
+        return held
+
+    served = asyncio.run(both()).served
+    assert [each.partition(" ")[0] for each in served[1:]] == (
+        ["known"] * 3 + ["stranger"] + ["known"] * 3 + ["stranger"] + ["known"] * 2 + ["stranger"]
+    )
+
+
+def test_no_asker_and_not_all_strangers_hold_the_last_thread():
+    async def crowd() -> None:
+        held = Held(threads=3, waiting=10)
+        for n in range(5):
+            held.ask(f"stranger {n}")
+        assert held.queue.running.total() == 2
+        for _ in range(3):
+            held.ask("busy", known=True)
+        assert held.queue.running.total() == 3
+        await held.finish()
+        assert len(held.served) == 8
+
+        alone = Held(threads=3, waiting=10)
+        for _ in range(5):
+            alone.ask("busy", known=True)
+        assert alone.queue.running.total() == 2
+        alone.ask("another", known=True)
+        assert alone.queue.running.total() == 3
+        await alone.finish()
+
+    asyncio.run(crowd())
+
+
+def test_what_breaks_in_a_thread_reaches_who_waits():
+    def breaks() -> None:
+        raise ValueError("broken")
+
+    async def ask() -> None:
+        queue = Queue("breaks", 1, 1)
+        with pytest.raises(ValueError, match="broken"):
+            await queue.run(Asker(), breaks)
+        assert queue.inside == 0
+
+    asyncio.run(ask())
 
 
 @pytest.mark.parametrize(

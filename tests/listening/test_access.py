@@ -56,7 +56,14 @@ WANTED = {  # every route of a study or a project, and the right that it takes
     EDIT: (
         *("study-state", "raters-judge", "simulated-delete", "manage", "manage-do"),
         *("recruiting", "recruiting-do", "ledger", "invitations", "invitations-do"),
-        *("invitations-csv", "results-share", "results-unshare", "pilot-do", "wording"),
+        *(
+            "invitations-csv",
+            "results-share",
+            "results-unshare",
+            "results-unshare-leaderboard",
+            "pilot-do",
+            "wording",
+        ),
         *("draft-save", "draft-upload", "draft-do", "reviews-do"),
         *("review-suggestions", "review-suggest"),
         *("draft-save", "draft-upload", "draft-do", "validity-do"),

@@ -17,7 +17,7 @@ from django.core.cache.backends.redis import RedisCache
 from django.db import DatabaseError, connections
 from django.test import Client
 
-from listening import monitor
+from listening import ages, kept, monitor
 from listening.consumers import StudyMonitor
 from listening.models import Study
 from listening.monitor import forget_progress, latest_progress
@@ -30,7 +30,7 @@ QUICK_S = 0.02
 
 
 class Clock:
-    """The time that the monitor sees: it stands until it is moved."""
+    """The time of day: it stands until it is moved."""
 
     def __init__(self) -> None:
         self.now = 1_000_000.0
@@ -38,11 +38,15 @@ class Clock:
     def time(self) -> float:
         return self.now
 
+    def monotonic(self) -> float:
+        return self.now
+
 
 @pytest.fixture
 def clock(monkeypatch):
     held = Clock()
-    monkeypatch.setattr(monitor, "time", held)
+    for module in (ages, kept, monitor):
+        monkeypatch.setattr(module, "time", held)
     return held
 
 
@@ -117,8 +121,8 @@ def test_while_one_counts_the_others_see_the_last_aggregate(counted, monkeypatch
     study = make_study()
     monkeypatch.setattr(monitor, "AT_MOST_EVERY_S", 0.0)
     monkeypatch.setattr(monitor, "REST", 0)
-    kept = latest_progress(study.key)
-    cache.add(f"progress/{study.key}/lock", 1, timeout=PATIENCE_S)
+    first = latest_progress(study.key)
+    assert kept.claim(f"progress/{study.key}/lock", PATIENCE_S)
     seen = []
     threads = [
         threading.Thread(target=lambda: seen.append(latest_progress(study.key))) for _ in range(8)
@@ -127,7 +131,7 @@ def test_while_one_counts_the_others_see_the_last_aggregate(counted, monkeypatch
         thread.start()
     for thread in threads:
         thread.join()
-    assert seen == [kept] * 8
+    assert seen == [first] * 8
     assert len(counted) == 1
 
 
@@ -294,13 +298,21 @@ async def test_silence_is_broken_by_a_heartbeat(study, monkeypatch):
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("_quick_ticks")
 @pytest.mark.parametrize(
-    ("change", "code"), [("log out", 4403), ("disabled", 4404), ("other owner", 4404)]
+    ("change", "code"),
+    [("log out", 4403), ("disabled", 4404), ("deleted", 4403), ("other owner", 4404)],
 )
 @pytest.mark.medium
-async def test_who_loses_the_right_is_cut_off_at_the_next_heartbeat(
+async def test_who_loses_the_right_is_cut_off_though_the_numbers_never_stand_still(
     study, monkeypatch, change, code
 ):
-    monkeypatch.setattr(StudyMonitor, "heartbeat_s", 0.1)
+    monkeypatch.setattr(StudyMonitor, "rights_s", 0.05)
+    looks = []
+
+    def another(key):
+        looks.append(key)
+        return {"version": str(len(looks)), "progress": {"looks": len(looks)}}
+
+    monkeypatch.setattr("listening.consumers.latest_progress", another)
     socket = await sync_to_async(socket_of)(study.owner)
     await socket.connect()
     await socket.message()
@@ -308,9 +320,56 @@ async def test_who_loses_the_right_is_cut_off_at_the_next_heartbeat(
     assert await socket.closing_code() == code
 
 
+def test_rights_are_asked_for_every_few_seconds():
+    assert StudyMonitor.rights_s <= 5
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("_quick_ticks")
+async def test_nothing_is_sent_while_nobody_can_say_who_may_see_it(study, monkeypatch):
+    monkeypatch.setattr(StudyMonitor, "rights_s", 0.0)
+    monkeypatch.setattr(StudyMonitor, "heartbeat_s", 0.1)
+    real, away = StudyMonitor._check_right, []
+
+    def unsteady(self):
+        if away:
+            raise DatabaseError
+        return real(self)
+
+    monkeypatch.setattr(StudyMonitor, "_check_right", unsteady)
+    socket = await sync_to_async(socket_of)(study.owner)
+    await socket.connect()
+    assert (await socket.message())["type"] == "progress"
+    away.append(True)
+    while (await socket.message()) != {"type": "heartbeat", "counting": False}:
+        pass
+    away.clear()
+    while (await socket.message()) != {"type": "heartbeat", "counting": True}:
+        pass
+    await socket.leave()
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("_quick_ticks")
+async def test_one_account_opens_so_many_sockets_and_no_more(study, monkeypatch):
+    monkeypatch.setattr(StudyMonitor, "most_open", 1)
+    first, second, third = [await sync_to_async(socket_of)(study.owner) for _ in range(3)]
+    await first.connect()
+    await first.message()
+    assert await refusal_of(second) == 4429
+    await first.leave()
+    await third.connect()
+    assert (await third.message())["type"] == "progress"
+    await third.leave()
+    assert StudyMonitor.open_of == {}
+
+
 def take_right(study, change):
     if change == "log out":
         SessionStore.get_model_class().objects.all().delete()
+    elif change == "deleted":
+        Study.objects.filter(pk=study.pk).update(owner=make_user("heir"))
+        type(study.owner).objects.filter(pk=study.owner_id).delete()
     elif change == "disabled":
         type(study.owner).objects.filter(pk=study.owner_id).update(is_active=False)
     else:

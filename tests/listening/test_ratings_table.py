@@ -151,10 +151,19 @@ def test_more_than_can_be_paged_through_is_sorted_by_time_only_and_says_so(owner
 # --- Counts that are kept ------------------------------------------------------------------------
 
 
+counted: list[str] = []
+
+
+def count_sheep(of: str) -> int:
+    counted.append(of)
+    return len(counted)
+
+
 @pytest.mark.medium
 def test_what_took_long_is_shown_as_it_was_while_a_worker_counts(monkeypatch):
-    asked, counted = [], []
-    monkeypatch.setitem(kept.MAKERS, "sheep", lambda of: counted.append(of) or len(counted))
+    asked = []
+    counted.clear()
+    monkeypatch.setitem(kept.MAKERS, "sheep", f"{__name__}.count_sheep")
     monkeypatch.setattr(kept.current_app, "send_task", lambda name, args: asked.append(args))
     assert [kept.look("sheep", "x", 0).value for _ in range(2)] == [1, 2]
     monkeypatch.setattr(kept, "SLOW_S", -1.0)

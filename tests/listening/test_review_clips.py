@@ -55,7 +55,9 @@ def job_of(study, kind="clips", rule="all_agree", per_item=2, resolving="none", 
 
 
 def reviewer(job, **fields):
-    token = review.invite(job, 30, by="ada", **fields).rstrip("/").rpartition("/")[2]
+    token = (
+        review.invite(job, 30, by=job.study.owner.username, **fields).rstrip("/").rpartition("/")[2]
+    )
     return review.reviewer_at(token, None)
 
 
@@ -123,7 +125,9 @@ def test_a_validator_sees_words_and_nothing_that_tells_the_system(study):
     client = Client()
     for kind, answer in ANSWERS.items():
         rule = "majority"
-        link = review.invite(job_of(study, kind, rule, share=1.0), 30, by="ada", whom="Grace")
+        link = review.invite(
+            job_of(study, kind, rule, share=1.0), 30, by=study.owner.username, whom="Grace"
+        )
         desk = "/" + link.split("/", 3)[3]
         given = ask(client, f"{desk}next/", want=40)
         items = given.json()["items"]

@@ -36,7 +36,7 @@ def job():
 
 
 def desk_of(job: ReviewJob, **fields: object) -> str:
-    link = review.invite(job, 30, by="ada", **fields)
+    link = review.invite(job, 30, by=job.study.owner.username, **fields)
     return "/" + link.split("/", 3)[3]
 
 

@@ -41,7 +41,9 @@ def study():
 
 
 def reviewer(job, **fields):
-    token = review.invite(job, 30, by="ada", **fields).rstrip("/").rpartition("/")[2]
+    token = (
+        review.invite(job, 30, by=job.study.owner.username, **fields).rstrip("/").rpartition("/")[2]
+    )
     return review.reviewer_at(token, None)
 
 

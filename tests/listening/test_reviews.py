@@ -37,7 +37,9 @@ def job_of(study, **fields):
 
 
 def reviewer(job, **fields):
-    token = review.invite(job, 30, by="ada", **fields).rstrip("/").rpartition("/")[2]
+    token = (
+        review.invite(job, 30, by=job.study.owner.username, **fields).rstrip("/").rpartition("/")[2]
+    )
     found = review.reviewer_at(token, None)
     assert found is not None
     return found

@@ -6,12 +6,14 @@ import httpx
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from django.contrib.auth.models import User
 from django.core.exceptions import ImproperlyConfigured
 from django.test import Client
 
 from config.accounts import allauth_settings, sign_ons
 from config.environment import Environment
+from listening.accounts.sign_on import STRONG, checked_claims
 from listening.models import Membership, Role
 from listening.projects import invite, make_project
 from tests.factories import make_user
@@ -33,7 +35,7 @@ def server():
 def uni(server, settings):
     """A provider that is set as it is in the environment, and another that is never asked."""
     empty_cache()
-    server.person, server.faults = dict(GRACE), set()
+    server.person, server.faults, server.signed, server.more = dict(GRACE), set(), {}, {}
     use(settings, variables(server.url))
     return server
 
@@ -238,7 +240,10 @@ def test_a_second_factor_of_ones_own_is_asked_for_after_a_sign_on(uni, settings)
 
 @pytest.mark.parametrize(
     "fault",
-    ["away", "other issuer", "forged", "unsigned", "other audience", "old token", "two people"],
+    [
+        *("away", "other issuer", "forged", "unsigned", "other audience", "old token"),
+        *("two people", "no exp", "no nonce", "other nonce"),
+    ],
 )
 @pytest.mark.medium
 def test_what_a_provider_says_wrongly_lets_nobody_in(uni, settings, fault):
@@ -250,6 +255,100 @@ def test_what_a_provider_says_wrongly_lets_nobody_in(uni, settings, fault):
     assert "Uni did not answer as it should" in said(answer)
     assert not is_in(client)
     assert not User.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("azp", "aud", "lets_in"),
+    [
+        (CLIENT, CLIENT, True),
+        (CLIENT, [CLIENT, "another"], True),
+        ("another", CLIENT, False),
+        ("another", [CLIENT, "another"], False),
+        (None, [CLIENT, "another"], False),
+    ],
+)
+@pytest.mark.medium
+def test_a_token_that_was_made_for_another_client_lets_nobody_in(uni, settings, azp, aud, lets_in):
+    use(settings, variables(uni.url, DOMAINS="uni.example"))
+    uni.signed = {"aud": aud} | ({"azp": azp} if azp else {})
+    client = Client()
+    assert sign_on(client).status_code == (302 if lets_in else 401)
+    assert is_in(client) is lets_in
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        *({"sub": sub} for sub in ("p\0", "p\ud800", "p" * 300, ["p-1"], 17, "", None)),
+        *({"preferred_username": name} for name in ("gr\0ace", "\ud800", "g" * 300, ["grace"])),
+        *({"email": address} for address in ("\0@x.de", "\udfff@x.de", "g" * 300 + "@x.de", [])),
+    ],
+)
+def test_claims_that_cannot_be_stored_are_refused(claims):
+    with pytest.raises(OAuth2Error, match=next(iter(claims))):
+        checked_claims(GRACE | claims)
+
+
+@pytest.mark.parametrize("claims", [[GRACE], "grace", None, {}])
+def test_what_is_no_object_with_a_subject_is_refused(claims):
+    with pytest.raises(OAuth2Error, match="claims"):
+        checked_claims(claims)
+
+
+@pytest.mark.parametrize("amr", [[["mfa"]], ["mfa\0"], {"mfa": 1}, "mfa", ["mfa", 1]])
+def test_odd_methods_prove_nothing(amr):
+    assert "amr" not in checked_claims(GRACE | {"amr": amr})
+
+
+@pytest.mark.parametrize("verified", [1, [True], "yes", 1.0, {}])
+def test_only_true_says_that_an_address_was_checked(verified):
+    assert "email_verified" not in checked_claims(GRACE | {"email_verified": verified})
+
+
+ODD_CLAIMS = [  # each with what is answered: 401 not understood, 403 no account for you, 302 in
+    ({"preferred_username": "gr\0ace"}, 401),
+    ({"preferred_username": "\u202e"}, 302),
+    ({"email": "a@x@uni.example"}, 403),
+    ({"email": "grace@uni.example\nx"}, 403),
+    ({"email_verified": 1}, 403),
+    ({"email_verified": "true"}, 302),
+    ({"amr": [["mfa"]]}, 302),
+]
+
+
+@pytest.mark.slow
+def test_odd_claims_get_a_sentence_and_no_half_account(uni, settings):
+    use(settings, variables(uni.url, DOMAINS="uni.example", SECOND_FACTOR="amr"))
+    found = []
+    for claims, _ in ODD_CLAIMS:
+        empty_cache()
+        User.objects.all().delete()
+        uni.person = GRACE | claims
+        client = Client()
+        answer = sign_on(client)
+        found.append((claims, answer.status_code))
+        let_in = int(answer.status_code == 302)
+        assert [User.objects.count(), SocialAccount.objects.count()] == [let_in] * 2, claims
+        assert is_in(client) is bool(let_in)
+        assert not client.session.get(STRONG), claims  # nothing odd counts as a second factor
+        if not let_in:
+            assert any(
+                words in said(answer)
+                for words in ("did not answer as it should", "There is no account for you")
+            ), claims
+    assert found == ODD_CLAIMS
+
+
+@pytest.mark.parametrize(
+    "more", [{"expires_in": "soon"}, {"expires_in": 10**30}, {"access_token": ["a"]}]
+)
+@pytest.mark.medium
+def test_odd_answers_to_a_code_get_a_sentence(uni, settings, more):
+    use(settings, variables(uni.url, DOMAINS="uni.example"))
+    uni.more = more
+    answer = sign_on(Client())
+    assert (answer.status_code, User.objects.count()) == (401, 0)
+    assert "Uni did not answer as it should" in said(answer)
 
 
 @pytest.mark.medium

@@ -1,5 +1,7 @@
 /** Requests to the session's API: one at a time, with a time limit and a fresh token when the old one is refused. */
 
+import { csrfToken } from "../shared/csrf.js";
+
 /**
  * @typedef {import("../shared/wire.js").Body} Body
  * @typedef {import("../shared/wire.js").Posts} Posts
@@ -117,7 +119,7 @@ export class Api {
     const headers = { Accept: "application/json" };
     if (writes) {
       headers["Content-Type"] = "application/json";
-      headers["X-CSRFToken"] = this.token || tokenOf(document);
+      headers["X-CSRFToken"] = this.token || csrfToken();
     }
     return headers;
   }
@@ -127,7 +129,7 @@ export class Api {
     try {
       const response = await fetch(location.href, { credentials: "same-origin", cache: "no-store" });
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
-      this.token = tokenOf(page);
+      this.token = csrfToken(page);
       return this.token !== "";
     } catch {
       return false;
@@ -178,15 +180,4 @@ export function refusalOf(body) {
 export function stateIn(body) {
   if (!body) return null;
   return "stage" in body ? body : body.state;
-}
-
-/**
- * @param {Document} page
- * @returns {string}
- */
-function tokenOf(page) {
-  const field = page.querySelector('input[name="csrfmiddlewaretoken"]');
-  if (field instanceof HTMLInputElement && field.value) return field.value;
-  const cookie = /(?:^|; )(?:__Host-)?csrftoken=([^;]*)/.exec(page.cookie);
-  return cookie ? decodeURIComponent(cookie[1] ?? "") : "";
 }

@@ -1,5 +1,6 @@
 // A draft: fields are saved as one types; who is late, logged out or offline is told, and loses nothing.
 
+import { csrfToken, keepFormsFresh } from "../shared/csrf.js";
 import { byId } from "../shared/dom.js";
 import { ask, Refused } from "./asking.js";
 import { collide, undecided } from "./collisions.js";
@@ -12,7 +13,7 @@ import { collide, undecided } from "./collisions.js";
 const PAUSE_MS = 600;
 const LOOK_MS = 15_000;
 const page = byId("draft");
-const token = /** @type {HTMLInputElement} */ (document.querySelector("[name=csrfmiddlewaretoken]")).value;
+keepFormsFresh();
 /** @type {Map<string, string | boolean>} */
 const pending = new Map();
 /** @type {Set<string>} fields that are to be written over what somebody else wrote */
@@ -133,7 +134,7 @@ async function save() {
   const changes = new Map(pending);
   const sent = JSON.stringify({ revision, over: [...over], changes: Object.fromEntries(changes) });
   try {
-    const headers = { "Content-Type": "application/json", "X-CSRFToken": token };
+    const headers = { "Content-Type": "application/json", "X-CSRFToken": csrfToken() };
     const news = await ask(page.dataset.save ?? "", { method: "POST", headers, body: sent });
     for (const [name, value] of changes) if (pending.get(name) === value) pending.delete(name);
     over.clear();

@@ -9,6 +9,7 @@ const LONGEST_WAIT_MS = 30_000;
 const REASONS = new Map([
   [4403, "You were logged out. Log in again to watch."],
   [4404, "This study is not yours to watch any more."],
+  [4429, "Your account watches studies in many windows. Close some, then reload this page."],
 ]);
 const KEYS = ["key", "condition", "kind"]; // what names a member of each list in the message
 

@@ -1,5 +1,6 @@
 // Sounds of a draft: what is dropped is sent and measured; clips are heard; marks and texts.
 
+import { csrfToken } from "../shared/csrf.js";
 import { byId, fillList } from "../shared/dom.js";
 import { ask, below, sendAll, sorted } from "./uploading.js";
 
@@ -9,13 +10,11 @@ const MOST_NAMED = 20;
 const MB = 1024 * 1024;
 const drop = byId("drop");
 const form = /** @type {HTMLFormElement} */ (byId("arrange"));
-const token = /** @type {HTMLInputElement} */ (document.querySelector("[name=csrfmiddlewaretoken]")).value;
 const place = {
   upload: drop.dataset.upload ?? "",
   files: drop.dataset.files ?? "",
   piece: Number(drop.dataset.piece),
   endings: (drop.dataset.endings ?? "").split(" "),
-  token,
 };
 let running = false;
 
@@ -49,7 +48,7 @@ async function measure() {
   const bar = /** @type {HTMLProgressElement} */ (byId("upload-bar"));
   for (let most = 0; ; ) {
     const body = new URLSearchParams({ do: "measure" });
-    const { left = 0 } = await ask(form.action, { method: "POST", body, headers: { "X-CSRFToken": token } }, say);
+    const { left = 0 } = await ask(form.action, { method: "POST", body, headers: { "X-CSRFToken": csrfToken() } }, say);
     if (left === 0) return;
     most = Math.max(most, left);
     bar.value = 1 - left / most;
@@ -135,7 +134,7 @@ async function make(making, pressed) {
   try {
     for (;;) {
       const sent = new URLSearchParams(/** @type {Record<string, string>} */ (Object.fromEntries(body)));
-      const answer = await ask(making.action, { method: "POST", body: sent, headers: { "X-CSRFToken": token } }, (text) => (words.textContent = text));
+      const answer = await ask(making.action, { method: "POST", body: sent, headers: { "X-CSRFToken": csrfToken() } }, (text) => (words.textContent = text));
       running = false;
       if (answer.problem) return (words.textContent = answer.problem);
       if (!answer.left) return location.reload();

@@ -1,6 +1,7 @@
 // Files sent one beside another; what the server has is left out, and a server that is away is waited for.
 
 import { backoffMs } from "../shared/backoff.js";
+import { csrfToken } from "../shared/csrf.js";
 
 const AT_ONCE = 3;
 const PATIENCE_MS = 10 * 60 * 1000; // a server that starts again, a laptop that changes its network
@@ -8,7 +9,7 @@ const SYSTEM_FILES = ["thumbs.db", "desktop.ini"];
 const TABLES = ["zip", "toml", "csv"]; // what a study folder has beside its sounds
 
 /** @typedef {{path: string, file: File}} Chosen */
-/** @typedef {{upload: string, files: string, token: string, endings: string[], piece: number}} Place */
+/** @typedef {{upload: string, files: string, endings: string[], piece: number}} Place */
 /** @typedef {{count: number, files: number, bytes: number, total: number}} Progress */
 /** @typedef {{status: number, received?: number, sha256?: string, done?: boolean, problem?: string, files?: Record<string, [number, string]>, left?: number, total?: number}} Answer */
 
@@ -106,7 +107,7 @@ async function send(place, chosen, known, say, sending) {
   let offset = file.size > place.piece ? (await ask(`${place.files}?${address}`, {}, say)).received ?? 0 : 0;
   for (;;) {
     const body = file.slice(offset, offset + place.piece);
-    const how = { method: "POST", body, headers: { "X-CSRFToken": place.token } };
+    const how = { method: "POST", body, headers: { "X-CSRFToken": csrfToken() } };
     const answer = await ask(`${place.upload}?${address}&offset=${offset}`, how, say);
     if (answer.done || answer.problem) return answer.problem || "";
     offset = answer.received ?? 0;

@@ -1,0 +1,22 @@
+/** The token by which the server knows its own pages; a log-in in another tab changes it while a page stays open. */
+
+/**
+ * The token that fits the cookie which goes along with the next request; that of the page where no cookie can be read.
+ * @param {Document} [page]
+ * @returns {string}
+ */
+export function csrfToken(page = document) {
+  const cookies = new Map(page.cookie.split("; ").map((each) => [each.split("=")[0] ?? "", each.slice(each.indexOf("=") + 1)]));
+  const cookie = cookies.get("__Host-csrftoken") ?? cookies.get("csrftoken");
+  if (cookie) return decodeURIComponent(cookie);
+  const field = page.querySelector('input[name="csrfmiddlewaretoken"]');
+  return field instanceof HTMLInputElement ? field.value : "";
+}
+
+/** Gives every form of the page the token of now, just before it is sent. */
+export function keepFormsFresh() {
+  document.addEventListener("submit", (event) => {
+    const field = /** @type {HTMLFormElement} */ (event.target).querySelector('input[name="csrfmiddlewaretoken"]');
+    if (field instanceof HTMLInputElement) field.value = csrfToken();
+  });
+}
