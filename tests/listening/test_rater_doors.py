@@ -80,9 +80,9 @@ def test_the_plain_link_leads_back_to_the_same_session_in_the_same_browser(clien
 
 
 def test_prolific_ids_come_back_to_the_same_session_on_another_device(study):
-    ids = {"PROLIFIC_PID": "p" * 24, "STUDY_ID": "s" * 24, "SESSION_ID": "x" * 24}
+    ids = {"PROLIFIC_PID": "a1" * 12, "STUDY_ID": "b2" * 12, "SESSION_ID": "c3" * 12}
     session = enter(Client(), study, **ids)
-    assert session.rater.prolific_id == "p" * 24
+    assert session.rater.prolific_id == "a1" * 12
     phone = Client(headers={"User-Agent": "iPhone Mobile"})
     assert phone.get(f"/r/{study.link}/", ids).url == f"/s/{session.code}/"
     assert Rater.objects.count() == 1
@@ -208,7 +208,7 @@ def test_another_sessions_trial_and_a_later_trial_are_refused(client, study):
 
 @pytest.mark.medium
 def test_a_whole_session_ends_with_its_code_and_late_answers_change_nothing(client, study):
-    ids = {"PROLIFIC_PID": "p" * 24, "STUDY_ID": "s" * 24, "SESSION_ID": "x" * 24}
+    ids = {"PROLIFIC_PID": "a1" * 12, "STUDY_ID": "b2" * 12, "SESSION_ID": "c3" * 12}
     session = enter(client, study, simulate=simulate(study), **ids)
     while trial := current(session):
         response = post(client, session, "answers", body_for(trial))
