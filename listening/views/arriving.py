@@ -99,10 +99,13 @@ def carried_by(request: HttpRequest, study: Study) -> dict[str, str]:
     """What the address brought along and the form must bring back."""
     given = {**request.GET.dict(), **request.POST.dict()}
     others = {  # ids of other platforms, by their parameter: what an address holds instead of one
-        name: source.facts.holes.get(name, "")
+        name: source.facts.holes.get(usual, "")
         for source in sources_of(study.sources)
         if source.kind != "prolific"
-        for name in (source.participant_parameter, source.submission_parameter)
+        for name, usual in (
+            (source.participant_parameter, source.facts.participant),
+            (source.submission_parameter, source.facts.submission),
+        )
         if name
     }
     names = (

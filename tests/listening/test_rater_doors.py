@@ -108,11 +108,14 @@ def test_scripted_raters_can_be_told_by_their_code_in_every_export(study):
     assert enter(Client(), study).rater.code.startswith("r-")
 
 
-def test_a_placeholder_that_prolific_never_filled_in_is_nobodys_id(study):
-    unfilled = {"PROLIFIC_PID": "{{%PROLIFIC_PID%}}", "SESSION_ID": "{{%SESSION_ID%}}"}
-    first, second = enter(Client(), study, **unfilled), enter(Client(), study, **unfilled)
+@pytest.mark.parametrize(
+    "word", ["{{%PROLIFIC_PID%}}", "undefined", "null", "5f1c0a", "5f" * 13, "zz" * 12]
+)
+def test_what_is_not_24_hexadecimal_digits_is_nobodys_id(study, word):
+    ids = {"PROLIFIC_PID": word, "STUDY_ID": word, "SESSION_ID": word}
+    first, second = enter(Client(), study, **ids), enter(Client(), study, **ids)
     assert first != second
-    assert first.rater.prolific_id is None
+    assert (first.rater.prolific_id, first.prolific_session, first.prolific_study) == (None, "", "")
 
 
 def test_the_door_tells_how_many_clips_come_traps_included(study):

@@ -13,7 +13,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from listening.models import Bonus, BonusBatch, Connection, HookEvent, Recruitment
+from listening.models import (
+    Bonus,
+    BonusBatch,
+    Connection,
+    HookEvent,
+    Occurrence,
+    Recruitment,
+    Study,
+)
+from listening.notifications import watching
 from listening.recruitment import deciding, drafting, hooks, paying, syncing
 from tests.factories import make_study, make_user
 from tests.listening.recruited import (
@@ -121,6 +130,7 @@ def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
     assert double.ledger()["submissions"][person.submission]["bonuses"] == [150]
     ledger = ada.get(reverse("ledger", args=[study.key])).content.decode()
     assert [line.split(",")[3] for line in ledger.splitlines()[1:]] == [
+        "committed",
         "committed",
         "reward",
         "bonus",
@@ -444,6 +454,11 @@ def test_places_and_screen_outs_are_added_for_the_sum_on_the_button(
     assert "The limit of this study: £2,000.00." in do(ada, key, "limit", limit="2000")
 
 
+def told_of_reviews(study: Study) -> list[Any]:
+    watching.look_at_reviews(study)
+    return list(Occurrence.objects.filter(over_at=None).values_list("facts", flat=True))
+
+
 @pytest.mark.medium
 def test_day_20_is_warned_of(ada: Client, double: Double) -> None:
     recruitment = make_published(double)
@@ -454,5 +469,6 @@ def test_day_20_is_warned_of(ada: Client, double: Double) -> None:
         recruitment.submissions.update(completed_at=at)
         warning = "Prolific approves 1 submission automatically within a day"
         assert (warning in page(ada, recruitment.study.key)) == is_warned
+    assert told_of_reviews(recruitment.study) == [{"submissions": 1}]
     deciding.decide(person.row(), "approve", by="ada")
     assert warning not in page(ada, recruitment.study.key)
