@@ -236,7 +236,7 @@ def whole_minor(minor: Decimal | float) -> int:
 def money(minor: Decimal | float, currency: str) -> str:
     """As people write it: £6.00, $8.00, EUR 7.50."""
     sign = {"GBP": "£", "USD": "$"}.get(currency, f"{currency} " if currency else "")
-    pence = whole_minor(abs(minor))
+    pence = abs(whole_minor(minor))
     return f"{'−' if minor < 0 else ''}{sign}{pence // 100:,}.{pence % 100:02d}"
 
 

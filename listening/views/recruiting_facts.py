@@ -137,6 +137,8 @@ def live_facts(request: HttpRequest, recruitment: Recruitment) -> dict[str, Any]
     )
     rows = desk.rows_of_desk(recruitment) if recruitment.state == Recruitment.State.LIVE else []
     pay = desk.pay_of(recruitment, rows)
+    expected = ledger.with_fees(recruitment, terms.rewards_minor)
+    locked = ledger.locked_by_publishing(recruitment)
     return {
         "plan": plan,
         "terms": terms,
@@ -145,10 +147,10 @@ def live_facts(request: HttpRequest, recruitment: Recruitment) -> dict[str, Any]
         "changes": drafting.changes_of(recruitment),
         "currency": currency,
         "reward": money(terms.reward_minor, currency),
-        "expected": money(ledger.with_fees(recruitment, terms.rewards_minor), currency),
-        "screen_outs": money(ledger.with_fees(recruitment, terms.screen_outs_minor), currency),
+        "expected": money(expected, currency),
+        "screen_outs": money(whole_minor(locked) - whole_minor(expected), currency),
         "screened_out_pay": money(terms.screened_out_minor, currency),
-        "locked": money(ledger.locked_by_publishing(recruitment), currency),
+        "locked": money(locked, currency),
         "codes": [
             (
                 outcome.replace("_", " "),
