@@ -70,7 +70,7 @@ class Terms:
         return float(self.reward_minor) * 60 / minutes if minutes else 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "reward_minor": str(self.reward_minor)}
+        return {**asdict(self), "reward_minor": f"{self.reward_minor.normalize():f}"}
 
     @classmethod
     def from_dict(cls, stored: Json) -> Terms:
@@ -124,8 +124,19 @@ def terms_of(recruitment: Recruitment) -> Terms:
 
 def seal_of(recruitment: Recruitment) -> str:
     """Stands for all that is shown before publishing: other terms or another cost have another."""
-    shown = {**recruitment.terms, "fee_share": str(recruitment.fee_share)}
+    terms = terms_of(recruitment).as_dict()
+    codes = sorted(json.dumps(_plain(each), sort_keys=True) for each in terms["codes"])
+    shown = {**_plain(terms), "codes": codes, "fee_share": str(recruitment.fee_share)}
     return sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _plain(value: Any) -> Any:
+    """The same for 4 and 4.0: Prolific writes whole numbers either way."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,13 @@ def test_whatever_is_edited_there_is_named(double: Double, edit: Any, words: str
     assert words in str(changed.value)
 
 
+def test_numbers_written_otherwise_are_no_change(double: Double) -> None:
+    recruitment = make_draft()
+    double.fault("floats", path="/studies/", count=None)
+    drafting.publish(recruitment)
+    assert (recruitment.state, drafting.changes_of(recruitment)) == (State.PUBLISHING, [])
+
+
 def test_pay_below_the_minimum_is_not_published(double: Double) -> None:
     recruitment = make_draft(screened_out="return")
     double.edit(recruitment.prolific_study, reward=5)  # for about a minute
