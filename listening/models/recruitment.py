@@ -78,6 +78,11 @@ class Recruitment(models.Model):
     secure = models.BooleanField(default=False)  # its links are signed
     codes = models.JSONField(default=dict)  # outcome -> code, and "server": ours to complete with
     ways = models.JSONField(default=dict)  # outcome -> what its code does at Prolific
+    terms = models.JSONField(default=dict, db_default={})  # see listening.recruitment.terms.Terms
+    drafted_terms = models.JSONField(default=dict, db_default={})  # as first read, to compare with
+    project = models.CharField(max_length=80, blank=True, db_default="", default="")  # Prolific's
+    asked_at = models.DateTimeField(null=True)  # for the draft, or for its publication
+    fee_share = models.DecimalField(max_digits=14, decimal_places=10, null=True)  # of a reward
     expected_minor = models.DecimalField(max_digits=14, decimal_places=4, null=True)  # with fees
     budget_minor = models.PositiveBigIntegerField(null=True)  # nothing is paid beyond; NULL: none
     two_people = models.BooleanField(default=False)  # a rejection needs a second person

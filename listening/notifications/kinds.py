@@ -73,6 +73,14 @@ def _budget(facts: Facts) -> str:
     )
 
 
+def _review_due(facts: Facts) -> str:
+    count = facts["submissions"]
+    return (
+        f"{_count(count, 'submission')} on Prolific without a decision: Prolific approves "
+        f"{'it' if count == 1 else 'them'} automatically within a day."
+    )
+
+
 def _ready(facts: Facts) -> str:
     over = facts.get("ratings")
     return f"An analysis is ready{f', of {over:,} ratings' if over else ''}."
@@ -113,6 +121,14 @@ KINDS = {
             "a share of the money, and all of it, is paid or owed; for editors and owners",
             "recruiting",
             _budget,
+            EDIT,
+        ),
+        Kind(
+            "study.review_due",
+            "Review due",
+            "Prolific approves submissions automatically within a day; for editors and owners",
+            "recruiting",
+            _review_due,
             EDIT,
         ),
         Kind("analysis.ready", "Analysis ready", "an analysis came to its end", "results", _ready),

@@ -17,6 +17,7 @@ from listening.monitor import page_progress
 from listening.notifications.audience import watched
 from listening.notifications.occurring import end_others, settle
 from listening.recruitment import ledger
+from listening.recruitment.deciding import WARNED_AFTER_DAYS
 from listening.recruitment.plan import money
 
 State = Study.State
@@ -36,6 +37,7 @@ def watch() -> int:
         look_at("study.full", LIVE, look_if_full)
         + look_at("study.stalled", (State.OPEN,), look_if_stalled)
         + look_at("study.budget_reached", (*LIVE, State.CLOSED), look_at_budget, **paid)
+        + look_at("study.review_due", (*LIVE, State.CLOSED), look_at_reviews, **paid)
     )
 
 
@@ -132,6 +134,18 @@ def look_at_budget(study: Study) -> None:
                 told = partial(_money, recruitment, spent, limit)
                 found[f"{recruitment.code} {name}"] = told
     settle("study.budget_reached", study, found)
+
+
+def look_at_reviews(study: Study) -> None:
+    """Submissions that nobody has decided 20 days after they were handed in."""
+    since = timezone.now() - timedelta(days=WARNED_AFTER_DAYS)
+    found = {}
+    for recruitment in study.recruitments.filter(state=Recruitment.State.LIVE):
+        waiting = recruitment.submissions.filter(status="AWAITING REVIEW", decision="")
+        count = waiting.filter(completed_at__lte=since).count()
+        if count:
+            found[recruitment.code] = partial(dict, submissions=count)
+    settle("study.review_due", study, found)
 
 
 def _money(recruitment: Recruitment, spent: Decimal, limit: Decimal) -> dict[str, Any]:

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import random
+import re
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import cache
+from math import ceil
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from listening.prolific import wire
-from listening.prolific.errors import NoReply, NotSent, ProlificError, Refused, refusal_of
+from listening.prolific.errors import (
+    NoReply,
+    NotSent,
+    OnHold,
+    ProlificError,
+    Refused,
+    problem_of,
+    seconds_to_wait,
+)
 
 if TYPE_CHECKING:
     import httpx  # elsewhere where it is used: pages and workers are lighter without it
 
 API = "https://api.prolific.com"
-TOO_MANY = 429  # not carried out: the same request may be sent again, whatever it asks
-BROKEN = (408, 500, 502, 503, 504)  # carried out or not: again only where that changes nothing
 TRIES = 5
 FIRST_PAUSE_S = 0.5
-LONGEST_PAUSE_S = 30.0
+LONGEST_PAUSE_S = 30.0  # where Prolific asks to wait longer, the call ends and says so
 TIMEOUT_S = 30.0
+TOKEN = re.compile(r"[!-~]+")  # what fits into a header
 PAGE = 100
 MOST_PAGES = 1000
 MOST_IDS = 200  # of one request with many
@@ -40,12 +49,25 @@ def authorities() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
+class Hold:
+    """Until when Prolific asked not to be asked again; here for one client alone."""
+
+    def __init__(self) -> None:
+        self.until = 0.0  # seconds since 1970
+
+    def read(self) -> float:
+        return self.until
+
+    def write(self, until: float) -> None:
+        self.until = until
+
+
 class Prolific:
     """A researcher's access. Money goes out by `transition` (PUBLISH), `approve` and `pay_bonuses`.
 
     Every method raises `Refused` if Prolific says no, `NotSent` if it cannot be reached, and
     `NoReply` if it is not known whether the request was carried out. What does no harm has then
-    been tried several times.
+    been tried several times, at most `tries`.
     """
 
     def __init__(
@@ -55,10 +77,15 @@ class Prolific:
         api: str = API,
         wait: Callable[[float], None] = time.sleep,
         transport: httpx.BaseTransport | None = None,
+        hold: Hold | None = None,
+        tries: int = TRIES,
     ) -> None:
         import httpx
 
-        self.api, self.wait = api.rstrip("/"), wait
+        if not TOKEN.fullmatch(token):
+            raise ValueError("A token consists of Latin letters, digits and signs.")
+        self.api, self.wait, self.tries = api.rstrip("/"), wait, tries
+        self.hold = hold or Hold()
         headers = {"Authorization": f"Token {token}", "User-Agent": "Earnest", "Referer": "Earnest"}
         self.http = httpx.Client(
             headers=headers, timeout=TIMEOUT_S, transport=transport, verify=authorities()
@@ -129,7 +156,9 @@ class Prolific:
         return wire.study(self._object("POST", "/studies/", body))
 
     def project_studies(self, project: str) -> list[wire.Study]:
-        return [wire.study(each) for each in self._pages(f"/projects/{project}/studies/")]
+        """All studies of a project; of every project that the token sees, where it is empty."""
+        path = f"/projects/{project}/studies/" if project else "/studies/"
+        return [wire.study(each) for each in self._pages(path)]
 
     def study(self, study: str) -> wire.Study:
         return wire.study(self._object("GET", f"/studies/{study}/"))
@@ -300,25 +329,36 @@ class Prolific:
         tries: int = TRIES,
     ) -> httpx.Response:
         """`again`: sending the same twice does what sending it once does."""
+        tries = min(tries, self.tries)
         for number in range(1, tries + 1):
             try:
                 return self._once(method, path, body, query)
-            except (NotSent, NoReply, Refused) as problem:
-                lost = isinstance(problem, NoReply)
-                refused = isinstance(problem, Refused) and problem.status != TOO_MANY
-                harmless = again or method == "GET" or not lost
-                if number == tries or refused or not harmless:
+            except OnHold:
+                raise
+            except NotSent:
+                if number == tries:
                     raise
-                told_s = problem.retry_after_s if isinstance(problem, Refused) else 0.0
-            pause_s = max(told_s, FIRST_PAUSE_S * 2 ** (number - 1))
-            self.wait(min(pause_s, LONGEST_PAUSE_S) * random.uniform(0.75, 1.25))
+                asked_s = 0.0
+            except NoReply as unknown:
+                asked_s = unknown.retry_after_s
+                is_harmless = again or method == "GET" or unknown.is_rate_limit
+                may_repeat = is_harmless and unknown.may_pass and asked_s <= LONGEST_PAUSE_S
+                if number == tries or not may_repeat:
+                    raise
+            pause_s = min(FIRST_PAUSE_S * 2 ** (number - 1), LONGEST_PAUSE_S)
+            self.wait(max(pause_s * random.uniform(0.75, 1.25), asked_s))
+            self.hold.write(0.0)  # it was kept just now
         raise AssertionError("unreachable")
 
     def _once(
         self, method: str, path: str, body: wire.Json | None, query: Mapping[str, str] | None
     ) -> httpx.Response:
+        """One request. An answer is classified by `problem_of`, whatever was asked."""
         import httpx
 
+        left_s = self.hold.read() - time.time()
+        if left_s > 0:
+            raise OnHold(f"Prolific asked to wait: try again in {_in_words(left_s)}.")
         try:
             url = f"{self.api}/api/v1{path}"
             response = self.http.request(method, url, json=body, params=query)
@@ -326,12 +366,34 @@ class Prolific:
             raise NotSent(f"Prolific cannot be reached: {error}") from None
         except httpx.HTTPError as error:
             raise NoReply(f"Prolific's reply was lost: {type(error).__name__}") from None
-        if response.is_success:
-            return response
-        if response.status_code in BROKEN:
-            raise NoReply(f"Prolific broke off with {response.status_code}.")
-        told = response.headers.get("Retry-After", "")
-        raise refusal_of(response.status_code, _json(response), retry_after=told)
+        asked_s = 0.0
+        if response.status_code in (429, 503):
+            asked_s = seconds_to_wait(response.headers.get("Retry-After", ""))
+        if asked_s > 0:
+            self.hold.write(time.time() + asked_s)
+        is_readable, read = _read(response)
+        problem = problem_of(
+            response.status_code, read, is_readable=is_readable, retry_after_s=asked_s
+        )
+        if problem is not None:
+            raise problem
+        return response
+
+
+def _in_words(seconds: float) -> str:
+    minutes = ceil(seconds / 60)
+    return f"{ceil(seconds)} s" if seconds < 60 else f"{minutes} min"
+
+
+def _read(response: httpx.Response) -> tuple[bool, Any]:
+    """Whether an answer is one of an API, and what it says: JSON, plain text, or nothing."""
+    if not response.content.strip():
+        return True, ""
+    try:
+        return True, response.json()
+    except ValueError:
+        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        return kind == "text/plain", response.text.strip()[:500]
 
 
 def _json(response: httpx.Response) -> Any:

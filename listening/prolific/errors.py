@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
+
+REFUSALS = (400, 401, 403, 404)  # the documented ways to say no: nothing has happened there
 
 
 class ProlificError(Exception):
@@ -18,11 +23,9 @@ class Refused(ProlificError):
         status: int,
         sentences: list[str],
         fields: Mapping[str, list[str]],
-        retry_after_s: float = 0.0,
     ) -> None:
         super().__init__(" ".join(sentences) or f"Prolific answered {status}.")
         self.status, self.sentences, self.fields = status, sentences, dict(fields)
-        self.retry_after_s = retry_after_s
 
     @property
     def is_token(self) -> bool:
@@ -40,15 +43,69 @@ class NotSent(ProlificError):
 
 
 class NoReply(ProlificError):
-    """The request may have been carried out or not: ask Prolific before doing it again."""
+    """The request may have been carried out or not: ask Prolific before doing it again.
+
+    `may_pass`: a later repeat may succeed. `is_rate_limit`: Prolific documents 429 as not carried
+    out. `retry_after_s`: how long Prolific asks to wait.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        may_pass: bool = True,
+        is_rate_limit: bool = False,
+        retry_after_s: float = 0.0,
+    ) -> None:
+        super().__init__(text)
+        self.may_pass, self.is_rate_limit = may_pass, is_rate_limit
+        self.retry_after_s = retry_after_s
 
 
-def refusal_of(status: int, body: Any, *, retry_after: str = "") -> Refused:
+class OnHold(NotSent):
+    """Prolific asked to wait, and the time is not over: nothing was sent."""
+
+
+def problem_of(
+    status: int, body: Any, *, is_readable: bool, retry_after_s: float = 0.0
+) -> Refused | NoReply | None:
+    """What an answer means for every call: done (None), refused, or not known.
+
+    Only a documented refusal that can be read is a no. An answer that cannot be read, a conflict,
+    and every other status leave open whether the request was carried out.
+    """
+    if not is_readable:
+        text = f"Prolific's answer ({status}) cannot be read."
+        return NoReply(text, retry_after_s=retry_after_s)
+    if 200 <= status < 300:
+        return None
+    if status in REFUSALS:
+        return refusal_of(status, body)
+    if status == 429:
+        text = "Prolific has had too many requests."
+        return NoReply(text, is_rate_limit=True, retry_after_s=retry_after_s)
+    text = f"Prolific answered {status}, which does not say whether it was done."
+    may_pass = status == 408 or status >= 500
+    return NoReply(text, may_pass=may_pass, retry_after_s=retry_after_s)
+
+
+def seconds_to_wait(retry_after: str) -> float:
+    """Seconds of a Retry-After header, a number or a date; 0 where it says neither."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    with suppress(ValueError, TypeError):
+        at = parsedate_to_datetime(text)
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        return max((at - datetime.now(UTC)).total_seconds(), 0.0)
+    return 0.0
+
+
+def refusal_of(status: int, body: Any) -> Refused:
     """Prolific writes errors in three shapes: wrapped in "error", bare, or as "message"."""
-    wait_s = float(retry_after) if retry_after.isdigit() else 0.0
     inner = body.get("error", body) if isinstance(body, dict) else body
     if not isinstance(inner, dict):
-        return Refused(status, [str(inner)] if inner else [], {}, wait_s)
+        return Refused(status, [str(inner)] if inner else [], {})
     detail = inner.get("detail") or inner.get("message") or inner.get("title") or ""
     extra = inner.get("additional_information")
     fields: dict[str, list[str]] = {}
@@ -57,7 +114,7 @@ def refusal_of(status: int, body: Any, *, retry_after: str = "") -> Refused:
         sentences = [f"{name}: {text}" for name, texts in fields.items() for text in texts]
     else:
         sentences = _texts(detail)
-    return Refused(status, [*sentences, *_texts(extra or [])], fields, wait_s)
+    return Refused(status, [*sentences, *_texts(extra or [])], fields)
 
 
 def _texts(detail: Any) -> list[str]:

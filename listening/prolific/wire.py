@@ -11,15 +11,18 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from listening.prolific.errors import ProlificError
+from listening.prolific.errors import NoReply
 
 Json = Mapping[str, Any]
 SUBMISSION_OVER = ("APPROVED", "PARTIALLY APPROVED", "REJECTED", "RETURNED", "SCREENED OUT")
 PLACE_FREE = ("RETURNED", "TIMED-OUT", "REJECTED")  # Prolific recruits somebody else
 
 
-class Malformed(ProlificError, ValueError):
-    """A reply lacks what it must have, or has it in a shape that nobody documented."""
+class Malformed(NoReply, ValueError):
+    """A reply lacks what it must have, or has it in a shape that nobody documented.
+
+    Whether the request was carried out is not known by it.
+    """
 
 
 def needed(reply: object, name: str) -> Any:
@@ -75,6 +78,14 @@ class Study:
     is_publishable: bool
     parent: str
     internal_name: str = ""
+    metadata: str = ""
+    description: str = ""
+    minutes: float = 0.0
+    devices: tuple[str, ...] = ()
+    filters: tuple[Json, ...] = ()
+    address: str = ""
+    is_secure: bool = False
+    codes: tuple[Json, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,7 +101,8 @@ class Submission:
     started_at: datetime | None
     completed_at: datetime | None
     return_requested: datetime | None
-    bonuses: tuple[Decimal, ...]  # minor units; fixed payments for a screen-out stand here too
+    # Minor units; fixed payments for a screen-out stand here too. None: a list does not say.
+    bonuses: tuple[Decimal, ...] | None
 
     @property
     def is_over(self) -> bool:
@@ -187,12 +199,38 @@ def study(reply: Json) -> Study:
         is_publishable=bool(reply.get("is_ready_to_publish", True)),
         parent=str(reply.get("parent_study_id") or ""),
         internal_name=str(reply.get("internal_name") or ""),
+        metadata=str(reply.get("metadata") or ""),
+        description=str(reply.get("description") or ""),
+        minutes=float(amount(reply.get("estimated_completion_time") or 0)),
+        devices=tuple(str(each) for each in _list(reply, "device_compatibility")),
+        filters=tuple(each for each in _list(reply, "filters") if isinstance(each, dict)),
+        address=str(reply.get("external_study_url") or ""),
+        is_secure=bool(reply.get("is_external_study_url_secure")),
+        codes=tuple(_code(each) for each in _list(reply, "completion_codes")),
     )
+
+
+def _list(reply: Json, name: str) -> list[Any]:
+    value = reply.get(name) or []
+    if not isinstance(value, list):
+        raise Malformed(f"Prolific's reply has no list of {name}.")
+    return value
+
+
+def _code(value: object) -> Json:
+    """A completion code as it is written: it goes back whole when its slots are raised."""
+    actions = value.get("actions") if isinstance(value, dict) else None
+    if not isinstance(actions, list) or not all(isinstance(each, dict) for each in actions):
+        raise Malformed("Prolific's reply has a completion code that cannot be read.")
+    assert isinstance(value, dict)
+    return value
 
 
 def submission(reply: Json) -> Submission:
     """From a detail or from a list: they name participant and code differently."""
-    bonuses = reply.get("bonus_payments") or ()
+    bonuses = reply.get("bonus_payments", ())
+    if "bonus_payments" not in reply and "participant" not in reply:
+        bonuses = None
     return Submission(
         id=_id(reply, "id"),
         participant=_id(reply, "participant", "participant_id"),
@@ -203,7 +241,7 @@ def submission(reply: Json) -> Submission:
         started_at=moment(reply.get("started_at")),
         completed_at=moment(reply.get("completed_at")),
         return_requested=moment(reply.get("return_requested")),
-        bonuses=tuple(amount(each) for each in bonuses),
+        bonuses=None if bonuses is None else tuple(amount(each) for each in bonuses or ()),
     )
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.cache import cache
 from django.utils import timezone
+from redis.exceptions import RedisError
 
 from listening.models import Connection, Draft, Project, Study
 from listening.prolific import Prolific, ProlificError, Refused
-from listening.prolific.client import API
+from listening.prolific.client import API, TOKEN, TRIES, Hold
 from listening.recruitment.errors import RecruitmentError
 
 FEATURES = {  # name -> what a researcher reads
@@ -31,8 +35,31 @@ def pages_of_participants() -> str:
     return settings.EARNEST_PROLIFIC_API if is_play() else "https://app.prolific.com"
 
 
-def client_of(connection: Connection) -> Prolific:
-    return Prolific(connection.token, api=settings.EARNEST_PROLIFIC_API)
+class SharedHold(Hold):
+    """Until when Prolific asked not to be asked again by this connection, in any process."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__()
+        self.name = f"prolific/hold/{connection.pk}"
+
+    def read(self) -> float:
+        with suppress(RedisError):
+            return float(cache.get(self.name) or 0.0)
+        return self.until
+
+    def write(self, until: float) -> None:
+        self.until = until
+        with suppress(RedisError):
+            if until:
+                cache.set(self.name, until, timeout=max(until - time.time(), 1.0))
+            else:
+                cache.delete(self.name)
+
+
+def client_of(connection: Connection, *, tries: int = TRIES) -> Prolific:
+    """By a connection's token; pages that somebody waits for ask with one try."""
+    hold, api = SharedHold(connection), settings.EARNEST_PROLIFIC_API
+    return Prolific(connection.token, api=api, hold=hold, tries=tries)
 
 
 Holder = User | Project
@@ -54,6 +81,11 @@ def connect(holder: Holder, token: str) -> Connection:
     token = token.strip()
     if not token:
         raise RecruitmentError("Paste the token that Prolific shows under Settings, API token.")
+    if not TOKEN.fullmatch(token):
+        raise RecruitmentError(
+            "This is not a token: a token has only Latin letters, digits and signs, without "
+            "spaces. Copy it from Prolific again."
+        )
     with Prolific(token, api=settings.EARNEST_PROLIFIC_API) as prolific:
         try:
             me = prolific.me()

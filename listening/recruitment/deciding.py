@@ -8,24 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from decimal import Decimal
 from math import ceil
 
 from django.db import transaction
 from django.utils import timezone
 
 from listening.models import Recruitment, Submission
-from listening.prolific import NoReply, Prolific, ProlificError
+from listening.prolific import NoReply, Prolific, ProlificError, Refused
 from listening.prolific.client import REASON_CHARS
-from listening.recruitment import proposals
+from listening.recruitment import ledger, proposals
 from listening.recruitment.connecting import client_of
-from listening.recruitment.drafting import plan_of
+from listening.recruitment.drafting import require_confirmed
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.evidence import Evidence, evidence_of
 from listening.recruitment.paying import decide_bonus
+from listening.recruitment.plan import Plan
 from listening.recruitment.proposals import Place, Proposal
+from listening.recruitment.terms import terms_of
 
 CARRIED_OUT_AFTER = timedelta(minutes=15)
 APPROVED_AFTER_DAYS = 21  # Prolific approves on its own what nobody has looked at
+WARNED_AFTER_DAYS = 20
+LOOK_AGAIN = "The next look at Prolific shows whether it was done."
 
 
 def place_of(row: Submission) -> Place:
@@ -33,6 +38,7 @@ def place_of(row: Submission) -> Place:
         status=row.status,
         code=row.code,
         withdrew=row.withdrew,
+        is_decided=bool(row.decision),
         codes={k: v for k, v in row.recruitment.codes.items() if k != "server"},
     )
 
@@ -76,6 +82,9 @@ def decide(
         )
     if decision in (proposals.RETURN, proposals.PART) and not text:
         raise RecruitmentError("Say to the participant why the place should be returned.")
+    if decision in (proposals.APPROVE, proposals.COMPLETE):
+        reward = terms_of(row.recruitment).reward_minor
+        ledger.keep_approvals_within_budget(row.recruitment, reward)
     if decision == proposals.PART:
         purpose = "screened_out" if known and known.outcome == "screened_out" else "part"
         decide_bonus(row, purpose, part_minor or suggested_part(row, known), by)
@@ -96,7 +105,8 @@ def _sent_before(row: Submission) -> str:
     """Why another decision has to wait: one was sent that Prolific may be carrying out."""
     final = (proposals.APPROVE, proposals.COMPLETE, proposals.REJECT)
     waits = waits_for_second(row)
-    if row.decision not in final or row.problem or waits or row.decided_at is None:
+    was_refused = bool(row.problem) and not row.problem.endswith(LOOK_AGAIN)
+    if row.decision not in final or was_refused or waits or row.decided_at is None:
         return ""
     looked = row.recruitment.synced_at
     if looked and looked > row.decided_at + CARRIED_OUT_AFTER:
@@ -113,9 +123,10 @@ def _forbidden(decision: str, offered: Proposal) -> str:
 
 def suggested_part(row: Submission, known: Evidence | None) -> int:
     """The share of the reward that was worked for, and never below the fixed sum of the plan."""
-    plan = plan_of(row.recruitment)
-    share = known.answered / known.trials if known and known.trials else 0.0
-    return max(ceil(plan.reward_minor * share), plan.screened_out_minor, 1)
+    terms, plan = terms_of(row.recruitment), Plan.from_dict(row.recruitment.plan)
+    share = Decimal(known.answered) / known.trials if known and known.trials else Decimal(0)
+    fixed = terms.screened_out_minor or plan.screened_out_minor
+    return max(ceil(terms.reward_minor * share), ceil(fixed), 1)
 
 
 def _write_down(row: Submission, decision: str, text: str, offered: Proposal, by: str) -> None:
@@ -158,7 +169,7 @@ def carry_out(prolific: Prolific, row: Submission) -> str:
             prolific.ask_to_return(row.prolific_id, row.reason)
             row.return_requested_at = timezone.now()
     except NoReply as error:
-        row.problem = f"{error} The next look at Prolific shows it."[:400]
+        row.problem = f"{str(error)[:300]} {LOOK_AGAIN}"
         row.save(update_fields=["problem"])
         return row.problem
     except ProlificError as error:
@@ -179,8 +190,16 @@ DONE = {
 }
 
 
-def approve_many(recruitment: Recruitment, by: str) -> int:
-    """All that are plain and undecided; Prolific works them off within minutes."""
+def cost_of_approvals(recruitment: Recruitment, count: int) -> Decimal:
+    """The rewards of so many people, with fees."""
+    return ledger.with_fees(recruitment, terms_of(recruitment).reward_minor * count)
+
+
+def approve_many(recruitment: Recruitment, by: str, seen_minor: int | None = None) -> int:
+    """All that are plain and undecided; Prolific works them off within minutes.
+
+    `seen_minor` is the sum that was confirmed, in whole minor units; None where nobody was asked.
+    """
     known = evidence_of(recruitment.study)
     waiting = recruitment.submissions.filter(status="AWAITING REVIEW", decision="")
     plain = []
@@ -188,6 +207,10 @@ def approve_many(recruitment: Recruitment, by: str) -> int:
         row.recruitment = recruitment
         if is_plain_approval(proposal_for(row, known.get(row.session_id or 0))):
             plain.append(row.pk)
+    cost = cost_of_approvals(recruitment, len(plain))
+    require_confirmed(cost, seen_minor, recruitment.currency)
+    rewards = terms_of(recruitment).reward_minor * len(plain)
+    ledger.keep_approvals_within_budget(recruitment, rewards)
     if chosen := _write_approvals(plain, by):
         _send_approvals(recruitment, chosen)
     return len(chosen)
@@ -207,13 +230,18 @@ def _write_approvals(plain: Sequence[int], by: str) -> list[Submission]:
 
 
 def _send_approvals(recruitment: Recruitment, chosen: Sequence[Submission]) -> None:
+    rows = Submission.objects.filter(pk__in=[each.pk for each in chosen])
     with client_of(recruitment.connection) as prolific:
         try:
             prolific.approve_all([each.prolific_id for each in chosen])
-        except ProlificError as error:
-            Submission.objects.filter(pk__in=[each.pk for each in chosen]).update(
-                problem=f"Prolific: {error}"[:400]
-            )
+        except NoReply as error:
+            rows.update(problem=f"{str(error)[:300]} {LOOK_AGAIN}")
             raise RecruitmentError(
                 f"{error} The decisions are kept; Earnest looks again what was approved."
+            ) from None
+        except ProlificError as error:
+            rows.update(decision="", rule="", decided_by="", decided_at=None)
+            word = "refused" if isinstance(error, Refused) else "did not get"
+            raise RecruitmentError(
+                f"Prolific {word} the approvals: {error} Nothing was approved."
             ) from None

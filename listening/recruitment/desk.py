@@ -14,6 +14,7 @@ from listening.recruitment.drafting import plan_of
 from listening.recruitment.evidence import Evidence, evidence_of
 from listening.recruitment.plan import pay_per_hour
 from listening.recruitment.proposals import Mismatch, Proposal
+from listening.recruitment.terms import terms_of
 
 
 @dataclass
@@ -67,6 +68,12 @@ class Row:
         if self.submission is None or self.proposal is None:
             return ""
         return f"{deciding.suggested_part(self.submission, self.known) / 100:.2f}"
+
+    @property
+    def is_due_soon(self) -> bool:
+        """Whether Prolific approves it within a day, and nobody has decided."""
+        left = timedelta(days=deciding.APPROVED_AFTER_DAYS - deciding.WARNED_AFTER_DAYS)
+        return self.due is not None and not self.is_decided and self.due - timezone.now() <= left
 
     @property
     def is_waiting(self) -> bool:
@@ -160,7 +167,7 @@ class Pay:
 def pay_of(recruitment: Recruitment, rows: Sequence[Row]) -> Pay:
     """Per hour on the median, and per clip; by Prolific's times where it has them."""
     plan = plan_of(recruitment)
-    reward = plan.reward_minor
+    reward = float(terms_of(recruitment).reward_minor)
     minutes, clips = [], []
     for row in rows:
         if row.known is None or row.known.outcome not in proposals.DONE_HERE:

@@ -2,11 +2,13 @@
 
 Before each request that changes something there, what is about to happen is written down and
 committed. Whoever comes back after a lost reply or a crash asks Prolific first (`find_out`).
+No sum is computed from what was sent: the study is read back before each request that costs money.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
 
 from django.conf import settings
@@ -14,23 +16,37 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
+from listening.events import note
 from listening.models import Connection, LedgerEntry, Recruitment, Study
 from listening.models.codes import completion_code
 from listening.prolific import NoReply, NotSent, Prolific, ProlificError, Refused, wire
+from listening.prolific.client import TRIES
 from listening.recruitment import ledger
 from listening.recruitment import plan as plans
 from listening.recruitment.connecting import client_of
-from listening.recruitment.errors import RecruitmentError
-from listening.recruitment.plan import Plan
+from listening.recruitment.errors import NotConfirmed, RecruitmentError
+from listening.recruitment.places import with_length_of
+from listening.recruitment.plan import Plan, money, whole_minor
+from listening.recruitment.terms import (
+    Change,
+    Terms,
+    changes_between,
+    seal_of,
+    terms_of,
+)
+from listening.studies.length import session_length
 
 State = Recruitment.State
 UNKNOWN_YET = "It is not known yet whether Prolific has done it. Earnest asks again."
+UNDER_WAY = (State.SENDING, State.PUBLISHING)
+SETTLED_AFTER = timedelta(minutes=5)  # what Prolific does not show by then was not done
 KEEPS_GROUPS_OUT = ("participant_group_blocklist", "participant_group_exclusion")
 NOBODY_KEPT_OUT = (
     "This workspace has no filter for groups: who took part in the studies that you ticked is not "
     "kept out. Choose Prolific's own filter for previous studies instead."
 )
-GONE_LIVE = ("ACTIVE", "PUBLISHING", "SCHEDULED", "PAUSED", "AWAITING REVIEW", "COMPLETED")
+ON_THE_WAY = ("PUBLISHING", "SCHEDULED")
+PUBLISHED = ("ACTIVE", "PAUSED", "AWAITING REVIEW", "COMPLETED")  # all follow from ACTIVE
 
 
 def plan_of(recruitment: Recruitment) -> Plan:
@@ -60,53 +76,58 @@ def change_plan(recruitment: Recruitment, plan: Plan, *, budget_minor: int | Non
     recruitment.refresh_from_db()
 
 
-def expected_cost(prolific: Prolific, plan: Plan) -> Decimal:
-    """Rewards of all places with Prolific's fees, in minor units."""
-    return prolific.total_cost(plan.reward_minor, plan.places)
-
-
 # --- The draft -----------------------------------------------------------------------------------
 
 
 def send_draft(recruitment: Recruitment) -> list[str]:
-    """Makes the draft; gives what had to be changed because the workspace does not allow it."""
+    """Makes the draft; gives what had to be changed because the workspace does not allow it.
+
+    What was asked for before is looked up first, and nothing is sent again before it is settled.
+    """
     plan = plan_of(recruitment)
     if wrong := plans.problems(plan):
         raise RecruitmentError(" ".join(wrong.values()))
-    if not _move(recruitment, (State.PLANNED,), State.SENDING):
+    if recruitment.state == State.SENDING or recruitment.asked_at is not None:
         find_out(recruitment)
-        if recruitment.state != State.PLANNED:
-            return []
-        if not _move(recruitment, (State.PLANNED,), State.SENDING):
+        if recruitment.state == State.SENDING:
             raise RecruitmentError(UNKNOWN_YET)
-    changes: list[str] = []
+    if recruitment.state != State.PLANNED:
+        return []
+    project = recruitment.connection.project
+    if not _move(recruitment, (State.PLANNED,), State.SENDING, asked=True, project=project):
+        raise RecruitmentError(UNKNOWN_YET)
     with client_of(recruitment.connection) as prolific:
         try:
-            _make_group(prolific, recruitment)
-            keep_out_by = _filter_of_groups(prolific, recruitment) if plan.keep_out else ""
-            if plan.keep_out and not keep_out_by:
-                plan = replace(plan, keep_out=())
-                changes.append(NOBODY_KEPT_OUT)
-            while True:
-                recruitment.plan = plan.as_dict()  # as it is asked for, should the reply be lost
-                recruitment.save(update_fields=["plan"])
-                try:
-                    made = prolific.create_study(_body(recruitment, plan, keep_out_by))
-                    break
-                except Refused as refused:
-                    plan, change = _without_refused_feature(recruitment, plan, refused)
-                    changes.append(change)
-            cost = expected_cost(prolific, plan)
+            made, changes = _create(prolific, recruitment, plan)
         except (Refused, NotSent) as error:
             _move(recruitment, (State.SENDING,), State.PLANNED, problem=f"Prolific: {error}")
             raise RecruitmentError(f"Prolific did not take the draft: {error}") from None
         except NoReply as error:
             _note(recruitment, f"{error} {UNKNOWN_YET}")
             raise RecruitmentError(f"{error} {UNKNOWN_YET}") from None
-    recruitment.expected_minor = cost
-    recruitment.save(update_fields=["expected_minor"])
     _adopt(recruitment, made)
+    find_out(recruitment)
     return changes
+
+
+def _create(
+    prolific: Prolific, recruitment: Recruitment, plan: Plan
+) -> tuple[wire.Study, list[str]]:
+    """The draft as Prolific made it, and what the workspace does not allow, in words."""
+    changes: list[str] = []
+    _make_group(prolific, recruitment)
+    keep_out_by = _filter_of_groups(prolific, recruitment) if plan.keep_out else ""
+    if plan.keep_out and not keep_out_by:
+        plan = replace(plan, keep_out=())
+        changes.append(NOBODY_KEPT_OUT)
+    while True:
+        recruitment.plan = plan.as_dict()  # as it is asked for, should the reply be lost
+        recruitment.save(update_fields=["plan"])
+        try:
+            return prolific.create_study(_body(recruitment, plan, keep_out_by)), changes
+        except Refused as refused:
+            plan, change = _without_refused_feature(recruitment, plan, refused)
+            changes.append(change)
 
 
 def _filter_of_groups(prolific: Prolific, recruitment: Recruitment) -> str:
@@ -120,7 +141,7 @@ def _body(recruitment: Recruitment, plan: Plan, keep_out_by: str) -> wire.Json:
         plan,
         landing=settings.EARNEST_PUBLIC_URL + reverse("landing", args=[recruitment.study.link]),
         internal_name=internal_name(recruitment),
-        project=recruitment.connection.project,
+        project=recruitment.project,
         codes=recruitment.codes,
         group=recruitment.group,
         keep_out_by=keep_out_by,
@@ -186,6 +207,7 @@ def _adopt(recruitment: Recruitment, made: wire.Study) -> None:
         currency=made.currency or recruitment.currency,
         secure=plan.secure,
         ways=plans.ways_of(plan),
+        drafted_terms=Terms.of_study(made).as_dict(),
         problem="",
     )
     recruitment.refresh_from_db()
@@ -203,99 +225,199 @@ def discard_draft(recruitment: Recruitment) -> None:
                 raise RecruitmentError(f"Prolific said: {refused}") from None
         except ProlificError as error:
             raise RecruitmentError(f"{error} {UNKNOWN_YET}") from None
-    _move(recruitment, (State.DRAFT,), State.DISCARDED)
-    start_plan(recruitment.study, recruitment.connection, plan_of(recruitment))
+    if _move(recruitment, (State.DRAFT,), State.DISCARDED):
+        plan = with_length_of(plan_of(recruitment), recruitment.study)
+        fresh = start_plan(recruitment.study, recruitment.connection, plan)
+        fresh.budget_minor, fresh.two_people = recruitment.budget_minor, recruitment.two_people
+        fresh.save(update_fields=["budget_minor", "two_people"])
 
 
 # --- Published -----------------------------------------------------------------------------------
 
 
-def publish(recruitment: Recruitment) -> None:
-    """Prolific locks the money and sends raters. The study must be open, the budget must do."""
+def publish(recruitment: Recruitment, seen: str | None = None) -> None:
+    """Prolific locks the money and sends raters. The study must be open, the limit must allow it.
+
+    `seen` is the seal of the terms that somebody confirmed (of those read last where it is None):
+    the study is read again, and not published where anything differs.
+    """
     study = Study.objects.get(pk=recruitment.study_id)
     if study.state != Study.State.OPEN:
         raise RecruitmentError(
             f"The study is {study.state}: raters would meet a closed door. Open it first."
         )
-    ledger.keep_within_budget(recruitment, most_minor(recruitment))
-    if not _move(recruitment, (State.DRAFT,), State.PUBLISHING):
+    if recruitment.state != State.DRAFT:
         raise RecruitmentError("This is not a draft any more; reload the page.")
+    confirmed = seal_of(recruitment) if seen is None else seen
+    find_out(recruitment)
+    if recruitment.state != State.DRAFT:
+        return  # it was published at Prolific
+    if seal_of(recruitment) != confirmed:
+        sums = money(ledger.locked_by_publishing(recruitment), recruitment.currency)
+        listed = "; ".join(str(each) for each in changes_of(recruitment))
+        raise NotConfirmed(
+            "The study was changed at Prolific, so it was not published. "
+            f"{f'Changed since it was drafted: {listed}. ' if listed else ''}"
+            f"It now costs {sums}. Look at it below, and confirm it again."
+        )
+    require_minimum_pay(recruitment)
+    ledger.keep_within_budget(recruitment, ledger.locked_by_publishing(recruitment))
+    if not _move(recruitment, (State.DRAFT,), State.PUBLISHING, asked=True):
+        raise RecruitmentError("This is not a draft any more; reload the page.")
+    refused = ""
     with client_of(recruitment.connection) as prolific:
         try:
             prolific.transition(recruitment.prolific_study, "PUBLISH")
         except (Refused, NotSent) as error:
             _move(recruitment, (State.PUBLISHING,), State.DRAFT, problem=f"Prolific: {error}")
-            raise RecruitmentError(f"Prolific did not publish it: {error}") from None
+            refused = f"Prolific did not publish it: {error}"
         except NoReply:
             _note(recruitment, UNKNOWN_YET)
     find_out(recruitment)
+    if refused and recruitment.state == State.DRAFT:
+        raise RecruitmentError(refused)
 
 
-def most_minor(recruitment: Recruitment) -> Decimal:
-    """What publishing may cost at most: all places, and as many fixed payments to screened out."""
-    return (recruitment.expected_minor or Decimal(0)) + ledger.screened_out_most(recruitment)
+def changes_of(recruitment: Recruitment) -> list[Change]:
+    """What Prolific has otherwise than when the draft was made."""
+    if not recruitment.drafted_terms or not recruitment.terms:
+        return []
+    before = Terms.from_dict(recruitment.drafted_terms)
+    return changes_between(before, terms_of(recruitment), recruitment.currency)
 
 
-def find_out(recruitment: Recruitment) -> None:
-    """After a reply that was lost, or a crash: what does Prolific have? It changes nothing there.
+def require_minimum_pay(recruitment: Recruitment) -> None:
+    """RecruitmentError where the reward is below the minimum for the time a session takes."""
+    terms, length = terms_of(recruitment), session_length(recruitment.study)
+    minutes = length.measured_minutes or length.estimated_minutes
+    hourly, floor = terms.hourly_minor(minutes), plan_of(recruitment).hourly_floor
+    if minutes and hourly < floor - 0.01:
+        currency = recruitment.currency
+        raise RecruitmentError(
+            f"A session takes about {minutes:.3g} min, so {money(terms.reward_minor, currency)} is "
+            f"{money(hourly, currency)} per hour, below Prolific's minimum of "
+            f"{money(floor, currency)}. Nothing was sent. Make a new draft: its reward follows the "
+            "length of the study."
+        )
 
-    RecruitmentError where it cannot be asked.
+
+def find_out(recruitment: Recruitment, *, tries: int = TRIES) -> None:
+    """What does Prolific have? After a lost reply, a crash, or an edit there. It changes nothing
+    there. RecruitmentError where it cannot be asked.
     """
     try:
-        with client_of(recruitment.connection) as prolific:
-            if recruitment.state == State.SENDING:
+        with client_of(recruitment.connection, tries=tries) as prolific:
+            if recruitment.state == State.SENDING or not recruitment.prolific_study:
                 _find_draft(prolific, recruitment)
-            elif recruitment.prolific_study:
-                note_study(recruitment, prolific.study(recruitment.prolific_study))
+            if recruitment.prolific_study:
+                note_study(prolific, recruitment, prolific.study(recruitment.prolific_study))
     except ProlificError as error:
-        _note(recruitment, f"{error} {UNKNOWN_YET}")
-        raise RecruitmentError(f"{error} {UNKNOWN_YET}") from None
+        problem = f"{error} {UNKNOWN_YET}" if recruitment.state in UNDER_WAY else f"{error}"
+        if isinstance(error, Refused) and error.status == 404:
+            problem = "Prolific has no such study: it was deleted, or this token does not see it."
+        if recruitment.state != State.LIVE:
+            _note(recruitment, problem)
+        raise RecruitmentError(problem) from None
     recruitment.refresh_from_db()
 
 
 def _find_draft(prolific: Prolific, recruitment: Recruitment) -> None:
+    """By its internal name or our note in it, in the project where it was made."""
     name = internal_name(recruitment)
-    there = prolific.project_studies(recruitment.connection.project)
-    drafts = [each for each in there if each.internal_name == name]
-    if not drafts:
+    there = prolific.project_studies(recruitment.project or recruitment.connection.project)
+    drafts = [each for each in there if name in (each.internal_name, each.metadata)]
+    if drafts:
+        _adopt(recruitment, drafts[0])
+    elif recruitment.state == State.SENDING and is_settled(recruitment):
         _move(recruitment, (State.SENDING,), State.PLANNED, problem="")
-        return
-    if recruitment.expected_minor is None:
-        recruitment.expected_minor = expected_cost(prolific, plan_of(recruitment))
-        recruitment.save(update_fields=["expected_minor"])
-    _adopt(recruitment, drafts[0])
 
 
-def note_study(recruitment: Recruitment, there: wire.Study) -> None:
-    """Prolific's own state of the study; a publication that was in doubt is settled by it."""
-    known = {
+def is_settled(recruitment: Recruitment) -> bool:
+    """Whether what was asked for would show by now."""
+    asked = recruitment.asked_at
+    return asked is None or timezone.now() - asked > SETTLED_AFTER
+
+
+def note_study(prolific: Prolific, recruitment: Recruitment, there: wire.Study) -> None:
+    """Prolific's own state of the study; a publication that was in doubt is settled by it.
+
+    It counts as published once ACTIVE, or a state that follows from it, was read.
+    """
+    terms = Terms.of_study(there)
+    was_on_the_way = recruitment.status in ON_THE_WAY
+    known: dict[str, object] = {
         "status": there.status,
         "places": there.places,
         "maximum_minutes": there.maximum_minutes,
+        "terms": terms.as_dict(),
+        "secure": there.is_secure,
     }
+    priced = terms_of(recruitment) if recruitment.terms else None
+    base = (terms.reward_minor, terms.places)
+    if recruitment.fee_share is None or not priced or base != (priced.reward_minor, priced.places):
+        known |= _cost(prolific, terms)
     Recruitment.objects.filter(pk=recruitment.pk).update(**known)
-    if there.status in GONE_LIVE:
+    if there.status in PUBLISHED:
         with transaction.atomic():
             row = Recruitment.objects.select_for_update().get(pk=recruitment.pk)
-            _commit(row, there.places)
+            _commit(row)
             if row.state != State.LIVE:
                 row.state, row.problem = State.LIVE, ""
                 row.published_at = row.published_at or timezone.now()
                 row.save(update_fields=["state", "problem", "published_at"])
-    elif recruitment.state == State.PUBLISHING and there.status == "UNPUBLISHED":
-        _move(recruitment, (State.PUBLISHING,), State.DRAFT, problem="It was not published.")
+    elif there.status in ON_THE_WAY:
+        _move(recruitment, (State.DRAFT, State.PUBLISHING), State.PUBLISHING, problem="")
+    elif there.status == "UNPUBLISHED" and recruitment.state == State.PUBLISHING:
+        _note_not_published(recruitment, was_on_the_way=was_on_the_way)
     recruitment.refresh_from_db()
 
 
-def _commit(recruitment: Recruitment, places: int) -> None:
-    """What Prolific has locked for the places, once for each number of them."""
-    committed = LedgerEntry.objects.filter(recruitment=recruitment, kind="committed")
-    known = max((int(each.key.rpartition(":")[2]) for each in committed), default=0)
-    if places <= known:
+def _cost(prolific: Prolific, terms: Terms) -> dict[str, object]:
+    """All places with Prolific's fees, and the fees as a share of the rewards."""
+    rewards = terms.rewards_minor
+    if rewards <= 0:
+        return {"expected_minor": Decimal(0), "fee_share": Decimal(0)}
+    whole = whole_minor(terms.reward_minor)
+    cost = prolific.total_cost(whole, terms.places)
+    share = cost / (Decimal(whole) * terms.places) - 1
+    return {"expected_minor": rewards * (1 + share), "fee_share": round(share, 10)}
+
+
+def _note_not_published(recruitment: Recruitment, *, was_on_the_way: bool) -> None:
+    """A publication that Prolific began and dropped, or that it never shows, is reported."""
+    if was_on_the_way:
+        problem = (
+            "Prolific began to publish this study and stopped: it is a draft again, and nothing is "
+            "locked. Check the balance at Prolific, then publish again."
+        )
+    elif is_settled(recruitment):
+        problem = "Prolific did not publish it: it is still a draft. You can publish again."
+    else:
         return
-    reward = Decimal(plan_of(recruitment).reward_minor) * (places - known)
-    kind, note = LedgerEntry.Kind.COMMITTED, f"{places - known} places"
-    ledger.write(recruitment, kind, f"{recruitment.code}:{places}", reward, note=note)
+    if _move(recruitment, (State.PUBLISHING,), State.DRAFT, problem=problem):
+        note(recruitment.study, "recruiting", "Prolific", said=problem)
+
+
+def _commit(recruitment: Recruitment) -> None:
+    """What Prolific has locked for places and for screen-outs, once for each number of them."""
+    terms = terms_of(recruitment)
+    for name, number, each_minor in (
+        ("", terms.places, terms.reward_minor),
+        ("screen-outs:", terms.slots, terms.screened_out_minor),
+    ):
+        prefix = f"committed:{recruitment.code}:{name}"
+        keys = LedgerEntry.objects.filter(key__startswith=prefix).values_list("key", flat=True)
+        counted = [key.removeprefix(prefix) for key in keys]
+        known = max((int(each) for each in counted if each.isdecimal()), default=0)
+        if number > known:
+            what = "screen-outs" if name else "places"
+            ledger.write(
+                recruitment,
+                LedgerEntry.Kind.COMMITTED,
+                f"{recruitment.code}:{name}{number}",
+                each_minor * (number - known),
+                note=f"{number - known} {what}",
+            )
 
 
 ACTIONS = {"pause": "PAUSE", "resume": "START", "stop": "STOP"}
@@ -315,22 +437,97 @@ def change_state(recruitment: Recruitment, action: str) -> None:
     find_out(recruitment)
 
 
-def more_places(recruitment: Recruitment, places: int) -> None:
-    """Raises the number of places; Prolific locks the money for them."""
+def cost_of_places(recruitment: Recruitment, places: int) -> Decimal:
+    """What Prolific locks when there are so many places in all, with fees, by what was read."""
+    terms = terms_of(recruitment)
+    return ledger.with_fees(recruitment, terms.reward_minor * (places - terms.places))
+
+
+def more_places(recruitment: Recruitment, places: int, seen_minor: int | None = None) -> None:
+    """Raises the number of places; Prolific locks the money for them.
+
+    `seen_minor` is the sum that was confirmed, in whole minor units; None where nobody was asked.
+    """
     if recruitment.state != State.LIVE:
         raise RecruitmentError("It is not published.")
+    find_out(recruitment)
     if places <= recruitment.places:
         raise RecruitmentError(f"Places can only be added: there are {recruitment.places}.")
-    reward = Decimal(plan_of(recruitment).reward_minor) * (places - recruitment.places)
-    ledger.keep_within_budget(recruitment, ledger.with_fees(recruitment, reward))
+    cost = cost_of_places(recruitment, places)
+    require_confirmed(cost, seen_minor, recruitment.currency)
+    require_minimum_pay(recruitment)
+    ledger.keep_within_budget(recruitment, cost)
+    _change_live(recruitment, {"total_available_places": places})
+    if recruitment.places < places:
+        raise RecruitmentError(UNKNOWN_YET)
+
+
+def cost_of_slots(recruitment: Recruitment, slots: int) -> Decimal:
+    """What Prolific locks when so many people in all can be paid for being screened out."""
+    terms = terms_of(recruitment)
+    return ledger.with_fees(recruitment, terms.screened_out_minor * (slots - terms.slots))
+
+
+def more_slots(recruitment: Recruitment, slots: int, seen_minor: int | None = None) -> None:
+    """Raises how many screen-outs are paid, and resumes a study that paused for lack of them."""
+    if recruitment.state != State.LIVE:
+        raise RecruitmentError("It is not published.")
+    find_out(recruitment)
+    terms = terms_of(recruitment)
+    if not terms.screened_out_minor:
+        raise RecruitmentError("This study pays no fixed amount to people who are screened out.")
+    if slots <= terms.slots:
+        raise RecruitmentError(f"Paid screen-outs can only be added: there are {terms.slots}.")
+    cost = cost_of_slots(recruitment, slots)
+    require_confirmed(cost, seen_minor, recruitment.currency)
+    ledger.keep_within_budget(recruitment, cost)
+    _change_live(recruitment, {"completion_codes": _with_slots(terms, slots)})
+    if terms_of(recruitment).slots < slots:
+        raise RecruitmentError(UNKNOWN_YET)
+    if recruitment.status == "PAUSED":
+        change_state(recruitment, "resume")
+
+
+def _with_slots(terms: Terms, slots: int) -> list[wire.Json]:
+    """The completion codes as Prolific has them, with more slots."""
+    return [
+        {
+            **code,
+            "actions": [
+                {**action, "slots": slots}
+                if action.get("action") == plans.PAYS_SCREEN_OUT
+                else action
+                for action in code["actions"]
+            ],
+        }
+        for code in terms.codes
+    ]
+
+
+def require_confirmed(cost: Decimal, seen_minor: int | None, currency: str) -> None:
+    """NotConfirmed where the sum is another than the one that somebody confirmed."""
+    if seen_minor is not None and abs(whole_minor(cost) - seen_minor) > 1:
+        raise NotConfirmed(
+            f"This costs {money(cost, currency)}, which is not the sum that was confirmed. Nothing "
+            "was sent. Check the sum on the button, and press it again."
+        )
+
+
+def _change_live(recruitment: Recruitment, changes: wire.Json) -> None:
     with client_of(recruitment.connection) as prolific:
         try:
-            prolific.change_study(recruitment.prolific_study, {"total_available_places": places})
+            prolific.change_study(recruitment.prolific_study, changes)
         except NoReply:
-            pass
+            pass  # what Prolific has is read below
         except ProlificError as error:
             raise RecruitmentError(f"Prolific said: {error}") from None
     find_out(recruitment)
+
+
+def change_limit(recruitment: Recruitment, budget_minor: int | None) -> None:
+    """The limit is ours: it can be changed at any time, and takes nothing back."""
+    Recruitment.objects.filter(pk=recruitment.pk).update(budget_minor=budget_minor)
+    recruitment.refresh_from_db()
 
 
 def try_it(recruitment: Recruitment, email: str) -> str:
@@ -348,10 +545,20 @@ def try_it(recruitment: Recruitment, email: str) -> str:
 
 
 def _move(
-    recruitment: Recruitment, of: tuple[str, ...], to: str, *, problem: str | None = None
+    recruitment: Recruitment,
+    of: tuple[str, ...],
+    to: str,
+    *,
+    problem: str | None = None,
+    asked: bool = False,
+    **more: object,
 ) -> bool:
     """Whether the state was moved by us: of two that try at once, one succeeds."""
-    changes = {"state": to} | ({} if problem is None else {"problem": problem[:600]})
+    changes: dict[str, object] = {"state": to, **more}
+    if problem is not None:
+        changes["problem"] = problem[:600]
+    if asked:
+        changes["asked_at"] = timezone.now()
     moved = Recruitment.objects.filter(pk=recruitment.pk, state__in=of).update(**changes)
     recruitment.refresh_from_db()
     return bool(moved)

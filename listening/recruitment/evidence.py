@@ -9,6 +9,7 @@ from listening.models import Study
 from listening.models.sealed import unseal
 from listening.outcomes import WITHOUT_FACTS, outcome_of, review_words
 from listening.statements import rows_of
+from listening.studies.length import session_length
 
 # Traps that say what to answer. All others judge by ear: measures of quality, no ground to reject.
 FAIR_CHECKS = ("attention", "instruction", "instructional")
@@ -109,6 +110,7 @@ class Evidence:
     shared: int  # reasons that another rater gave in the same words
     review: tuple[str, ...]
     too_fast_below: float | None  # minutes: three SDs below the mean of who finished
+    study_minutes: int = 0  # the length that everybody is told; 0 where no check was failed
 
     @property
     def shown(self) -> str:
@@ -125,8 +127,11 @@ class Evidence:
 
     @property
     def fails_fair_checks(self) -> bool:
-        """By Prolific's rule: one in a study under 5 minutes, two in a longer one."""
-        needed = 1 if (self.minutes or 0) < SHORT_STUDY_MIN else 2
+        """By Prolific's rule: one in a study under 5 minutes, two in a longer one.
+
+        The length is the study's: how fast one rater was changes nothing.
+        """
+        needed = 1 if self.study_minutes < SHORT_STUDY_MIN else 2
         return self.fair_failed >= needed
 
     def sentences(self) -> list[str]:
@@ -192,6 +197,8 @@ def evidence_of(study: Study, sessions: list[int] | None = None) -> dict[int, Ev
     rows = list(rows_of(facts, study=study.pk, fair=list(FAIR_CHECKS), sessions=sessions, **limits))
     finished = [r.minutes for r in rows if r.status == "finished" and r.minutes]
     below = too_fast_below(finished) if sessions is None else None
+    failed = any(row.fair_failed for row in rows)
+    length = session_length(study).minutes if failed else 0
     made = {}
     for row in rows:
         rejected = row.status == "rejected"
@@ -224,6 +231,7 @@ def evidence_of(study: Study, sessions: list[int] | None = None) -> dict[int, Ev
             shared=row.shared,
             review=tuple(review_words(row.review)),
             too_fast_below=below,
+            study_minutes=length,
         )
     return made
 

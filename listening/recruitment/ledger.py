@@ -15,7 +15,8 @@ from django.db.models import Sum
 from listening.models import Bonus, LedgerEntry, Recruitment, Session, Submission
 from listening.prolific.wire import Malformed, amount
 from listening.recruitment.errors import RecruitmentError
-from listening.recruitment.plan import FIXED, Plan, money
+from listening.recruitment.plan import Plan, money
+from listening.recruitment.terms import terms_of
 from listening.spreadsheets import safe_cell
 
 Kind = LedgerEntry.Kind
@@ -81,7 +82,9 @@ def money_of(recruitment: Recruitment) -> Money:
 
 def fee_share(recruitment: Recruitment) -> Decimal:
     """Fees and tax as a share of a payment, from what Prolific said the places would cost."""
-    plan = Plan.from_dict(recruitment.plan)
+    if recruitment.fee_share is not None:
+        return Decimal(recruitment.fee_share)
+    plan = Plan.from_dict(recruitment.plan)  # of a recruitment whose terms were never read
     rewards = Decimal(plan.reward_minor * plan.places)
     if not rewards or recruitment.expected_minor is None:
         return NONE
@@ -92,29 +95,48 @@ def with_fees(recruitment: Recruitment, minor: Decimal) -> Decimal:
     return minor * (1 + fee_share(recruitment))
 
 
-def screened_out_most(recruitment: Recruitment) -> Decimal:
-    """Fixed payments with fees, if as many are screened out as there are places; 0 without them."""
-    plan = Plan.from_dict(recruitment.plan)
-    fixed = plan.screened_out_minor * plan.places if plan.screened_out == FIXED else 0
-    return with_fees(recruitment, Decimal(fixed))
+def locked_by_publishing(recruitment: Recruitment) -> Decimal:
+    """All places and all screen-outs that are paid, with fees, by the terms as read last."""
+    return with_fees(recruitment, terms_of(recruitment).locked_minor)
 
 
 def keep_within_budget(recruitment: Recruitment, more: Decimal) -> None:
     """RecruitmentError where `more`, with fees, would go beyond the limit of the study.
 
-    Counted against it: what is committed, what may go to who is screened out, bonuses being paid.
+    Counted against it: what is committed for places and screen-outs, and bonuses being paid.
     """
-    limit = recruitment.budget_minor
-    if limit is None:
-        return
-    sums = money_of(recruitment)
-    there = sums.committed_minor + (screened_out_most(recruitment) if sums.committed_minor else 0)
+    _require_within(recruitment, _bound(recruitment) + more)
+
+
+def left_of_budget(recruitment: Recruitment) -> int | None:
+    """Whole minor units that may still be committed; None where there is no limit."""
+    if recruitment.budget_minor is None:
+        return None
+    return max(int(recruitment.budget_minor - _bound(recruitment)), 0)
+
+
+def _bound(recruitment: Recruitment) -> Decimal:
+    """What counts against the limit, with fees."""
     being_paid = Bonus.objects.filter(submission__recruitment=recruitment, batch__isnull=False)
     bonuses = Decimal(being_paid.aggregate(sum=Sum("minor"))["sum"] or 0)
-    asked = there + with_fees(recruitment, bonuses) + more
-    if asked > limit:
+    return money_of(recruitment).committed_minor + with_fees(recruitment, bonuses)
+
+
+def keep_approvals_within_budget(recruitment: Recruitment, rewards: Decimal) -> None:
+    """RecruitmentError where all that is paid, with these rewards, would exceed the limit.
+
+    It can where a study was enlarged or published at Prolific. `rewards` are without fees.
+    """
+    if recruitment.budget_minor is not None:
+        paid = money_of(recruitment).total_minor
+        _require_within(recruitment, paid + with_fees(recruitment, rewards))
+
+
+def _require_within(recruitment: Recruitment, sum_minor: Decimal) -> None:
+    limit = recruitment.budget_minor
+    if limit is not None and sum_minor > limit:
         raise RecruitmentError(
-            f"This would bring the study to {money(float(asked), recruitment.currency)}, and its "
+            f"This would bring the study to {money(sum_minor, recruitment.currency)}, and its "
             f"limit is {money(limit, recruitment.currency)}. Nothing was sent. Raise the limit, or "
             "ask for less."
         )

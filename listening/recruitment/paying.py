@@ -9,15 +9,17 @@ say that the bonuses go into a new batch (`pay_again`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Sum
 from django.utils import timezone
 
+from listening.events import note
 from listening.models import Bonus, BonusBatch, LedgerEntry, Recruitment, Submission
 from listening.prolific import NoReply, Prolific, ProlificError, Refused, wire
 from listening.recruitment import ledger
@@ -26,7 +28,9 @@ from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.plan import money
 
 State = BonusBatch.State
+PART_PURPOSES = ("part", "screened_out")  # in place of the reward, for a place that came back
 MOST_IN_BATCH = 200
+READ_ALONE = 3  # submissions of a batch: more are read in one list
 LARGEST_MINOR = 100_00  # one bonus: more is taken for a slip of the pen
 
 
@@ -80,10 +84,34 @@ def owed(recruitment: Recruitment) -> list[Bonus]:
 
 
 def is_due(bonus: Bonus) -> bool:
-    """A part is paid after the return; whoever is at it still gets nothing yet."""
-    return bonus.submission.status not in ("RESERVED", "ACTIVE") and not (
-        bonus.purpose in ("part", "screened_out") and bonus.submission.status == "AWAITING REVIEW"
+    """A part is paid once the place was returned, and never beside a reward; other bonuses once the
+    participant has ended."""
+    status = bonus.submission.status
+    if bonus.purpose in PART_PURPOSES:
+        return status == "RETURNED"
+    return status not in ("RESERVED", "ACTIVE")
+
+
+def cancel_parts(submission: Submission) -> None:
+    """Whoever was paid the whole reward, or the fixed amount, is owed no part of it any more.
+
+    A part that stands in a list at Prolific waits until that list is undone.
+    """
+    if submission.status not in ("APPROVED", "PARTIALLY APPROVED", "SCREENED OUT"):
+        return
+    parts = submission.own_bonuses.filter(
+        purpose__in=PART_PURPOSES, paid_at__isnull=True, batch__isnull=True
     )
+    if not parts.exists():
+        return
+    with transaction.atomic():
+        _lock(submission.recruitment_id)
+        cancelled = list(parts)
+        Bonus.objects.filter(pk__in=[each.pk for each in cancelled]).delete()
+        for bonus in cancelled:
+            said = money(bonus.minor, submission.recruitment.currency)
+            text = f"A part of {said} was cancelled: Prolific shows {submission.status.lower()}."
+            note(submission.recruitment.study, "recruiting", "Prolific", said=text)
 
 
 # --- Written down --------------------------------------------------------------------------------
@@ -170,9 +198,12 @@ def pay(batch: BonusBatch) -> None:
         raise RecruitmentError("This batch is being paid already, or was dropped.")
     with client_of(batch.recruitment.connection) as prolific:
         try:
-            before = _shown(prolific, batch)
+            there = _submissions_of(prolific, batch)
         except ProlificError as error:
             raise RecruitmentError(f"{error} Nothing was paid; try again.") from None
+        _require_due(batch, there)
+        _require_total_within_budget(batch)
+        before = _shown(there)
         mine = BonusBatch.objects.filter(pk=batch.pk, state=State.WRITTEN).update(
             state=State.PAYING, paying_at=timezone.now(), before=before
         )  # committed before the request: from here on nobody sends it again
@@ -194,19 +225,68 @@ def pay(batch: BonusBatch) -> None:
         batch.refresh_from_db()
 
 
-def _shown(prolific: Prolific, batch: BonusBatch) -> dict[str, list[float]]:
-    """Submission (ours) -> bonuses that Prolific shows for it now."""
-    shown = {}
+def _require_due(batch: BonusBatch, there: dict[int, wire.Submission]) -> None:
+    """RecruitmentError where a part would be paid beside a reward, by what Prolific shows now."""
+    not_due = 0
     for bonus in batch.own_bonuses.select_related("submission"):
-        there = prolific.submission(bonus.submission.prolific_id)
-        shown[str(bonus.submission_id)] = [float(each) for each in there.bonuses]
-    return shown
+        bonus.submission.status = there[bonus.submission_id].status
+        not_due += not is_due(bonus)
+    if not_due:
+        raise RecruitmentError(
+            f"{not_due} of these bonuses {'is' if not_due == 1 else 'are'} not due: a part is paid "
+            "only once the place was returned. Nothing was paid. Undo the list, and look again."
+        )
 
 
-def settle_batches(prolific: Prolific, recruitment: Recruitment) -> None:
-    """Looks what Prolific shows of every batch whose payment was asked for; sends nothing."""
+def _require_total_within_budget(batch: BonusBatch) -> None:
+    """Prolific's own fees count, where they are higher than expected."""
+    amounts = Decimal(batch.own_bonuses.aggregate(sum=Sum("minor"))["sum"] or 0)
+    expected = ledger.with_fees(batch.recruitment, amounts)
+    more = max((batch.total_minor or expected) - expected, Decimal(0))
+    ledger.keep_within_budget(batch.recruitment, more)
+
+
+def _submissions_of(
+    prolific: Prolific, batch: BonusBatch, listed: Mapping[str, wire.Submission] | None = None
+) -> dict[int, wire.Submission]:
+    """Submission (ours) -> as Prolific has it now. Many are read in one list; those that no list
+    holds with its bonuses are read one by one."""
+    rows = [each.submission for each in batch.own_bonuses.select_related("submission")]
+    if listed is None:
+        listed = _listed(prolific, batch, rows) if len(rows) > READ_ALONE else {}
+    found = {}
+    for row in rows:
+        there = listed.get(row.prolific_id)
+        if there is None or there.bonuses is None:
+            there = prolific.submission(row.prolific_id)
+        found[row.pk] = there
+    return found
+
+
+def _listed(
+    prolific: Prolific, batch: BonusBatch, rows: list[Submission]
+) -> dict[str, wire.Submission]:
+    """A batch is of one study at Prolific; a child's may stand in the parent's list alone."""
+    study = rows[0].child_study or batch.recruitment.prolific_study
+    with suppress(Refused):
+        return {each.id: each for each in prolific.submissions(study)}
+    return {}
+
+
+def _shown(there: Mapping[int, wire.Submission]) -> dict[str, list[float]]:
+    """Submission (ours) -> bonuses that Prolific shows for it, in minor units."""
+    return {str(pk): [float(each) for each in one.bonuses or ()] for pk, one in there.items()}
+
+
+def settle_batches(
+    prolific: Prolific, recruitment: Recruitment, listed: Mapping[str, wire.Submission]
+) -> None:
+    """Looks what Prolific shows of every batch whose payment was asked for; sends nothing.
+
+    `listed` are the submissions that were read just now.
+    """
     for batch in recruitment.bonus_batches.filter(state=State.PAYING):
-        _settle(batch, _shown(prolific, batch))
+        _settle(batch, _shown(_submissions_of(prolific, batch, listed)))
     old = timezone.now() - timedelta(minutes=10)  # a crash: nothing was asked to be paid
     for batch in recruitment.bonus_batches.filter(state=State.WRITING, created_at__lt=old):
         _drop(batch, "It was not finished.")
@@ -267,7 +347,7 @@ def pay_again(batch: BonusBatch) -> int:
         raise RecruitmentError("Prolific may still be paying this batch. Wait until it is settled.")
     with client_of(batch.recruitment.connection) as prolific:
         try:
-            shown = _shown(prolific, batch)
+            shown = _shown(_submissions_of(prolific, batch))
         except ProlificError as error:
             raise RecruitmentError(f"{error} Nothing was changed.") from None
     _settle(batch, shown)

@@ -30,6 +30,16 @@ def _sessions_of(task: Task) -> int:
     return ceil(blocks / max(task.blocks_per_session, 1))
 
 
+def with_length_of(plan: Plan, study: Study) -> Plan:
+    """The plan with the length that the study has now, from which the reward follows."""
+    length = session_length(study)
+    exact = length.measured_minutes or length.estimated_minutes
+    plan = replace(plan, minutes=length.minutes, exact_minutes=exact)
+    too_much = plan.screened_out_minor >= plan.reward_minor
+    is_fixed = plan.screened_out == plans.FIXED
+    return plans.with_fair_screen_out(plan) if is_fixed and too_much else plan
+
+
 def first_plan(study: Study, connection: Connection) -> Plan:
     """What the form starts with: from the researcher's last study there, else usual values."""
     currency = connection.currency or "GBP"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from decimal import ROUND_HALF_UP, Decimal
 from math import ceil, sqrt
 from typing import Any
 
@@ -27,11 +28,12 @@ SCREENED_OUT_REASON = (
     "Thank you for your time. This study needs other listeners or other equipment. Please return "
     "your place; after that we pay you for the time you spent."
 )
+PAYS_SCREEN_OUT = "FIXED_SCREEN_OUT_PAYMENT"
 WHAT_CODES_DO = {  # way -> in words, for the researcher
     "MANUALLY_REVIEW": "waits for your decision",
     "AUTOMATICALLY_APPROVE": "is approved and paid at once",
     "REQUEST_RETURN": "is asked to return the place",
-    "FIXED_SCREEN_OUT_PAYMENT": "is paid the fixed amount at once",
+    PAYS_SCREEN_OUT: "is paid the fixed amount at once",
 }
 
 
@@ -62,11 +64,17 @@ class Plan:
     keep_out: tuple[str, ...] = ()  # groups of earlier raters at Prolific
     words: Json = field(default_factory=dict)  # filter -> what it says, for people
     floor_minor: int = 0  # per hour, as Prolific named it for this plan; 0: it was not asked
+    exact_minutes: float = 0.0  # before rounding; 0: not known
 
     @property
     def reward_minor(self) -> int:
-        """For the time that a session takes, rounded up to a whole penny."""
-        return ceil(self.hourly_minor * self.minutes / 60)
+        """For the time that a session takes, rounded up to a whole penny.
+
+        Where the exact time is longer than the figure told, the minimum holds for the exact time.
+        """
+        is_longer = self.exact_minutes > self.minutes
+        least = self.hourly_floor * self.exact_minutes if is_longer else 0
+        return ceil(round(max(self.hourly_minor * self.minutes, least) / 60, 6))
 
     @property
     def maximum_minutes(self) -> int:
@@ -132,9 +140,7 @@ def ways_of(plan: Plan) -> dict[str, str]:
         "complete": "AUTOMATICALLY_APPROVE" if plan.approval == AUTOMATIC else "MANUALLY_REVIEW",
         "needs_review": "MANUALLY_REVIEW",
         "partial": "MANUALLY_REVIEW",
-        "screened_out": (
-            "FIXED_SCREEN_OUT_PAYMENT" if plan.screened_out == FIXED else "REQUEST_RETURN"
-        ),
+        "screened_out": (PAYS_SCREEN_OUT if plan.screened_out == FIXED else "REQUEST_RETURN"),
         "no_consent": "REQUEST_RETURN",
     }
 
@@ -156,7 +162,7 @@ def completion_codes(plan: Plan, codes: Mapping[str, str], group: str = "") -> l
         if not codes.get(outcome):
             continue
         action: dict[str, Any] = {"action": way}
-        if way == "FIXED_SCREEN_OUT_PAYMENT":
+        if way == PAYS_SCREEN_OUT:
             action |= {"fixed_screen_out_reward": plan.screened_out_minor, "slots": plan.places}
         elif way == "REQUEST_RETURN":
             is_screened = outcome == "screened_out"
@@ -222,10 +228,16 @@ def body_of(
     return body
 
 
-def money(minor: float, currency: str) -> str:
+def whole_minor(minor: Decimal | float) -> int:
+    """To the nearest penny, half a penny up: fees are fractions of one."""
+    return int(Decimal(str(minor)).quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def money(minor: Decimal | float, currency: str) -> str:
     """As people write it: £6.00, $8.00, EUR 7.50."""
     sign = {"GBP": "£", "USD": "$"}.get(currency, f"{currency} " if currency else "")
-    return f"{'−' if minor < 0 else ''}{sign}{abs(minor) / 100:,.2f}"
+    pence = abs(whole_minor(minor))
+    return f"{'−' if minor < 0 else ''}{sign}{pence // 100:,}.{pence % 100:02d}"
 
 
 AMOUNT = re.compile(r"[£$€ ]*([0-9]{1,7})(?:[.,]([0-9]{0,2}))?[£$€ ]*")

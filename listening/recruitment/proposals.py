@@ -33,6 +33,7 @@ class Place:
     status: str
     code: str = ""
     withdrew: bool = False
+    is_decided: bool = False
     codes: Mapping[str, str] = field(default_factory=dict)  # outcome -> code
 
     @property
@@ -223,10 +224,8 @@ def mismatches_of(place: Place, participant: str, known: Evidence | None) -> lis
             )
         )
     declined = place.entered == "no_consent"  # who declines never has a session
-    if known is None and status == "AWAITING REVIEW" and not (place.withdrew or declined):
-        found.append(
-            Mismatch("no_session", "Handed in at Prolific, and no session here.", (RETURN,))
-        )
+    if known is None and not (place.withdrew or declined) and status in ENDED_WITH_PAY:
+        found.append(_without_session(place))
     if known is None:
         return found
     if outcome in DONE_HERE and status == "AWAITING REVIEW" and not place.entered:
@@ -235,12 +234,13 @@ def mismatches_of(place: Place, participant: str, known: Evidence | None) -> lis
             Mismatch("wrong_code", f"Finished here; at Prolific with “{word}”.", (APPROVE,))
         )
     elif (
-        status == "AWAITING REVIEW"
+        (status == "AWAITING REVIEW" or (status in PAID and not place.is_decided))
         and place.entered
         and place.entered != ("complete" if outcome == "rejected" else outcome)
     ):
         here = outcome.replace("_", " ") or "not finished"
         remedies = (APPROVE,) if outcome in DONE_HERE else (RETURN,)
+        remedies = remedies if status == "AWAITING REVIEW" else ()
         found.append(
             Mismatch(
                 "other_code",
@@ -269,6 +269,21 @@ def mismatches_of(place: Place, participant: str, known: Evidence | None) -> lis
             )
         )
     return found
+
+
+PAID = ("APPROVED", "PARTIALLY APPROVED", "SCREENED OUT")
+ENDED_WITH_PAY = ("AWAITING REVIEW", *PAID)  # paid, or to be decided
+
+
+def _without_session(place: Place) -> Mismatch:
+    """Somebody ended at Prolific who never came here, maybe with a code that was passed on."""
+    sentence = "Handed in at Prolific, and no session here."
+    if place.entered:
+        code = place.entered.replace("_", " ")
+        sentence = f"Used the code for “{code}” without a session here: the code was passed on."
+    if place.status in PAID:
+        return Mismatch("no_session", f"{sentence} Prolific has paid it ({place.status.lower()}).")
+    return Mismatch("no_session", sentence, (RETURN,))
 
 
 def unknown_session(known: Evidence) -> Mismatch:

@@ -6,7 +6,6 @@ anything at Prolific.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
@@ -18,9 +17,16 @@ from listening.prolific import Prolific, ProlificError, wire
 from listening.recruitment import ledger
 from listening.recruitment.children import all_submissions
 from listening.recruitment.connecting import client_of
-from listening.recruitment.drafting import find_out, note_study, plan_of
+from listening.recruitment.drafting import find_out, note_study
 from listening.recruitment.errors import RecruitmentError
-from listening.recruitment.paying import settle_batches
+from listening.recruitment.paying import cancel_parts, settle_batches
+from listening.recruitment.terms import terms_of
+
+BEFORE_LIVE = (  # a draft may be published at Prolific itself
+    Recruitment.State.SENDING,
+    Recruitment.State.DRAFT,
+    Recruitment.State.PUBLISHING,
+)
 
 
 def sync(recruitment: Recruitment) -> None:
@@ -30,18 +36,19 @@ def sync(recruitment: Recruitment) -> None:
             "What names the raters of this study was erased, so Prolific is not asked about them "
             "any more. What was paid stays in the ledger."
         )
-    if recruitment.state in (Recruitment.State.SENDING, Recruitment.State.PUBLISHING):
+    if recruitment.state in BEFORE_LIVE:
         find_out(recruitment)
     if recruitment.state != Recruitment.State.LIVE:
         return
     try:
         with client_of(recruitment.connection) as prolific:
-            note_study(recruitment, prolific.study(recruitment.prolific_study))
-            noted = _Noted(recruitment)
+            note_study(prolific, recruitment, prolific.study(recruitment.prolific_study))
+            noted, listed = _Noted(recruitment), {}
             for there, child in all_submissions(prolific, recruitment):
+                listed[there.id] = there
                 if not noted.holds(there, child):
                     note_submission(recruitment, there, child)
-            settle_batches(prolific, recruitment)
+            settle_batches(prolific, recruitment, listed)
             recruitment.costs = _costs(prolific, recruitment)
     except ProlificError as error:
         recruitment.problem = f"{error} The table shows what was known before."[:600]
@@ -96,7 +103,7 @@ def _values(row: Submission, there: wire.Submission, child: str) -> dict[str, An
         "started_at": there.started_at or row.started_at,
         "completed_at": there.completed_at,
         "return_requested_at": there.return_requested or row.return_requested_at,
-        "bonuses": [float(each) for each in there.bonuses] or row.bonuses,
+        "bonuses": [float(each) for each in there.bonuses or ()] or row.bonuses,
         "child_study": child or row.child_study,
     }
 
@@ -126,6 +133,7 @@ def note_submission(
         row.save()
     if there.status in wire.PLACE_FREE and not row.place_freed:
         _free_place(row)
+    cancel_parts(row)
     _note_reward(recruitment, row)
     ledger.mark_paid(row)
     return row
@@ -157,19 +165,15 @@ def _free_place(row: Submission) -> None:
 
 
 def _note_reward(recruitment: Recruitment, row: Submission) -> None:
-    kind, plan = REWARDS.get(row.status), plan_of(recruitment)
+    kind, terms = REWARDS.get(row.status), terms_of(recruitment)
     if kind is not None:
-        paid = plan.reward_minor if kind == LedgerEntry.Kind.REWARD else plan.screened_out_minor
-        ledger.write(recruitment, kind, str(row.pk), Decimal(paid), submission=row)
+        paid = terms.reward_minor if kind == LedgerEntry.Kind.REWARD else terms.screened_out_minor
+        ledger.write(recruitment, kind, str(row.pk), paid, submission=row)
 
 
 def unfinished() -> list[Recruitment]:
-    """Those that the clock asks Prolific about: in doubt, live, or with something owed."""
-    states = (
-        Recruitment.State.SENDING,
-        Recruitment.State.PUBLISHING,
-        Recruitment.State.LIVE,
-    )
+    """Those that the clock asks Prolific about: drafts, what is in doubt, and live studies."""
+    states = (*BEFORE_LIVE, Recruitment.State.LIVE)
     live = Recruitment.objects.filter(state__in=states, study__erased_at=None)
     live = live.select_related("connection", "study")
     return [each for each in live if each.connection.token]

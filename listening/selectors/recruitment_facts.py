@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TypedDict
 
 from listening.models import LedgerEntry, Recruitment
-from listening.recruitment.plan import Plan
+from listening.recruitment.plan import Plan, whole_minor
+from listening.recruitment.terms import terms_of
 
 
 class RecruitmentFacts(TypedDict):
@@ -25,16 +26,19 @@ class RecruitmentFacts(TypedDict):
 
 
 def recruitment_facts(each: Recruitment) -> RecruitmentFacts:
-    plan, kind = Plan.from_dict(each.plan), LedgerEntry.Kind
+    plan, terms, kind = Plan.from_dict(each.plan), terms_of(each), LedgerEntry.Kind
+    planned = (plan.reward_minor, plan.minutes)
+    is_as_planned = (terms.reward_minor, terms.minutes) == planned
+    hourly = plan.hourly_minor if is_as_planned else round(terms.hourly_minor(terms.minutes))
     paid = LedgerEntry.objects.filter(recruitment=each)
     bonuses = list(paid.filter(kind=kind.BONUS).values_list("minor", flat=True))
     return RecruitmentFacts(
         places=each.places or plan.places,
-        minutes=plan.minutes,
-        hourly_minor=plan.hourly_minor,
-        reward_minor=plan.reward_minor,
+        minutes=terms.minutes,
+        hourly_minor=hourly,
+        reward_minor=whole_minor(terms.reward_minor),
         currency=each.currency or plan.currency,
-        devices=list(plan.devices),
+        devices=list(terms.devices),
         filters=[str(words) for words in plan.words.values()],
         published_on=each.published_at.date().isoformat() if each.published_at else "",
         rewards=paid.filter(kind=kind.REWARD).count(),

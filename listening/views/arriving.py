@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from django.core import signing
@@ -11,7 +12,9 @@ from listening.access import EDIT, account_may
 from listening.design.sources import INVITATION, PARAMETER, Source, source_of_arrival, sources_of
 from listening.draws import secret_seed
 from listening.invitations import invitation_named
-from listening.models import Rater, Study
+from listening.models import Rater, Recruitment, Study
+from listening.prolific_links import is_signed_for
+from listening.recruitment.children import named_by
 from listening.sessions import Arrival
 from listening.versions import earlier_versions
 from listening.views.ownership import rater_code_in
@@ -21,6 +24,12 @@ PILOT_S = 3600
 LONGEST_ID = 100  # characters of another source's ids
 NO_SOURCE, NO_ID, LOOKING, NO_INVITATION = "no_source", "no_id", "looking", "no_invitation"
 PILOT, PILOT_OVER = "pilot", "pilot_over"  # what a researcher's address carries, and its problem
+SIGNED = "signed"  # ours: Prolific's signature was verified on arrival, for this person
+SIGNED_S = 6 * 3600  # Prolific's own holds for two minutes, and consent is read with care
+TOKEN = "prolific_token"
+UNSIGNED = "unsigned"
+OBJECT_ID = re.compile(r"[0-9a-f]{24}", re.IGNORECASE)  # what an id of Prolific's looks like
+NO_IDS = ("undefined", "null", "none", "nan", "nil")  # what programs write for an id they lack
 
 
 def refusal(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> str:
@@ -31,6 +40,8 @@ def refusal(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> str:
     source = arrival.source
     if PILOT in carried:
         return "" if arrival.pilot else PILOT_OVER
+    if lacks_signature(study, arrival, carried):
+        return UNSIGNED
     if not study.sources:
         return ""
     if source is None:
@@ -45,27 +56,80 @@ def refusal(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> str:
     return NO_ID if missing else ""
 
 
+def lacks_signature(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> bool:
+    """Whether a participant of Prolific's comes unsigned to a study whose links are signed."""
+    if not arrival.prolific_id or arrival.simulated or _is_signed(study, arrival, carried):
+        return False
+    states = (Recruitment.State.DRAFT, Recruitment.State.PUBLISHING, Recruitment.State.LIVE)
+    at_prolific = study.recruitments.filter(state__in=states)
+    if not at_prolific.filter(secure=True).exists():
+        return False
+    study_there = arrival.prolific_study
+    unsigned = at_prolific.filter(named_by(study_there), secure=False)
+    return not (study_there and unsigned.exists())
+
+
+def verify_arrival(request: HttpRequest, study: Study, arrival: Arrival) -> dict[str, str]:
+    """What the next pages carry in place of Prolific's signature, which is checked here.
+
+    Empty where the address has none. NotSigned where it has one that does not hold.
+    """
+    token = request.GET.get(TOKEN, "")
+    if request.method != "GET" or not token:
+        return {}
+    ids = {"prolific_id": arrival.prolific_id, "session": arrival.prolific_session}
+    if not is_signed_for(token, path=request.path, **ids):
+        raise NotSigned
+    named = [study.key, arrival.prolific_id, arrival.prolific_session]
+    return {SIGNED: signing.dumps(named, salt=SIGNED)}
+
+
+class NotSigned(Exception):
+    """The address has a signature that is not Prolific's, is too old, or is for another page."""
+
+
+def _is_signed(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> bool:
+    try:
+        named = signing.loads(carried.get(SIGNED, ""), salt=SIGNED, max_age=SIGNED_S)
+    except signing.BadSignature:
+        return False
+    return bool(named == [study.key, arrival.prolific_id, arrival.prolific_session])
+
+
 def carried_by(request: HttpRequest, study: Study) -> dict[str, str]:
     """What the address brought along and the form must bring back."""
     given = {**request.GET.dict(), **request.POST.dict()}
-    ids = {
-        name
+    others = {  # ids of other platforms, by their parameter: what an address holds instead of one
+        name: source.facts.holes.get(usual, "")
         for source in sources_of(study.sources)
-        for name in (source.participant_parameter, source.submission_parameter)
+        if source.kind != "prolific"
+        for name, usual in (
+            (source.participant_parameter, source.facts.participant),
+            (source.submission_parameter, source.facts.submission),
+        )
         if name
     }
     names = (
         *PROLIFIC_KEYS,
-        *sorted(ids - {*PROLIFIC_KEYS}),
+        *sorted(others.keys() - {*PROLIFIC_KEYS}),
         "simulate",
         PILOT,
         "lang",
         PARAMETER,
         INVITATION,
+        SIGNED,
     )
     words = {k: _printable(given.get(k, "")) for k in names}
     holes = ("{{", "${", "%SURVEY_CODE%")  # never filled in
-    return {k: word for k, word in words.items() if word and not any(h in word for h in holes)}
+    kept = {k: word for k, word in words.items() if word and not any(h in word for h in holes)}
+    return {k: word for k, word in kept.items() if _may_be_id(k, word, others)}
+
+
+def _may_be_id(name: str, word: str, others: Mapping[str, str]) -> bool:
+    """Whether a word of the address can be the id that its parameter holds; all else may be."""
+    if name in others:
+        return word.lower() not in NO_IDS and word != others[name]
+    return name not in PROLIFIC_KEYS or bool(OBJECT_ID.fullmatch(word))
 
 
 def _printable(text: str) -> str:
@@ -104,8 +168,8 @@ def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -
         external_id=identity,
         external_session=submission,
         prolific_id=carried.get("PROLIFIC_PID", "")[:64].lower(),  # they are hexadecimal
-        prolific_study=carried.get("STUDY_ID", "")[:64],
-        prolific_session=carried.get("SESSION_ID", "")[:64],
+        prolific_study=carried.get("STUDY_ID", "")[:64].lower(),
+        prolific_session=carried.get("SESSION_ID", "")[:64].lower(),
         device=_device(request.headers.get("User-Agent", "")),
         origin=_origin(request, study),
         agent=_signer(request) or ("" if simulated else _bare_client(request)),

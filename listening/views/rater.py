@@ -29,7 +29,14 @@ from listening.source_quotas import is_finished, is_full
 from listening.stages import NotAsked, check_and_settings, check_seed, is_up_to_date
 from listening.studies.length import session_length
 from listening.views import page_facts
-from listening.views.arriving import arrival_of, carried_by, refusal
+from listening.views.arriving import (
+    UNSIGNED,
+    NotSigned,
+    arrival_of,
+    carried_by,
+    refusal,
+    verify_arrival,
+)
 from listening.views.endings import way_out, withdrawal_sentence
 from listening.views.ownership import is_own, may_enter, memory_of, remember
 from listening.views.state import state_of
@@ -50,9 +57,15 @@ def landing(request: HttpRequest, link: str) -> HttpResponse:
         if may_enter(request, known, arrival, proof):
             return _enter(known)
         return page(problem="elsewhere", unproved=bool(proof), status=403)
+    try:
+        verified = verify_arrival(request, study, arrival)
+    except NotSigned:
+        return page(problem=UNSIGNED, status=403)
+    if verified:  # Prolific's token holds for two minutes: it is replaced by a mark of ours
+        return redirect(f"{request.path}?{urlencode({**carried, **verified})}")
     refused = refusal(study, arrival, carried)
     if refused:
-        return page(problem=refused, status=404)
+        return page(problem=refused, status=403 if refused == UNSIGNED else 404)
     if request.method == "POST" and request.POST.get("consent") in ("yes", "no"):
         return _consented(request, study, arrival, carried.get(INVITATION, ""), page)
     missing = request.method == "POST"
@@ -115,6 +128,7 @@ def _landing_page(
     study.title, study.texts = words["title"], words["texts"]  # for this page; it is not saved
     with speaking(language):
         out = _way_out(study, source, carried, declined=problem == "declined")
+        is_over = out["return_url"] or problem == "declined"
         error = _("Please tick the box to take part.") if consent_missing else ""
         if corrected:
             error = _("The words on this page were corrected just now. Please read them again.")
@@ -124,7 +138,7 @@ def _landing_page(
             "languages": languages_of(study, language, carried),
             "problem": problem,
             **_pilot_back(study, pilot),
-            "out": out if out["return_url"] or problem == "declined" else None,
+            "out": out if is_over and problem != UNSIGNED else None,
             "error": error,
             "unproved": unproved,
             "withdrawal": withdrawal_sentence(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -32,9 +33,10 @@ from listening.recruitment import (
     syncing,
 )
 from listening.recruitment import plan as plans
-from listening.recruitment.errors import RecruitmentError
-from listening.recruitment.places import first_plan, places_needed
+from listening.recruitment.errors import NotConfirmed, RecruitmentError
+from listening.recruitment.places import first_plan, places_needed, with_length_of
 from listening.recruitment.plan import MOST_PLACES, Plan, money
+from listening.recruitment.terms import terms_of
 from listening.source_quotas import change_quota
 from listening.studies.length import session_length
 from listening.views import recruiting_form as forms
@@ -85,8 +87,10 @@ def _page(
         recruitment is None or recruitment.state == State.PLANNED
     ):
         context |= plan_facts(request, study, context["connection"], recruitment, plan)
-    elif recruitment is not None:
+    elif context["connection"] is not None and recruitment is not None:
         context |= live_facts(request, recruitment)
+        if recruitment.state == State.PLANNED:  # Prolific does not have the draft
+            context |= plan_facts(request, study, context["connection"], recruitment, plan)
     return render(request, "researcher/recruiting.html", context, status=status)
 
 
@@ -116,6 +120,9 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
     except RecruitmentError as error:
         messages.error(request, str(error))
         answer = None
+        if isinstance(error, NotConfirmed) and name in TYPED:
+            typed = {name: request.POST.get(name, ""), "show": request.POST.get("show", "")}
+            return redirect(f"{reverse('recruiting', args=[key])}?{urlencode(typed)}")
     if isinstance(answer, HttpResponse):
         return answer
     if answer:
@@ -130,6 +137,13 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
 
 
 Answer = str | HttpResponse | None
+TYPED = ("places", "slots")  # actions that are named after a number, which is shown again
+
+
+def _seen(request: HttpRequest) -> int:
+    """The sum on the button that was pressed, in whole minor units; -1 where it named none."""
+    text = request.POST.get("seen", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 13 else -1
 
 
 def _recruitment(study: Study) -> Recruitment:
@@ -145,6 +159,7 @@ def _save(request: HttpRequest, study: Study) -> Answer:
         raise RecruitmentError("Connect Prolific first.")
     recruitment = _current(study)
     stored = drafting.plan_of(recruitment) if recruitment else first_plan(study, connection)
+    stored = with_length_of(stored, study)
     floor = rates_for(connection, stored).minimum_minor
     read = forms.read_plan(request.POST, replace(stored, floor_minor=floor))
     if read.problems:
@@ -193,6 +208,8 @@ def _send(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
     for change in drafting.send_draft(recruitment):
         messages.warning(request, change)
+    if recruitment.state == State.LIVE:
+        return "Prolific has published this study already."
     return "The draft is at Prolific. It costs nothing until you publish it."
 
 
@@ -200,10 +217,12 @@ def _publish(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
     if request.POST.get("sure") != "yes":
         raise RecruitmentError("Tick the box first: publishing locks the money.")
-    drafting.publish(recruitment)
+    drafting.publish(recruitment, request.POST.get("seal", ""))
     if recruitment.state == State.LIVE:
         return "Published. Raters come as soon as Prolific shows the study to them."
-    return "Prolific is publishing it. Look again in a minute."
+    if recruitment.state == State.PUBLISHING:
+        return "Prolific was asked to publish it, and does not show it as active yet."
+    raise RecruitmentError(recruitment.problem or "Prolific did not publish it.")
 
 
 def _discard(request: HttpRequest, study: Study) -> Answer:
@@ -244,8 +263,29 @@ def _more_places(request: HttpRequest, study: Study) -> Answer:
     if not text.isdecimal() or len(text) > 6:
         raise RecruitmentError("Give the whole number of places that there should be in all.")
     recruitment = _recruitment(study)
-    drafting.more_places(recruitment, int(text))
+    drafting.more_places(recruitment, int(text), _seen(request))
     return f"There are {recruitment.places} places now."
+
+
+def _more_slots(request: HttpRequest, study: Study) -> Answer:
+    text = request.POST.get("slots", "")
+    if not text.isdecimal() or len(text) > 6:
+        raise RecruitmentError("Give the whole number of paid screen-outs that there should be.")
+    recruitment = _recruitment(study)
+    drafting.more_slots(recruitment, int(text), _seen(request))
+    slots, status = terms_of(recruitment).slots, recruitment.status.lower()
+    return f"Prolific pays {slots} screen-outs now. The study is {status} there."
+
+
+def _change_limit(request: HttpRequest, study: Study) -> Answer:
+    recruitment, text = _recruitment(study), request.POST.get("limit", "").strip()
+    try:
+        limit = plans.minor_of(text) if text else None
+    except ValueError as error:
+        raise RecruitmentError(str(error)) from None
+    drafting.change_limit(recruitment, limit)
+    said = "none" if limit is None else money(limit, recruitment.currency)
+    return f"The limit of this study: {said}."
 
 
 def _submission(request: HttpRequest, study: Study) -> Submission:
@@ -278,7 +318,7 @@ def _agree(request: HttpRequest, study: Study) -> Answer:
 
 def _approve_all(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
-    count = deciding.approve_many(recruitment, who(request))
+    count = deciding.approve_many(recruitment, who(request), _seen(request))
     return f"{count} approved. Prolific works them off within minutes."
 
 
@@ -322,7 +362,7 @@ def _write_bonuses(request: HttpRequest, study: Study) -> Answer:
     batch = paying.write_batch(recruitment)
     if batch is None:
         return "Nothing is owed."
-    total = money(float(batch.total_minor or 0), recruitment.currency)
+    total = money(batch.total_minor or 0, recruitment.currency)
     return f"Written down at Prolific: {total} with fees. Nothing is paid before you say so."
 
 
@@ -371,6 +411,8 @@ ACTIONS: dict[str, Callable[[HttpRequest, Study], Answer]] = {
     "look": _look,
     "state": _change_state,
     "places": _more_places,
+    "slots": _more_slots,
+    "limit": _change_limit,
     "decide": _decide,
     "agree": _agree,
     "approve_all": _approve_all,

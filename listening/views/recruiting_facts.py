@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -17,11 +16,18 @@ from listening.design.sources import sources_of
 from listening.models import Connection, Recruitment, Study
 from listening.prolific import ProlificError
 from listening.prolific.wire import Json
-from listening.recruitment import connecting, desk, drafting, ledger, paying
+from listening.recruitment import connecting, deciding, desk, drafting, ledger, paying
 from listening.recruitment import plan as plans
-from listening.recruitment.places import first_plan, groups_of_earlier, places_needed
-from listening.recruitment.plan import Plan, money
+from listening.recruitment.errors import RecruitmentError
+from listening.recruitment.places import (
+    first_plan,
+    groups_of_earlier,
+    places_needed,
+    with_length_of,
+)
+from listening.recruitment.plan import MOST_PLACES, Plan, money, whole_minor
 from listening.recruitment.rates import HourlyRates, rates_of
+from listening.recruitment.terms import seal_of, terms_of
 from listening.source_quotas import counts_of
 from listening.views import recruiting_form as forms
 
@@ -39,7 +45,7 @@ def plan_facts(
     typed: Plan | None,
 ) -> dict[str, Any]:
     stored = drafting.plan_of(recruitment) if recruitment else first_plan(study, connection)
-    plan = typed or stored
+    plan = typed or with_length_of(stored, study)
     rates = rates_for(connection, plan)
     filters = filters_of(connection)
     chosen = request.GET.get("filter", "")
@@ -109,42 +115,116 @@ def filters_of(connection: Connection) -> list[Json]:
     return found
 
 
+def read_again(recruitment: Recruitment) -> str:
+    """Reads a study that is not live yet from Prolific before a sum of it is shown.
+
+    Gives why it could not be read; "" where it was.
+    """
+    try:
+        drafting.find_out(recruitment, tries=1)
+    except RecruitmentError as error:
+        return str(error)
+    return ""
+
+
 def live_facts(request: HttpRequest, recruitment: Recruitment) -> dict[str, Any]:
     """A draft, or a published study with its submissions and its money."""
-    plan, currency = drafting.plan_of(recruitment), recruitment.currency
+    unread = read_again(recruitment) if recruitment.state != Recruitment.State.LIVE else ""
+    plan, terms, currency = (
+        drafting.plan_of(recruitment),
+        terms_of(recruitment),
+        recruitment.currency,
+    )
     rows = desk.rows_of_desk(recruitment) if recruitment.state == Recruitment.State.LIVE else []
     pay = desk.pay_of(recruitment, rows)
-    more = max(places_needed(recruitment.study) - _coming(recruitment, rows), 0)
-    top_up = ledger.with_fees(recruitment, Decimal(plan.reward_minor) * more)
+    expected = ledger.with_fees(recruitment, terms.rewards_minor)
+    locked = ledger.locked_by_publishing(recruitment)
     return {
         "plan": plan,
+        "terms": terms,
+        "unread": unread,
+        "seal": seal_of(recruitment),
+        "changes": drafting.changes_of(recruitment),
         "currency": currency,
-        "reward": money(plan.reward_minor, currency),
-        "expected": money(float(recruitment.expected_minor or 0), currency),
-        "most": money(float(drafting.most_minor(recruitment)), currency),
+        "reward": money(terms.reward_minor, currency),
+        "expected": money(expected, currency),
+        "screen_outs": money(whole_minor(locked) - whole_minor(expected), currency),
+        "screened_out_pay": money(terms.screened_out_minor, currency),
+        "locked": money(locked, currency),
         "codes": [
             (
                 outcome.replace("_", " "),
                 recruitment.codes.get(outcome, ""),
                 plans.WHAT_CODES_DO[way],
+                way == plans.PAYS_SCREEN_OUT,
             )
             for outcome, way in recruitment.ways.items()
         ],
-        "used_filters": filters_in_words(plan),
-        "address": plans.study_address(
-            settings.EARNEST_PUBLIC_URL + reverse("landing", args=[recruitment.study.link])
-        ),
+        "used_filters": filters_of_terms(recruitment),
         "pay": pay,
         "pay_hourly": money(pay.median_hourly or 0, currency),
         "pay_clip": money(pay.per_clip or 0, currency),
         "pay_floor": money(pay.floor, currency),
         "stale": desk.is_stale(recruitment),
-        "more": more,
-        "more_total": recruitment.places + more,
-        "more_cost": money(float(top_up), currency),
+        **_spending_facts(request, recruitment, rows),
         **_desk_facts(request, rows, currency),
         **_money_facts(recruitment),
     }
+
+
+def filters_of_terms(recruitment: Recruitment) -> list[tuple[str, str]]:
+    """The filters that Prolific has, in the words of the plan where it knows them."""
+    words = drafting.plan_of(recruitment).words
+    names = [str(each.get("filter_id", "")) for each in terms_of(recruitment).filters]
+    return [(name, str(words.get(name, name))) for name in names]
+
+
+def _spending_facts(
+    request: HttpRequest, recruitment: Recruitment, rows: list[desk.Row]
+) -> dict[str, Any]:
+    """What the buttons cost that add places or screen-outs, or approve: sums with fees."""
+    terms, currency = terms_of(recruitment), recruitment.currency
+    needed = max(places_needed(recruitment.study) - _coming(recruitment, rows), 0)
+    places = _number(request, "places") or recruitment.places + needed
+    screened = sum(
+        row.submission is not None and row.submission.status == "SCREENED OUT" for row in rows
+    )
+    slots = _number(request, "slots") or terms.slots
+    added, raised = (
+        drafting.cost_of_places(recruitment, places),
+        drafting.cost_of_slots(recruitment, slots),
+    )
+    approvable = sum(row.is_approvable for row in rows)
+    approved = deciding.cost_of_approvals(recruitment, approvable)
+    left = ledger.left_of_budget(recruitment)
+    return {
+        "more": needed,
+        "places_typed": places,
+        "places_added": max(places - terms.places, 0),
+        "place_each": str(ledger.with_fees(recruitment, terms.reward_minor)),
+        "places_seen": whole_minor(added),
+        "places_cost": money(added, currency),
+        "slots_typed": slots,
+        "slots_added": max(slots - terms.slots, 0),
+        "slot_each": str(ledger.with_fees(recruitment, terms.screened_out_minor)),
+        "slots_seen": whole_minor(raised),
+        "slots_cost": money(raised, currency),
+        "slots_used": screened,
+        "slots_are_used": bool(terms.slots) and screened >= terms.slots,
+        "approvable": approvable,
+        "approve_seen": whole_minor(approved),
+        "approve_cost": money(approved, currency),
+        "approve_one": money(deciding.cost_of_approvals(recruitment, 1), currency),
+        "budget_left": "" if left is None else left,
+        "sign": money(0, currency).removesuffix("0.00"),
+    }
+
+
+def _number(request: HttpRequest, name: str) -> int:
+    """What was typed before and is asked again with its sum; 0 where nothing was."""
+    text = request.GET.get(name, "")
+    is_number = text.isascii() and text.isdigit() and len(text) < 7
+    return min(int(text), MOST_PLACES) if is_number else 0
 
 
 def _desk_facts(request: HttpRequest, rows: list[desk.Row], currency: str) -> dict[str, Any]:
@@ -164,7 +244,7 @@ def _desk_facts(request: HttpRequest, rows: list[desk.Row], currency: str) -> di
         ],
         "show_query": f"show={show}" if show in SHOWN else "",
         "counts": desk.counts_of(rows),
-        "approvable": sum(row.is_approvable for row in rows),
+        "due_soon": sum(row.is_due_soon for row in rows),
     }
 
 
@@ -174,21 +254,21 @@ def _money_facts(recruitment: Recruitment) -> dict[str, Any]:
     batches = list(recruitment.bonus_batches.all())
     for batch in batches:
         total = batch.total_minor
-        batch.said = money(float(total), currency) if total else ""  # type: ignore[attr-defined]
+        batch.said = money(total, currency) if total else ""  # type: ignore[attr-defined]
     limit = recruitment.budget_minor
     return {
         "sums": [
-            (words, money(float(minor), currency))
-            for words, minor in ledger.money_of(recruitment).rows()
+            (words, money(minor, currency)) for words, minor in ledger.money_of(recruitment).rows()
         ],
         "differences": [
-            (each.name, *(money(float(m), currency) for m in (each.ours, each.theirs)), each.agrees)
+            (each.name, *(money(m, currency) for m in (each.ours, each.theirs)), each.agrees)
             for each in ledger.reconciled(recruitment)
         ],
         "owed": owed,
         "owed_sum": money(sum(each.minor for each in owed), currency),
         "batches": [(batch, paying.in_doubt(batch)) for batch in batches],
         "limit": money(limit, currency) if limit is not None else "",
+        "limit_typed": f"{limit / 100:.2f}" if limit is not None else "",
     }
 
 

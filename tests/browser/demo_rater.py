@@ -32,7 +32,9 @@ def press(place: Locator) -> None:
 def door_of(house: DemoHouse, person: str) -> str:
     """The address by which somebody comes from Prolific."""
     (link,) = house.column("SELECT link FROM listening_study WHERE key = 'demo'")
-    return f"{house.url}/r/{link}/?PROLIFIC_PID={person}&STUDY_ID=64aa&SESSION_ID=64bb"
+    return (
+        f"{house.url}/r/{link}/?PROLIFIC_PID={person}&STUDY_ID={'64' * 12}&SESSION_ID={'65' * 12}"
+    )
 
 
 def arrive(page: Page, house: DemoHouse, person: str) -> str:

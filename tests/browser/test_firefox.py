@@ -57,7 +57,7 @@ def test_every_method_is_answered_and_stored(take: Take) -> None:
 
 def test_the_demo_is_taken_from_link_to_code(demo_house: DemoHouse, new_page: NewPage) -> None:
     page = new_page()
-    code = arrive(page, demo_house, "5f1e2d3c4d")
+    code = arrive(page, demo_house, "5f1e2d3c4da1b2c3d4e5f6a7")
     go_through(page)
     trials = all_answers_of(demo_house, code)
     assert [trial["playback"]["reloads"] for trial in trials][:3] == [0, 1, 0]

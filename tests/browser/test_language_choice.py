@@ -27,7 +27,7 @@ def test_the_language_chosen_at_the_door_stays_until_the_end(
     study.tasks.update(translations=words)
     give_sound(study)
     page = new_page(**PHONE)
-    page.goto(f"{web.url}/r/{study.link}/?PROLIFIC_PID=5f0c")
+    page.goto(f"{web.url}/r/{study.link}/?PROLIFIC_PID={'5f' * 12}")
     expect(page.get_by_role("heading", level=1)).to_have_text("A study")
     page.get_by_role("link", name="简体中文").tap()
     expect(page.get_by_role("heading", level=1)).to_have_text("小研究")
@@ -43,7 +43,7 @@ def test_the_language_chosen_at_the_door_stays_until_the_end(
     expect(page.get_by_text("都做完了。")).to_be_visible()
     expect(page.get_by_role("heading", name="已完成，谢谢！")).to_be_visible()
     session = Session.objects.select_related("rater").get()
-    assert (session.language, session.rater.prolific_id) == ("zh-Hans", "5f0c")
+    assert (session.language, session.rater.prolific_id) == ("zh-Hans", "5f" * 12)
     assert list(Rating.objects.values_list("label", flat=True)) == ["4", "4"]
-    page.goto(f"{web.url}/r/{study.link}/?PROLIFIC_PID=5f0c")
+    page.goto(f"{web.url}/r/{study.link}/?PROLIFIC_PID={'5f' * 12}")
     expect(page.get_by_role("heading", name="已完成，谢谢！")).to_be_visible()

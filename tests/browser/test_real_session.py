@@ -20,7 +20,7 @@ def test_a_phone_takes_the_demo_from_link_to_code(
     demo_house: DemoHouse, new_page: Callable[..., Page]
 ) -> None:
     page = new_page(**PHONE)
-    code = arrive(page, demo_house, "5f1e2d3c4b")
+    code = arrive(page, demo_house, "5f1e2d3c4ba1b2c3d4e5f6a7")
     go_through(page)
     (completion,) = demo_house.column(
         "SELECT completion_codes ->> 'complete' FROM listening_study WHERE key = 'demo'"
@@ -35,7 +35,7 @@ def test_another_device_goes_on_where_the_first_one_is(
     demo_house: DemoHouse, new_page: Callable[..., Page]
 ) -> None:
     phone = new_page(**PHONE)
-    code = arrive(phone, demo_house, "5f1e2d3c4c")
+    code = arrive(phone, demo_house, "5f1e2d3c4ca1b2c3d4e5f6a7")
     phone.get_by_role("button", name="Begin").tap()
     answer(phone, 1)
     go_on(phone)

@@ -10,6 +10,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from listening.models import Recruitment, Study
+from listening.recruitment import drafting
+from listening.recruitment.plan import money
 from tests.browser.axe import Report
 from tests.browser.researcher import hashed, log_in
 from tests.factories import make_study
@@ -80,9 +82,39 @@ def test_a_paid_study_from_the_token_to_the_last_bonus(
     expect(page.get_by_role("heading", name="At Prolific: active")).to_be_visible()
     recruitment = Recruitment.objects.get()
 
+    add_places(page, double, recruitment)
     decline(web, double, recruitment, new_page())
     decide_and_pay(page, double, recruitment, looked)
     assert looked.grave == []
+
+
+UNFOLD = "document.querySelector('#places').closest('details').open = true"
+
+
+def add_places(page: Page, double: Double, recruitment: Recruitment) -> None:
+    """The button names the sum of what is typed, and no other is spent."""
+    study = recruitment.prolific_study
+    typed = page.get_by_label("Places in all")
+    page.evaluate(UNFOLD)
+    for places in (745, 46):
+        typed.fill(str(places))
+        cost = money(drafting.cost_of_places(recruitment, places), "GBP")
+        one = "place" if places == 46 else "places"
+        button = page.get_by_role("button", name=f"Add {places - 45} {one} for {cost}", exact=True)
+        expect(button).to_be_enabled()
+    before = double.locked(study)
+    button.click()
+    expect(page.get_by_text("There are 46 places now.")).to_be_visible()
+    assert money(double.locked(study) - before, "GBP") == cost
+    page.get_by_label("Limit for this study").fill("1.00")
+    page.get_by_role("button", name="Change limit").click()
+    page.evaluate(UNFOLD)
+    typed.fill("47")
+    beyond = page.get_by_text("This is beyond the limit of £1.00.")
+    expect(beyond.locator("visible=true")).to_have_count(1)
+    expect(page.get_by_role("button", name="Add 1 place for")).to_be_disabled()
+    page.get_by_label("Limit for this study").fill("")
+    page.get_by_role("button", name="Change limit").click()
 
 
 def decide_and_pay(page: Page, double: Double, recruitment: Recruitment, looked: Report) -> None:

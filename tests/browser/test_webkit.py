@@ -61,7 +61,7 @@ def rater() -> Iterator[Rater]:
 
 
 def test_the_demo_is_taken_from_link_to_code(demo_house: DemoHouse, rater: Rater) -> None:
-    rater.driver.get(door_of(demo_house, "5f1e2d3c4f"))
+    rater.driver.get(door_of(demo_house, "5f1e2d3c4fa1b2c3d4e5f6a7"))
     rater.press("[type=checkbox]")
     rater.press("#consent-form .button-primary")
     rater.press(".player[data-state=ready] .player-button")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from django.utils import timezone
+
 from listening import sessions
 from listening.models import Connection, Recruitment, Session, Study
 from listening.recruitment import connecting, desk, drafting, syncing
@@ -55,6 +57,13 @@ def make_published(double: Double, **changes: Any) -> Recruitment:
     syncing.sync(recruitment)
     assert recruitment.state == Recruitment.State.LIVE
     return recruitment
+
+
+def settle(recruitment: Recruitment) -> None:
+    """As much later as it takes until what Prolific does not show was not done."""
+    asked = recruitment.asked_at or timezone.now()
+    Recruitment.objects.filter(pk=recruitment.pk).update(asked_at=asked - drafting.SETTLED_AFTER)
+    recruitment.refresh_from_db()
 
 
 class Person:

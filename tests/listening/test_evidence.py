@@ -8,6 +8,7 @@ from django.test import Client
 from listening import sessions
 from listening.models import Justification, Session, Trial
 from listening.recruitment.evidence import evidence_of
+from listening.studies.length import session_length
 from tests.factories import an_answer, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +51,18 @@ def test_a_driven_browser_and_repeats_are_counted():
     assert known.driven == 2
     assert known.repeated == Justification.objects.count() - 1
     assert "2 clips in a browser that a program drives" in known.sentences()
+
+
+def test_the_studys_length_decides_how_many_failed_checks_are_too_many():
+    study = make_study(key="checked")
+    session = arrive(study)
+    answer_all(session)
+    first = Trial.objects.filter(session=session, position=1)
+    assert evidence_of(study)[session.pk].study_minutes == 0  # not needed
+    first.update(trap="attention", trap_passed=False)
+    known = evidence_of(study)[session.pk]
+    assert (known.fair_failed, known.study_minutes) == (1, session_length(study).minutes)
+    assert known.fails_fair_checks == (session_length(study).minutes < 5)
 
 
 def test_a_program_that_says_who_it_is_is_noted_and_forgotten_with_the_rest():

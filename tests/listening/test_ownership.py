@@ -13,7 +13,7 @@ from django.test import Client
 from jwt.algorithms import RSAAlgorithm
 
 from listening import prolific_links
-from listening.models import Rater, Session, Study
+from listening.models import Connection, Rater, Recruitment, Session, Study
 from tests.factories import answer_all, make_study
 from tests.listening.test_rater_doors import enter, post
 
@@ -220,22 +220,70 @@ def test_prolifics_signature_is_proof(study, key, prolific):
     assert prolific == [prolific_links.KEYS_PATH]  # asked for once
 
 
-@pytest.mark.parametrize(
-    "claims",
-    [
-        {"exp": 1},
-        {"iss": "https://example.org"},
-        {"aud": "http://127.0.0.1:8000/r/another/"},
-        {"sub": "f6" * 12},
-        {"prolific": {"PROLIFIC_PID": "9" * 24}},
-        {"prolific": None},
-        {"kid": "k2"},
-    ],
-)
+FALSE_CLAIMS = [
+    {"exp": 1},
+    {"iss": "https://example.org"},
+    {"aud": "http://127.0.0.1:8000/r/another/"},
+    {"sub": "f6" * 12},
+    {"prolific": {"PROLIFIC_PID": "9" * 24}},
+    {"prolific": None},
+    {"kid": "k2"},
+]
+
+
+@pytest.mark.parametrize("claims", FALSE_CLAIMS)
 @pytest.mark.medium
 def test_a_signature_for_something_else_is_none(study, key, prolific, claims):
     enter(Client(), study, **IDS)
     assert where(Client().get(f"/r/{study.link}/", signed(key, study, **claims))) == "403"
+
+
+def recruited(study: Study, *, secure: bool = True, name: str = IDS["STUDY_ID"]) -> Recruitment:
+    connection = Connection.objects.filter(owner=study.owner).first()
+    connection = connection or Connection.objects.create(owner=study.owner, token="play-money")
+    at_prolific = {"state": "live", "prolific_study": name, "secure": secure}
+    return Recruitment.objects.create(study=study, connection=connection, **at_prolific)
+
+
+@pytest.mark.medium
+def test_a_signed_link_is_verified_on_arrival(study, key, prolific):
+    recruited(study)
+    client, page = Client(), f"/r/{study.link}/"
+    arrived = client.get(page, signed(key, study) | {"STUDY_ID": IDS["STUDY_ID"]})
+    assert "prolific_token" not in arrived.url
+    read = client.get(arrived.url)  # may be read for longer than Prolific's signature holds
+    assert b'name="consent"' in read.content
+    entered = client.post(arrived.url, {"consent": "yes"})
+    assert entered.url.startswith("/s/")
+    assert Session.objects.get().rater.prolific_id == IDS["PROLIFIC_PID"]
+    mark = re.search(r"signed=[^&]+", arrived.url)[0]
+    for ids in ({"PROLIFIC_PID": "e7" * 12}, {"SESSION_ID": "e7" * 12}):
+        others = {"PROLIFIC_PID": "e8" * 12, "SESSION_ID": "e5" * 12} | ids
+        assert where(Client().post(f"{page}?{mark}", {"consent": "yes", **others})) == "403"
+
+
+@pytest.mark.parametrize("claims", [{}, *FALSE_CLAIMS])
+@pytest.mark.medium
+def test_nobody_begins_a_signed_study_without_prolifics_signature(study, key, prolific, claims):
+    recruited(study)
+    query = signed(key, study, **claims) if claims else dict(IDS)
+    for _ in range(2):
+        refused = Client().get(f"/r/{study.link}/", query)
+        assert where(refused) == "403"
+        assert "open the study on Prolific again" in refused.content.decode()
+        query.pop("prolific_token", None)
+    assert where(Client().post(f"/r/{study.link}/", {"consent": "yes", **query})) == "403"
+    assert not Session.objects.exists()
+
+
+@pytest.mark.medium
+def test_a_study_there_without_signed_links_is_entered_unsigned(study, key, prolific):
+    recruited(study)
+    recruited(study, secure=False, name="d9" * 12)
+    assert enter(Client(), study, **IDS | {"STUDY_ID": "d9" * 12})
+    assert where(Client().get(f"/r/{study.link}/", {"PROLIFIC_PID": "f1" * 12})) == "403"
+    bad = signed(key, study, exp=1) | {"PROLIFIC_PID": "f2" * 12, "STUDY_ID": "d9" * 12}
+    assert where(Client().get(f"/r/{study.link}/", bad)) == "403"
 
 
 @pytest.mark.medium

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from listening.prolific import NoReply, NotSent, Prolific, Refused, wire
-from listening.prolific.errors import refusal_of
+from listening.prolific.errors import OnHold, refusal_of, seconds_to_wait
 
 OK = httpx.Response(200, json={"id": "x"})
 STUDY = {"id": "s" * 24, "status": "UNPUBLISHED", "total_available_places": 20.0, "reward": 150.0}
@@ -68,8 +68,19 @@ LOST = httpx.ReadTimeout("slow")
 AWAY = httpx.ConnectError("refused")
 
 
+HTML = {"headers": {"Content-Type": "text/html"}, "text": "<html>Just a moment</html>"}
+UNKNOWN = {  # an answer that does not say whether the request was carried out
+    **{str(n): httpx.Response(n) for n in (402, 405, 409, 410, 422, 500, 502, 503, 504, 520, 524)},
+    "json 500": httpx.Response(500, json={"error": {"status": 500, "detail": "broken"}}),
+    "redirect": httpx.Response(302, headers={"Location": "/"}),
+    "page": httpx.Response(200, **HTML),
+    "refusing page": httpx.Response(403, **HTML),
+    "lost": LOST,
+}
+
+
 @pytest.mark.parametrize(
-    "problem", [LOST, AWAY, *(httpx.Response(n) for n in (408, 429, 500, 503))]
+    "problem", [LOST, AWAY, *(httpx.Response(n) for n in (408, 429, 500, 503, 520, 524))]
 )
 def test_reads_are_tried_again_with_longer_and_longer_pauses(problem):
     api = Api(problem, problem, OK)
@@ -79,13 +90,44 @@ def test_reads_are_tried_again_with_longer_and_longer_pauses(problem):
     assert 0.75 <= api.waited[1] <= 1.25
 
 
-def test_a_pause_is_as_long_as_prolific_asks_but_not_endless():
-    busy = httpx.Response(429, headers={"Retry-After": "7"})
-    endless = httpx.Response(429, headers={"Retry-After": "86400"})
-    api = Api(busy, endless, OK)
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_pause_is_never_shorter_than_prolific_asks(status):
+    api = Api(httpx.Response(status, headers={"Retry-After": "7"}), OK)
     api.client.me()
-    assert 5.25 <= api.waited[0] <= 8.75
-    assert api.waited[1] <= 37.5
+    assert api.waited == [7]
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_nothing_is_sent_while_prolific_asks_to_wait_long(status):
+    api = Api(httpx.Response(status, headers={"Retry-After": "86400"}), OK)
+    with pytest.raises(NoReply):
+        api.client.me()
+    with pytest.raises(OnHold, match="try again in 1440 min"):
+        api.client.me()
+    assert (len(api.asked), api.waited) == (1, [])
+    api.client.hold.write(0.0)
+    assert api.client.me() == {"id": "x"}
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("120", 120),
+        ("Fri, 01 Jan 2100 00:00:00 GMT", 86_400),
+        ("Mon, 01 Jan 2001 00:00:00 GMT", 0),
+        *((text, 0) for text in ("", "soon", "-5", "²", "1.5")),
+    ],
+)
+def test_the_time_to_wait_is_a_number_or_a_date(text, seconds):
+    assert seconds_to_wait(text) == pytest.approx(seconds, rel=1e-9) or (
+        seconds == 86_400 and seconds_to_wait(text) > seconds
+    )
+
+
+@pytest.mark.parametrize("token", ["т0кен", "t0ken\n", "t ken", "", "１２３"])
+def test_a_token_in_other_letters_is_none(token):
+    with pytest.raises(ValueError, match="Latin letters"):
+        Prolific(token)
 
 
 ONCE = {
@@ -104,13 +146,36 @@ REPEATED = {
 }
 
 
-@pytest.mark.parametrize("problem", [LOST, httpx.Response(500), httpx.Response(503)])
+@pytest.mark.parametrize("problem", UNKNOWN.values(), ids=UNKNOWN)
 @pytest.mark.parametrize("name", [*ONCE, "pay_bonuses"])
 def test_what_a_repeat_would_do_twice_is_sent_once(name, problem):
     api = Api(problem, OK)
     with pytest.raises(NoReply):
         (ONCE | {"pay_bonuses": lambda c: c.pay_bonuses("b")})[name](api.client)
     assert len(api.asked) == 1
+
+
+@pytest.mark.parametrize("problem", UNKNOWN.values(), ids=UNKNOWN)
+@pytest.mark.parametrize("name", [*REPEATED, "change_study", "study"])
+def test_an_answer_that_says_nothing_is_unknown_for_every_call(name, problem):
+    calls = {"change_study": lambda c: c.change_study("s", {}), "study": lambda c: c.study("s")}
+    with pytest.raises(NoReply):
+        (REPEATED | calls)[name](Api(problem).client)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404])
+@pytest.mark.parametrize("name", [*ONCE, *REPEATED, "pay_bonuses"])
+def test_a_documented_refusal_is_a_no_for_every_call(name, status):
+    api = Api(httpx.Response(status, json={"error": {"status": status, "detail": "No."}}))
+    with pytest.raises(Refused, match="No"):
+        (ONCE | REPEATED | {"pay_bonuses": lambda c: c.pay_bonuses("b")})[name](api.client)
+    assert len(api.asked) == 1
+
+
+def test_a_study_that_was_made_and_cannot_be_read_is_not_refused():
+    for reply in (httpx.Response(201, json={"status": "UNPUBLISHED"}), httpx.Response(201)):
+        with pytest.raises(NoReply):
+            Api(reply).client.create_study({})
 
 
 @pytest.mark.parametrize("name", REPEATED)
@@ -129,7 +194,7 @@ def test_what_was_not_carried_out_is_tried_again_whatever_it_is(name, problem):
 
 
 @pytest.mark.parametrize(
-    ("problem", "kind"), [(httpx.Response(429), Refused), (AWAY, NotSent), (LOST, NoReply)]
+    ("problem", "kind"), [(httpx.Response(429), NoReply), (AWAY, NotSent), (LOST, NoReply)]
 )
 def test_paying_is_asked_once_whatever_comes_back(problem, kind):
     api = Api(problem, OK)

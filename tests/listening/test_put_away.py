@@ -160,21 +160,21 @@ def test_a_copy_asks_the_same_of_the_same_clips_and_holds_no_answers(owner, stud
 def test_who_took_part_in_version_1_is_kept_out_of_version_2_or_let_in(
     client, owner, study, earlier
 ):
-    arrive(study, prolific_id="5f1c0a", prolific_session="s-1", simulated=False)
+    arrive(study, prolific_id="5f" * 12, prolific_session="5d" * 12, simulated=False)
     do(owner, "copy", earlier=earlier, **{"as": "version"})
     second = Study.objects.get(key="voices-v2")
     assert (second.version, second.version_of) == (2, study)
     studies.open_study(second, anyway=True)
     third = studies.copy_study(second, second.owner, as_version=True, keep_out=True)
     assert (third.key, third.version) == ("voices-v3", 3)
-    page = f"/r/{second.link}/?PROLIFIC_PID=5f1c0a&SESSION_ID=s-2"
+    page = f"/r/{second.link}/?PROLIFIC_PID={'5f' * 12}&SESSION_ID={'5e' * 12}"
     if earlier == "let_in":
         assert "taken part in this study before" not in page_of(client, page)
-        assert arrive(second, prolific_id="5f1c0a", simulated=False).study == second
+        assert arrive(second, prolific_id="5f" * 12, simulated=False).study == second
         return
     assert "You have taken part in this study before" in page_of(client, page)
     with pytest.raises(NoRoom, match="came_before"):
-        arrive(second, prolific_id="5f1c0a", simulated=False)
+        arrive(second, prolific_id="5f" * 12, simulated=False)
     assert arrive(second, prolific_id="another", simulated=False).study == second
 
 

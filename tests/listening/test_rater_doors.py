@@ -80,9 +80,9 @@ def test_the_plain_link_leads_back_to_the_same_session_in_the_same_browser(clien
 
 
 def test_prolific_ids_come_back_to_the_same_session_on_another_device(study):
-    ids = {"PROLIFIC_PID": "p" * 24, "STUDY_ID": "s" * 24, "SESSION_ID": "x" * 24}
+    ids = {"PROLIFIC_PID": "a1" * 12, "STUDY_ID": "b2" * 12, "SESSION_ID": "c3" * 12}
     session = enter(Client(), study, **ids)
-    assert session.rater.prolific_id == "p" * 24
+    assert session.rater.prolific_id == "a1" * 12
     phone = Client(headers={"User-Agent": "iPhone Mobile"})
     assert phone.get(f"/r/{study.link}/", ids).url == f"/s/{session.code}/"
     assert Rater.objects.count() == 1
@@ -112,11 +112,14 @@ def test_scripted_raters_can_be_told_by_their_code_in_every_export(study):
     assert enter(Client(), study).rater.code.startswith("r-")
 
 
-def test_a_placeholder_that_prolific_never_filled_in_is_nobodys_id(study):
-    unfilled = {"PROLIFIC_PID": "{{%PROLIFIC_PID%}}", "SESSION_ID": "{{%SESSION_ID%}}"}
-    first, second = enter(Client(), study, **unfilled), enter(Client(), study, **unfilled)
+@pytest.mark.parametrize(
+    "word", ["{{%PROLIFIC_PID%}}", "undefined", "null", "5f1c0a", "5f" * 13, "zz" * 12]
+)
+def test_what_is_not_24_hexadecimal_digits_is_nobodys_id(study, word):
+    ids = {"PROLIFIC_PID": word, "STUDY_ID": word, "SESSION_ID": word}
+    first, second = enter(Client(), study, **ids), enter(Client(), study, **ids)
     assert first != second
-    assert first.rater.prolific_id is None
+    assert (first.rater.prolific_id, first.prolific_session, first.prolific_study) == (None, "", "")
 
 
 def test_the_door_tells_how_many_clips_come_traps_included(study):
@@ -212,7 +215,7 @@ def test_another_sessions_trial_and_a_later_trial_are_refused(client, study):
 
 @pytest.mark.medium
 def test_a_whole_session_ends_with_its_code_and_late_answers_change_nothing(client, study):
-    ids = {"PROLIFIC_PID": "p" * 24, "STUDY_ID": "s" * 24, "SESSION_ID": "x" * 24}
+    ids = {"PROLIFIC_PID": "a1" * 12, "STUDY_ID": "b2" * 12, "SESSION_ID": "c3" * 12}
     session = enter(client, study, simulate=simulate(study), **ids)
     while trial := current(session):
         response = post(client, session, "answers", body_for(trial))

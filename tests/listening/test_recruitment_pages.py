@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
-from listening.models import Bonus, BonusBatch, Connection, HookEvent, Recruitment
+from listening.models import (
+    Bonus,
+    BonusBatch,
+    Connection,
+    HookEvent,
+    Occurrence,
+    Recruitment,
+    Study,
+)
+from listening.notifications import watching
 from listening.recruitment import deciding, drafting, hooks, paying, syncing
 from tests.factories import make_study, make_user
-from tests.listening.recruited import CODES, Person, make_connection, make_published
+from tests.listening.recruited import (
+    CODES,
+    Person,
+    make_connection,
+    make_published,
+    make_recruitment,
+)
 from tests.prolific_double.client import TOKEN, Double
 
 pytestmark = pytest.mark.django_db
@@ -37,6 +55,14 @@ def do(client: Client, key: str, action: str, **fields: Any) -> str:
     reply = client.post(url, {"action": action, **fields}, follow=True)
     assert reply.status_code in (200, 422)
     return reply.content.decode()
+
+
+def hidden(text: str, name: str, action: str = "") -> str:
+    """What a form of the page carries, of the one with this action."""
+    form = text.partition(f'name="action" value="{action}"')[2] if action else text
+    found = re.search(rf'name="{name}" value="([^"]*)"', form)
+    assert found is not None
+    return found[1]
 
 
 FORM = {
@@ -67,7 +93,10 @@ def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
     assert "It costs nothing until you publish it." in told
     assert "COMPLETE1" in told
     assert "Tick the box first" in do(ada, study.key, "publish")
-    do(ada, study.key, "publish", sure="yes")
+    told = do(ada, study.key, "publish", sure="yes")
+    assert "confirm it again" in told  # what was seen is not said
+    told = do(ada, study.key, "publish", sure="yes", seal=hidden(told, "seal"))
+    assert "does not show it as active yet" in told
     double.settle()
     told = do(ada, study.key, "look")
     assert "At Prolific: active" in told
@@ -76,8 +105,11 @@ def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
     person = Person(double, recruitment).work().hand_in()
     told = do(ada, study.key, "look")
     assert "awaiting review" in told
-    assert "Approve 1" in told
-    assert "1 approved" in do(ada, study.key, "approve_all")
+    assert "Approve 1 for £" in told
+    assert "is not the sum that was confirmed" in do(ada, study.key, "approve_all")
+    assert "1 approved" in do(
+        ada, study.key, "approve_all", seen=hidden(told, "seen", "approve_all")
+    )
     double.settle()
     do(ada, study.key, "look")
     told = do(ada, study.key, "bonus", submission=person.row().pk, amount="1.50", purpose="thanks")
@@ -98,6 +130,7 @@ def test_the_whole_way_is_buttons(ada: Client, double: Double) -> None:
     assert double.ledger()["submissions"][person.submission]["bonuses"] == [150]
     ledger = ada.get(reverse("ledger", args=[study.key])).content.decode()
     assert [line.split(",")[3] for line in ledger.splitlines()[1:]] == [
+        "committed",
         "committed",
         "reward",
         "bonus",
@@ -201,7 +234,10 @@ def test_every_button_refuses_nonsense_with_a_sentence(ada: Client, double: Doub
         ("pay", {"batch": "9"}, "no such batch"),
         ("take_back", {"bonus": "9"}, "no such bonus"),
         ("write_bonuses", {}, "Nothing is owed."),
-        ("approve_all", {}, "0 approved"),
+        ("approve_all", {"seen": "0"}, "0 approved"),
+        ("slots", {"slots": "x"}, "whole number"),
+        ("slots", {"slots": "1"}, "only be added"),
+        ("limit", {"limit": "lots"}, "is no amount of money"),
         ("add_filter", {"filter": "no"}, "no such filter"),
     ):
         assert told in do(ada, key, action, **fields), action
@@ -373,3 +409,66 @@ def test_a_payment_in_doubt_is_said_and_a_person_decides(
     assert "in doubt" in page(ada, key)
     assert "1 bonus is owed again" in do(ada, key, "pay_again", batch=batch.pk)
     assert drafting.plan_of(recruitment).places == 4
+
+
+# --- Sums ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.medium
+def test_a_draft_that_was_edited_at_prolific_is_shown_as_it_is(ada: Client, double: Double) -> None:
+    recruitment = make_recruitment(places=2)
+    drafting.send_draft(recruitment)
+    key = recruitment.study.key
+    seal = hidden(page(ada, key), "seal")
+    double.edit(recruitment.prolific_study, reward=500, total_available_places=200)
+    told = do(ada, key, "publish", sure="yes", seal=seal)
+    assert "The study was changed at Prolific, so it was not published." in told
+    assert "Reward: £1.80 → <strong>£5.00</strong>" in told
+    assert "Publish for £1,514.51" in told  # 200 × £5.00 and 2 × £0.30, with fees
+    double.fault("error_500", count=None)
+    told = page(ada, key)
+    assert "could not be read from Prolific just now" in told
+    assert "Publish for" not in told
+    double.heal()
+    double.move(recruitment.prolific_study, "PUBLISH")
+    double.settle()
+    assert "At Prolific: active" in page(ada, key)
+
+
+@pytest.mark.medium
+def test_places_and_screen_outs_are_added_for_the_sum_on_the_button(
+    ada: Client, double: Double
+) -> None:
+    recruitment = make_published(double, places=2)
+    key = recruitment.study.key
+    assert "0 of 2, £0.30 each" in page(ada, key)
+    told = do(ada, key, "places", places="702", seen="454")
+    assert "This costs £1,907.14, which is not the sum that was confirmed." in told
+    assert "Add 700 places for £1,907.14" in told
+    seen = hidden(told, "seen", "places")
+    assert "There are 702 places now." in do(ada, key, "places", places="702", seen=seen)
+    told = do(ada, key, "slots", slots="12")
+    assert "Add 10 screen-outs for £4.54" in told
+    told = do(ada, key, "slots", slots="12", seen=hidden(told, "seen", "slots"))
+    assert "Prolific pays 12 screen-outs now." in told
+    assert "The limit of this study: £2,000.00." in do(ada, key, "limit", limit="2000")
+
+
+def told_of_reviews(study: Study) -> list[Any]:
+    watching.look_at_reviews(study)
+    return list(Occurrence.objects.filter(over_at=None).values_list("facts", flat=True))
+
+
+@pytest.mark.medium
+def test_day_20_is_warned_of(ada: Client, double: Double) -> None:
+    recruitment = make_published(double)
+    person = Person(double, recruitment).work().hand_in()
+    syncing.sync(recruitment)
+    for days, is_warned in ((19, False), (20, True)):
+        at = timezone.now() - timedelta(days=days, hours=1)
+        recruitment.submissions.update(completed_at=at)
+        warning = "Prolific approves 1 submission automatically within a day"
+        assert (warning in page(ada, recruitment.study.key)) == is_warned
+    assert told_of_reviews(recruitment.study) == [{"submissions": 1}]
+    deciding.decide(person.row(), "approve", by="ada")
+    assert warning not in page(ada, recruitment.study.key)

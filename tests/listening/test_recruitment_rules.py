@@ -9,7 +9,13 @@ from listening.recruitment import plan as plans
 from listening.recruitment import proposals
 from listening.recruitment.evidence import Evidence, too_fast_below
 from listening.recruitment.plan import Plan, completion_codes, minor_of, money, problems
-from listening.recruitment.proposals import Place, mismatches_of, propose, rejection_ground
+from listening.recruitment.proposals import (
+    PAID,
+    Place,
+    mismatches_of,
+    propose,
+    rejection_ground,
+)
 
 PLAN = Plan(
     name="Listen",
@@ -154,6 +160,7 @@ def known(**changes) -> Evidence:
         shared=0,
         review=(),
         too_fast_below=4.0,
+        study_minutes=12,
     )
     return replace(usual, **changes)
 
@@ -178,7 +185,9 @@ def test_whoever_did_the_work_is_proposed_for_approval_whatever_the_code(code):
         ({"agent": "https://agent.example", "driven": 20, "typed_fast": 9, "shared": 9}, ""),
         ({"jumped": 20, "scripted": 20, "browser_of": "r-other"}, ""),
         ({"fair_failed": 1}, ""),
-        ({"fair_failed": 1, "minutes": 4.5}, "FAILED_CHECK"),
+        ({"fair_failed": 1, "minutes": 4.5}, ""),  # the study's length counts, not the rater's
+        ({"fair_failed": 1, "study_minutes": 4}, "FAILED_CHECK"),
+        ({"fair_failed": 1, "study_minutes": 5}, ""),
         ({"fair_failed": 2}, "FAILED_CHECK"),
         ({"minutes": 3.9}, "TOO_QUICKLY"),
         ({"minutes": 3.9, "too_fast_below": None}, ""),
@@ -258,6 +267,11 @@ def test_three_deviations_below_the_mean_need_enough_sessions_and_a_bound_above_
         (place(), known(outcome="rejected"), []),
         (place(), None, ["no_session"]),
         (place("RETURNED"), None, []),
+        *((place(status), None, ["no_session"]) for status in PAID),
+        (place("APPROVED", code="EEEE2222"), None, []),
+        (place("APPROVED", withdrew=True), None, []),
+        (place("APPROVED"), known(outcome="", answered=3), ["other_code"]),
+        (place("APPROVED", is_decided=True), known(outcome="", answered=3), []),
         (place(), known(participant="somebody"), ["forged"]),
     ],
 )

@@ -68,11 +68,14 @@ def test_only_the_named_ways_lead_in_and_each_says_what_is_missing(study):
     assert "This address is not complete" in door(study, source="elsewhere")
     assert "Your id is missing" in door(study, source="lab")
     assert "Your id is missing" in door(study, source="sona", id="%SURVEY_CODE%")
+    assert "Your id is missing" in door(study, source="lab", participant="undefined")
+    assert "Your id is missing" in door(study, source="class", student="YOUR-ID")
     looking = door(study, source="mturk", workerId="W", assignmentId="ASSIGNMENT_ID_NOT_AVAILABLE")
     assert "Accept the task first" in looking
     refused = Client().post(f"/r/{study.link}/", {"consent": "yes"})
     assert refused.status_code == 404
     assert Session.objects.count() == 0
+    assert enter(study, source="class", student="YOUR-ID-7").source == "class"
     assert enter(study, PROLIFIC_PID="a" * 24).source == ""
     assert enter(study, simulate=signing.dumps(study.key, salt="simulate")).rater.simulated
 

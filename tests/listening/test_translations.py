@@ -173,7 +173,7 @@ def test_mistakes_in_a_tasks_words_are_named(
 
 
 def test_the_door_offers_the_languages_and_keeps_who_arrived(study: Study) -> None:
-    page = Client().get(f"/r/{study.link}/?PROLIFIC_PID=5f0c").content.decode()
+    page = Client().get(f"/r/{study.link}/?PROLIFIC_PID={'5f' * 12}").content.decode()
     assert "Hello." in page
     links = re.findall(r'href="\?([^"]+)" lang="([^"]+)"[^>]*>([^<]+)<', page)
     assert [(tag, name) for _query, tag, name in links] == [
@@ -181,8 +181,8 @@ def test_the_door_offers_the_languages_and_keeps_who_arrived(study: Study) -> No
         ("de", "Deutsch"),
         ("zh-Hans", "简体中文"),
     ]
-    assert links[2][0].replace("&amp;", "&") == "PROLIFIC_PID=5f0c&lang=zh-Hans"
-    page = Client().get(f"/r/{study.link}/?PROLIFIC_PID=5f0c&lang=zh-Hans").content.decode()
+    assert links[2][0].replace("&amp;", "&") == f"PROLIFIC_PID={'5f' * 12}&lang=zh-Hans"
+    page = Client().get(f"/r/{study.link}/?PROLIFIC_PID={'5f' * 12}&lang=zh-Hans").content.decode()
     assert '<html lang="zh-hans">' in page
     assert "您好。" in page
     assert "小研究" in page

@@ -9,6 +9,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,22 @@ class Double:
 
     def write(self, participant: str, body: str, **about: Any) -> None:
         self.ask("POST", "/messages", {"participant": participant, "body": body, **about})
+
+    # --- The researcher, on Prolific's own pages ------------------------------------------------
+
+    def edit(self, study: str, **changes: Any) -> None:
+        self.ask("POST", f"/studies/{study}/edit", changes)
+
+    def move(self, study: str, action: str) -> None:
+        """PUBLISH, PAUSE, START, STOP …"""
+        self.ask("POST", f"/studies/{study}/move", {"action": action})
+
+    def study(self, study: str) -> dict[str, Any]:
+        return dict(self.state()["studies"][study])
+
+    def locked(self, study: str) -> Decimal:
+        """What is locked for a study, with fees, in minor units."""
+        return Decimal(str(self.ask("GET", f"/studies/{study}/locked")["locked"]))
 
     # --- Clock, settings, faults -----------------------------------------------------------------
 

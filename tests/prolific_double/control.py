@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from decimal import Decimal
 from typing import Any
 
 from tests.prolific_double import faults, hooks, messages, money, people, studies, submissions
 from tests.prolific_double.routing import Reply, Request, Routes
-from tests.prolific_double.state import ApiError, Json, State, moment
+from tests.prolific_double.state import ApiError, Json, State, moment, number
 
 ROUTES = Routes()
 
@@ -208,6 +209,29 @@ def have_child(request: Request, name: str) -> Json:
     study["child"] = secrets.token_hex(12)
     study["children"] = [*study.get("children", ()), study["child"]]
     return {"child": study["child"]}
+
+
+@ROUTES.add("GET", "/studies/{id}/locked/")
+def locked(request: Request, name: str) -> Json:
+    study = request.state.get("studies", name)
+    ahead = money.rewards_ahead(request.state, study) if study["status"] in money.LOCKING else 0
+    return {"locked": number(money.with_extras(request.state, Decimal(ahead)))}
+
+
+@ROUTES.add("POST", "/studies/{id}/edit/")
+def edit(request: Request, name: str) -> Json:
+    """As the researcher edits it on Prolific's own pages: any fields of a draft, later a few."""
+    study = request.state.get("studies", name)
+    studies.change(request.state, study, request.body)
+    return studies.shown(request.state, study)
+
+
+@ROUTES.add("POST", "/studies/{id}/move/")
+def move(request: Request, name: str) -> Json:
+    """As the researcher publishes, pauses or stops it on Prolific's own pages: `action`."""
+    study = request.state.get("studies", name)
+    studies.transition(request.state, study, request.body)
+    return studies.shown(request.state, study)
 
 
 @ROUTES.add("POST", "/studies/{id}/status/")
