@@ -26,6 +26,8 @@ from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
 from rest_framework.throttling import SimpleRateThrottle
 
+from config.public_path import below
+
 GetResponse = Callable[[HttpRequest], HttpResponse]
 LOGINS = ("login", "mfa_login_webauthn")
 SECOND = "mfa_authenticate"
@@ -188,6 +190,7 @@ class Limits:
             KNOWN_BROWSER,
             f"{keyed(request.user.get_username().casefold())}/{secrets.token_urlsafe(12)}",
             max_age=KNOWN_S,
+            path=settings.SESSION_COOKIE_PATH,
             secure=settings.SESSION_COOKIE_SECURE,
             httponly=True,
             samesite="Lax",
@@ -223,7 +226,7 @@ def count_no_more(request: HttpRequest) -> None:
 def too_many(request: HttpRequest, wait_s: int) -> HttpResponse:
     """429 with when to come back; a rater's page keeps its answer and sends it again."""
     words = _("Too many requests at once. Please wait a minute; nothing is lost.")
-    if request.path.startswith("/api/"):
+    if below(request.path).startswith("/api/"):
         body = {"error": "too_many", "message": words, "state": None}
         response: HttpResponse = JsonResponse(body, status=429)
     else:

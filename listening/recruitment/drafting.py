@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-from django.conf import settings
 from django.db import transaction
-from django.urls import reverse
 from django.utils import timezone
 
+from listening.addresses import public_route
 from listening.models import Connection, LedgerEntry, Recruitment, Study
 from listening.models.codes import completion_code
 from listening.prolific import NoReply, NotSent, Prolific, ProlificError, Refused, wire
@@ -118,7 +117,7 @@ def _filter_of_groups(prolific: Prolific, recruitment: Recruitment) -> str:
 def _body(recruitment: Recruitment, plan: Plan, keep_out_by: str) -> wire.Json:
     return plans.body_of(
         plan,
-        landing=settings.EARNEST_PUBLIC_URL + reverse("landing", args=[recruitment.study.link]),
+        landing=public_route("landing", recruitment.study.link),
         internal_name=internal_name(recruitment),
         project=recruitment.connection.project,
         codes=recruitment.codes,

@@ -176,6 +176,6 @@ export function stateIn(body) {
 function tokenOf(page) {
   const field = page.querySelector('input[name="csrfmiddlewaretoken"]');
   if (field instanceof HTMLInputElement && field.value) return field.value;
-  const cookie = /(?:^|; )(?:__Host-)?csrftoken=([^;]*)/.exec(page.cookie);
+  const cookie = /(?:^|; )(?:__Host-|__Secure-)?csrftoken=([^;]*)/.exec(page.cookie);
   return cookie ? decodeURIComponent(cookie[1] ?? "") : "";
 }

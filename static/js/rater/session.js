@@ -389,8 +389,8 @@ export class SessionPage {
 async function open() {
   /** @type {State | import("../shared/wire.js").PreviewState} */
   const state = JSON.parse(byId("state").textContent ?? "null");
-  const code = location.pathname.match(/\/s\/([^/]+)/)?.[1] ?? "";
-  if (!("preview_stages" in state)) return new SessionPage(state, new Api(`/api/s/${code}/`), code).start();
+  const [, below = "", code = ""] = location.pathname.match(/^(.*)\/s\/([^/]+)/) ?? [];
+  if (!("preview_stages" in state)) return new SessionPage(state, new Api(`${below}/api/s/${code}/`), code).start();
   const { PreviewApi } = await import("./preview.js");
   byId("withdraw").hidden = true;
   const api = new PreviewApi(state);
