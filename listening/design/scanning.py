@@ -27,6 +27,18 @@ SENTENCE_WORDS = {
     *("s", "u", "utt", "utterance", "sent", "sentence", "line", "text", "item", "prompt"),
     *("para", "paragraph", "stim", "sample", "clip", "id", ""),
 }
+# Names of systems that look like ids: chapters of LJSpeech, speakers of VCTK.
+ID_OF_A_CORPUS = re.compile(r"[A-Za-z]{1,8}[-_]?\d{3,}")
+LANGUAGE = re.compile(
+    r"(ar|bg|bn|ca|cs|da|de|el|en|es|et|fa|fi|fr|he|hi|hr|hu|id|it|ja|ko|lt|lv|nb|nl|no|pl|pt|ro"
+    r"|ru|sk|sl|sr|sv|ta|th|tr|uk|ur|vi|yue|zh)([-_][A-Za-z]{2,4})?"
+)
+# Folders that say how or in which language something is said, not which system says it.
+STYLE_WORDS = {
+    *("neutral", "happy", "sad", "angry", "anger", "surprise", "surprised", "fear", "disgust"),
+    *("calm", "whisper", "whispering", "laughing", "read", "spontaneous", "male", "female"),
+    *("train", "dev", "test", "wav", "wavs", "audio", "clips"),
+}
 PLACE = re.compile(r"\{(system|sentence|\*)(?::([1-9]))?\}")
 
 
@@ -103,6 +115,7 @@ class _Reading:
         systems, sentences = self.axes
         return (
             self.usual
+            - 2.0 * _is_language_or_style(systems)
             + 2.0 * _numbered(sentences, SENTENCE_WORDS)
             - 2.0 * _numbered(systems, SENTENCE_WORDS)
             + 1.0 * _named(systems, SYSTEM_WORDS)
@@ -208,7 +221,14 @@ def _best(sounds: Sequence[str]) -> _Reading:
     for reading in sorted(full, key=lambda r: sum(map(len, r.axes[0]))):
         distinct.setdefault(reading.partition, reading)  # the shortest names of systems
     best, *others = sorted(distinct.values(), key=lambda r: -r.evidence)
-    rivals = [r for r in others if best.evidence - r.evidence < CLEARLY]
+    if all(ID_OF_A_CORPUS.fullmatch(name) for name in best.axes[0]):
+        alone = _of_one_system(sounds)
+        if not best.is_table:
+            return alone
+        others = [alone, *others]
+        rivals = [alone, *(r for r in others[1:] if best.evidence - r.evidence < CLEARLY)]
+    else:
+        rivals = [r for r in others if best.evidence - r.evidence < CLEARLY]
     if rivals:
         each = "; ".join(f"{r.pattern}: {_shown(r)}" for r in (best, *rivals))
         what = f"The names can be read in {1 + len(rivals)} ways. {each}."
@@ -235,16 +255,35 @@ def _readings(sounds: Sequence[str]) -> Iterator[_Reading]:
         yield from _of_folders(prefix, parts, min(depths))
     if depths == {0}:
         yield from _of_names(prefix, parts)
-        name = top.rpartition("/")[2] or "system"
-        alone = _Reading(f"all are of one system, called “{name}”", f"{prefix}{{sentence}}")
-        for path, _, stem in parts:
-            alone.add(path, (name, stem))
-        yield alone
+        yield _of_one_system(sounds)
+
+
+def _of_one_system(sounds: Sequence[str]) -> _Reading:
+    top, parts = _parts(sounds)
+    name = _system_above(top)
+    prefix = f"{top}/" if top else ""
+    alone = _Reading(f"all are of one system, called “{name}”", f"{prefix}{{sentence}}")
+    for path, folders, stem in parts:
+        alone.add(path, (name, "-".join((*folders, stem))))
+    return alone
+
+
+def _is_language_or_style(names: Iterable[str]) -> bool:
+    return all(name.casefold() in STYLE_WORDS or LANGUAGE.fullmatch(name) for name in names)
+
+
+def _system_above(top: str) -> str:
+    """The innermost folder that is no language and no style."""
+    names = [name for name in top.split("/") if name]
+    told = [name for name in names if not _is_language_or_style([name])]
+    return told[-1] if told else names[-1] if names else "system"
 
 
 def _of_folders(
     prefix: str, parts: Sequence[tuple[str, tuple[str, ...], str]], depth: int
 ) -> Iterator[_Reading]:
+    levels = [{folders[level] for _, folders, _ in parts} for level in range(depth)]
+    told = [level for level, names in enumerate(levels) if not _is_language_or_style(names)]
     for level in range(depth):
         before, after = "{*}/" * level, "/{*}" * (depth - level - 1)
         system = _Reading(
@@ -257,7 +296,7 @@ def _of_folders(
             "the folder is the system, and stands in the file’s name once more",
             f"{prefix}{before}{{system}}{after}/{{system}}_{{sentence}}",
         )
-        system.usual = both.usual = float(level == 0)
+        system.usual = both.usual = float(level == min(told, default=0))
         for path, folders, stem in parts:
             own = folders[level] if len(folders) > level else ""
             rest = "-".join((*folders[:level], *folders[level + 1 :], stem))
@@ -305,12 +344,16 @@ def _is_single(reading: _Reading) -> bool:
 
 
 def _numbered(names: Sequence[str], words: set[str]) -> float:
-    """1 where all names are one word and a number, such as s01, s02; a half for a word unknown."""
-    found = [NUMBERED.fullmatch(name) for name in names]
-    if not names or not all(found):
+    """1 where all names are one word and numbers, such as s01, s02; a half for a word unknown.
+
+    What follows the first number may be words that are the same in all: 001_mic1, 002_mic1.
+    """
+    found = [NUMBERED.match(name) for name in names]
+    shapes = {re.sub(r"\d+", "0", name.casefold()) for name in names}
+    if not names or not all(found) or len(shapes) > 1:
         return 0.0
     heads = {match[1].strip("-_. ").casefold() for match in found if match}
-    return 0.0 if len(heads) > 1 else 1.0 if heads <= words else 0.5
+    return 1.0 if heads <= words else 0.5
 
 
 def _named(names: Sequence[str], words: set[str]) -> float:
@@ -326,9 +369,10 @@ def _by_pattern(sounds: Sequence[str], pattern: str) -> _Reading:
     has_ending = pattern.rpartition(".")[2].casefold() in EXTENSIONS
     reading = _Reading(f"by the pattern {pattern}", pattern)
     taken: dict[tuple[str, str], str] = {}
-    for path in sounds:
-        match = expression.fullmatch(path if has_ending else path.rpartition(".")[0])
-        names = (match["system"], match["sentence"]) if match else None
+    stems = {path: path if has_ending else path.rpartition(".")[0] for path in sounds}
+    matches = {path: expression.fullmatch(stem) for path, stem in stems.items()}
+    only = _system_above(_parts(sounds)[0])
+    for path, names in _names_by(matches, only).items():
         if names and names in taken:
             what = f"By {pattern}, “{path}” and “{taken[names]}” are the same system and sentence."
             raise UnclearNames(what)
@@ -340,20 +384,41 @@ def _by_pattern(sounds: Sequence[str], pattern: str) -> _Reading:
     return reading
 
 
+def _names_by(
+    matches: Mapping[str, re.Match[str] | None], only: str
+) -> dict[str, tuple[str, str] | None]:
+    """System and sentence of each file; what {*} stands for tells sentences of one name apart."""
+
+    def named(match: re.Match[str] | None, *, whole: bool) -> tuple[str, str] | None:
+        if match is None:
+            return None
+        named_by = match.groupdict()
+        rest = [text for n, text in enumerate(match.groups(), 1) if n not in places and text]
+        sentence = "-".join((*rest, named_by["sentence"])) if whole else named_by["sentence"]
+        return named_by.get("system", only), sentence
+
+    places = {n for match in matches.values() if match for n in match.re.groupindex.values()}
+    found = {path: named(match, whole=False) for path, match in matches.items()}
+    fit = [names for names in found.values() if names]
+    if len(set(fit)) < len(fit):
+        return {path: named(match, whole=True) for path, match in matches.items()}
+    return found
+
+
 def _expression(pattern: str) -> re.Pattern[str]:
     """What is named twice must be equal; a name ends at the first place where it can."""
     places = list(PLACE.finditer(pattern))
-    if {"system", "sentence"} - {place[1] for place in places}:
+    if "sentence" not in {place[1] for place in places}:
         raise UnclearNames(
-            f"The pattern “{pattern}” must hold {{system}} and {{sentence}}, like "
-            "{system}/{sentence}.wav."
+            f"The pattern “{pattern}” must hold {{sentence}}, and {{system}} where there are "
+            "several, like {system}/{sentence}.wav."
         )
     between = [pattern[a.end() : b.start()] for a, b in pairwise(places)]
     pieces = [re.escape(pattern[: places[0].start()])]
     seen: set[str] = set()
     for n, place in enumerate(places):
         name, count = place[1], int(place[2] or 0)
-        literal = [*between[n : n + 1], *between[n - 1 : n]][0]
+        literal = [*between[n : n + 1], *between[n - 1 : n], ""][0]
         if name in seen:
             pieces.append(f"(?P={name})")
         else:

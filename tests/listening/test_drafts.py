@@ -186,6 +186,10 @@ def test_more_files_keep_what_was_renamed_marked_and_written(ada: Client, tmp_pa
     ):
         draft.refresh_from_db()
         ada.post(act, {**change, "revision": draft.revision})
+    draft.refresh_from_db()
+    unclear = {"do": "texts", "texts": "u1|Other.\n" * 3, "revision": draft.revision}
+    page = ada.post(act, unclear, follow=True).content.decode()
+    assert "No text was changed. The lines look like a table" in page
     fill(ada, draft, tmp_path, ("vits",), (4,))
     rows = {row["file"]: row for row in rows_of(draft)}
     assert rows["audio/set/vits/s4.wav"]["condition"] == "Our voice"
