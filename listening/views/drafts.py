@@ -33,7 +33,7 @@ from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
 from listening.drafts import folder, levels, made, making, sounds
 from listening.drafts.figures import length_of, reading_of, whole
-from listening.drafts.files import Facts, facts_of, names_of
+from listening.drafts.files import Facts, facts_of, names_of, problems_of
 from listening.drafts.journal import last_by
 from listening.languages import name_of
 from listening.models import Draft
@@ -53,6 +53,7 @@ from listening.views.what_it_is import what_it_is
 
 SENTENCES_PER_PAGE = 40
 NAMED = 20  # files that are not used
+MOST_BROKEN = 50  # files that cannot be used
 MOST_DRAFTS = 100
 STEPS = (
     ("draft", "Sounds"),
@@ -143,7 +144,7 @@ def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
         top, rows = folder.table_of(draft), folder.rows_of(draft)
         pages = Paginator(range(len({row["item"] for row in rows})), SENTENCES_PER_PAGE)
         page = pages.get_page(request.GET.get("page"))
-        left = sounds.not_used(draft)
+        left, broken = sounds.not_used(draft), problems_of(draft)
         facts = facts_of(draft, [row["file"] for row in rows])
         return {
             "matrix": sounds.matrix(draft, page.number, SENTENCES_PER_PAGE, facts),
@@ -152,6 +153,8 @@ def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
             "left_more": len(left) - NAMED,
             "unusable": levels.unusable(facts),
             "unclear": _unclear(draft),
+            "broken": list(broken.items())[:MOST_BROKEN],
+            "broken_more": len(broken) - MOST_BROKEN,
             "endings": " ".join(EXTENSIONS),
             "piece": settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
             **_buttons(draft, top, rows, facts),

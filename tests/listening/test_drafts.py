@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import io
 import json
 import zipfile
@@ -172,6 +173,30 @@ def test_a_zip_of_a_study_folder_becomes_the_draft(ada: Client, tmp_path: Path) 
     with zipfile.ZipFile(bad, "w") as opened:
         opened.writestr("../../out.wav", b"x")
     assert "out of the folder" in send(ada, draft, "bad.zip", bad.read_bytes()).json()["problem"]
+
+
+@pytest.mark.medium
+def test_files_that_cannot_be_used_stay_listed_until_they_come_again(
+    ada: Client, tmp_path: Path
+) -> None:
+    draft = begun(ada)
+    page = f"/drafts/{draft.code}/"
+    assert (
+        "no sound" not in send(ada, draft, "set/vits/s1.wav", sound(tmp_path, 1)).content.decode()
+    )
+    problem = send(ada, draft, "set/vits/s2.wav", b"RIFF, and no more").json()["problem"]
+    assert problem
+    empty = send(ada, draft, "set/vits/s3.wav", b"").json()["problem"]
+    send(ada, draft, "../out.wav", sound(tmp_path, 1))
+    for _ in range(2):  # and after a reload
+        shown = html.unescape(ada.get(page).content.decode())
+        assert f"<li>set/vits/s2.wav: {problem}</li>" in shown
+        assert f"<li>set/vits/s3.wav: {empty}</li>" in shown
+        assert "<li>../out.wav: " in shown
+    send(ada, draft, "set/vits/s2.wav", sound(tmp_path, 2))
+    assert "set/vits/s2.wav: " not in ada.get(page).content.decode()
+    ada.post(f"{page}do/", {"do": "forget-problems"})
+    assert "Hide the list" not in ada.get(page).content.decode()
 
 
 @pytest.mark.medium
