@@ -40,6 +40,7 @@ from listening.sound_files.names import EXTENSIONS, is_system_file
 from listening.studies import StudyError, StudyProblems
 from listening.views import draft_sounds
 from listening.views.draft_consent import compose_consent
+from listening.views.draft_mistakes import shown_mistakes
 from listening.views.draft_sidebar import sidebar
 from listening.views.drafts import own_draft
 
@@ -327,8 +328,9 @@ def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:
         making.make(draft, request.user)
     except StudyProblems as wrong:
         if not reading_of(draft).problems:  # else the page lists them
-            for each in mistakes(wrong.problems)[:NAMED]:
-                messages.error(request, f"{each.first.file} {each.where}: {each.words}")
+            found = mistakes(wrong.problems)[:NAMED]
+            for each in shown_mistakes(found, folder.table_of(draft), folder.rows_of(draft)):
+                messages.error(request, f"{each.page_name}: {each.field} {each.words}")
     except StudyError as error:
         for line in str(error).splitlines():
             messages.error(request, line)

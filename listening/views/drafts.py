@@ -40,6 +40,7 @@ from listening.models import Draft
 from listening.previews import GALLERY
 from listening.sound_files.names import EXTENSIONS
 from listening.studies import count_pilots
+from listening.studies.address_findings import address_findings
 from listening.studies.design_findings import design_findings
 from listening.studies.sound_findings import sound_findings
 from listening.views.draft_fields import (
@@ -48,6 +49,7 @@ from listening.views.draft_fields import (
     question_fields,
     rater_fields,
 )
+from listening.views.draft_mistakes import shown_mistakes
 from listening.views.draft_sidebar import sidebar
 from listening.views.what_it_is import what_it_is
 
@@ -55,6 +57,12 @@ SENTENCES_PER_PAGE = 40
 NAMED = 20  # files that are not used
 MOST_BROKEN = 50  # files that cannot be used
 MOST_DRAFTS = 100
+ROLES = {
+    "test": "Compared",
+    "reference": "Reference",
+    "anchor": "Anchor",
+    "trap": "Trap: must get a low score",
+}
 STEPS = (
     ("draft", "Sounds"),
     ("draft-questions", "Questions"),
@@ -126,9 +134,11 @@ def _shown(
     here = request.resolver_match.view_name if request.resolver_match else ""
     context = {"draft": draft, "reading": reading, "steps": STEPS, "here": here}
     context["last_by"] = last_by(draft.changes)
-    context["mistakes"] = mistakes(reading.problems)
+    found = mistakes(reading.problems)
     try:
-        context |= {**sidebar(draft, reading), "table": folder.table_of(draft)}
+        top = folder.table_of(draft)
+        context |= {**sidebar(draft, reading), "table": top}
+        context["mistakes"] = shown_mistakes(found, top, folder.rows_of(draft))
         context |= more(draft, reading)
     except folder.Unreadable as problem:
         context["unreadable"] = str(problem)
@@ -181,12 +191,7 @@ def _buttons(
         "compares": sounds.compares(top),
         "context": draft_context.form_of(top),
         "forms": draft_context.FORMS,
-        "roles": (
-            ("test", "Compared"),
-            ("reference", "Reference"),
-            ("anchor", "Anchor"),
-            ("trap", "Trap: must get a low score"),
-        ),
+        "roles": [(role, ROLES[role]) for role in sounds.offered_roles(top, rows)],
     }
 
 
@@ -244,6 +249,7 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
             clips = levels.measured(rows, facts, study.loudness_lufs)
             findings = [*sound_findings(clips), *design_findings(study, length)]
             findings.sort(key=lambda finding: finding.level)
+        findings = [*address_findings(), *findings]
         return {
             "made_of": what_it_is(study, lambda entry: _clip_address(draft, entry))
             if study
