@@ -72,14 +72,14 @@ def try_database(*, pages: bool = False) -> None:
         pooler = Pooler.NONE if encoding != "UTF8" else pooler_at(wanted)
     except psycopg.Error as error:
         reason = _first_reason(str(error))
-        problem = _problem(
+        refusal = _problem(
             f"The database at {place}",
             "DATABASE_URL",
             reason.removeprefix("FATAL:"),
             answered=reason.startswith("FATAL:") or isinstance(error, psycopg.ProgrammingError),
         )
-        problem.patience_s = _patience_s(reason)
-        raise problem from None
+        refusal.patience_s = _patience_s(reason)
+        raise refusal from None
     if encoding != "UTF8":
         raise UnreachableError(
             f"The database “{given['NAME']}” at {place} (DATABASE_URL) keeps text as {encoding}, "

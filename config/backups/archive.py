@@ -36,8 +36,10 @@ MOST_LISTED_BYTES = 512 * 1024**2  # of the two lists: a million clips take 150 
 MOST_UNPACKED, UNPACKED_FOR_FREE_BYTES = 250, 64 * 1024**2
 PART = re.compile(r"database/(?P<table>[A-Za-z_]\w{0,62})/\d{6,}\.gz", re.ASCII)
 # What tarfile, json and zlib raise for bytes that nobody wrote on purpose, or somebody did.
-BROKEN = (tarfile.TarError, zlib.error, OSError, EOFError, LookupError, ValueError, OverflowError)
-BROKEN += (RecursionError, TypeError)
+BROKEN = (
+    *(tarfile.TarError, zlib.error, OSError, EOFError, LookupError, ValueError),
+    *(OverflowError, RecursionError, TypeError),
+)
 
 
 class _Hashed:

@@ -22,8 +22,10 @@ UNREADABLE = "\ufffd"  # what a browser puts for bytes of another encoding
 ENDING = re.compile(r"\.\w{2,4}$")
 ID = re.compile(r"[\w.-]*\d[\w.-]*|[\w-]+[_/.][\w./-]+")
 # Columns that hold the words, in the order in which they are preferred.
-WORD_COLUMNS = ("text", "sentence", "transcript", "transcription", "words", "caption")
-WORD_COLUMNS = ("normalized", "normalised", "normalized_text", "normalised_text", *WORD_COLUMNS)
+WORD_COLUMNS = (
+    *("normalized", "normalised", "normalized_text", "normalised_text"),
+    *("text", "sentence", "transcript", "transcription", "words", "caption"),
+)
 
 
 class UnclearTexts(ValueError):
