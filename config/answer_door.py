@@ -33,6 +33,7 @@ from config.limits import ANSWERING, spared
 from config.loop_pool import FAILURES, Connection, LoopPool
 from config.operations.logs import HEADER, id_for
 from config.operations.requests import tally
+from config.public_path import below
 from listening.answers import AHEAD, FASTEST, START_S, StoredAnswer, checked
 from listening.api import REFUSALS, AnswerShape, answer_of, stored_facts
 from listening.design.traps import TRAINING, judge_block
@@ -84,13 +85,13 @@ class AnswerDoor:
         self.writes = Batches(self._write, by_one=OF_ONE_CALL)
 
     def takes(self, scope: Scope) -> bool:
-        found = PATH.fullmatch(scope["path"])
+        found = PATH.fullmatch(below(scope["path"]))
         return found is not None and scope["method"] == ("POST" if found[2] else "GET")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began, sent = time.perf_counter(), header_variables(scope)
         came = await _came(receive) if scope["method"] == "POST" else []
-        code = PATH.fullmatch(scope["path"])[1]  # type: ignore[index]  # it takes this path
+        code = PATH.fullmatch(below(scope["path"]))[1]  # type: ignore[index]  # it takes this path
         try:
             async with asyncio.timeout(PATIENCE_S):
                 if came:

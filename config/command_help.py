@@ -15,6 +15,7 @@ from typing import Any
 from django import get_version
 from django.core.management import ManagementUtility, get_commands, load_command_class
 
+from config import lost_servers
 from config.missing import remedy
 from config.operations.version import version
 from config.reachable import bucket_problem
@@ -104,13 +105,19 @@ def _execute() -> None:
             raise
         sys.exit(f"CommandError: {words}")
     except OSError as error:
-        if not (words := path_problem(error)) or "--traceback" in sys.argv:
+        words = path_problem(error) or lost_servers.problem(error, command_of(sys.argv))
+        if not words or "--traceback" in sys.argv:
             raise
         sys.exit(f"CommandError: {words}")
     except Exception as error:
-        if not (words := bucket_problem(error)):
+        words = bucket_problem(error) or lost_servers.problem(error, command_of(sys.argv))
+        if not words or "--traceback" in sys.argv:
             raise
         sys.exit(f"CommandError: {words}")
+
+
+def command_of(words: list[str]) -> str:
+    return words[1] if len(words) > 1 else ""
 
 
 def path_problem(error: OSError) -> str:

@@ -34,8 +34,9 @@ def main() -> int:
 
     from config.command_help import execute
     from config.embedded import EmbeddedError
+    from config.environment import full_disk
     from config.keeper import join
-    from config.reachable import UnreachableError, try_database
+    from config.reachable import UnreachableError, wait_for_database
     from config.running import follow
 
     try:
@@ -45,12 +46,16 @@ def main() -> int:
         var = settings.EARNEST_VAR
         command = sys.argv[1] if len(sys.argv) > 1 else ""
         if needs_servers(sys.argv[1:]):
-            try_database()
+            wait_for_database()
             join(var, settings.EMBEDDED)
         if command in FOR_PEOPLE:
             os.umask(settings.PERSONS_UMASK)
     except (ImproperlyConfigured, EmbeddedError, UnreachableError) as error:
         sys.exit(f"Earnest cannot start. {error}")
+    except OSError as error:
+        if not (words := full_disk(error, "A file of Earnest")):
+            raise
+        sys.exit(f"Earnest cannot start. {words}")
     execute()
     return 0
 

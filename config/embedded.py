@@ -21,6 +21,7 @@ from listening.program import command
 POSTGRES_MAJOR = "18"
 _PROTOCOL, _READY, _GOODBYE = 3 << 16, b"Z\0\0\0\5I", b"X\0\0\0\4"  # of PostgreSQL
 _VALKEY = "_binaries/*/valkey-server"  # in its package
+FIRST_START_BYTES = 200 * 1024**2  # PostgreSQL takes 60 MB, static files and the demo as much
 _SOCKET_LIMIT = 103  # bytes of a socket's path on macOS; Linux allows 107
 
 
@@ -190,6 +191,19 @@ def _postgres_answers(var: Path) -> bool:
         except OSError:
             return False
     return True
+
+
+def check_space(server: Server, var: Path) -> None:
+    """Before PostgreSQL makes its folder: whether that fits, with the demo and some answers."""
+    if server.name != POSTGRES.name or _postgres_data(var).exists():
+        return
+    free = shutil.disk_usage(var).free
+    if free < FIRST_START_BYTES:
+        raise EmbeddedError(
+            f"The disk of {var} has {free // 1024**2} MB of free space, and a first start needs "
+            f"{FIRST_START_BYTES // 1024**2} MB: make space, or set EARNEST_VAR to a folder on "
+            "another disk."
+        )
 
 
 # --- Valkey ------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Environment variables turned into checked values; a wrong one becomes a sentence that says so."""
 
+import errno
 import os
 import secrets
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 Network = IPv4Network | IPv6Network
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 def wrong(name: str, value: str, expected: str) -> ImproperlyConfigured:
@@ -111,15 +113,30 @@ def kept_secret(path: Path) -> str:
     except FileNotFoundError:
         pass
     draft = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secrets.token_urlsafe(64))
     try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_urlsafe(64))
         os.link(draft, path)  # the first of several starting processes wins
     except FileExistsError:
         pass
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"The key file {path} cannot be written: {error.strerror}. Make space there, or set "
+            "EARNEST_VAR to another folder."
+        ) from None
     finally:
-        draft.unlink()
+        draft.unlink(missing_ok=True)
     return _read_secret(path)
+
+
+def full_disk(error: OSError, place: object) -> str:
+    """What to do about a disk that is full or takes no files; empty for every other error."""
+    if error.errno not in FULL:
+        return ""
+    return (
+        f"{error.filename or place} cannot be written: {error.strerror}. Make space there, or set "
+        "EARNEST_VAR to a folder on another disk."
+    )
 
 
 def _read_secret(path: Path) -> str:

@@ -15,7 +15,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from config.embedded import SERVERS, EmbeddedError, Server, account, stop_leftovers
+from config.embedded import (
+    SERVERS,
+    EmbeddedError,
+    Server,
+    account,
+    check_space,
+    stop_leftovers,
+)
 from config.log_pipes import LogPipes
 from config.places import CODE
 from config.processes import last_lines, spawn, stop
@@ -68,6 +75,7 @@ class Use:
                 )
             self._keeper = None
         if not self._is_kept():
+            check_space(self.server, self.var)
             log_file(self.var, self.server).parent.mkdir(exist_ok=True)
             with log_file(self.var, self.server).open("ab") as log:
                 self._keeper = subprocess.Popen(

@@ -30,6 +30,8 @@ from config.bridge import Scope, header_variables
 from config.thread_queue import Asker
 from listening.throttling import Throttle
 
+from config.public_path import below
+
 GetResponse = Callable[[HttpRequest], HttpResponse]
 LOGINS = ("login", "mfa_login_webauthn")
 SECOND = "mfa_authenticate"
@@ -242,6 +244,7 @@ class Limits:
             KNOWN_BROWSER,
             f"{keyed(request.user.get_username().casefold())}/{secrets.token_urlsafe(12)}",
             max_age=KNOWN_S,
+            path=settings.SESSION_COOKIE_PATH,
             secure=settings.SESSION_COOKIE_SECURE,
             httponly=True,
             samesite="Lax",
@@ -282,7 +285,7 @@ def count_no_more(request: HttpRequest) -> None:
 def too_many(request: HttpRequest, wait_s: int) -> HttpResponse:
     """429 with when to come back; a rater's page keeps its answer and sends it again."""
     words = _("Too many requests at once. Please wait a minute; nothing is lost.")
-    if request.path.startswith("/api/"):
+    if below(request.path).startswith("/api/"):
         body = {"error": "too_many", "message": words, "state": None}
         response: HttpResponse = JsonResponse(body, status=429)
     else:

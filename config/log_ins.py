@@ -76,7 +76,7 @@ def page_of(request: HttpRequest) -> str:
     address would answer 405."""
     came = urlsplit(request.headers.get("Referer", ""))
     same = came.netloc == request.get_host() and came.path.startswith("/")
-    return f"{came.path}?{came.query}".rstrip("?") if same else "/"
+    return f"{came.path}?{came.query}".rstrip("?") if same else str(settings.LOGIN_REDIRECT_URL)
 
 
 def from_where(request: HttpRequest | None) -> str:

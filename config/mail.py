@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import SplitResult, unquote
 
-from config.environment import Environment, wrong
+from config.environment import wrong
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 PORTS = {"smtp": 587, "smtps": 465}
 TIMEOUT_S = 20
 
 
-def mail_server(env: Environment) -> tuple[dict[str, Any], str]:
-    """How Django's mail back end is opened, and the sender; empty where no server is named."""
-    url = env.url("EARNEST_MAIL", tuple(PORTS), "smtp://user:password@mail.example.org:587")
-    sender = env.text("EARNEST_MAIL_FROM")
+def mail_server(url: SplitResult | None, sender: str) -> dict[str, Any]:
+    """How Django's mail back end is opened; empty where no server is named."""
     if url is None:
-        return {}, sender
+        return {}
     if "@" not in sender:
-        raise wrong("EARNEST_MAIL_FROM", sender, "the address that mails come from")
+        expected = "it must be the address that mails come from, like earnest@uni.example.org."
+        raise wrong("EARNEST_MAIL_FROM", sender, expected)
     return {
         "backend": SMTP,
         "host": url.hostname,
@@ -29,4 +28,4 @@ def mail_server(env: Environment) -> tuple[dict[str, Any], str]:
         "use_ssl": url.scheme == "smtps",
         "use_tls": url.scheme == "smtp" and url.hostname not in ("127.0.0.1", "localhost"),
         "timeout": TIMEOUT_S,
-    }, sender
+    }

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from config.environment import Environment, make_folder, wrong
+from config.environment import make_folder, wrong
 
 
-def media_storage(env: Environment, default: Path, file: int, folder: int) -> dict[str, Any]:
+def media_storage(value: str, file: int, folder: int) -> dict[str, Any]:
     """The storage that MEDIA_STORE names, with the modes of its files and folders."""
-    value = env.text("MEDIA_STORE", str(default))
     parts = urlsplit(value)
     if parts.scheme == "s3" and parts.netloc:
         options = {

@@ -44,7 +44,7 @@ def extra_of(package: str) -> str | None:
 
 def remedy(error: BaseException | None) -> str:
     """What to install for a package that is not here; empty for every other error."""
-    for each in _chain(error):
+    for each in chain_of(error):
         if isinstance(each, ModuleNotFoundError) and (words := sentence(each.name or "")):
             return words
     return ""
@@ -102,7 +102,8 @@ def _wheel() -> str:
         return "earnest"
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and those that led to it, each once."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))

@@ -68,7 +68,7 @@ def rater_entry() -> dict[str, str]:
 
     study = Study.objects.filter(state=Study.State.OPEN).order_by("-opened_at").first()
     if study is None:
-        return {"path": "/", "study": ""}
+        return {"path": reverse("home"), "study": ""}
     return {"path": reverse("landing", args=[study.link]), "study": study.key}
 
 

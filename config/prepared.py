@@ -136,5 +136,5 @@ def entry_as_left(cursor: Any) -> dict[str, str] | None:
     cursor.execute(NEWEST_OPEN)
     study = cursor.fetchone()
     if study is None:
-        return {"path": "/", "study": ""}
+        return {"path": f"{settings.EARNEST_PATH}/", "study": ""}
     return {"path": stamp["landing"].replace(LINK, study[1]), "study": study[0]}

@@ -1,6 +1,7 @@
 """Tries the real servers that the environment names, so that a dead one is a sentence at once."""
 
 import sys
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,14 @@ PATIENCE_S = 5
 MOVED = "moved-database"  # in EARNEST_VAR
 
 
+RESTARTS = ("is starting up", "is shutting down", "recovery mode", "not yet accepting")
+RESTART_S, DOWN_S, LOOK_EVERY_S = 60.0, 5.0, 0.25
+
+
 class UnreachableError(Exception):
     """A server that the environment names cannot be used; the message says why and what to do."""
+
+    patience_s = 0.0  # for how long it is worth asking again
 
 
 def _problem(what: str, variable: str, reason: str, *, answered: bool) -> UnreachableError:
@@ -65,12 +72,14 @@ def try_database(*, pages: bool = False) -> None:
         pooler = Pooler.NONE if encoding != "UTF8" else pooler_at(wanted)
     except psycopg.Error as error:
         reason = _first_reason(str(error))
-        raise _problem(
+        refusal = _problem(
             f"The database at {place}",
             "DATABASE_URL",
             reason.removeprefix("FATAL:"),
             answered=reason.startswith("FATAL:") or isinstance(error, psycopg.ProgrammingError),
-        ) from None
+        )
+        refusal.patience_s = _patience_s(reason)
+        raise refusal from None
     if encoding != "UTF8":
         raise UnreachableError(
             f"The database “{given['NAME']}” at {place} (DATABASE_URL) keeps text as {encoding}, "
@@ -79,6 +88,25 @@ def try_database(*, pages: bool = False) -> None:
         )
     if problem := pooler_problem(pooler, pages=pages):
         raise UnreachableError(f"The database at {place} (DATABASE_URL) {problem}")
+
+
+def wait_for_database() -> None:
+    """As `try_database`, for commands: a server that is started again meanwhile is waited for."""
+    began = time.monotonic()
+    while True:
+        try:
+            return try_database()
+        except UnreachableError as error:
+            if time.monotonic() - began >= error.patience_s:
+                raise
+        time.sleep(LOOK_EVERY_S)
+
+
+def _patience_s(reason: str) -> float:
+    if any(words in reason for words in RESTARTS):
+        return RESTART_S
+    down = ("Connection refused", "No such file or directory", "server closed the connection")
+    return DOWN_S if any(words in reason for words in down) else 0.0
 
 
 def _first_reason(message: str) -> str:

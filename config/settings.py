@@ -1,6 +1,10 @@
-"""Every setting, read from the environment here only; a wrong value stops the start."""
+"""Every setting, read from the environment here only; a wrong value stops the start.
+
+Which variables there are, and how each is read: `config/variables.py`.
+"""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -9,19 +13,13 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from config.accounts import (
-    APPS,
-    PASSWORD_VALIDATORS,
-    WHO_NEEDS_TWO,
-    allauth_settings,
-    sign_ons,
-)
+from config.accounts import APPS, PASSWORD_VALIDATORS, allauth_settings, sign_ons
 from config.caches import find_a_place_for_caches
 from config.embedded import POSTGRES, VALKEY, Server, socket_folder
-from config.environment import Environment, kept_secret, make_folder, wrong
+from config.environment import kept_secret, make_folder, wrong
 from config.mail import mail_server
 from config.media import media_storage
-from config.places import FILES, default_var
+from config.places import FILES
 from config.private_files import (
     FILE,
     FOLDER,
@@ -32,31 +30,34 @@ from config.private_files import (
     group_of,
 )
 from config.schedule import CELERY_BEAT_SCHEDULE  # noqa: F401
+from config.variables import Variables, check_names
 
 BASE_DIR = FILES  # templates, static files, words, the demo
-_env = Environment(os.environ)
+check_names(os.environ)
+_given = Variables(os.environ)
+_env = _given.env
 
 # Where everything that is not code lives: databases, media, key, logs.
-EARNEST_VAR = make_folder("EARNEST_VAR", _env.folder("EARNEST_VAR", default_var()))
+EARNEST_VAR = make_folder("EARNEST_VAR", _given["EARNEST_VAR"])
 PERSONS_UMASK = os.umask(UMASK)  # of who starts a command; what Earnest writes is its own
-EARNEST_FILE_GROUP = group_of("EARNEST_FILE_GROUP", _env.text("EARNEST_FILE_GROUP"))
-DEBUG = _env.switch("EARNEST_DEBUG", False)
+EARNEST_FILE_GROUP = group_of("EARNEST_FILE_GROUP", _given["EARNEST_FILE_GROUP"])
+DEBUG = _given["EARNEST_DEBUG"]
 SECRET_KEY = kept_secret(EARNEST_VAR / "secret_key")
 find_a_place_for_caches(os.environ, EARNEST_VAR / "cache")
 # --- The one address ---------------------------------------------------------------------------
-EARNEST_HOST = _env.text("EARNEST_HOST", "127.0.0.1")
-EARNEST_PORT = _env.number("EARNEST_PORT", 8000, 1, 65535)
-EARNEST_DEMO = _env.switch("EARNEST_DEMO", True)  # import the demo study into an empty database
-EARNEST_WEB_WORKERS = _env.number("EARNEST_WEB_WORKERS", 1, 1, 64)
-EARNEST_MAX_UPLOAD_BYTES = _env.number("EARNEST_MAX_UPLOAD_MB", 16, 1, 100_000) * 1024**2
+EARNEST_HOST = _given["EARNEST_HOST"]
+EARNEST_PORT = _given["EARNEST_PORT"]
+EARNEST_DEMO = _given["EARNEST_DEMO"]  # import the demo study into an empty database
+EARNEST_WEB_WORKERS = _given["EARNEST_WEB_WORKERS"]
+EARNEST_MAX_UPLOAD_BYTES = _given["EARNEST_MAX_UPLOAD_MB"] * 1024**2
 
 
 # How many proxies in front add to X-Forwarded-For; 0: the connection's other end is believed.
-EARNEST_TRUSTED_PROXIES = _env.number("EARNEST_TRUSTED_PROXIES", 0, 0, 10)
+EARNEST_TRUSTED_PROXIES = _given["EARNEST_TRUSTED_PROXIES"]
 
 
 def _public_url() -> str:
-    url = _env.url("EARNEST_PUBLIC_URL", ("http", "https"), "https://listen.example.org")
+    url = _given["EARNEST_PUBLIC_URL"]
     if url is None:
         if EARNEST_HOST in ("0.0.0.0", "::"):
             raise ImproperlyConfigured(
@@ -65,17 +66,22 @@ def _public_url() -> str:
             )
         host = f"[{EARNEST_HOST}]" if ":" in EARNEST_HOST else EARNEST_HOST
         return f"http://{host}:{EARNEST_PORT}"
-    if not url.hostname or url.path.strip("/") or url.query or url.fragment or url.username:
-        expected = "it must be scheme, host and maybe port only, like https://listen.example.org."
+    plain = re.fullmatch(r"(/[A-Za-z0-9_.~-]+)*/?", url.path) and "/." not in url.path
+    if not url.hostname or not plain or url.query or url.fragment or url.username:
+        expected = (
+            "it must be scheme, host, and maybe port and path, like https://listen.example.org or "
+            "https://uni.example.org/earnest."
+        )
         raise wrong("EARNEST_PUBLIC_URL", url.geturl(), expected)
-    return f"{url.scheme}://{url.netloc}"
+    return f"{url.scheme}://{url.netloc}{url.path.rstrip('/')}"
 
 
 EARNEST_PUBLIC_URL = _public_url()
 _public = urlsplit(EARNEST_PUBLIC_URL)
+EARNEST_PATH = _public.path  # below which all routes lie, like /earnest; usually none
 _public_host = f"[{_public.hostname}]" if ":" in (_public.hostname or "") else _public.hostname
 ALLOWED_HOSTS = sorted({str(_public_host), "localhost", "127.0.0.1", "[::1]"})
-CSRF_TRUSTED_ORIGINS = [EARNEST_PUBLIC_URL]
+CSRF_TRUSTED_ORIGINS = [f"{_public.scheme}://{_public.netloc}"]
 SECURE = _public.scheme == "https"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SESSION_COOKIE_HTTPONLY = True
@@ -83,9 +89,12 @@ SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 if SECURE:  # a proxy in front ends TLS and says so; without one the site is plain HTTP
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
-SECURE_HSTS_INCLUDE_SUBDOMAINS = _env.switch("EARNEST_HSTS_SUBDOMAINS", False)
-# Browsers take cookies of these names over HTTPS from this host alone.
-HOST_COOKIE, SECURE_COOKIE = ("__Host-", "__Secure-") if SECURE else ("", "")
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _given["EARNEST_HSTS_SUBDOMAINS"]
+# Browsers take cookies of these names over HTTPS from this host alone; below a path, other programs
+# of this host may set them, too, but do not get them.
+SECURE_COOKIE = "__Secure-" if SECURE else ""
+HOST_COOKIE = "__Host-" if SECURE and not EARNEST_PATH else SECURE_COOKIE
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{EARNEST_PATH}/"
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{HOST_COOKIE}sessionid", f"{HOST_COOKIE}csrftoken"
 SESSION_COOKIE_AGE = 24 * 3600  # without a request; `config.log_ins` ends busy ones after a week
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
@@ -135,9 +144,9 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
-LOGIN_URL = "/login/"
-LOGIN_REDIRECT_URL = "/"
-LOGOUT_REDIRECT_URL = "/"
+LOGIN_URL = f"{EARNEST_PATH}/login/"
+LOGIN_REDIRECT_URL = f"{EARNEST_PATH}/"
+LOGOUT_REDIRECT_URL = f"{EARNEST_PATH}/"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -180,10 +189,10 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
-    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SCHEMA_PATH_PREFIX": f"{EARNEST_PATH}/api/v1",
 }
 AUTH_PASSWORD_VALIDATORS = PASSWORD_VALIDATORS
-EARNEST_REQUIRE_TWO_FACTOR = _env.choice("EARNEST_REQUIRE_TWO_FACTOR", WHO_NEEDS_TWO)
+EARNEST_REQUIRE_TWO_FACTOR = _given["EARNEST_REQUIRE_TWO_FACTOR"]
 EARNEST_SIGN_ONS = sign_ons(_env)
 globals().update(allauth_settings(_public.netloc, _public.scheme, EARNEST_SIGN_ONS))
 LANGUAGE_CODE = "en"
@@ -196,7 +205,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Database, cache, queues: embedded servers under EARNEST_VAR unless a URL names real ones ----
 EMBEDDED: list[Server] = []
-EARNEST_POOLER = _env.switch("EARNEST_POOLER", False)  # config/pooler.py
+EARNEST_POOLER = _given["EARNEST_POOLER"]  # config/pooler.py
 
 
 # A server whose machine vanished says nothing: without these, who waits for it hears of it after a
@@ -211,7 +220,7 @@ WATCHED = {
 
 
 def _database() -> dict[str, Any]:
-    if _env.url("DATABASE_URL", ("postgres", "postgresql"), "postgresql://user:pw@host:5432/name"):
+    if _given["DATABASE_URL"]:
         given: dict[str, Any] = {**dj_database_url.parse(_env.text("DATABASE_URL"))}
         given["OPTIONS"] = WATCHED | given.get("OPTIONS", {})
     else:
@@ -230,7 +239,7 @@ def _database() -> dict[str, Any]:
 
 def _redis_urls() -> tuple[str, str, str]:
     """Cache, channels and broker, each in a database of its own (clearing a cache empties one)."""
-    url = _env.url("REDIS_URL", ("redis", "rediss", "unix"), "redis://host:6379/0")
+    url = _given["REDIS_URL"]
     if url is None:
         EMBEDDED.append(VALKEY)
         socket = socket_folder(EARNEST_VAR) / "valkey.sock"
@@ -269,8 +278,7 @@ CHANNEL_LAYERS: dict[str, Any] = {
 
 def _broker() -> str:
     """Redis as above, unless BROKER_URL names another one or RabbitMQ."""
-    schemes = ("redis", "rediss", "unix", "amqp", "amqps")
-    url = _env.url("BROKER_URL", schemes, "amqp://user:password@host:5672/vhost")
+    url = _given["BROKER_URL"]
     if url is None:
         return _broker_url
     return _socket_broker(unquote(url.path), 0) if url.scheme == "unix" else url.geturl()
@@ -297,32 +305,33 @@ CELERY_TASK_ROUTES = {
 }
 
 # --- Metrics -----------------------------------------------------------------------------------
-EARNEST_MODELS = _env.folder("EARNEST_MODELS", EARNEST_VAR / "models")  # weights put there by hand
-EARNEST_OFFLINE = _env.switch("EARNEST_OFFLINE", False)  # never fetch weights from the network
+EARNEST_MODELS = _given["EARNEST_MODELS"]  # weights put there by hand
+EARNEST_OFFLINE = _given["EARNEST_OFFLINE"]  # never fetch weights from the network
 if EARNEST_OFFLINE:
     os.environ["HF_HUB_OFFLINE"] = "1"  # of packages that would fetch on their own
-EARNEST_METRIC_MODULES = _env.text("EARNEST_METRIC_MODULES", "").split(",")  # bring metrics, too
-EARNEST_SCORING_SHARDS = _env.number("EARNEST_SCORING_SHARDS", 8, 1, 1024)  # parts of a run
-EARNEST_METRIC_PRECISION = _env.choice("EARNEST_METRIC_PRECISION", ("float32", "tf32", "bf16"))
-EARNEST_METRIC_COMPILE = _env.switch("EARNEST_METRIC_COMPILE", False)  # networks, once per worker
-EARNEST_METRIC_DEVICE = _env.text("EARNEST_METRIC_DEVICE", "auto")  # of this worker: cuda:1
-EARNEST_METRIC_BY_METRIC = _env.switch("EARNEST_METRIC_BY_METRIC", False)  # one model in memory
-EARNEST_JUDGE_URL = _env.text("EARNEST_JUDGE_URL", "")  # OpenAI-compatible, such as http://host/v1
-EARNEST_JUDGE_MODEL = _env.text("EARNEST_JUDGE_MODEL", "")
-EARNEST_JUDGE_KEY = _env.text("EARNEST_JUDGE_KEY", "")
-EARNEST_JUDGE_PRICES = _env.text("EARNEST_JUDGE_PRICES", "")  # per million tokens: in,out[,audio]
-EARNEST_JUDGE_BUDGET = _env.text("EARNEST_JUDGE_BUDGET", "")  # money per month, then they stop
-EARNEST_RUBRICS = _env.folder("EARNEST_RUBRICS", EARNEST_VAR / "rubrics")  # of judges, one's own
-EARNEST_JUDGE_CONCURRENCY = _env.number("EARNEST_JUDGE_CONCURRENCY", 4, 1, 256)
-EARNEST_JUDGE_TIMEOUT_S = _env.number("EARNEST_JUDGE_TIMEOUT_S", 180, 1, 3600)
+EARNEST_METRIC_MODULES = _given["EARNEST_METRIC_MODULES"].split(",")  # bring metrics, too
+EARNEST_SCORING_SHARDS = _given["EARNEST_SCORING_SHARDS"]  # parts of a run
+EARNEST_METRIC_PRECISION = _given["EARNEST_METRIC_PRECISION"]
+EARNEST_METRIC_COMPILE = _given["EARNEST_METRIC_COMPILE"]  # networks, once per worker
+EARNEST_METRIC_DEVICE = _given["EARNEST_METRIC_DEVICE"]  # of this worker: cuda:1
+EARNEST_METRIC_BY_METRIC = _given["EARNEST_METRIC_BY_METRIC"]  # one model in memory
+EARNEST_JUDGE_URL = _given["EARNEST_JUDGE_URL"]  # OpenAI-compatible, such as http://host/v1
+EARNEST_JUDGE_MODEL = _given["EARNEST_JUDGE_MODEL"]
+EARNEST_JUDGE_KEY = _given["EARNEST_JUDGE_KEY"]
+EARNEST_JUDGE_PRICES = _given["EARNEST_JUDGE_PRICES"]  # per million tokens: in,out[,audio]
+EARNEST_JUDGE_BUDGET = _given["EARNEST_JUDGE_BUDGET"]  # money per month, then they stop
+EARNEST_RUBRICS = _given["EARNEST_RUBRICS"]  # of judges, one's own
+EARNEST_JUDGE_CONCURRENCY = _given["EARNEST_JUDGE_CONCURRENCY"]
+EARNEST_JUDGE_TIMEOUT_S = _given["EARNEST_JUDGE_TIMEOUT_S"]
 
 # --- Recruitment -------------------------------------------------------------------------------
-EARNEST_PROLIFIC_API = _env.text("EARNEST_PROLIFIC_API", "https://api.prolific.com").rstrip("/")
-EARNEST_MAIL, DEFAULT_FROM_EMAIL = mail_server(_env)
-EARNEST_PROLIFIC_SETTLED_S = _env.number("EARNEST_PROLIFIC_SETTLED_S", 3600, 0, 604_800)
+EARNEST_PROLIFIC_API = _given["EARNEST_PROLIFIC_API"]
+DEFAULT_FROM_EMAIL = _given["EARNEST_MAIL_FROM"]
+EARNEST_MAIL = mail_server(_given["EARNEST_MAIL"], DEFAULT_FROM_EMAIL)
+EARNEST_PROLIFIC_SETTLED_S = _given["EARNEST_PROLIFIC_SETTLED_S"]
 
 # --- Messages: private networks that webhooks may reach, such as 10.1.0.0/16 --------------------
-EARNEST_WEBHOOK_NETWORKS = _env.networks("EARNEST_WEBHOOK_NETWORKS")
+EARNEST_WEBHOOK_NETWORKS = _given["EARNEST_WEBHOOK_NETWORKS"]
 
 # --- Files -------------------------------------------------------------------------------------
 MEDIA_URL = "/media-is-not-served/"  # clips leave through /c/<token> only
@@ -331,7 +340,7 @@ FILE_UPLOAD_PERMISSIONS, FILE_UPLOAD_DIRECTORY_PERMISSIONS = FILE, FOLDER
 MEDIA_FILE_MODE, MEDIA_FOLDER_MODE = (
     (FILE, FOLDER) if EARNEST_FILE_GROUP is None else (GROUP_FILE, GROUP_FOLDER)
 )
-STATIC_URL = "/static/"
+STATIC_URL = f"{EARNEST_PATH}/static/"
 STATIC_ROOT = make_folder("EARNEST_VAR", EARNEST_VAR / "static")
 STATICFILES_DIRS = [BASE_DIR / "static"]
 _static_backend = (
@@ -340,32 +349,27 @@ _static_backend = (
     else "config.static.ModuleManifestStorage"
 )
 STORAGES = {
-    "default": media_storage(_env, MEDIA_ROOT, MEDIA_FILE_MODE, MEDIA_FOLDER_MODE),
+    "default": media_storage(
+        _given["MEDIA_STORE"] or str(MEDIA_ROOT), MEDIA_FILE_MODE, MEDIA_FOLDER_MODE
+    ),
     "staticfiles": {"BACKEND": _static_backend},
 }
 if "location" in STORAGES["default"]["OPTIONS"] and "s3" not in STORAGES["default"]["BACKEND"]:
     MEDIA_ROOT = Path(STORAGES["default"]["OPTIONS"]["location"])
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
 # What a worker keeps of clips of a remote store; 0: everything.
-EARNEST_MEDIA_CACHE_GB = _env.number("EARNEST_MEDIA_CACHE_GB", 0, 0, 100_000)
+EARNEST_MEDIA_CACHE_GB = _given["EARNEST_MEDIA_CACHE_GB"]
 # Set when nginx serves the clips: the prefix of an `internal` location that aliases MEDIA_STORE.
-MEDIA_ACCEL_PREFIX = _env.text("MEDIA_ACCEL_PREFIX")
-if MEDIA_ACCEL_PREFIX and not (
-    MEDIA_ACCEL_PREFIX.startswith("/") and MEDIA_ACCEL_PREFIX.endswith("/")
-):
-    raise wrong("MEDIA_ACCEL_PREFIX", MEDIA_ACCEL_PREFIX, "it must start and end with a slash.")
-if MEDIA_ACCEL_PREFIX and EARNEST_FILE_GROUP is None:
-    _expected = "then EARNEST_FILE_GROUP must name the group that the proxy reads clips with."
-    raise wrong("MEDIA_ACCEL_PREFIX", MEDIA_ACCEL_PREFIX, _expected)
+MEDIA_ACCEL_PREFIX = _given["MEDIA_ACCEL_PREFIX"]
 close_folder(
     EARNEST_VAR, EARNEST_FILE_GROUP, passed_by_servers=bool(EMBEDDED) and os.geteuid() == 0
 )
 
 # --- Operations: logs go to standard error, with no bodies, queries, addresses or codes ----------
-EARNEST_METRICS_TOKEN = _env.text("EARNEST_METRICS_TOKEN")  # /metrics is not there without one
-EARNEST_SENTRY_DSN = _env.text("EARNEST_SENTRY_DSN")  # errors go there, not what people typed
-EARNEST_LEAST_FREE_BYTES = _env.number("EARNEST_LEAST_FREE_MB", 500, 10, 10**7) * 1024**2
-EARNEST_LOG_FORMAT = _env.choice("EARNEST_LOG_FORMAT", ("line", "json"))
+EARNEST_METRICS_TOKEN = _given["EARNEST_METRICS_TOKEN"]  # /metrics is not there without one
+EARNEST_SENTRY_DSN = _given["EARNEST_SENTRY_DSN"]  # errors go there, not what people typed
+EARNEST_LEAST_FREE_BYTES = _given["EARNEST_LEAST_FREE_MB"] * 1024**2
+EARNEST_LOG_FORMAT = _given["EARNEST_LOG_FORMAT"]
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

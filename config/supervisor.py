@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -18,6 +19,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.embedded import EmbeddedError
+from config.environment import full_disk
 from config.keeper import Use, join
 from config.liveness import REQUEST, Liveness
 from config.log_pipes import LogPipes
@@ -214,7 +216,8 @@ class Supervisor:
             return
         url: str = settings.EARNEST_PUBLIC_URL
         study = f"study “{entry['study']}”" if entry["study"] else "no study is open yet"
-        say(f"\n  Raters:      {url}{entry['path']}   ({study})")
+        raters = urlsplit(url)._replace(path=entry["path"]).geturl()
+        say(f"\n  Raters:      {raters}   ({study})")
         say(f"  Researcher:  {url}{RESEARCHER_PATH}")
         login = self.var / "researcher-login.txt"
         if login.exists():
@@ -325,6 +328,11 @@ def main() -> int:
         return Supervisor().run()
     except (ImproperlyConfigured, EmbeddedError, UnreachableError, StartError) as error:
         print(f"Earnest cannot start. {error}", file=sys.stderr, flush=True)
+        return 1
+    except OSError as error:
+        if not (words := full_disk(error, settings.EARNEST_VAR)):
+            raise
+        print(f"Earnest cannot start. {words}", file=sys.stderr, flush=True)
         return 1
 
 

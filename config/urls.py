@@ -1,5 +1,6 @@
 """The routes of the whole house: each room brings its own."""
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
@@ -19,13 +20,17 @@ def admin_log_in(request: HttpRequest, **_: object) -> HttpResponse:
     return redirect("admin:index")
 
 
+admin.site.site_url = f"{settings.EARNEST_PATH}/"
 admin.site.login = admin_log_in  # type: ignore[method-assign, assignment]
 handler500 = "config.operations.unavailable.failed"
-urlpatterns: list[URLPattern | URLResolver] = [
+routes: list[URLPattern | URLResolver] = [
     path("readyz", pages.readyz, name="readyz"),
     path("metrics", pages.metrics, name="metrics"),
     path("operations/", pages.operations, name="operations"),
     path("admin/", admin.site.urls),
 ]
 for room in ("rest", "listening", "metrics", "analysis.web"):
-    urlpatterns.append(path("", include(f"{room}.urls")))
+    routes.append(path("", include(f"{room}.urls")))
+urlpatterns = [path(f"{settings.EARNEST_PATH.strip('/')}/", include(routes))]
+if not settings.EARNEST_PATH:
+    urlpatterns = routes

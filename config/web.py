@@ -22,6 +22,7 @@ from django.core.wsgi import get_wsgi_application
 from django.http.request import split_domain_port, validate_host
 from django.urls import get_resolver
 
+from config import public_path
 from config.bridge import Bridge, Receive, Scope, Send, header_variables, send_plain
 from config.headers import WithHeaders, every_answers
 from config.limits import asker_of
@@ -42,10 +43,12 @@ RATERS = ("/r/", "/s/", "/k/", "/api/", "/static/")
 LOGINS = ("/login", "/account/confirm")
 PORTS = {"http": 80, "https": 443}
 SIGN_ONS = "/sign-on/"  # these wait for a provider
+LIVEZ = f"{settings.EARNEST_PATH}/livez"
 
 
 def queue_of(method: str, path: str) -> str:
     """Whose threads answer a request."""
+    path = public_path.below(path)
     if path.startswith(LOGINS) and method == "POST":
         return "logins"
     if path.startswith(SIGN_ONS):
@@ -147,11 +150,12 @@ gc.enable()
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application that granian serves."""
+    public_path.restore(scope)
     if scope["type"] == "websocket":
         await sockets(scope, receive, send)
     elif answers.takes(scope):  # which adds the headers itself
         await answers(scope, receive, send)
-    elif scope["path"] == "/livez":  # here, where no busy thread and no server is waited for
+    elif scope["path"] == LIVEZ:  # here, where no busy thread and no server is waited for
         await send_plain(WithHeaders(send, added), HTTPStatus.OK)
     elif clips.takes(scope):
         await clips(scope, receive, WithHeaders(send, added))

@@ -15,9 +15,9 @@ from django.core.mail import EmailMessage, get_connection
 from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
-from django.urls import reverse
 from django.utils import timezone
 
+from listening.addresses import public_route
 from listening.design.sources import INVITATION, PARAMETER, Source
 from listening.models import Invitation, Session, Study
 from listening.spreadsheets import safe_cell
@@ -44,7 +44,7 @@ class NotInvited(ValueError):
 
 
 def link_of(invitation: Invitation) -> str:
-    landing = settings.EARNEST_PUBLIC_URL + reverse("landing", args=[invitation.study.link])
+    landing = public_route("landing", invitation.study.link)
     query = {PARAMETER: invitation.source, INVITATION: invitation.code}
     return f"{landing}?{urlencode(query)}"
 

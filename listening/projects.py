@@ -7,12 +7,11 @@ import secrets
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
-from django.urls import reverse
 from django.utils import timezone
 
 from listening.access import account_owns
+from listening.addresses import public_route
 from listening.events import note
 from listening.models import MemberInvitation, Membership, Project, Role, Study
 
@@ -60,7 +59,7 @@ def invite(project: Project, role: str, days: int, *, by: str, whom: str = "") -
         by=by,
         expires_at=timezone.now() + timedelta(days=days),
     )
-    return str(settings.EARNEST_PUBLIC_URL) + reverse("join", args=[token])
+    return public_route("join", token)
 
 
 def digest(token: str) -> str:

@@ -34,7 +34,9 @@ class Rule:
         """As the log and the report card have it."""
         if not self.is_set:
             return "no date"
-        when = f"{self.days} days after the study is closed" if self.on is None else f"on {self.on}"
+        when = f"{self.days} days after the study is closed"
+        if self.on is not None:
+            when = f"on {self.on}, 00:00 UTC"
         return f"{when}, {'with' if self.reasons else 'without'} the reasons"
 
 

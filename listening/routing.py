@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.urls import path
 
 from listening.consumers import StudyMonitor
 
+BELOW = f"{settings.EARNEST_PATH}/".lstrip("/")
 websocket_urlpatterns: list[Any] = [
-    path("ws/studies/<slug:key>/", StudyMonitor.as_asgi(), name="study-monitor"),
+    path(f"{BELOW}ws/studies/<slug:key>/", StudyMonitor.as_asgi(), name="study-monitor"),
 ]

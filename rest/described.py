@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
@@ -17,7 +18,7 @@ class Described(AutoSchema):
 
     def get_operation_id(self) -> str:
         """Such as get_studies_ratings; of one of a list, without its end: get_studies_one."""
-        parts = self.path.removeprefix("/api/v1/").split("/")
+        parts = self.path.removeprefix(f"{settings.EARNEST_PATH}/api/v1/").split("/")
         last = "_one" if parts[-1].startswith("{") else ""
         named = [part for part in parts if not part.startswith("{")]
         return f"{self.method.lower()}_{'_'.join(named)}{last}"

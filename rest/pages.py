@@ -58,7 +58,7 @@ def operations() -> dict[str, list[dict[str, Any]]]:
 
 
 def _group(path: str) -> str:
-    parts = path.removeprefix("/api/v1/").split("/")
+    parts = path.removeprefix(f"{settings.EARNEST_PATH}/api/v1/").split("/")
     return OF_STUDY.get(parts[2], "Studies") if len(parts) > 2 else GROUPS[parts[0]]
 
 

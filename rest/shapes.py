@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from django.conf import settings
-from django.urls import reverse
 from rest_framework import serializers
 
+from listening.addresses import public_route
 from listening.decisions import LONGEST_REASON, REJECTED, RESTORED
 from listening.design.studyfile.problems import did_you_mean
 from listening.models import Study
@@ -91,7 +90,7 @@ class StudyShape(serializers.ModelSerializer[Study]):
 
 def link_of(study: Study) -> str:
     """Where raters start."""
-    return str(settings.EARNEST_PUBLIC_URL) + reverse("landing", args=[study.link])
+    return public_route("landing", study.link)
 
 
 class Narrowing(Shape):

@@ -16,6 +16,7 @@ DOORS = {  # of each room what needs a framework; all else in it is pure
     "listening": (
         *(
             "access",
+            "addresses",
             "asked_jobs",
             "queues",
             "judging",

@@ -100,7 +100,8 @@ class Visitor:
         return state
 
     def post(self, door: str, body: object, **headers: str) -> httpx.Response:
-        token = {"X-CSRFToken": self.client.cookies.get("csrftoken", "")}
+        names = ("csrftoken", "__Secure-csrftoken")
+        token = {"X-CSRFToken": next(filter(None, map(self.client.cookies.get, names)), "")}
         url = f"/api/s/{self.code}/{door}/"
         return self.ask("POST", url, json=body, headers={**token, **headers})
 

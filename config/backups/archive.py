@@ -13,18 +13,33 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import tarfile
 import time
+import zlib
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from config.backups import BackupError
+from config.backups.tables import Contents
+from listening.audio.store import NAME as CLIP
 
 ABOUT, MANIFEST = "about.json", "manifest.json"
+KEY, LOGIN = "secret_key", "researcher-login.txt"
+FOLDERS = ("drafts", "judges")  # begun studies with their sounds; answers of judges that were paid
 FORMAT = 1
 PART_BYTES = 8 * 1024**2
 BLOCK_BYTES = 1024**2
+MOST_LISTED_BYTES = 512 * 1024**2  # of the two lists: a million clips take 150 MB
+# Rows shrink to a tenth or a thirtieth; what shrinks to less than this was made to fill a disk.
+MOST_UNPACKED, UNPACKED_FOR_FREE_BYTES = 250, 64 * 1024**2
+PART = re.compile(r"database/(?P<table>[A-Za-z_]\w{0,62})/\d{6,}\.gz", re.ASCII)
+# What tarfile, json and zlib raise for bytes that nobody wrote on purpose, or somebody did.
+BROKEN = (
+    *(tarfile.TarError, zlib.error, OSError, EOFError, LookupError, ValueError),
+    *(OverflowError, RecursionError, TypeError),
+)
 
 
 class _Hashed:
@@ -98,15 +113,20 @@ class Reader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if not path.exists():
+            raise BackupError(f"There is no file {path}.")
+        if not path.is_file():
+            raise BackupError(f"{path} is not a file. Name the file that `backup` has written.")
         try:
             self.tar = tarfile.TarFile.open(path, "r:")
-        except FileNotFoundError:
-            raise BackupError(f"There is no file {path}.") from None
-        except (tarfile.TarError, OSError) as error:
-            raise self._unreadable(str(error)) from None
+        except BROKEN as error:
+            raise self._unreadable(error) from None
         self.members: dict[str, tarfile.TarInfo] = {}
+        self._unpacked: dict[str, int] = {}
         try:
             self.about = self._looked_through()
+            self.contents = self._contents()
+            self._check_rows()
         except BaseException:
             self.close()
             raise
@@ -118,35 +138,73 @@ class Reader:
                 f"{path} is cut off: its last part, the list of what belongs to it, is missing. "
                 "Copy the file again from where it was made, or take another backup."
             )
-        self._compare(json.loads(self._content(MANIFEST))["members"], seen)
-        about: dict[str, Any] = json.loads(self._content(ABOUT))
+        listed = self._listed(MANIFEST).get("members")
+        if not isinstance(listed, dict) or not all(isinstance(e, dict) for e in listed.values()):
+            raise self._strange(f"{MANIFEST} does not list its members")
+        self._compare(listed, seen)
+        about = self._listed(ABOUT)
+        if not isinstance(about.get("format"), int):
+            raise self._strange(f"{ABOUT} does not say its format")
         if about["format"] > FORMAT:
             raise BackupError(
-                f"{path} was written by Earnest {about['earnest']} in a form that this "
+                f"{path} was written by Earnest {about.get('earnest')} in a form that this "
                 "version does not know: restore it with that version or a newer one."
             )
+        if not all(isinstance(about.get(name), str) for name in ("earnest", "taken_at")):
+            raise self._strange(f"{ABOUT} does not say when it was taken, and by which version")
         return about
 
-    def _unreadable(self, why: str) -> BackupError:
+    def _contents(self) -> Contents:
+        try:
+            contents = Contents.from_json(self.about["database"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._strange(f"{ABOUT} does not describe a database ({error})") from None
+        if self.about.get("key") is not (f"files/{KEY}" in self.members):
+            raise self._strange(f"{ABOUT} and files/{KEY} disagree about the key of the server")
+        return contents
+
+    def _unreadable(self, why: object) -> BackupError:
         return BackupError(
             f"{self.path} is no backup of Earnest, or it is cut off ({why}). A packed or sealed "
             "one (.zst, .gz, .age, .gpg) must be unpacked first."
+        )
+
+    def _strange(self, why: str) -> BackupError:
+        return BackupError(
+            f"{self.path} is not what Earnest writes: {why}. Nothing was changed. Use another "
+            "backup."
         )
 
     def _hashes(self) -> dict[str, str]:
         seen: dict[str, str] = {}
         try:
             for member in self.tar:
+                self._check_member(member)
                 file = self.tar.extractfile(member)
-                if file is None:
-                    raise BackupError(f"{self.path}: {member.name} is no plain file.")
-                found = hashlib.sha256()
+                assert file is not None  # of a plain file it is not
+                found, end = hashlib.sha256(), b""
                 while block := file.read(BLOCK_BYTES):
                     found.update(block)
+                    end = (end + block)[-4:]
+                if PART.fullmatch(member.name):  # gzip says last how much it holds
+                    self._unpacked[member.name] = int.from_bytes(end, "little")
                 seen[member.name], self.members[member.name] = found.hexdigest(), member
-        except (tarfile.TarError, OSError, EOFError) as error:
-            raise self._unreadable(str(error)) from None
+        except BROKEN as error:
+            raise self._unreadable(error) from None
         return seen
+
+    def _check_member(self, member: tarfile.TarInfo) -> None:
+        """Nothing but plain files, each once, in the places that the head of this module names."""
+        if not member.isreg() or member.sparse is not None or member.size < 0:
+            raise self._strange(f"{member.name!r} is not a plain file")
+        if member.name in self.members:
+            raise self._strange(f"{member.name!r} is in it twice")
+        if not _has_a_place(member.name):
+            raise self._strange(f"{member.name!r} has no place in a backup")
+        under = next((p for p in map(str, _above(member.name)) if p in self.members), None)
+        under = under or next((n for n in self.members if n.startswith(f"{member.name}/")), None)
+        if under:
+            raise self._strange(f"{member.name!r} and {under!r} cannot both be there")
 
     def _compare(self, listed: dict[str, dict[str, Any]], seen: dict[str, str]) -> None:
         names = set(listed) | set(seen) - {MANIFEST}
@@ -157,7 +215,43 @@ class Reader:
                 f"written, first {wrong[0]}. Copy the file again, or use another backup."
             )
 
-    def _content(self, name: str) -> bytes:
+    def _check_rows(self) -> None:
+        """Unpacks every table once, after what its parts say of their sizes was found possible."""
+        packed = sum(self.size(name) for name in self._unpacked)
+        if self.unpacked_bytes > MOST_UNPACKED * packed + UNPACKED_FOR_FREE_BYTES:
+            raise self._strange(
+                f"its tables would grow from {packed:,} to {self.unpacked_bytes:,} bytes"
+            )
+        known = {table.name for table in self.contents.tables}
+        for name in self._unpacked:
+            if name.split("/")[1] not in known:
+                raise self._strange(f"{name!r} has rows of a table that {ABOUT} does not list")
+        for table in self.contents.tables:
+            rows = sum(block.count(b"\n") for block in self.rows(table.name))
+            if rows != table.rows:
+                raise self._strange(
+                    f"the table {table.name} has {rows:,} rows, and {ABOUT} says {table.rows:,}"
+                )
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """What the rows of all tables take as text."""
+        return sum(self._unpacked.values())
+
+    def _listed(self, name: str) -> dict[str, Any]:
+        if name not in self.members:
+            raise self._strange(f"{name} is missing")
+        if self.size(name) > MOST_LISTED_BYTES:
+            raise self._strange(f"{name} has {self.size(name):,} bytes")
+        try:
+            found = json.loads(self.content(name))
+        except (ValueError, RecursionError):
+            raise self._strange(f"{name} is no JSON") from None
+        if not isinstance(found, dict):
+            raise self._strange(f"{name} is no JSON object")
+        return found
+
+    def content(self, name: str) -> bytes:
         with self.open(name) as file:
             return file.read()
 
@@ -174,8 +268,25 @@ class Reader:
         return self.members[name].size
 
     def rows(self, table: str) -> Iterator[bytes]:
+        """The rows of a table in blocks; never more than its parts say that they hold."""
         for part in sorted(self.names(f"database/{table}/")):
-            yield gzip.decompress(self._content(f"database/{table}/{part}"))
+            yield from self._blocks(f"database/{table}/{part}")
+
+    def _blocks(self, name: str) -> Iterator[bytes]:
+        packed, left = zlib.decompressobj(wbits=31), self._unpacked[name]
+        try:
+            with self.open(name) as file:
+                while not packed.eof and (more := packed.unconsumed_tail or file.read(BLOCK_BYTES)):
+                    block = packed.decompress(more, BLOCK_BYTES)
+                    left -= len(block)
+                    if left < 0:
+                        break
+                    yield block
+                whole = packed.eof and not left and not packed.unused_data and not file.read(1)
+        except zlib.error:
+            whole = False
+        if not whole:
+            raise self._strange(f"{name!r} cannot be unpacked")
 
     def close(self) -> None:
         self.tar.close()
@@ -185,3 +296,19 @@ class Reader:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _has_a_place(name: str) -> bool:
+    kind, _, rest = name.partition("/")
+    if kind == "files":
+        parts = rest.split("/")
+        inside = parts[0] in FOLDERS and len(parts) > 1
+        plain = not any(part in ("", ".", "..") or "\0" in part for part in parts)
+        return rest in (KEY, LOGIN) or (inside and plain)
+    if kind == "media":
+        return CLIP.fullmatch(rest) is not None
+    return name in (ABOUT, MANIFEST) or PART.fullmatch(name) is not None
+
+
+def _above(name: str) -> list[PurePosixPath]:
+    return list(PurePosixPath(name).parents)

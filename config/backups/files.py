@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
 from django.core.files.storage import default_storage
 
 from config.backups import BackupError
-from config.backups.archive import BLOCK_BYTES, Reader, Writer
+from config.backups.archive import BLOCK_BYTES, FOLDERS, KEY, LOGIN, Reader, Writer
 from config.backups.progress import Progress, Say, as_size
+from config.embedded import POSTGRES
 from listening.audio import store
 
-KEY = "secret_key"
-LOG_IN = "researcher-login.txt"
-FOLDERS = ("drafts", "judges")  # begun studies with their sounds; answers of judges that were paid
+SHORTEST_KEY, LONGEST_KEY = 50, 1000
 # What is made again by itself, put there by hand, or of this machine only.
 LEFT_OUT = {
     "models": "weights of metrics: fetched again, or put there by hand",
@@ -31,7 +32,7 @@ def add_files(writer: Writer, say: Say, key: bool) -> list[str]:
     """Writes clips, drafts and keys; names what was deleted while the backup was taken."""
     gone = _add_clips(writer, say)
     var = Path(settings.EARNEST_VAR)
-    for name in (KEY, LOG_IN) if key else ():
+    for name in (KEY, LOGIN) if key else ():
         if (var / name).exists():
             writer.add_bytes(f"files/{name}", (var / name).read_bytes())
     for path in [path for folder in FOLDERS for path in _below(var / folder)]:
@@ -67,11 +68,13 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def check_space(reader: Reader) -> None:
-    """Before anything is written: whether clips and drafts will fit."""
+    """Before anything is written: whether clips, drafts and an embedded database will fit."""
     var = Path(settings.EARNEST_VAR)
     elsewhere = "s3" in settings.STORAGES["default"]["BACKEND"]  # clips take no space here
-    here = [name for name in reader.members if not (elsewhere and name.startswith("media/"))]
-    needed = sum(reader.size(name) for name in here)
+    places = ("files/",) if elsewhere else ("files/", "media/")
+    needed = sum(reader.size(name) for name in reader.members if name.startswith(places))
+    if POSTGRES in settings.EMBEDDED:
+        needed += reader.unpacked_bytes
     free = shutil.disk_usage(var).free
     if needed > free:
         raise BackupError(
@@ -123,30 +126,64 @@ def forget_others(reader: Reader) -> int:
     return len(others)
 
 
-def stage(reader: Reader) -> Path:
-    """Writes drafts and keys beside the ones in use; `replace_by` puts them there."""
-    staged = Path(settings.EARNEST_VAR) / "restoring"
-    shutil.rmtree(staged, ignore_errors=True)
-    for name in reader.names("files/"):
-        target = staged / name
-        if not target.resolve().is_relative_to(staged.resolve()):
-            raise BackupError(f"{reader.path} names a place outside of it: {name}.")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with reader.open(f"files/{name}") as file, target.open("wb") as copy:
-            shutil.copyfileobj(file, copy, BLOCK_BYTES)
-    return staged
+@contextmanager
+def staged(reader: Reader) -> Iterator[Path]:
+    """Drafts beside the ones in use, for `put_in_place`; gone again however it ends.
+
+    The key and the first login are never there: they stay in memory until they are put in place.
+    """
+    folder = Path(settings.EARNEST_VAR) / "restoring"
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        for name in reader.names("files/"):
+            if name not in (KEY, LOGIN):
+                target = folder / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with reader.open(f"files/{name}") as file, target.open("wb") as copy:
+                    shutil.copyfileobj(file, copy, BLOCK_BYTES)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def replace_by(staged: Path) -> None:
-    """What the backup has takes the place of what was there, the first log-in too."""
+def put_in_place(reader: Reader, folder: Path) -> None:
+    """What the backup has takes the place of what was there, the first login too."""
     var = Path(settings.EARNEST_VAR)
-    for folder in FOLDERS:
-        shutil.rmtree(var / folder, ignore_errors=True)
-        if (staged / folder).exists():
-            (staged / folder).rename(var / folder)
-    (var / LOG_IN).unlink(missing_ok=True)
-    for name in (LOG_IN, KEY):
-        if (staged / name).exists():
-            (staged / name).chmod(0o600)
-            (staged / name).replace(var / name)
-    shutil.rmtree(staged, ignore_errors=True)
+    for name in FOLDERS:
+        shutil.rmtree(var / name, ignore_errors=True)
+        if (folder / name).exists():
+            (folder / name).rename(var / name)
+    (var / LOGIN).unlink(missing_ok=True)
+    for name in (LOGIN, KEY):
+        if f"files/{name}" in reader.members:
+            _write_private(var / name, reader.content(f"files/{name}"))
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    """A file of its owner alone, which is there as a whole or not at all."""
+    draft = path.with_name(f"{path.name}.new")
+    draft.unlink(missing_ok=True)
+    try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def key_in(reader: Reader) -> str:
+    """The key of the server that the backup is of; empty where it was left out."""
+    if f"files/{KEY}" not in reader.members:
+        return ""
+    try:
+        key = reader.content(f"files/{KEY}").decode("ascii").strip()
+    except UnicodeDecodeError:
+        key = ""
+    if not SHORTEST_KEY <= len(key) <= LONGEST_KEY:
+        raise BackupError(
+            f"The key of the server in {reader.path} is damaged. Nothing was changed. Use another "
+            "backup."
+        )
+    return key

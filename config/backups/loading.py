@@ -86,12 +86,25 @@ def load(found: Contents, rows: Rows, say: Say) -> None:
             _make_tables(found, say)
             _fill(found, rows, say)
             say("tables: brought up to date ...")
-            call_command("migrate", interactive=False, verbosity=0)
+            _bring_up_to_date()
     except (DatabaseError, psycopg.Error) as error:
-        reason = str(error).strip().splitlines()[0]
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise BackupError(
             f"The database refused, and nothing was changed: {reason}. If somebody uses it, stop "
             "them; if its disk is full, make space; then start again."
+        ) from error
+
+
+def _bring_up_to_date() -> None:
+    """Migrations read what the rows hold: rows that Earnest never wrote may break them."""
+    try:
+        call_command("migrate", interactive=False, verbosity=0)
+    except (DatabaseError, psycopg.Error):
+        raise
+    except Exception as error:
+        raise BackupError(
+            "The rows of the backup cannot be brought up to date, and nothing was changed "
+            f"({type(error).__name__}: {error}). Restore with the version of Earnest that wrote it."
         ) from error
 
 

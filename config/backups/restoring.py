@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,14 +14,13 @@ from django.core.cache import cache
 from config.backups import BackupError, files, loading
 from config.backups.archive import Reader
 from config.backups.progress import Say
-from config.backups.tables import Contents
 from config.running import lock_file
 from listening.audio import store
 
 
 def described(reader: Reader) -> str:
     """One line: what this backup is of."""
-    about, found = reader.about, Contents.from_json(reader.about["database"])
+    about, found = reader.about, reader.contents
     clips = len(reader.names("media/"))
     return (
         f"A backup of {about['taken_at']} by Earnest {about['earnest']}, PostgreSQL "
@@ -35,27 +33,49 @@ def described(reader: Reader) -> str:
 
 def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
     """Puts the backup in the place of what is here; the number of old clips that were taken out."""
-    found = Contents.from_json(reader.about["database"])
+    found = reader.contents
     loading.check_known(found)
+    key = files.key_in(reader)
     with stopped_house():
         check_free(replace)
         loading.check_alone()
         files.check_space(reader)
-        staged = files.stage(reader)
-        try:
-            with key_of(staged):
+        with _nothing_written_on_a_full_disk(), files.staged(reader) as folder:
+            with used_key(key):
                 new = files.put_clips(reader, say)
                 try:
                     loading.load(found, lambda table: reader.rows(table.name), say)
                 except BaseException:
                     store.forget(new)
                     raise
-            files.replace_by(staged)
-        finally:
-            shutil.rmtree(staged, ignore_errors=True)
+            _put_in_place(reader, folder)
         cache.clear()
         queue_again(say)
         return files.forget_others(reader)
+
+
+@contextmanager
+def _nothing_written_on_a_full_disk() -> Iterator[None]:
+    """A full or closed disk is a sentence; the database was not touched by then."""
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or settings.EARNEST_VAR
+        raise BackupError(
+            f"{where} cannot be written: {error.strerror or error}. Nothing was changed. Make "
+            "space or open the folder, then start again."
+        ) from error
+
+
+def _put_in_place(reader: Reader, folder: Path) -> None:
+    try:
+        files.put_in_place(reader, folder)
+    except OSError as error:
+        raise BackupError(
+            f"The database and the clips are restored, but the files of {settings.EARNEST_VAR} are "
+            f"not ({error.strerror or error}: {error.filename}). Correct that, then restore again "
+            "with --replace, before you start Earnest."
+        ) from error
 
 
 def queue_again(say: Say) -> None:
@@ -104,11 +124,10 @@ def stopped_house() -> Iterator[None]:
 
 
 @contextmanager
-def key_of(staged: Path) -> Iterator[None]:
+def used_key(key: str) -> Iterator[None]:
     """What the backup holds is sealed by its own key, which migrations may need."""
     here = settings.SECRET_KEY
-    if (staged / files.KEY).exists():
-        settings.SECRET_KEY = (staged / files.KEY).read_text().strip()
+    settings.SECRET_KEY = key or here
     try:
         yield
     finally:

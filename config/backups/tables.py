@@ -6,6 +6,7 @@ a backup needs no program beside Python, and no version of PostgreSQL is another
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -21,6 +22,7 @@ SAME_WORDS = (
     *("SET bytea_output = 'hex'", "SET extra_float_digits = 1", "SET statement_timeout = 0"),
     "SET idle_in_transaction_session_timeout = 0",
 )
+NAME = re.compile(r"[A-Za-z_]\w{0,62}", re.ASCII)
 TABLES = """
 SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum)
 FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
@@ -64,10 +66,38 @@ class Contents:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, found: dict[str, Any]) -> Contents:
+    def from_json(cls, found: Any) -> Contents:
+        """Reads what a file says of a database; ValueError, TypeError or KeyError says what."""
         tables = [Table(**{**each, "columns": tuple(each["columns"])}) for each in found["tables"]]
+        for table in tables:
+            for name in (table.name, *table.columns):
+                _check(_is_name(name), "name", name)
+            _check(_is_count(table.rows), "number of rows", table.rows)
+            _check(isinstance(table.digest, str), "sum of rows", table.digest)
+        names = [table.name for table in tables]
+        _check(len(set(names)) == len(names), "list of tables", "one is listed twice")
+        _check("django_migrations" in names, "list of tables", "it has no table of Earnest")
         applied = tuple((app, name) for app, name in found["migrations"])
-        return cls(found["server"], applied, tuple(tables), dict(found["sequences"]))
+        for word in (found["server"], *(word for pair in applied for word in pair)):
+            _check(isinstance(word, str), "text", word)
+        sequences = dict(found["sequences"])
+        for name, last in sequences.items():
+            _check(_is_name(name) and _is_count(last), "sequence", f"{name}: {last}")
+        return cls(found["server"], applied, tuple(tables), sequences)
+
+
+def _check(fine: bool, what: str, value: object) -> None:
+    if not fine:
+        raise ValueError(f"a wrong {what}: {str(value)[:60]}")
+
+
+def _is_name(word: Any) -> bool:
+    """Quoting does not make every text a safe name; Django's and Earnest's are all of this form."""
+    return isinstance(word, str) and NAME.fullmatch(word) is not None
+
+
+def _is_count(number: Any) -> bool:
+    return type(number) is int and 0 <= number < 2**63
 
 
 @contextmanager

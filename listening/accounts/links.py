@@ -15,6 +15,8 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
+from listening.addresses import public
+
 log = logging.getLogger(__name__)
 
 
@@ -46,7 +48,7 @@ def password_link(user: Any) -> str:
     """Works until the password is set, or the account logs in, or its days are over."""
     who = urlsafe_base64_encode(force_bytes(user.pk))
     path = reverse("password-set", args=[who, default_token_generator.make_token(user)])
-    return str(settings.EARNEST_PUBLIC_URL) + path
+    return public(path)
 
 
 def said_of_link(link: str) -> str:

@@ -24,8 +24,8 @@ from listening.audio.store import local_path
 if TYPE_CHECKING:
     from listening.models import Session
 
-PATH = "/c/"
-CHECK_PATH = "/k/"
+PATH = f"{settings.EARNEST_PATH}/c/"
+CHECK_PATH = f"{settings.EARNEST_PATH}/k/"
 CONTENT = Struct(">16sQQB")  # served copy, session, trial, place of the clip in the trial
 IN_STEP = 0x80  # of the last byte: the trial's clips play together
 TAG_BYTES = 5  # selects the cookie; with it a token is 54 bytes, 72 characters without padding

@@ -137,8 +137,8 @@ class Browser:
 
     async def post_json(self, url: str, body: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
         """Status and body of a call that carries the CSRF token, as the page's script does."""
-        cookies = self.client.cookies
-        token = cookies.get("__Host-csrftoken") or cookies.get("csrftoken") or ""
+        names = ("__Host-csrftoken", "__Secure-csrftoken", "csrftoken")
+        token = next(filter(None, map(self.client.cookies.get, names)), "")
         headers = {**self.own_origin(), "X-CSRFToken": token, "Accept": "application/json"}
         if self.shown:
             headers["Referer"] = self.shown
@@ -154,7 +154,13 @@ class Browser:
         base = self.client.base_url
         return {"Origin": f"{base.scheme}://{base.netloc.decode('ascii')}"}
 
+    def _whole(self, url: str) -> str:
+        """Paths that pages name hold the path that Earnest lies below; those of bots do not."""
+        base = self.client.base_url.path
+        return str(self.client.base_url.join(url)) if url.startswith(base) else url
+
     async def _send(self, method: str, url: str, **content: Any) -> httpx.Response:
+        url = self._whole(url)
         for attempt in range(self.tries):
             if attempt:
                 await asyncio.sleep(min(self.pause_s * 2 ** (attempt - 1), 5))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from listening.input_limits import LONGEST_PATTERN, MOST_PLACES
 
@@ -42,8 +43,16 @@ class _Piece:
         return [word, *[gap, word] * (self.words - 1)]
 
 
+class MatchedNames(NamedTuple):
+    """What a pattern finds in a path; ``system`` is empty where the pattern has no place for it."""
+
+    system: str
+    sentence: str
+    others: tuple[str, ...]  # what each ``{*}`` stands for
+
+
 class NamePattern:
-    """A pattern of file names; PatternError where it has no place for both names.
+    """A pattern of file names; PatternError where it has no place for the sentence.
 
     A name ends at the first position where it can, and ``{*}`` at the last one. A name that stands
     twice is the same text at both places; at one of them it must fill a folder or file name.
@@ -55,8 +64,8 @@ class NamePattern:
         self.parts = _parts(pattern, places)
         self.sources = _sources(pattern, places, self.parts)
 
-    def match(self, path: str) -> tuple[str, str] | None:
-        """The system and the sentence of a path; None where it does not fit.
+    def match(self, path: str) -> MatchedNames | None:
+        """The names in a path; None where it does not fit.
 
         The path may have more folders around those of the pattern.
         """
@@ -68,16 +77,18 @@ class NamePattern:
             found = _filled(self.parts[place], texts[place])
             if found is None:
                 return None
-            values[name] = found[name]
+            values[name] = found[0][name]
         known = dict(values)
+        others: list[str] = []
         for part, text in zip(self.parts, texts, strict=True):
             if any(p.words > 1 and not _fits(p, known[p.name]) for p in part if p.name in known):
                 return None
             found = _filled([_Piece(known[p.name]) if p.name in known else p for p in part], text)
             if found is None:
                 return None
-            values |= found
-        return values["system"], values["sentence"]
+            values |= found[0]
+            others += found[1]
+        return MatchedNames(values.get("system", ""), values["sentence"], tuple(others))
 
 
 def _check(pattern: str, places: list[re.Match[str]]) -> None:
@@ -86,10 +97,10 @@ def _check(pattern: str, places: list[re.Match[str]]) -> None:
             f"The pattern has {len(pattern):,} characters; {LONGEST_PATTERN} are allowed. Leave "
             "out the outer folders."
         )
-    if set(NAMES) - {place[1] for place in places}:
+    if "sentence" not in {place[1] for place in places}:
         raise PatternError(
-            f"The pattern “{pattern}” must hold {{system}} and {{sentence}}, like "
-            "{system}/{sentence}.wav."
+            f"The pattern “{pattern}” must hold {{sentence}}, and {{system}} where there are "
+            "several, like {system}/{sentence}.wav."
         )
     if len(places) > MOST_PLACES:
         raise PatternError(
@@ -106,7 +117,7 @@ def _parts(pattern: str, places: list[re.Match[str]]) -> list[list[_Piece]]:
     seen = set()
     for n, place in enumerate(places):
         words = 0 if place[1] in seen else int(place[2] or 0)
-        separator = [*between[n : n + 1], *between[n - 1 : n]][0] if words else ""
+        separator = [*between[n : n + 1], *between[n - 1 : n], ""][0] if words else ""
         if words and (not separator or "/" in separator):
             raise PatternError(
                 f"In the pattern “{pattern}”, no sign follows {place[0]} that could separate its "
@@ -146,21 +157,26 @@ def _sources(
 # --- One folder or file name ----------------------------------------------------------------------
 
 
-def _filled(part: list[_Piece], text: str) -> dict[str, str] | None:
-    """The text at each named place of a part; None where the text does not fit."""
-    steps = [step for piece in part for step in ([piece] if piece.text else piece.steps())]
+def _filled(part: list[_Piece], text: str) -> tuple[dict[str, str], list[str]] | None:
+    """The text at each named place of a part, and at each ``{*}``; None where it does not fit."""
+    steps = [
+        (step, n)
+        for n, piece in enumerate(part)
+        for step in ([piece] if piece.text else piece.steps())
+    ]
     fits = [1 << len(text)]  # bit p: from position p on, the text fits the steps from here on
-    for piece in reversed(steps):
-        fits.append(_starts(piece, text, fits[-1]))
+    for step, _ in reversed(steps):
+        fits.append(_starts(step, text, fits[-1]))
     if not fits.pop() & 1:
         return None
-    at, values = 0, dict[str, str]()
-    for piece in steps:
-        end = _end(piece, text, at, fits.pop())
-        if piece.name:
-            values[piece.name] = values.get(piece.name, "") + text[at:end]
+    at, texts = 0, [""] * len(part)
+    for step, n in steps:
+        end = _end(step, text, at, fits.pop())
+        texts[n] += text[at:end]
         at = end
-    return values
+    found = [(piece.name, texts[n]) for n, piece in enumerate(part) if piece.name]
+    named = {name: value for name, value in found if name != ANYTHING}
+    return named, [value for name, value in found if name == ANYTHING]
 
 
 def _fits(place: _Piece, text: str) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from listening.design.name_patterns import NamePattern, PatternError
+from listening.design.name_patterns import MatchedNames, NamePattern, PatternError
 from listening.sound_files.names import EXTENSIONS, is_system_file
 
 OF_THE_SYSTEM = "was put there by macOS or Windows, and is no sound"
@@ -27,6 +27,18 @@ SYSTEM_WORDS = {"sys", "system", "model", "method", "voice", "cond", "condition"
 SENTENCE_WORDS = {
     *("s", "u", "utt", "utterance", "sent", "sentence", "line", "text", "item", "prompt"),
     *("para", "paragraph", "stim", "sample", "clip", "id", ""),
+}
+# Names of systems that look like ids: chapters of LJSpeech, speakers of VCTK.
+ID_OF_A_CORPUS = re.compile(r"[A-Za-z]{1,8}[-_]?\d{3,}")
+LANGUAGE = re.compile(
+    r"(ar|bg|bn|ca|cs|da|de|el|en|es|et|fa|fi|fr|he|hi|hr|hu|id|it|ja|ko|lt|lv|nb|nl|no|pl|pt|ro"
+    r"|ru|sk|sl|sr|sv|ta|th|tr|uk|ur|vi|yue|zh)([-_][A-Za-z]{2,4})?"
+)
+# Folders that say how or in which language something is said, not which system says it.
+STYLE_WORDS = {
+    *("neutral", "happy", "sad", "angry", "anger", "surprise", "surprised", "fear", "disgust"),
+    *("calm", "whisper", "whispering", "laughing", "read", "spontaneous", "male", "female"),
+    *("train", "dev", "test", "wav", "wavs", "audio", "clips"),
 }
 
 
@@ -103,6 +115,7 @@ class _Reading:
         systems, sentences = self.axes
         return (
             self.usual
+            - 2.0 * _is_language_or_style(systems)
             + 2.0 * _numbered(sentences, SENTENCE_WORDS)
             - 2.0 * _numbered(systems, SENTENCE_WORDS)
             + 1.0 * _named(systems, SYSTEM_WORDS)
@@ -208,7 +221,14 @@ def _best(sounds: Sequence[str]) -> _Reading:
     for reading in sorted(full, key=lambda r: sum(map(len, r.axes[0]))):
         distinct.setdefault(reading.partition, reading)  # the shortest names of systems
     best, *others = sorted(distinct.values(), key=lambda r: -r.evidence)
-    rivals = [r for r in others if best.evidence - r.evidence < CLEARLY]
+    if all(ID_OF_A_CORPUS.fullmatch(name) for name in best.axes[0]):
+        alone = _of_one_system(sounds)
+        if not best.is_table:
+            return alone
+        others = [alone, *others]
+        rivals = [alone, *(r for r in others[1:] if best.evidence - r.evidence < CLEARLY)]
+    else:
+        rivals = [r for r in others if best.evidence - r.evidence < CLEARLY]
     if rivals:
         each = "; ".join(f"{r.pattern}: {_shown(r)}" for r in (best, *rivals))
         what = f"The names can be read in {1 + len(rivals)} ways. {each}."
@@ -235,16 +255,35 @@ def _readings(sounds: Sequence[str]) -> Iterator[_Reading]:
         yield from _of_folders(prefix, parts, min(depths))
     if depths == {0}:
         yield from _of_names(prefix, parts)
-        name = top.rpartition("/")[2] or "system"
-        alone = _Reading(f"all are of one system, called “{name}”", f"{prefix}{{sentence}}")
-        for path, _, stem in parts:
-            alone.add(path, (name, stem))
-        yield alone
+        yield _of_one_system(sounds)
+
+
+def _of_one_system(sounds: Sequence[str]) -> _Reading:
+    top, parts = _parts(sounds)
+    name = _system_above(top)
+    prefix = f"{top}/" if top else ""
+    alone = _Reading(f"all are of one system, called “{name}”", f"{prefix}{{sentence}}")
+    for path, folders, stem in parts:
+        alone.add(path, (name, "-".join((*folders, stem))))
+    return alone
+
+
+def _is_language_or_style(names: Iterable[str]) -> bool:
+    return all(name.casefold() in STYLE_WORDS or LANGUAGE.fullmatch(name) for name in names)
+
+
+def _system_above(top: str) -> str:
+    """The innermost folder that is no language and no style."""
+    names = [name for name in top.split("/") if name]
+    told = [name for name in names if not _is_language_or_style([name])]
+    return told[-1] if told else names[-1] if names else "system"
 
 
 def _of_folders(
     prefix: str, parts: Sequence[tuple[str, tuple[str, ...], str]], depth: int
 ) -> Iterator[_Reading]:
+    levels = [{folders[level] for _, folders, _ in parts} for level in range(depth)]
+    told = [level for level, names in enumerate(levels) if not _is_language_or_style(names)]
     for level in range(depth):
         before, after = "{*}/" * level, "/{*}" * (depth - level - 1)
         system = _Reading(
@@ -257,7 +296,7 @@ def _of_folders(
             "the folder is the system, and stands in the file’s name once more",
             f"{prefix}{before}{{system}}{after}/{{system}}_{{sentence}}",
         )
-        system.usual = both.usual = float(level == 0)
+        system.usual = both.usual = float(level == min(told, default=0))
         for path, folders, stem in parts:
             own = folders[level] if len(folders) > level else ""
             rest = "-".join((*folders[:level], *folders[level + 1 :], stem))
@@ -305,12 +344,16 @@ def _is_single(reading: _Reading) -> bool:
 
 
 def _numbered(names: Sequence[str], words: set[str]) -> float:
-    """1 where all names are one word and a number, such as s01, s02; a half for a word unknown."""
-    found = [NUMBERED.fullmatch(name) for name in names]
-    if not names or not all(found):
+    """1 where all names are one word and numbers, such as s01, s02; a half for a word unknown.
+
+    What follows the first number may be words that are the same in all: 001_mic1, 002_mic1.
+    """
+    found = [NUMBERED.match(name) for name in names]
+    shapes = {re.sub(r"\d+", "0", name.casefold()) for name in names}
+    if not names or not all(found) or len(shapes) > 1:
         return 0.0
     heads = {match[1].strip("-_. ").casefold() for match in found if match}
-    return 0.0 if len(heads) > 1 else 1.0 if heads <= words else 0.5
+    return 1.0 if heads <= words else 0.5
 
 
 def _named(names: Sequence[str], words: set[str]) -> float:
@@ -329,8 +372,10 @@ def _by_pattern(sounds: Sequence[str], pattern: str) -> _Reading:
     has_ending = pattern.rpartition(".")[2].casefold() in EXTENSIONS
     reading = _Reading(f"by the pattern {pattern}", pattern)
     taken: dict[tuple[str, str], str] = {}
-    for path in sounds:
-        names = names_in.match(path if has_ending else path.rpartition(".")[0])
+    stems = {path: path if has_ending else path.rpartition(".")[0] for path in sounds}
+    matches = {path: names_in.match(stem) for path, stem in stems.items()}
+    only = _system_above(_parts(sounds)[0])
+    for path, names in _names_by(matches, only).items():
         if names and names in taken:
             what = f"By {pattern}, “{path}” and “{taken[names]}” are the same system and sentence."
             raise UnclearNames(what)
@@ -340,3 +385,21 @@ def _by_pattern(sounds: Sequence[str], pattern: str) -> _Reading:
     if not reading.cells:
         raise UnclearNames(f"No file fits {pattern}. The first is “{sounds[0]}”.")
     return reading
+
+
+def _names_by(
+    matches: Mapping[str, MatchedNames | None], only: str
+) -> dict[str, tuple[str, str] | None]:
+    """System and sentence of each file; what {*} stands for tells sentences of one name apart."""
+
+    def named(match: MatchedNames | None, *, whole: bool) -> tuple[str, str] | None:
+        if match is None:
+            return None
+        rest = [text for text in match.others if text]
+        return match.system or only, "-".join((*rest, match.sentence)) if whole else match.sentence
+
+    found = {path: named(match, whole=False) for path, match in matches.items()}
+    fit = [names for names in found.values() if names]
+    if len(set(fit)) < len(fit):
+        return {path: named(match, whole=True) for path, match in matches.items()}
+    return found

@@ -23,6 +23,7 @@ from listening.input_limits import WEB_FILES
 from listening.models import Draft
 from listening.sound_files.names import EXTENSIONS
 
+LONGEST_PATH = 500  # that is remembered of a file that cannot be used
 SOUNDS = "audio"
 MEASURED_AT_ONCE_S = 2.0  # before the page is told how far it is
 MEASURED_TOGETHER = 32
@@ -118,6 +119,35 @@ def ignored_of(draft: Draft) -> list[str]:
 
 def _ignored_file(draft: Draft) -> Path:
     return place_of(draft) / "ignored.json"
+
+
+def note_problem(draft: Draft, path: str, problem: str) -> None:
+    """Remembers why an uploaded file cannot be used; an empty problem: it can."""
+    file = _problem_file(draft, path)
+    if problem:
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps([path[:LONGEST_PATH], problem]), "utf-8")
+    else:
+        file.unlink(missing_ok=True)
+
+
+def problems_of(draft: Draft) -> dict[str, str]:
+    """Uploaded files that cannot be used, each with why; until the same name comes again."""
+    found = {}
+    for file in sorted((place_of(draft) / "problems").glob("*.json")):
+        with contextlib.suppress(FileNotFoundError):  # it came again just now
+            path, problem = json.loads(file.read_text("utf-8"))
+            found[path] = problem
+    return dict(sorted(found.items()))
+
+
+def forget_problems(draft: Draft) -> None:
+    shutil.rmtree(place_of(draft) / "problems", ignore_errors=True)
+
+
+def _problem_file(draft: Draft, path: str) -> Path:
+    """One for each file: several are sent at once."""
+    return place_of(draft) / "problems" / f"{hashlib.sha256(path.encode()).hexdigest()}.json"
 
 
 def adopt(draft: Draft) -> bool:

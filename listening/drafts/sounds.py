@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from listening.design import draft_context
-from listening.design.draft_toml import TRAP, Table, roles
+from listening.design.draft_toml import FAILED, TRAP, Table, roles
 from listening.design.scanning import OF_THE_SYSTEM, Scan, natural, scan, stimuli_of
 from listening.drafts.files import SOUNDS, Facts, adopt, facts_of, ignored_of, names_of
 from listening.drafts.folder import Rows, change, rows_of, table_of
@@ -78,10 +78,18 @@ def mark(top: Table, rows: Rows, condition: str, role: str) -> None:
     if entry is None and any(row["condition"] == condition for row in rows):
         entry = {"key": condition}
         top.setdefault("conditions", []).append(entry)
-    if entry is None or role not in ("test", "reference", "anchor", "trap"):
+    if entry is None or role not in offered_roles(top, rows):
         return
     entry["role"] = role
     _mark_traps(top, rows)
+
+
+def offered_roles(top: Table, rows: Rows) -> tuple[str, ...]:
+    """Traps that are marked here must get a low score: of pairs and whole screens none can."""
+    methods = {task.get("method") for task in top.get("tasks", [])}
+    marked = "trap" in roles(top).values()
+    traps = ("trap",) if marked or methods & FAILED.keys() else ()
+    return ("test", "reference", "anchor", *traps)
 
 
 def compare_with(top: Table, rows: Rows, condition: str) -> None:

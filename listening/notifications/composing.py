@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
-from django.urls import reverse
 from django.utils import timezone
 
+from listening.addresses import public_route
 from listening.models import Occurrence, Study
 from listening.notifications.kinds import KINDS, TEST
 
@@ -27,7 +26,7 @@ class Message:
 
 
 def link(route: str, *args: str) -> str:
-    return str(settings.EARNEST_PUBLIC_URL) + reverse(route, args=args)
+    return public_route(route, *args)
 
 
 def message_of(study: Study, event: str, occurrences: Sequence[Occurrence]) -> Message:

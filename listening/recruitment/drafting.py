@@ -11,11 +11,10 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
-from django.conf import settings
 from django.db import transaction
-from django.urls import reverse
 from django.utils import timezone
 
+from listening.addresses import public_route
 from listening.events import note
 from listening.models import Connection, LedgerEntry, Recruitment, Study
 from listening.models.codes import completion_code
@@ -139,7 +138,7 @@ def _filter_of_groups(prolific: Prolific, recruitment: Recruitment) -> str:
 def _body(recruitment: Recruitment, plan: Plan, keep_out_by: str) -> wire.Json:
     return plans.body_of(
         plan,
-        landing=settings.EARNEST_PUBLIC_URL + reverse("landing", args=[recruitment.study.link]),
+        landing=public_route("landing", recruitment.study.link),
         internal_name=internal_name(recruitment),
         project=recruitment.project,
         codes=recruitment.codes,

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
-from django.urls import reverse
 
+from listening.addresses import public_route
 from listening.models import Connection, HookEvent, Recruitment, Submission
 from listening.plain_json import read_json
 from listening.prolific import ProlificError
@@ -69,7 +69,7 @@ def _about(connection: Connection, resource: str) -> list[Recruitment]:
 
 def subscribe(connection: Connection) -> None:
     """Has Prolific tell us of changes, instead of our asking every few minutes."""
-    address = settings.EARNEST_PUBLIC_URL + reverse("prolific-hook", args=[connection.pk])
+    address = public_route("prolific-hook", connection.pk)
     if not address.startswith("https://"):
         raise RecruitmentError(
             "Prolific sends events to public https addresses only, and this server's is "

@@ -6,13 +6,12 @@ import secrets
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Max, Q
-from django.urls import reverse
 from django.utils import timezone
 
 from listening.access import EDIT, LOOK, REVIEW, account_may, rights_in
+from listening.addresses import public_route
 from listening.events import note
 from listening.models import Reviewer, ReviewJob
 from listening.projects import digest
@@ -37,7 +36,7 @@ def invite(job: ReviewJob, days: int, *, by: str, whom: str = "", adjudicates: b
             expires_at=timezone.now() + timedelta(days=days),
         )
         note(job.study, "reviewer_invited", by, review=job.title, reviewer=str(made))
-    return str(settings.EARNEST_PUBLIC_URL) + reverse("review-desk", args=[token])
+    return public_route("review-desk", token)
 
 
 def member_of(job: ReviewJob, user: Any) -> Reviewer:

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from listening.checks import check_named
 from listening.design.amounts import material_of
+from listening.design.draft_toml import FAILED
 from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
 from listening.design.guessing import through_traps
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
 from listening.design.studyfile.rubricpart import OPTION
+from listening.languages import name_of
 from listening.methods import method_named
 from listening.methods.estimand import BESIDE_REFERENCE, ONE_CLIP
 from listening.methods.rubrics import KIND, RubricError, shared_rubric
@@ -22,6 +24,10 @@ MOST_NAMED = 5
 FEW_RATINGS = 3  # of a clip: one inattentive rater then moves its mean
 EASY = 0.1  # a guess that gets past a check or a trap more often is warned of
 LONG_MINUTES = 40
+MORE_TRAPS = (
+    "Traps of this method are declared in study.toml: download the study folder, add them, and "
+    "import it. The checks before the study find other careless raters."
+)
 HEADPHONES = ("huggins", "antiphase", "stereo")
 
 
@@ -41,17 +47,20 @@ def task_findings(study: StudyFile) -> list[Finding]:
     return [finding for task in study.tasks for finding in _about_task(study, task)]
 
 
-def _warning(what: str, remedy: str, at: str) -> Finding:
-    return Finding("warning", what, remedy, at)
+def _warning(what: str, remedy: str, at: str, on_page: str = "") -> Finding:
+    return Finding("warning", what, remedy, at, on_page)
 
 
 def _about_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
     if not study.texts.get("consent"):
         remedy = "Write one in [study.texts] of study.toml."
-        yield _warning("There is no consent text.", remedy, RATERS)
+        on_page = "Write one in the field Consent, or compose it above that field."
+        yield _warning("There is no consent text.", remedy, RATERS, on_page)
     if not study.texts.get("contact"):
         remedy = "Add contact to [study.texts]."
-        yield _warning("Raters are not told whom to write to.", remedy, RATERS)
+        on_page = "Fill the field Whom raters write to."
+        yield _warning("Raters are not told whom to write to.", remedy, RATERS, on_page)
+    yield from _about_translated_consent(study)
     for name, text in _texts_of(study):
         for said in said_minutes(text):
             if contradicts(said, length.minutes):
@@ -61,6 +70,26 @@ def _about_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
                     f"Write {UNFILLED} in the place of the number, and the right one stands there.",
                     RATERS,
                 )
+
+
+def _about_translated_consent(study: StudyFile) -> Iterator[Finding]:
+    """Who chooses another language must be able to read what they agree to."""
+    if not study.texts.get("consent"):
+        return
+    untold = [
+        name_of(tag)
+        for tag, words in study.translations.items()
+        if not words.get("texts", {}).get("consent")
+    ]
+    if untold:
+        languages = ", ".join(untold)
+        yield _warning(
+            f"The consent is not translated: who reads the pages in {languages} reads it in "
+            f"{name_of(study.language)}.",
+            "Add consent to the texts of the translation.",
+            RATERS,
+            "Translate the field Consent under the language, or remove the language.",
+        )
 
 
 def _texts_of(study: StudyFile) -> Iterator[tuple[str, str]]:
@@ -87,6 +116,7 @@ def _about_time(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
             f"A session takes about {length.minutes} minutes, and no break is offered.",
             "Set break_every, or give raters fewer clips.",
             RATERS,
+            "Fill A break is offered after so many screens, or give raters fewer clips.",
         )
 
 
@@ -110,6 +140,7 @@ def _about_ends(study: StudyFile) -> Iterator[Finding]:
             "raters may not get what they are asked about.",
             f'Set ends = "{AS_IS}" in [study].',
             SOUNDS,
+            "Leave the ends of clips as they are.",
         )
 
 
@@ -119,6 +150,14 @@ def _about_ends(study: StudyFile) -> Iterator[Finding]:
 def _about_task(study: StudyFile, task: TaskEntry) -> Iterator[Finding]:
     material = material_of(study, task)
     yield from _about_anchors(study, task, {ref.condition for ref in material})
+    systems = {ref.condition for ref in material}
+    if len(systems) == 1 and method_named(task.method).estimand.comparison == ONE_CLIP:
+        yield _warning(
+            f"The task “{task.key}” rates one system only, “{min(systems)}”: its score can be "
+            "compared with nothing that the same raters heard.",
+            "Add another system or recordings of a person.",
+            SOUNDS,
+        )
     sentences = len({ref.item for ref in material})
     if 0 < sentences < FEW_SENTENCES:
         noun = "sentence" if sentences == 1 else "sentences"
@@ -134,6 +173,7 @@ def _about_task(study: StudyFile, task: TaskEntry) -> Iterator[Finding]:
             f"{FEW_RATINGS} ratings that tell one careless rater from the others.",
             "Raise ratings_per_stimulus, unless you have very many clips.",
             RATERS,
+            "Raise Ratings per clip, unless you have very many clips.",
         )
     yield from _about_guessers(study, task)
     yield from _about_rubric(task)
@@ -169,6 +209,7 @@ def _about_kinds(study: StudyFile, task: TaskEntry, rated: set[int]) -> Iterator
             f"“the sound that was asked for” in its place for {named}{more}.",
             "Fill the column dimension of stimuli.csv, such as with laugh.",
             SOUNDS,
+            "Write the sounds into the texts, such as [laugh].",
         )
 
 
@@ -209,6 +250,7 @@ def _about_guessers(study: StudyFile, task: TaskEntry) -> Iterator[Finding]:
             "rated.",
             "Mark a flawed system as trap.",
             SOUNDS,
+            "" if task.method in FAILED else MORE_TRAPS,
         )
     elif odds.guessing > EASY or odds.same == 1:
         same = " Who gives one and the same answer all the time passes always." * (odds.same == 1)

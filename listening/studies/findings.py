@@ -16,6 +16,12 @@ class Finding:
     what: str
     remedy: str
     at: str = ""  # the page of a draft that changes it
+    on_page: str = ""  # the remedy in words of that page, where it is another than in a folder
+
+    @property
+    def page_remedy(self) -> str:
+        """What to do in the browser: fields and buttons instead of places of study.toml."""
+        return self.on_page or self.remedy
 
     def __str__(self) -> str:
         return f"{self.what} {self.remedy}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -14,6 +15,8 @@ MAX_LEADING_SILENCE_S = 1.0
 MAX_CLIPPED_SHARE = 1e-4
 MIN_DURATION_S = 0.2
 NAMED = 5  # clips whose lengths are told
+SPEECH_HZ = 16_000
+MOST_LOW_SHARE = 0.25  # so few clips lower the rate of all
 SIDES = ("left", "right")
 
 
@@ -60,7 +63,26 @@ def sound_findings(clips: Sequence[MeasuredClip]) -> Iterator[Finding]:
         "The two channels are in antiphase and cancel each other on a loudspeaker",
         "Invert one channel, or save one as mono.",
     )
+    yield from _about_rates(facts)
     yield from _about_lengths({n: each.length_note for n, each in facts.items()})
+
+
+def _about_rates(facts: dict[str, Facts]) -> Iterator[Finding]:
+    """Few clips of a low rate: all are brought to the lowest, so that none shows its system."""
+    rates = sorted({each.sample_rate_hz for each in facts.values()})
+    if len(rates) < 2 or rates[0] >= SPEECH_HZ:
+        return
+    low = [name for name, each in facts.items() if each.sample_rate_hz < SPEECH_HZ]
+    if len(low) <= MOST_LOW_SHARE * len(facts):
+        usual = Counter(each.sample_rate_hz for each in facts.values()).most_common(1)[0][0]
+        yield Finding(
+            "warning",
+            f"{len(low)} of {len(facts)} clips have {rates[0]:,} Hz, the others mostly {usual:,} "
+            f"Hz: {quoted(low, NAMED)}. If all are brought to one rate, nobody hears anything "
+            f"above {rates[0] / 2000:g} kHz.",
+            "Replace them by clips of the usual rate, or leave them out.",
+            SOUNDS,
+        )
 
 
 def _about_lengths(notes: dict[str, str]) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ from django.urls import reverse_lazy
 
 from listening.accounts import log_ins
 from listening.accounts.links import LinkByMail
+from listening.addresses import public
 
 
 class LogIn(LoginView):
@@ -76,7 +77,10 @@ class LostPassword(PasswordResetView):
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         if not settings.EARNEST_MAIL:
             raise Http404("No mail server is named, so no link can be mailed.")
-        self.extra_email_context = {"public_url": settings.EARNEST_PUBLIC_URL}
+        self.extra_email_context = {
+            "site": settings.EARNEST_PUBLIC_URL,
+            "origin": public(""),
+        }
         return super().dispatch(request, *args, **kwargs)
 
     def form_valid(self, form: PasswordResetForm) -> HttpResponse:

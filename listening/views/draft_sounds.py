@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 
 from listening.design import draft_context
 from listening.design.draft_toml import Table
-from listening.design.pasted_texts import texts_in
+from listening.design.pasted_texts import UnclearTexts, texts_in
 from listening.drafts import folder, made, sounds
 from listening.models import Draft
 from listening.views.posted import number_in, whole_number
@@ -83,10 +83,16 @@ def _texts(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
     field = request.POST.get("field", "text")
     field = field if field in WORDS else "text"
     sentences = list(dict.fromkeys(row["item"] for row in rows))
-    texts, unknown = texts_in(request.POST.get("texts", ""), sentences)
+    try:
+        texts, unknown = texts_in(request.POST.get("texts", ""), sentences)
+    except UnclearTexts as unclear:
+        messages.error(request, f"No text was changed. {unclear}")
+        return
     for row in rows:
         row[field] = texts.get(row["item"], row.get(field, ""))
-    messages.success(request, f"{len(texts)} of {len(sentences)} sentences have got their {field}.")
+    count = f"{len(texts)} of {len(sentences)} sentences have their {field} now"
+    example = next((f": {key} “{text[:60]}”" for key, text in texts.items()), "")
+    (messages.success if texts else messages.warning)(request, f"{count}{example}.")
     for line in unknown[:NAMED]:
         messages.warning(request, f"No sentence has the name of this line: {line[:100]}")
     if len(unknown) > NAMED:

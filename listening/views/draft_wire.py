@@ -41,6 +41,7 @@ from listening.sound_files.names import EXTENSIONS, is_system_file
 from listening.studies import StudyError, StudyProblems
 from listening.views import draft_sounds
 from listening.views.draft_consent import compose_consent
+from listening.views.draft_mistakes import shown_mistakes
 from listening.views.draft_sidebar import sidebar
 from listening.views.drafts import own_draft
 from listening.views.posted import whole_number
@@ -132,36 +133,44 @@ def files(request: HttpRequest, code: str) -> HttpResponse:
 @require_POST
 def upload(request: HttpRequest, code: str) -> HttpResponse:
     """A piece of a file; the last one says what is in it, or why it is no sound."""
-    draft = own_draft(request, code, EDIT)
-    path, zipped = request.GET.get("path", ""), received.is_zip(request.GET.get("path", ""))
+    draft, path = own_draft(request, code, EDIT), request.GET.get("path", "")
+    told, status = _received(request, draft, path)
+    if path and ("done" in told or (status == 422 and "problem" in told)):
+        received.note_problem(draft, path, told.get("problem", ""))
+    return JsonResponse(told, status=status)
+
+
+def _received(request: HttpRequest, draft: Draft, path: str) -> tuple[dict[str, Any], int]:
+    """What the page is told of a piece, and the status."""
+    zipped = received.is_zip(path)
     try:
         given = [request.GET[name] for name in ("size", "offset")]
         if not all(map(_is_size, given)):
             raise ValueError
         size, offset = map(int, given)
     except (KeyError, ValueError):
-        return JsonResponse({"problem": "The size is missing."}, status=400)
+        return {"problem": "The size is missing."}, 400
     largest = WEB_ARCHIVE_BYTES if zipped else WEB_SOUND_BYTES
     if not 0 < size <= largest:
         what = "The file is empty." if size < 1 else f"More than {largest // 1024**2:,} MB."
-        return JsonResponse({"problem": what}, status=422)
+        return {"problem": what}, 422
     if is_system_file(path):
         received.ignore(draft, [path[:LONGEST_NAME]])
-        return JsonResponse({"done": True})
+        return {"done": True}, 200
     if offset == 0 and received.is_full(draft):
         what = f"A draft holds at most {WEB_FILES:,} files. Import the folder instead."
-        return JsonResponse({"problem": what}, status=422)
+        return {"problem": what}, 422
     try:
         whole = received.receive(draft, path, size, offset, request.body)
     except received.WrongPiece as wrong:
-        return JsonResponse({"received": wrong.received}, status=409)
+        return {"received": wrong.received}, 409
     except Wrong as wrong:
-        return JsonResponse({"problem": f"{wrong.what} {wrong.remedy}"}, status=422)
+        return {"problem": f"{wrong.what} {wrong.remedy}"}, 422
     except OSError as error:
-        return JsonResponse({"problem": f"It cannot be kept: {error.strerror}."}, status=507)
+        return {"problem": f"It cannot be kept: {error.strerror}."}, 507
     if not whole:
-        return JsonResponse({"received": offset + len(request.body)})
-    return JsonResponse(_what_came(draft, path, zipped))
+        return {"received": offset + len(request.body)}, 200
+    return _what_came(draft, path, zipped), 200
 
 
 def _is_size(text: str) -> bool:
@@ -223,6 +232,9 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
             folder.delete(draft)
             messages.success(request, "The draft and its sounds are deleted.")
             return redirect("new-study")
+        if do == "forget-problems":
+            received.forget_problems(draft)
+            return _back(draft, "arrange", "")
         if do == "measure":
             return JsonResponse({"left": received.measure_some(draft)})
         if do == "make-sounds":
@@ -325,8 +337,9 @@ def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:
         making.make(draft, request.user)
     except StudyProblems as wrong:
         if not reading_of(draft).problems:  # else the page lists them
-            for each in mistakes(wrong.problems)[:NAMED]:
-                messages.error(request, f"{each.first.file} {each.where}: {each.words}")
+            found = mistakes(wrong.problems)[:NAMED]
+            for each in shown_mistakes(found, folder.table_of(draft), folder.rows_of(draft)):
+                messages.error(request, f"{each.page_name}: {each.field} {each.words}")
     except StudyError as error:
         for line in str(error).splitlines():
             messages.error(request, line)

@@ -33,13 +33,14 @@ from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
 from listening.drafts import folder, levels, made, making, sounds
 from listening.drafts.figures import length_of, reading_of, whole
-from listening.drafts.files import Facts, facts_of, names_of
+from listening.drafts.files import Facts, facts_of, names_of, problems_of
 from listening.drafts.journal import last_by
 from listening.languages import name_of
 from listening.models import Draft
 from listening.previews import GALLERY
 from listening.sound_files.names import EXTENSIONS
 from listening.studies import count_pilots
+from listening.studies.address_findings import address_findings
 from listening.studies.design_findings import design_findings
 from listening.studies.sound_findings import sound_findings
 from listening.views.draft_fields import (
@@ -48,12 +49,20 @@ from listening.views.draft_fields import (
     question_fields,
     rater_fields,
 )
+from listening.views.draft_mistakes import shown_mistakes
 from listening.views.draft_sidebar import sidebar
 from listening.views.what_it_is import what_it_is
 
 SENTENCES_PER_PAGE = 40
 NAMED = 20  # files that are not used
+MOST_BROKEN = 50  # files that cannot be used
 MOST_DRAFTS = 100
+ROLES = {
+    "test": "Compared",
+    "reference": "Reference",
+    "anchor": "Anchor",
+    "trap": "Trap: must get a low score",
+}
 STEPS = (
     ("draft", "Sounds"),
     ("draft-questions", "Questions"),
@@ -125,9 +134,11 @@ def _shown(
     here = request.resolver_match.view_name if request.resolver_match else ""
     context = {"draft": draft, "reading": reading, "steps": STEPS, "here": here}
     context["last_by"] = last_by(draft.changes)
-    context["mistakes"] = mistakes(reading.problems)
+    found = mistakes(reading.problems)
     try:
-        context |= {**sidebar(draft, reading), "table": folder.table_of(draft)}
+        top = folder.table_of(draft)
+        context |= {**sidebar(draft, reading), "table": top}
+        context["mistakes"] = shown_mistakes(found, top, folder.rows_of(draft))
         context |= more(draft, reading)
     except folder.Unreadable as problem:
         context["unreadable"] = str(problem)
@@ -143,7 +154,7 @@ def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
         top, rows = folder.table_of(draft), folder.rows_of(draft)
         pages = Paginator(range(len({row["item"] for row in rows})), SENTENCES_PER_PAGE)
         page = pages.get_page(request.GET.get("page"))
-        left = sounds.not_used(draft)
+        left, broken = sounds.not_used(draft), problems_of(draft)
         facts = facts_of(draft, [row["file"] for row in rows])
         return {
             "matrix": sounds.matrix(draft, page.number, SENTENCES_PER_PAGE, facts),
@@ -152,6 +163,8 @@ def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
             "left_more": len(left) - NAMED,
             "unusable": levels.unusable(facts),
             "unclear": _unclear(draft),
+            "broken": list(broken.items())[:MOST_BROKEN],
+            "broken_more": len(broken) - MOST_BROKEN,
             "endings": " ".join(EXTENSIONS),
             "piece": settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
             **_buttons(draft, top, rows, facts),
@@ -178,12 +191,7 @@ def _buttons(
         "compares": sounds.compares(top),
         "context": draft_context.form_of(top),
         "forms": draft_context.FORMS,
-        "roles": (
-            ("test", "Compared"),
-            ("reference", "Reference"),
-            ("anchor", "Anchor"),
-            ("trap", "Trap: must get a low score"),
-        ),
+        "roles": [(role, ROLES[role]) for role in sounds.offered_roles(top, rows)],
     }
 
 
@@ -241,6 +249,7 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
             clips = levels.measured(rows, facts, study.loudness_lufs)
             findings = [*sound_findings(clips), *design_findings(study, length)]
             findings.sort(key=lambda finding: finding.level)
+        findings = [*address_findings(), *findings]
         return {
             "made_of": what_it_is(study, lambda entry: _clip_address(draft, entry))
             if study

@@ -51,6 +51,7 @@ def remember(response: HttpResponse, session: Session) -> None:
         rater_cookie(session.study.link),
         session.rater.code,
         max_age=MEMORY_S,
+        path=settings.SESSION_COOKIE_PATH,
         httponly=True,
         samesite="Lax",
         secure=settings.SESSION_COOKIE_SECURE,

@@ -20,11 +20,12 @@ from listening.access import LOOK, draft_for, study_for
 from listening.audio import AudioError
 from listening.audio.pieces import flac_response
 from listening.design.studyfile import StudyFile, StudyProblems, mistakes
-from listening.drafts.folder import folder_of
+from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.languages import page_words, speaking
 from listening.previews import Source, StoredSource, example, folder_source, only
 from listening.stages import NotAsked, check_and_settings
 from listening.views import page_facts
+from listening.views.draft_mistakes import shown_mistakes
 from listening.views.preview_state import Addresses, preview_state
 from listening.views.preview_words import in_language
 from listening.views.rater import as_wav, languages_of
@@ -60,8 +61,11 @@ def draft_preview(request: HttpRequest, code: str) -> HttpResponse:
     try:
         return _page(request, _draft(request, code), _Addresses("draft", code), back)
     except StudyProblems as problems:
-        found = {"mistakes": mistakes(problems.problems)}
-        return render(request, "researcher/draft_no_preview.html", found)
+        draft = draft_for(request.user, code, LOOK)
+        top, rows = table_of(draft), rows_of(draft)
+        found = shown_mistakes(mistakes(problems.problems), top, rows)
+        context = {"draft": draft, "mistakes": found}
+        return render(request, "researcher/draft_no_preview.html", context)
 
 
 @login_required

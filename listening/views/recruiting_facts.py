@@ -5,13 +5,12 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from django.conf import settings
 from django.core.cache import cache
 from django.core.paginator import Paginator
 from django.http import HttpRequest
-from django.urls import reverse
 from redis.exceptions import RedisError
 
+from listening.addresses import public_route
 from listening.design.sources import sources_of
 from listening.models import Connection, Recruitment, Study
 from listening.prolific import ProlificError
@@ -86,7 +85,7 @@ def source_facts(study: Study) -> list[dict[str, Any]]:
     """The ways in that the study names: address, quota, who came; none where it names none."""
     if not study.sources:
         return []
-    landing = settings.EARNEST_PUBLIC_URL + reverse("landing", args=[study.link])
+    landing = public_route("landing", study.link)
     named = {source.key: source for source in sources_of(study.sources)}
     return [
         {
@@ -161,6 +160,7 @@ def live_facts(request: HttpRequest, recruitment: Recruitment) -> dict[str, Any]
             for outcome, way in recruitment.ways.items()
         ],
         "used_filters": filters_of_terms(recruitment),
+        "address": plans.study_address(public_route("landing", recruitment.study.link)),
         "pay": pay,
         "pay_hourly": money(pay.median_hourly or 0, currency),
         "pay_clip": money(pay.per_clip or 0, currency),

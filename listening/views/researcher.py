@@ -18,6 +18,7 @@ from redis.exceptions import RedisError
 
 from listening import sessions, studies
 from listening.access import EDIT, LOOK, study_for
+from listening.addresses import public_route
 from listening.design.settings import derive
 from listening.design.studyfile import StimulusEntry
 from listening.design.studyfile.drawing import draws_of
@@ -73,7 +74,8 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "withdrawals": withdrawals_of(mine) if progress["sessions"]["withdrawn"] else None,
         "findings": findings,
         "must_be_solved": any(f.level == "problem" for f in findings or ()),
-        "link": settings.EARNEST_PUBLIC_URL + reverse("landing", args=[mine.link]),
+        "link": public_route("landing", mine.link),
+        "monitor": f"{settings.EARNEST_PATH}/ws/studies/{mine.key}/",
         "before": beforehand(mine),
         "length": session_length(mine),
         "made_of": _what_it_is(mine) if mine.state == Study.State.DRAFT else None,

@@ -1,8 +1,12 @@
 """A backup holds the whole house, is looked through before it is used, and comes back whole."""
 
+import contextlib
 import fcntl
+import gzip
+import hashlib
 import io
 import json
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,8 +19,8 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
 from moto import mock_aws
 
-from config.backups import BackupError, files, loading, restoring
-from config.backups.archive import ABOUT, FORMAT, Reader, Writer
+from config.backups import BackupError, archive, files, loading, restoring
+from config.backups.archive import ABOUT, FORMAT, MANIFEST, Reader, Writer
 from config.backups.moving import move
 from config.backups.tables import Contents
 from config.reachable import bucket_problem
@@ -33,10 +37,29 @@ REMEDIES = {
 }
 
 
-def written(path: Path, about: dict[str, Any]) -> bytes:
+COLUMNS = ["id", "word"]
+ABOUT_SOME = {
+    "format": FORMAT,
+    "earnest": "1.0",
+    "taken_at": "2026-11-28T09:00:00+00:00",
+    "key": False,
+    "left_out": {},
+    "database": {
+        "server": "18.0",
+        "migrations": [["listening", "0001_initial"]],
+        "tables": [
+            {"name": "some", "columns": COLUMNS, "rows": 2, "digest": "7"},
+            {"name": "django_migrations", "columns": COLUMNS, "rows": 0, "digest": "0"},
+        ],
+        "sequences": {},
+    },
+}
+
+
+def written(path: Path, **changes: Any) -> bytes:
     with path.open("wb") as file:
         writer = Writer(file)
-        writer.add_bytes(ABOUT, json.dumps(about).encode())
+        writer.add_bytes(ABOUT, json.dumps(ABOUT_SOME | changes).encode())
         writer.add_rows("some", iter([b"1\tone\n", b"2\ttwo\n"]))
         writer.add_bytes(f"media/{CLIP}", b"sound" * 3000)
         writer.close()
@@ -44,7 +67,7 @@ def written(path: Path, about: dict[str, Any]) -> bytes:
 
 
 def test_rows_and_files_come_out_of_the_archive_as_they_went_in(tmp_path: Path):
-    written(tmp_path / "a.tar", {"format": FORMAT})
+    written(tmp_path / "a.tar")
     with Reader(tmp_path / "a.tar") as reader:
         assert b"".join(reader.rows("some")) == b"1\tone\n2\ttwo\n"
         assert reader.names("media/") == [CLIP]
@@ -54,7 +77,7 @@ def test_rows_and_files_come_out_of_the_archive_as_they_went_in(tmp_path: Path):
 @pytest.mark.parametrize("kind", REMEDIES)
 def test_a_file_that_is_not_what_was_written_is_refused(tmp_path: Path, kind: str):
     path = tmp_path / "a.tar"
-    whole = written(path, {"format": FORMAT})
+    whole = written(path)
     at = whole.index(b"soundsound")
     changed = {
         "cut off": whole[: whole.index(b"manifest.json")],
@@ -67,9 +90,174 @@ def test_a_file_that_is_not_what_was_written_is_refused(tmp_path: Path, kind: st
 
 
 def test_a_form_of_later_versions_is_refused(tmp_path: Path):
-    written(tmp_path / "a.tar", {"format": FORMAT + 1, "earnest": "9.0"})
+    written(tmp_path / "a.tar", format=FORMAT + 1, earnest="9.0")
     with pytest.raises(BackupError, match=r"Earnest 9\.0 .* newer one"):
         Reader(tmp_path / "a.tar")
+
+
+Members = dict[str, bytes | tarfile.TarInfo]
+
+
+def some_members(**of_database: Any) -> Members:
+    about = ABOUT_SOME | {"database": {**ABOUT_SOME["database"], **of_database}}
+    return {ABOUT: json.dumps(about).encode(), "database/some/000000.gz": gzip.compress(ROWS)}
+
+
+ROWS = b"1\tone\n2\ttwo\n"
+PART = "database/some/000000.gz"
+
+
+def about_with(**changes: Any) -> Members:
+    return {ABOUT: json.dumps(ABOUT_SOME | changes).encode()}
+
+
+def table_with(**changes: Any) -> Members:
+    one, other = ABOUT_SOME["database"]["tables"]
+    return some_members(tables=[{**one, **changes}, other])
+
+
+def special(name: str, kind: bytes, target: str = "") -> Members:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = kind, target
+    return {name: member}
+
+
+def crafted(path: Path, changes: Members, *, manifest: Any = None, again: str = "") -> None:
+    """An archive with a manifest that is right, whatever the members are."""
+    members = {n: c for n, c in {**some_members(), **changes}.items() if c != b"gone"}
+    sums: dict[str, Any] = {}
+    with tarfile.TarFile.open(path, "w") as tar:
+        for name, content in [*members.items(), *([(again, members[again])] if again else [])]:
+            if isinstance(content, bytes):
+                member = tarfile.TarInfo(name)
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+                sums[name] = {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+            else:
+                tar.addfile(content)
+        listed = json.dumps({"members": sums} if manifest is None else manifest).encode()
+        member = tarfile.TarInfo(MANIFEST)
+        member.size = len(listed)
+        tar.addfile(member, io.BytesIO(listed))
+
+
+NESTED = ("[" * 200_000).encode()
+CRAFTED: dict[str, tuple[Members, str]] = {
+    "no list in front": ({ABOUT: b"gone"}, "about.json is missing"),
+    "a list in front that is no JSON": ({ABOUT: b"\xff\xfe{"}, "no JSON"),
+    "a list in front that never ends": ({ABOUT: NESTED}, "no JSON"),
+    "a list in front that is no object": ({ABOUT: b"[]"}, "no JSON object"),
+    "a format that is a word": (about_with(format="one"), "its format"),
+    "no format": (about_with(format=None), "its format"),
+    "no version": (about_with(earnest=None), "which version"),
+    "a day that is a number": (about_with(taken_at=5), "when it was taken"),
+    "no database": (about_with(database=None), "does not describe"),
+    "a database of words": (about_with(database="none"), "does not describe"),
+    "a key that is not there": (about_with(key=True), "about the key"),
+    "no tables": (some_members(tables=[]), "no table of Earnest"),
+    "tables that are words": (some_members(tables=["some"]), "does not describe"),
+    "one table twice": (
+        some_members(tables=ABOUT_SOME["database"]["tables"] * 2),
+        "listed twice",
+    ),
+    "a table without columns": (table_with(columns=None), "does not describe"),
+    "a table with something more": (table_with(more=1), "does not describe"),
+    "a table that is a statement": (table_with(name='"a"; DROP TABLE b; --"'), "wrong name"),
+    "a column that is a statement": (table_with(columns=['"a")', "word"]), "wrong name"),
+    "rows that are a word": (table_with(rows="two"), "wrong number of rows"),
+    "rows below none": (table_with(rows=-1), "wrong number of rows"),
+    "rows that are not there": (table_with(rows=3), "has 2 rows, and about.json says 3"),
+    "a sum that is a number": (table_with(digest=7), "wrong sum"),
+    "migrations of one word": (some_members(migrations=[["listening"]]), "does not describe"),
+    "migrations that are numbers": (some_members(migrations=[[1, 2]]), "wrong text"),
+    "a sequence that is a word": (some_members(sequences={"a": "b"}), "wrong sequence"),
+    "sequences that are a number": (some_members(sequences=5), "does not describe"),
+    "rows of a table that is not listed": (
+        {"database/other/000000.gz": gzip.compress(ROWS)},
+        "does not list",
+    ),
+    "rows that are not packed": ({PART: ROWS}, "cannot be unpacked|would grow"),
+    "rows that are cut": ({PART: gzip.compress(ROWS * 99)[:-12]}, "cannot be unpacked|would grow"),
+    "rows behind the rows": ({PART: gzip.compress(ROWS) * 2}, "cannot be unpacked"),
+    "rows that deny their size": (
+        {PART: gzip.compress(b"1\tone\n" * 10**6)[:-4] + b"\x0e\0\0\0"},
+        "cannot be unpacked",
+    ),
+    "a link": (special(f"media/{CLIP}", tarfile.SYMTYPE, "/etc/passwd"), "not a plain file"),
+    "a link to nothing": (special("files/drafts/a", tarfile.LNKTYPE, "none"), "not a plain file"),
+    "a folder": (special("files/drafts", tarfile.DIRTYPE), "not a plain file"),
+    "a pipe": (special("files/drafts/a", tarfile.FIFOTYPE), "not a plain file"),
+    "a place above": ({"files/drafts/../../x": b"x"}, "no place"),
+    "a place from the root": ({"/etc/x": b"x"}, "no place"),
+    "another place of files": ({"files/supervisor.lock": b"x"}, "no place"),
+    "a file that is a folder of files": ({"files/drafts": b"x"}, "no place"),
+    "a folder under a file": (
+        {"files/drafts/a": b"x", "files/drafts/a/b": b"x"},
+        "cannot both be there",
+    ),
+    "a file over a folder": (
+        {"files/drafts/a/b": b"x", "files/drafts/a": b"x"},
+        "cannot both be there",
+    ),
+    "a name that ends early": ({"files/drafts/a\0b": b"x"}, "no place|damaged"),
+    "a clip with a name of its own": ({"media/../../etc/x": b"x"}, "no place"),
+}
+
+
+@pytest.mark.parametrize("kind", CRAFTED)
+def test_a_crafted_archive_is_refused_in_a_sentence(tmp_path: Path, kind: str):
+    changes, why = CRAFTED[kind]
+    crafted(tmp_path / "a.tar", changes)
+    with pytest.raises(BackupError, match=why) as refused:
+        Reader(tmp_path / "a.tar")
+    assert str(tmp_path / "a.tar") in str(refused.value)
+    assert "Nothing was changed" in str(refused.value) or "Copy the file" in str(refused.value)
+
+
+@pytest.mark.parametrize("manifest", [[], {}, {"members": []}, {"members": {ABOUT: 1}}, 5])
+def test_a_list_of_members_that_is_none_is_refused(tmp_path: Path, manifest: Any):
+    crafted(tmp_path / "a.tar", {}, manifest=manifest)
+    with pytest.raises(BackupError, match=r"manifest\.json"):
+        Reader(tmp_path / "a.tar")
+
+
+def test_a_member_that_is_there_twice_is_refused(tmp_path: Path):
+    crafted(tmp_path / "a.tar", {}, again=PART)
+    with pytest.raises(BackupError, match="in it twice"):
+        Reader(tmp_path / "a.tar")
+
+
+def test_a_crafted_archive_without_a_fault_is_read(tmp_path: Path):
+    crafted(tmp_path / "a.tar", {})
+    with Reader(tmp_path / "a.tar") as reader:
+        assert b"".join(reader.rows("some")) == ROWS
+
+
+def test_a_changed_or_cut_file_ends_in_no_traceback(tmp_path: Path):
+    whole, path = written(tmp_path / "a.tar"), tmp_path / "b.tar"
+    for at in (*range(0, 512, 7), *range(512, len(whole), 4099)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x80]) + whole[at + 1 :])
+        with contextlib.suppress(BackupError):  # the padding of tar may be anything
+            Reader(path).close()
+        path.write_bytes(whole[:at])
+        with pytest.raises(BackupError):
+            Reader(path)
+
+
+def test_a_small_archive_that_would_fill_a_disk_is_refused_by_what_it_says_of_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(archive, "UNPACKED_FOR_FREE_BYTES", 1000)
+    monkeypatch.setattr(archive.zlib, "decompressobj", None)  # nothing is unpacked for it
+    crafted(tmp_path / "a.tar", {PART: gzip.compress(b"\0" * 10**6)})
+    with pytest.raises(BackupError, match=r"would grow from [\d,]{3,5} to 1,000,000 bytes"):
+        Reader(tmp_path / "a.tar")
+
+
+@pytest.mark.parametrize("place", ["a folder", "nothing"])
+def test_what_is_no_file_is_named(tmp_path: Path, place: str):
+    with pytest.raises(BackupError, match=r"There is no file|is not a file"):
+        Reader(tmp_path / "no.tar" if place == "nothing" else tmp_path)
 
 
 @pytest.mark.django_db
@@ -93,7 +281,7 @@ def test_a_database_that_others_use_is_not_replaced():
 def test_clips_for_a_bucket_need_no_space_on_this_disk(
     tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ):
-    written(tmp_path / "a.tar", {"format": FORMAT})
+    written(tmp_path / "a.tar")
     usage = SimpleNamespace(free=10_000)  # the clip has 15,000 bytes, the rows 18
     monkeypatch.setattr(files.shutil, "disk_usage", lambda path: usage)
     with Reader(tmp_path / "a.tar") as reader:
@@ -236,12 +424,35 @@ def test_what_was_loaded_otherwise_than_it_was_written_changes_nothing(
     assert everything() == before
 
 
+def no_space(*_: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
+@pytest.mark.parametrize("step", ["staging", "loading", "putting in place"])
+def test_a_restore_that_fails_leaves_no_key_behind(
+    house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+):
+    call_command("backup", str(tmp_path / "house.tar"))
+    key = (house / "secret_key").read_bytes()
+    (house / "secret_key").write_text("n" * 60)
+    broken = {
+        "staging": (files.shutil, "copyfileobj"),
+        "loading": (loading, "_fill"),
+        "putting in place": (files.os, "fsync"),
+    }
+    monkeypatch.setattr(*broken[step], no_space)
+    with pytest.raises(CommandError, match=r"No space left"):
+        call_command("restore", str(tmp_path / "house.tar"), replace=True)
+    holders = [p for p in house.rglob("*") if p.is_file() and key in p.read_bytes()]
+    assert holders == []
+    assert not (house / "restoring").exists()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_full_disk_leaves_no_file(house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Writer, "add_rows", full)
+    monkeypatch.setattr(Writer, "add_rows", no_space)
     with pytest.raises(CommandError, match=r"is full\. Nothing was kept"):
         call_command("backup", str(tmp_path / "house.tar"))
     assert [path.name for path in tmp_path.iterdir()] == ["var"]

@@ -4,14 +4,18 @@ import errno
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from django.core.management import CommandError, call_command, get_commands
+from django.db import OperationalError, connection
+from redis.exceptions import RedisError
 
 import earnest.cli
-from config import command_help, commands
+from config import command_help, commands, lost_servers
 from config.operations.version import version
 from tests.factories import make_study
 
@@ -92,6 +96,55 @@ def test_a_study_that_is_none_is_told_with_those_that_are(line: list[str]):
     make_study(key="voices")
     with pytest.raises(CommandError, match=r"There is no study “nope”\. Studies: voices\."):
         call_command(*line)
+
+
+OWN = ("listening", "metrics", "analysis", "config.operations", "rest")
+
+
+def test_every_command_that_needs_servers_says_what_was_done_when_it_loses_them():
+    own = {name for name, app in get_commands().items() if app in OWN}
+    needing = {name for name in own if commands.needs_servers([name, "--store", "--study"])}
+    files = {"compare_sets", "describe_metric", "distribution_score", "list_metrics", "plan"}
+    files |= {"list_presets", "scan_audio", "score_files", "serve_judge"}
+    assert needing - files <= set(lost_servers.DONE)
+    assert set(lost_servers.DONE) <= own
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("line", ["list_studies", "study_status voices", "delete_study voices"])
+def test_a_command_that_loses_the_database_ends_in_a_sentence(
+    line: str, monkeypatch: pytest.MonkeyPatch
+):
+    make_study(key="voices")
+
+    def end(execute: Any, sql: str, values: Any, many: bool, context: Any) -> Any:
+        """The server ends this connection before the first question about a study."""
+        if "listening_study" in sql:
+            raw: Any = connection.connection
+            with connection.cursor() as cursor, suppress(psycopg.OperationalError):
+                cursor.cursor.execute("SELECT pg_terminate_backend(%s)", [raw.info.backend_pid])
+        return execute(sql, values, many, context)
+
+    monkeypatch.setattr(sys, "argv", ["manage.py", *line.split()])
+    with connection.execute_wrapper(end), pytest.raises(SystemExit) as ended:
+        command_help.execute()
+    connection.close()
+    sentence = str(ended.value.code)
+    assert sentence.startswith("CommandError: The database failed meanwhile (")
+    assert sentence.endswith(lost_servers.DONE[line.split()[0]])
+    assert "\n" not in sentence
+    monkeypatch.setattr(sys, "argv", [*sys.argv, "--traceback"])
+    with connection.execute_wrapper(end), pytest.raises(OperationalError):
+        command_help.execute()
+    connection.close()
+
+
+def test_an_error_of_the_code_is_no_lost_server():
+    assert lost_servers.problem(ValueError("broken"), "import_study") == ""
+    lost = ValueError("broken")
+    lost.__context__ = OperationalError("")
+    assert "(OperationalError). It was done as a whole" in lost_servers.problem(lost, "copy_study")
+    assert "The queue failed" in lost_servers.problem(RedisError("gone"), "score_study")
 
 
 @pytest.mark.parametrize("place", ["words.txt/out", "words.txt", "gone/" + "x" * 300])

@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 from django.core.management import call_command
 from django.db import connection
 
+from config import pooler, reachable
 from config.commands import needs_servers
 from config.embedded import POSTGRES
 from config.operations.management.commands import move_database
@@ -25,6 +26,7 @@ from config.reachable import (
     bucket_problem,
     try_database,
     try_media,
+    wait_for_database,
 )
 from tests.config.helpers import PATIENCE_S, free_port, own_folder
 from tests.config.test_settings import start
@@ -136,6 +138,55 @@ def test_a_command_that_needs_the_database_says_the_same_sentence(var: Path):
 )
 def test_servers_are_started_for_what_reads_or_writes_the_database(line: str, needed: bool):
     assert needs_servers(line.split()) is needed
+
+
+RESTARTS = {
+    "FATAL:  the database system is starting up": 3,
+    "FATAL:  the database system is shutting down": 3,
+    "Connection refused": 3,
+    "FATAL:  password authentication failed": 1,
+}
+
+
+@pytest.mark.parametrize("reason", RESTARTS)
+def test_a_command_waits_for_a_server_that_is_started_again(
+    reason: str, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[str] = []
+    clock = SimpleNamespace(monotonic=lambda: 0.0, sleep=lambda seconds: None)
+    monkeypatch.setattr(reachable, "time", clock)
+
+    def refuse_twice(**_: Any) -> Any:
+        asked.append(reason)
+        if len(asked) < 3:
+            raise psycopg.OperationalError(f'connection to server at "db", port 1 failed: {reason}')
+        return contextlib.nullcontext(SimpleNamespace(info=HELLO))
+
+    monkeypatch.setattr(psycopg, "connect", refuse_twice)
+    monkeypatch.setattr(reachable.settings, "EMBEDDED", [])
+    monkeypatch.setattr(pooler, "pooler_at", lambda wanted: pooler.Pooler.NONE)
+    with contextlib.suppress(UnreachableError):
+        wait_for_database()
+    assert len(asked) == RESTARTS[reason]
+
+
+HELLO = SimpleNamespace(parameter_status=lambda name: "UTF8")
+
+
+def test_a_command_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch):
+    ticks = iter(range(0, 1000, 20))
+    clock = SimpleNamespace(monotonic=lambda: next(ticks), sleep=lambda seconds: None)
+    monkeypatch.setattr(reachable, "time", clock)
+
+    def starting_up() -> None:
+        error = UnreachableError("it starts")
+        error.patience_s = reachable.RESTART_S
+        raise error
+
+    monkeypatch.setattr(reachable, "try_database", starting_up)
+    with pytest.raises(UnreachableError, match="it starts"):
+        wait_for_database()
+    assert next(ticks) == 80
 
 
 @pytest.mark.slow

@@ -1,15 +1,24 @@
 """A wrong variable stops the start with a sentence that names it and says what is expected."""
 
+import contextlib
+import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
+from config import commands, embedded, environment, running, supervisor, variables
+from config.keeper import Use
 from tests.config.helpers import BASE_DIR, PATIENCE_S
+from tools import settings_table
 
 SHOW = """
 import json
@@ -70,10 +79,107 @@ def test_a_wrong_value_is_named_with_what_is_expected(tmp_path: Path, name: str)
     assert "Traceback" not in done.stderr
 
 
+# Any text is right for these: secrets, names, addresses of mail.
+FREE = {"EARNEST_JUDGE_MODEL", "EARNEST_JUDGE_KEY", "EARNEST_METRICS_TOKEN", "MEDIA_STORE"}
+FREE |= {"EARNEST_MAIL_FROM", "EARNEST_FILE_GROUP", "EARNEST_OIDC", "EARNEST_TOKEN"}
+READ = [v.name for v in variables.TABLE if v.of in (variables.SERVER, variables.CLIENT)]
+READ = [name for name in READ if name not in FREE and not name.startswith("EARNEST_OIDC_")]
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_value_that_no_setting_can_have_is_named(name: str, tmp_path: Path):
+    (tmp_path / "file").touch()
+    given = {name: str(tmp_path / "file") + " ?"}
+    if name in ("EARNEST_VAR", "EARNEST_MODELS", "EARNEST_RUBRICS"):
+        given = {name: str(tmp_path / "file")}  # no folder
+    with pytest.raises(ImproperlyConfigured, match=rf"^{name} (is|may) .*[.)]$"):
+        variables.Variables(given)[name]
+
+
+MORE = {
+    "EARNEST_PUBLIC_URL": ("https://example.org/a?b=c", "host, and maybe port and path"),
+    "EARNEST_JUDGE_BUDGET": ("20", "set EARNEST_JUDGE_PRICES"),
+    "EARNEST_JUDGE_PRICES": ("1", "IN,OUT"),
+    "EARNEST_SENTRY_DSN": ("https://sentry.example.org", "https://KEY@sentry.example.org/1"),
+    "EARNEST_MAIL": ("smtp://mail.example.org", "EARNEST_MAIL_FROM is ''"),
+    "EARNEST_POTR": ("8000", "EARNEST_POTR is not a setting .*did you mean EARNEST_PORT"),
+    "EARNEST_STRANGE": ("1", "EARNEST_STRANGE is not a setting .*docs/running.md"),
+    "EARNEST_OIDC_UNI_ISSUER": ("https://a", "EARNEST_OIDC names no provider"),
+}
+
+
 @pytest.mark.slow
-def test_a_path_in_the_public_url_is_refused(tmp_path: Path):
-    done = start(tmp_path, "manage.py", "check", EARNEST_PUBLIC_URL="https://example.org/sub")
-    assert "scheme, host and maybe port only" in done.stderr
+@pytest.mark.parametrize("name", MORE)
+def test_what_does_not_fit_together_stops_the_start_in_a_sentence(tmp_path: Path, name: str):
+    value, expected = MORE[name]
+    done = start(tmp_path, "manage.py", "check", **{name: value})
+    assert done.returncode == 1
+    assert re.match(rf"Earnest cannot start\. [^\n]*{expected}[^\n]*\n$", done.stderr), done.stderr
+
+
+def no_space(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_key_that_a_full_disk_refuses_is_a_sentence_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(environment.os, "link", no_space)
+    with pytest.raises(ImproperlyConfigured, match=r"secret_key cannot be written: No space left"):
+        environment.kept_secret(tmp_path / "secret_key")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_first_start_on_a_disk_that_is_too_small_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(embedded.shutil, "disk_usage", lambda path: SimpleNamespace(free=2**20))
+    with pytest.raises(embedded.EmbeddedError, match=r"has 1 MB of free space, .* EARNEST_VAR to"):
+        Use(tmp_path, embedded.POSTGRES).ensure_kept()
+    (tmp_path / "postgres" / "data").mkdir(parents=True)
+    embedded.check_space(embedded.POSTGRES, tmp_path)  # a later start waits for space
+    embedded.check_space(embedded.VALKEY, tmp_path)
+
+
+@pytest.mark.parametrize("start", [supervisor.main, commands.main])
+def test_a_disk_that_fills_up_during_a_start_is_a_sentence(
+    start: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(supervisor, "Supervisor", no_space)
+    monkeypatch.setattr(running, "follow", no_space)
+    monkeypatch.setattr(sys, "argv", ["manage.py", "study_status"])
+    try:
+        said = capsys.readouterr().err if start() else ""
+    except SystemExit as ended:
+        said = str(ended.code)
+    assert re.match(r"Earnest cannot start\. .* cannot be written: No space left .*\.\s*$", said)
+
+
+def test_names_that_a_cluster_adds_are_no_settings():
+    added = {"EARNEST_WEB_SERVICE_HOST": "10.0.0.1", "EARNEST_WEB_PORT": "tcp://10.0.0.1:80"}
+    added |= {"EARNEST_WEB_PORT_80_TCP_ADDR": "10.0.0.1", "EARNEST_WEB_SERVICE_PORT_HTTP": "80"}
+    variables.check_names(added | {"EARNEST_PORT_FILE": "/run/port", "PATH": "/bin"})
+
+
+def test_the_docs_list_the_table_of_settings():
+    page = (BASE_DIR / "docs" / "running.md").read_text("utf-8")
+    assert page == settings_table.written(page), "python -m tools.settings_table writes it"
+
+
+def test_every_setting_that_is_read_anywhere_is_in_the_table():
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=BASE_DIR, capture_output=True, text=True, check=True
+    )
+    read: dict[str, str] = {}
+    for name in tracked.stdout.splitlines():
+        if not name.startswith(("docs/adr/", "tests/config/test_settings.py", "CHANGELOG")):
+            with contextlib.suppress(UnicodeDecodeError, FileNotFoundError):
+                text = (BASE_DIR / name).read_text("utf-8")
+                read |= dict.fromkeys(re.findall(r"\bEARNEST_[A-Z0-9_]+\b(?!…)", text), name)
+    unknown = {name: file for name, file in read.items() if not hasattr(settings, name)}
+    for name, file in unknown.items():
+        known = name.removesuffix("_FILE") in variables.BY_NAME or name.startswith("EARNEST_OIDC_")
+        assert known, f"{name} in {file} is not in config/variables.py"
 
 
 @pytest.mark.medium

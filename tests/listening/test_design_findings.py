@@ -46,6 +46,24 @@ def test_what_is_there_is_not_missed(tmp_path: Path) -> None:
     assert "in 40 of 100 blocks. Who gives one and the same answer" in told
 
 
+def test_a_consent_that_a_language_lacks_is_named(tmp_path: Path) -> None:
+    consent = '[study.texts]\nconsent = "I agree."\n[study.translations.de]\ntitle = "Klein"\n'
+    told = said(tmp_path, TOML + consent)
+    assert "The consent is not translated: who reads the pages in " in told
+    assert "not translated" not in said(
+        tmp_path, TOML + consent + '[study.translations.de.texts]\nconsent = "Ja."\n'
+    )
+    assert "not translated" not in said(tmp_path, TOML)
+
+
+def test_a_study_of_one_system_is_named(tmp_path: Path) -> None:
+    alone = TOML.replace('[[conditions]]\nkey = "sys-b"\n', "")
+    assert "rates one system only, “sys-a”" in said(
+        tmp_path, alone, 5, *(f"{r}," for r in ROWS[:2])
+    )
+    assert "one system only" not in said(tmp_path, TOML)
+
+
 def test_mushra_wants_an_anchor_and_no_traps(tmp_path: Path) -> None:
     toml = MUSHRA.replace('key = "sys-a"\n', 'key = "sys-a"\nrole = "reference"\n')
     told = said(tmp_path, toml)

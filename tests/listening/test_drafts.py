@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import io
 import json
 import zipfile
@@ -175,6 +176,30 @@ def test_a_zip_of_a_study_folder_becomes_the_draft(ada: Client, tmp_path: Path) 
 
 
 @pytest.mark.medium
+def test_files_that_cannot_be_used_stay_listed_until_they_come_again(
+    ada: Client, tmp_path: Path
+) -> None:
+    draft = begun(ada)
+    page = f"/drafts/{draft.code}/"
+    assert (
+        "no sound" not in send(ada, draft, "set/vits/s1.wav", sound(tmp_path, 1)).content.decode()
+    )
+    problem = send(ada, draft, "set/vits/s2.wav", b"RIFF, and no more").json()["problem"]
+    assert problem
+    empty = send(ada, draft, "set/vits/s3.wav", b"").json()["problem"]
+    send(ada, draft, "../out.wav", sound(tmp_path, 1))
+    for _ in range(2):  # and after a reload
+        shown = html.unescape(ada.get(page).content.decode())
+        assert f"<li>set/vits/s2.wav: {problem}</li>" in shown
+        assert f"<li>set/vits/s3.wav: {empty}</li>" in shown
+        assert "<li>../out.wav: " in shown
+    send(ada, draft, "set/vits/s2.wav", sound(tmp_path, 2))
+    assert "set/vits/s2.wav: " not in ada.get(page).content.decode()
+    ada.post(f"{page}do/", {"do": "forget-problems"})
+    assert "Hide the list" not in ada.get(page).content.decode()
+
+
+@pytest.mark.medium
 def test_more_files_keep_what_was_renamed_marked_and_written(ada: Client, tmp_path: Path) -> None:
     draft = begun(ada)
     fill(ada, draft, tmp_path, ("vits", "flawed"))
@@ -186,6 +211,10 @@ def test_more_files_keep_what_was_renamed_marked_and_written(ada: Client, tmp_pa
     ):
         draft.refresh_from_db()
         ada.post(act, {**change, "revision": draft.revision})
+    draft.refresh_from_db()
+    unclear = {"do": "texts", "texts": "u1|Other.\n" * 3, "revision": draft.revision}
+    page = ada.post(act, unclear, follow=True).content.decode()
+    assert "No text was changed. The lines look like a table" in page
     fill(ada, draft, tmp_path, ("vits",), (4,))
     rows = {row["file"]: row for row in rows_of(draft)}
     assert rows["audio/set/vits/s4.wav"]["condition"] == "Our voice"
@@ -261,7 +290,9 @@ def test_a_field_that_no_page_has_is_refused_and_a_wrong_value_is_kept_and_named
     assert save(ada, draft, {"tasks.9.title": "x"}).status_code == 400
     assert save(ada, draft, {"tasks.0.ratings_per_stimulus": "many"}).status_code == 200
     page = ada.get(f"/drafts/{draft.code}/review/").content.decode()
-    assert "tasks[1].ratings_per_stimulus: This is a text and no whole number." in page
+    assert f'/drafts/{draft.code}/raters/#r0">Raters: Ratings per clip</a>. This is a text' in page
+    assert "study.toml" not in page
+    assert "tasks[" not in page
     assert 'value="many"' in ada.get(f"/drafts/{draft.code}/raters/").content.decode()
 
 

@@ -1,7 +1,9 @@
 """Prolific's ids are sealed in the database, and forgotten when a study says so."""
 
+import re
 from datetime import date, timedelta
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -338,7 +340,7 @@ def test_the_page_counts_first_and_keeps_a_record(client):
     study = answered(erase_on=date(2020, 1, 1))
     client.force_login(study.owner)
     page = words_of(client.get("/studies/voices/manage/").content.decode())
-    assert "That was due on 2020-01-01, and happens within the hour." in page
+    assert "That was due on 2020-01-01 00:00 UTC, and happens within the hour." in page
     assert "Comments 1" in page
     assert "type the key" in manage(client, action="erase", typed="voice")
     assert Rater.objects.get().prolific_id
@@ -365,3 +367,21 @@ def test_a_study_file_says_when_by_day_or_by_days_and_not_both():
         read_study_toml(whole + more, notes)
         about = [p.remedy for p in notes.in_order() if p.place == "study.erase_on"]
         assert about == ([said] if said else [])
+
+
+def test_every_time_on_a_page_says_its_zone() -> None:
+    """Right behind it, or in the head of its column."""
+    folder = Path(__file__).resolve().parents[2] / "templates"
+    views = folder.parent / "listening" / "views"
+    heads = {  # columns that views name
+        "researcher/_rater_row.html": views / "raters_table.py",
+        "researcher/ratings.html": folder.parent / "listening" / "selectors" / "rating_table.py",
+    }
+    for path in folder.rglob("*.html"):
+        page = path.read_text("utf-8")
+        name = path.relative_to(folder).as_posix()
+        head = heads.get(name, path).read_text("utf-8")
+        for time in re.finditer(r'\|date:"[^"]*H:i[^"]*"', page):
+            behind = re.sub(r"<[^>]*>|\{%.*?%\}", "", page[time.end() : time.end() + 90])[:60]
+            assert "UTC" in behind or "(UTC)" in head, (name, behind)
+    assert str(Rule(on=date(2027, 1, 1))) == "on 2027-01-01, 00:00 UTC, without the reasons"

@@ -3,6 +3,7 @@
 import io
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -12,9 +13,12 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from listening.audio.store import stored_names
 from listening.design import studyfile
+from listening.management.commands import import_study
 from listening.models import Slot, Study
 from listening.studies import study_as_file
+from tests.factories import make_user
 from tests.listening.folders import CSV, STUDY, TASK, TOML, make_folder, write_sound
 from tests.listening.test_studies import media  # noqa: F401
 
@@ -44,6 +48,31 @@ def test_importing_and_opening(tmp_path: Path, settings, monkeypatch) -> None:
         f"12 presentations planned. Raters start at https://listen.example.org/r/{study.link}/"
         in said
     )
+
+
+def test_an_import_that_ends_before_it_opens_can_simply_be_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_user("ada")
+    folder, before = make_folder(tmp_path), set(stored_names())
+    with monkeypatch.context() as broken:
+        broken.setattr(import_study.studies, "open_study", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run("import_study", folder, "--open")
+    assert not Study.objects.exists()
+    assert set(stored_names()) == before
+    assert "Open, with" in run("import_study", folder, "--open")
+
+
+def test_a_study_that_cannot_be_opened_stays_a_draft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_user("ada")
+    refused = Mock(side_effect=import_study.studies.StudyError("It has a problem."))
+    monkeypatch.setattr(import_study.studies, "open_study", refused)
+    with pytest.raises(CommandError, match=r"^The study was not opened\. It has a problem\.$"):
+        run("import_study", make_folder(tmp_path), "--open")
+    assert Study.objects.get().state == Study.State.DRAFT
 
 
 @pytest.mark.medium

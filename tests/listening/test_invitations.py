@@ -5,6 +5,7 @@ import socketserver
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -12,7 +13,6 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from config.environment import Environment
 from config.mail import mail_server
 from listening import invitations, jobs, queues
 from listening.asked_jobs import send_lost
@@ -60,9 +60,9 @@ def server(settings, monkeypatch) -> Iterator[Server]:
     monkeypatch.setattr(jobs.send_invitations, "delay", jobs.send_invitations)
     with Server() as found:
         threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True).start()
-        url = {"EARNEST_MAIL": f"smtp://127.0.0.1:{found.server_address[1]}"}
-        how = mail_server(Environment(url | {"EARNEST_MAIL_FROM": "lab@example.org"}))
-        settings.EARNEST_MAIL, settings.DEFAULT_FROM_EMAIL = how
+        url = urlsplit(f"smtp://127.0.0.1:{found.server_address[1]}")
+        settings.DEFAULT_FROM_EMAIL = "lab@example.org"
+        settings.EARNEST_MAIL = mail_server(url, settings.DEFAULT_FROM_EMAIL)
         yield found
         found.shutdown()
 
@@ -208,12 +208,8 @@ def test_without_a_mail_server_links_are_downloaded(study, panel, client):
 
 def test_a_mail_server_needs_a_sender():
     with pytest.raises(ImproperlyConfigured, match="EARNEST_MAIL_FROM"):
-        mail_server(Environment({"EARNEST_MAIL": "smtp://mail.example.org"}))
-    how, _ = mail_server(
-        Environment(
-            {"EARNEST_MAIL": "smtps://u%40x:p@mail.example.org", "EARNEST_MAIL_FROM": "a@b.org"}
-        )
-    )
+        mail_server(urlsplit("smtp://mail.example.org"), "")
+    how = mail_server(urlsplit("smtps://u%40x:p@mail.example.org"), "a@b.org")
     assert (how["port"], how["use_ssl"], how["use_tls"], how["username"]) == (
         465,
         True,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from listening.design.pasted_texts import texts_in
+from listening.design.pasted_texts import UnclearTexts, texts_in
 from listening.design.scanning import UnclearNames, scan
 
 TTS = ["flite-awb", "human", "my_tts_v2"]
@@ -110,13 +110,70 @@ def test_a_pattern_names_what_does_not_fit_and_what_comes_twice() -> None:
     found = scan(["a/s1.wav", "a/s2.wav", "odd.wav"], "{system}/{sentence}.wav")
     assert [path for path, _ in found.ignored] == ["odd.wav"]
     with pytest.raises(UnclearNames, match="are the same system and sentence"):
-        scan(["a/x/s1.wav", "a/y/s1.wav"], "{system}/{*}/{sentence}.wav")
+        scan(["x/a/s1.wav", "y/a/s1.wav"], "{system}/{sentence}.wav")
+    apart = scan(["a/x/s1.wav", "a/y/s1.wav"], "{system}/{*}/{sentence}.wav")
+    assert apart.sentences == ["x-s1", "y-s1"]
     with pytest.raises(UnclearNames, match="No file fits"):
         scan(["a/s1.wav"], "{system}-{sentence}.wav")
     with pytest.raises(UnclearNames, match="must hold"):
         scan(["a/s1.wav"], "{system}/*.wav")
     with pytest.raises(UnclearNames, match="no sound file"):
         scan(["a.txt"])
+
+
+STEMS = [f"{number:04}" for number in range(1, 5)]
+CORPORA = {
+    "one chapter of LJSpeech": ([f"LJ001-{stem}" for stem in STEMS], ["system"], 4),
+    "one speaker of VCTK": ([f"p225_{stem[1:]}_mic1" for stem in STEMS], ["system"], 4),
+    "systems that say LJSpeech": (
+        [
+            f"{system}/LJ00{chapter}-{stem}"
+            for system in ("gt", "vits")
+            for chapter in (1, 2)
+            for stem in STEMS
+        ],
+        ["gt", "vits"],
+        8,
+    ),
+    "one style": (
+        [f"en/{system}/neutral/{stem}" for system in ("sysA", "sysB") for stem in STEMS],
+        ["sysA", "sysB"],
+        4,
+    ),
+    "one system in one style": ([f"en/sysA/neutral/{stem}" for stem in STEMS], ["sysA"], 4),
+    "languages and styles": (
+        [
+            f"{language}/{system}/{style}/{stem}"
+            for language in ("en", "de")
+            for system in ("sysA", "sysB")
+            for style in ("happy", "neutral")
+            for stem in STEMS
+        ],
+        ["sysA", "sysB"],
+        16,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CORPORA)
+def test_names_of_corpora_are_read_rightly(kind: str) -> None:
+    stems, systems, sentences = CORPORA[kind]
+    found = scan([f"{stem}.wav" for stem in stems])
+    assert found.systems == systems
+    assert len(found.sentences) == sentences
+    assert not found.ignored
+
+
+SPEAKERS = [f"p{speaker}_{stem[1:]}_mic1.flac" for speaker in (225, 226, 227) for stem in STEMS]
+CHAPTERS = [f"LJ00{chapter}-{stem}.wav" for chapter in (1, 2, 3) for stem in STEMS]
+
+
+@pytest.mark.parametrize("names", [SPEAKERS, CHAPTERS], ids=["VCTK", "LJSpeech"])
+def test_speakers_and_chapters_may_be_systems_or_not_and_are_asked_about(names: list[str]) -> None:
+    with pytest.raises(UnclearNames, match="1 system ") as unclear:
+        scan(names)
+    found = [scan(names, pattern) for pattern in unclear.value.patterns]
+    assert [(len(each.systems), len(each.sentences)) for each in found] == [(3, 4), (1, 12)]
 
 
 def test_pasted_texts_find_their_sentences() -> None:
@@ -132,3 +189,45 @@ def test_pasted_texts_find_their_sentences() -> None:
     texts = {"s1": 'Hello, you said "go".', "s2": "Well, yes.", "s3": "Bye."}
     assert texts_in(table, ["s1", "s2", "s3"]) == (texts, [])
     assert texts_in("s1," + "a" * 200_000, ["s1"])[0]["s1"].startswith("aaa")
+
+
+SENTENCES = ["LJ001-0001", "LJ001-0002"]
+TABLES = {
+    "LJSpeech": 'LJ001-0001|Mr. "X", in 1455|Mister "X", in 1455\nLJ001-0002|Bye|Bye',
+    "LJSpeech with empty columns": 'LJ001-0001|Mister "X", in 1455|\nLJ001-0002|Bye|',
+    "paths": 'wavs/LJ001-0001.wav|Mister "X", in 1455\nwavs/LJ001-0002.wav|Bye',
+    "tabs": 'LJ001-0001\tMister "X", in 1455\nLJ001-0002\tBye',
+    "tabs with a head": 'n\tid\ttext\n1\tLJ001-0001\tMister "X", in 1455\n2\tLJ001-0002\tBye',
+    "the words first": 'Mister "X", in 1455\tLJ001-0001\nBye\tLJ001-0002',
+    "semicolons": 'id;text\nLJ001-0001;"Mister ""X"", in 1455"\nLJ001-0002;Bye',
+    "quoted newlines": 'id,text\nLJ001-0001,"Mister ""X"",\nin 1455"\nLJ001-0002,Bye',
+    "Windows": 'LJ001-0001,"Mister ""X"", in 1455"\r\nLJ001-0002,Bye\r\n',
+    "commas in words": 'LJ001-0001,Mister "X", in 1455\nLJ001-0002,Bye',
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_tables_of_texts_are_read_as_they_are_written(kind: str) -> None:
+    words = {"LJ001-0001": 'Mister "X", in 1455', "LJ001-0002": "Bye"}
+    assert texts_in(TABLES[kind], SENTENCES) == (words, [])
+
+
+ASKED = {
+    "names of others": ("LJ009-0001|One.\nLJ009-0002|Two.", "table with | between"),
+    "tabs and other names": ("a\tOne.\nb\tTwo.", "table with a tab between"),
+    "ids and commas": ("u1,One.\nu2,Two.", "table with a comma between"),
+    "three columns": ("LJ001-0001\tx\tOne.\nLJ001-0002\ty\tTwo.", "which one holds the words"),
+    "another encoding": ("LJ001-0001\tT\ufffdr.\nLJ001-0002\tBye.", "Save the file as UTF-8"),
+}
+
+
+@pytest.mark.parametrize("kind", ASKED)
+def test_lines_that_may_be_a_table_are_never_taken_whole(kind: str) -> None:
+    pasted, asked = ASKED[kind]
+    with pytest.raises(UnclearTexts, match=asked):
+        texts_in(pasted, SENTENCES)
+
+
+def test_words_alone_may_hold_commas_and_quotes() -> None:
+    for pasted in ('"Go," he said, late.\nWell, yes, then.', "One, two.\nThree."):
+        assert list(texts_in(pasted, SENTENCES)[0].values()) == pasted.splitlines()

@@ -8,16 +8,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractUser
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.db.models import Count
 
 from listening import studies
+from listening.addresses import public_route
+from listening.audio.store import forget
 from listening.design.studyfile import Problem, mistakes
 from listening.models import Study
 from listening.program import command
+
+NOT_OPENED = "The study was not opened."
 
 
 class Command(BaseCommand):
@@ -33,10 +37,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         owner = owner_named(options["owner"])
+        said: list[str] = []
         try:
-            study = studies.create_study(
-                options["source"], owner, replace=options["replace"], tell=self.stdout.write
-            )
+            # Both steps or none: one that is killed between them can be run again as it was.
+            with transaction.atomic():
+                study = studies.create_study(
+                    options["source"], owner, replace=options["replace"], tell=self.stdout.write
+                )
+                found = studies.check_study(study)
+                if options["open"]:
+                    said.append(_opened_or_why_not(study, found))
         except studies.StudyProblems as error:
             self._list(error.problems)
             raise SystemExit(1) from None
@@ -50,11 +60,12 @@ class Command(BaseCommand):
             self.stdout.write(f"It still belongs to {name}: replacing a draft changes no owner.")
         if made := studies.what_was_derived(studies.study_as_file(study)):
             self.stdout.write(f"Settings: {made}")
-        found = studies.check_study(study)
         for finding in found:
             self.stdout.write(f"{finding.level.capitalize()}: {finding}")
-        if options["open"]:
-            self.stdout.write(opened(study, found))
+        for words in said:
+            if words.startswith(NOT_OPENED):
+                raise CommandError(words)
+            self.stdout.write(words)
 
     def _list(self, problems: tuple[Problem, ...]) -> None:
         found = mistakes(problems)
@@ -65,6 +76,19 @@ class Command(BaseCommand):
             self.stderr.write(file)
             for mistake in group:
                 self.stderr.write(f"  {mistake}")
+
+
+def _opened_or_why_not(study: Study, found: Sequence[studies.Finding]) -> str:
+    """Opens the study that was just imported; one that cannot be opened stays as a draft."""
+    names = [name for pair in study.stimuli.values_list("original", "served") for name in pair]
+    try:
+        with transaction.atomic():
+            return opened(study, found)
+    except CommandError as error:
+        return str(error)
+    except BaseException:
+        forget(filter(None, names))  # the study is gone with the transaction
+        raise
 
 
 def owner_named(name: str) -> AbstractUser:
@@ -119,8 +143,8 @@ def opened(
     try:
         planned = studies.open_study(study, anyway=anyway, found=found)
     except studies.StudyError as error:
-        raise CommandError(f"The study was not opened. {error}") from None
-    address = f"{settings.EARNEST_PUBLIC_URL}/r/{study.link}/"
+        raise CommandError(f"{NOT_OPENED} {error}") from None
+    address = public_route("landing", study.link)
     said = f"Open, with {planned:,} presentations planned. Raters start at {address}"
     return said + sessions_needed(study)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from listening.design.pasted_texts import texts_in
+from listening.design.pasted_texts import UnclearTexts, texts_in
 from listening.design.scanning import Scan, UnclearNames, scan, stimuli_of
 from listening.design.studyfile import CSV
 from listening.design.studyfile.problems import quoted
@@ -60,7 +60,10 @@ class Command(BaseCommand):
             raise CommandError("\n".join(located(file, each) for each in error.problems)) from None
         if note:
             self.stderr.write(note)
-        texts, unknown = texts_in(content, found.sentences)
+        try:
+            texts, unknown = texts_in(content, found.sentences)
+        except UnclearTexts as unclear:
+            raise CommandError(f"{file}: {unclear}") from None
         for line in unknown[:MOST_SHOWN]:
             self.stderr.write(f"No sentence has the name of this line: {line[:80]}")
         if len(unknown) > MOST_SHOWN:

@@ -6,9 +6,9 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand
 
+from listening.addresses import public_route
 from listening.management.commands.list_studies import facts, line
 from listening.management.commands.open_study import study_named
 from listening.selectors import study_progress
@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         (row,) = overviews([study_named(options["study"])])
         progress = study_progress(row.study.key)
-        link = f"{settings.EARNEST_PUBLIC_URL}/r/{row.study.link}/"
+        link = public_route("landing", row.study.link)
         if options["json"]:
             self.stdout.write(json.dumps(facts(row) | {"link": link, "progress": progress}))
             return

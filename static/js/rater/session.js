@@ -396,9 +396,9 @@ export class SessionPage {
 async function open() {
   /** @type {State | import("../shared/wire.js").PreviewState} */
   const state = JSON.parse(byId("state").textContent ?? "null");
-  const code = location.pathname.match(/\/s\/([^/]+)/)?.[1] ?? "";
+  const [, below = "", code = ""] = location.pathname.match(/^(.*)\/s\/([^/]+)/) ?? [];
   if (!("preview_stages" in state)) {
-    const real = new Api(`/api/s/${code}/`);
+    const real = new Api(`${below}/api/s/${code}/`);
     real.loaded();
     return new SessionPage(state, real, code).start();
   }

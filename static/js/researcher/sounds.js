@@ -182,5 +182,20 @@ new MutationObserver(async () => {
 
 document.getElementById("texts-file")?.addEventListener("change", async (event) => {
   const [file] = /** @type {HTMLInputElement} */ (event.target).files ?? [];
-  if (file) /** @type {HTMLTextAreaElement} */ (byId("pasted")).value = await file.text();
+  if (file) /** @type {HTMLTextAreaElement} */ (byId("pasted")).value = textOf(await file.arrayBuffer());
 });
+
+/**
+ * The text of a file; one that is no Unicode is read as Excel writes it in Western Europe.
+ * @param {ArrayBuffer} bytes
+ */
+function textOf(bytes) {
+  const [first, second] = new Uint8Array(bytes);
+  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
+  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder("windows-1252").decode(bytes);
+  }
+}

@@ -101,7 +101,6 @@ async function sha256(file) {
  */
 async function send(place, chosen, known, say, sending) {
   const { file, path } = chosen;
-  if (file.size === 0) return "The file is empty.";
   if (known?.[0] === file.size && known[1] && known[1] === (await sha256(file))) return "";
   const address = `path=${encodeURIComponent(path)}&size=${file.size}`;
   let offset = file.size > place.piece ? (await ask(`${place.files}?${address}`, {}, say)).received ?? 0 : 0;

@@ -7,7 +7,8 @@
  */
 export function csrfToken(page = document) {
   const cookies = new Map(page.cookie.split("; ").map((each) => [each.split("=")[0] ?? "", each.slice(each.indexOf("=") + 1)]));
-  const cookie = cookies.get("__Host-csrftoken") ?? cookies.get("csrftoken");
+  const names = ["__Host-csrftoken", "__Secure-csrftoken", "csrftoken"];
+  const cookie = names.map((name) => cookies.get(name)).find((value) => value);
   if (cookie) return decodeURIComponent(cookie);
   const field = page.querySelector('input[name="csrfmiddlewaretoken"]');
   return field instanceof HTMLInputElement ? field.value : "";
