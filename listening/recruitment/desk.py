@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from django.utils import timezone
+
 from listening.ages import age_s
 from listening.models import Bonus, Recruitment, Session, Submission
 from listening.recruitment import deciding, proposals

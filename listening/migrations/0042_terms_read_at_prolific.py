@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("listening", "0040_asked_jobs"),
+        ("listening", "0041_page_scripts"),
     ]
 
     operations = [
