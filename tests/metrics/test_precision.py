@@ -67,6 +67,12 @@ def traced(monkeypatch):
     monkeypatch.setattr(precision, "backend", lambda device: "aot_eager")
 
 
+@pytest.fixture
+def with_bfloat16(monkeypatch):
+    """A device that has it: these tests are of one matrix, which any processor multiplies in it."""
+    monkeypatch.setattr(precision, "without_bfloat16", lambda device: "")
+
+
 def told(*arguments):
     """What score_files says beside its scores."""
     out, err = StringIO(), StringIO()
@@ -89,6 +95,7 @@ def test_float32_is_what_is_not_asked_for():
     assert "precision" not in runner.provenance(metric, "cpu")
 
 
+@pytest.mark.usefixtures("with_bfloat16")
 @pytest.mark.slow
 def test_other_numbers_move_a_value_within_what_is_declared_and_are_kept_apart():
     plain, rounded = measured(), measured(precision="bf16")
@@ -227,6 +234,7 @@ def test_a_metric_with_a_parameter_of_that_name_keeps_it():
     )
 
 
+@pytest.mark.usefixtures("with_bfloat16")
 def test_a_run_settles_what_each_metric_computes_in_and_says_what_is_not_to_be_had():
     def those():
         own = make_metric("distillmos", {"precision": "float32"})
@@ -248,6 +256,7 @@ def test_a_run_settles_what_each_metric_computes_in_and_says_what_is_not_to_be_h
     assert settling.settled(those(), Arithmetic())[1] == []
 
 
+@pytest.mark.usefixtures("with_bfloat16")
 def test_a_list_of_ones_own_may_hold_a_metric_in_two_precisions():
     both = [Choice("distillmos"), Choice("distillmos", {"precision": "bf16"})]
     assert [m.arithmetic.precision for m in metrics_of(both)] == ["float32", "bf16"]
@@ -319,6 +328,7 @@ def test_without_python_s_headers_nothing_is_built(monkeypatch, tmp_path):
     assert {chosen("cpu"), chosen("cuda:0")} == {"aot_eager"}
 
 
+@pytest.mark.usefixtures("with_bfloat16")
 @pytest.mark.slow
 def test_files_are_scored_in_what_is_asked_for(tmp_path):
     out = tmp_path / "scores.jsonl"
