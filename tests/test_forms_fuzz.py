@@ -129,7 +129,8 @@ def crawled(client: Client, starts: list[str], most: int) -> Iterator[Sent]:
         done.add(url)
         with transaction.atomic():
             answer = client.get(url)
-            answer.close()
+            if answer.streaming:
+                b"".join(answer.streaming_content)  # which closes it
             transaction.set_rollback(True)
         assert answer.status_code < 500, url
         if answer.status_code != 200 or not answer["Content-Type"].startswith("text/html"):
@@ -371,7 +372,6 @@ def send(client: Client, meant: Sent, mutations: Mutations) -> int:
         )
         if answer.streaming:
             b"".join(answer.streaming_content)
-        answer.close()
         transaction.set_rollback(True)
     return answer.status_code
 

@@ -265,3 +265,23 @@ def test_another_site_cannot_send_in_a_raters_name(session, door):
     browser = Client(enforce_csrf_checks=True)
     url = f"/api/s/{session.code}/{door}/"
     assert browser.post(url, b"{}", content_type="application/json").status_code == 403
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "status"),
+    [
+        (f"{FORM}; charset=UTF-8", b"username=a", 200),
+        (f"{FORM}; charset=hex", b"username=a", 415),
+        (f"{FORM}; charset=punycode", b"username=a", 415),
+        (f"{FORM}; charset=utf-16", b"username=a", 415),
+        (FORM, b"username=a%00b", 400),
+        (FORM, b"a%00b=1", 400),
+        ("multipart/form-data", b"--b--", 400),
+    ],
+)
+def test_forms_in_other_encodings_or_with_a_nul_are_refused_at_the_edge(kind, body, status):
+    assert Client().generic("POST", "/login/", body, kind).status_code == status
+    assert Client().get("/login/?next=%00").status_code == 400
