@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 def client_address(request: HttpRequest) -> str:
     """Who asks: the connection's other end, or what as many proxies as are trusted say of it."""
     hops = [hop.strip() for hop in request.headers.get("X-Forwarded-For", "").split(",")]
-    trusted = settings.EARNEST_TRUSTED_PROXIES
+    trusted: int = settings.EARNEST_TRUSTED_PROXIES
     if trusted and len(hops) >= trusted and hops[-trusted]:
         return hops[-trusted]
     return str(request.META.get("REMOTE_ADDR", ""))
