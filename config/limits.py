@@ -52,7 +52,7 @@ def client_address(request: HttpRequest) -> str:
 def address_of(forwarded: str, remote: str) -> str:
     """Return the address without the port that some proxies write behind it."""
     hops = [hop.strip() for hop in forwarded.split(",")]
-    trusted = settings.EARNEST_TRUSTED_PROXIES
+    trusted: int = settings.EARNEST_TRUSTED_PROXIES
     if not (trusted and len(hops) >= trusted and hops[-trusted]):
         return remote
     hop = hops[-trusted]

@@ -24,9 +24,11 @@ RESTORED = (
     "--replace before you start Earnest."
 )
 OTHER = "Look at what it was to change before you run it again."
-READING = ("export_study", "export_study_folder", "export_dataset", "export_scores", "analyse")
-READING += ("new_study", "import_p808", "import_webmushra")
-READING += ("export_label_studio", "list_studies", "study_status", "score_progress", "auto_att")
+READING = (
+    *("export_study", "export_study_folder", "export_dataset", "export_scores", "analyse"),
+    *("new_study", "import_p808", "import_webmushra", "export_label_studio", "auto_att"),
+    *("list_studies", "study_status", "score_progress"),
+)
 IN_STEPS = ("score_study", "judge_study", "judge_stability", "suggest_codes", "judge_batch")
 AT_ONCE = {
     "import_study": "list_studies",

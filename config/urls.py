@@ -31,6 +31,6 @@ routes: list[URLPattern | URLResolver] = [
 ]
 for room in ("rest", "listening", "metrics", "analysis.web"):
     routes.append(path("", include(f"{room}.urls")))
-urlpatterns = [path(f"{settings.EARNEST_PATH.strip('/')}/", include(routes))]
-if not settings.EARNEST_PATH:
-    urlpatterns = routes
+urlpatterns: list[URLPattern | URLResolver] = routes
+if settings.EARNEST_PATH:
+    urlpatterns = [path(f"{settings.EARNEST_PATH.strip('/')}/", include(routes))]
