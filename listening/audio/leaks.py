@@ -63,7 +63,7 @@ OF_SOUND = {  # ears notice it, too, and it may be what is studied: length, leve
     *("samples", "bytes", "clipped", "level_db", "peak_db", "edge_hz", "pause_db", "floor_db"),
 }
 LENGTHS = {"samples", "bytes"}  # no two trials have the same ones of a clip, whatever its length
-HEARD_AGAIN = OF_SOUND - LENGTHS | {"onset_s", "tail_s"}  # clips in step begin together
+HEARD_AGAIN = OF_SOUND - LENGTHS | {"onset_s", "start_db", "tail_s"}  # beginnings are shared
 MARKS = "marks on the page"
 IS_WORD = " = "  # between the path of a word and the word, in a fact that is 0 or 1
 TOKEN = re.compile(r"(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[\w-]{16,}$|[0-9a-f]{16,}$|/[ck]/\S+$")
