@@ -96,11 +96,10 @@ def _rice_parameters(folded: Whole, most_bits: float) -> Whole:
             more = np.cumsum(above[1] - taken)
             fitting = np.flatnonzero(more <= room)
             upgraded = int(fitting[-1]) + 1 if len(fitting) else 0
-            return np.concatenate([above[0].flat[:upgraded], rice.flat[upgraded:]]).reshape(
-                rice.shape
-            )
+            mixed = np.concatenate([above[0].flat[:upgraded], rice.flat[upgraded:]])
+            return np.asarray(mixed.reshape(rice.shape))
         above = rice, taken
-    return needed
+    return np.asarray(needed)
 
 
 def _subframe_head(

@@ -28,7 +28,7 @@ HEARD_ABOVE = 1e-3  # of full scale: where the sound is said to begin
 EDGE_SHARE = 0.999  # of the energy lies below the edge of the spectrum
 RUMBLE_HZ = 20.0
 FLOOR_DB = -120.0
-FEWEST_OTHERS = 4  # clips, from which the spread of others is known
+FEWEST_OTHERS = 6  # clips, from which the spread of others is known
 SHARE_TOLD = 0.8  # of clips of the group and of others, named rightly: less is no use to a rater
 SHARE_KNOWN_AGAIN = 0.5  # of the pairs of one clip that have a value in common
 SHARE_OF_OTHERS = 0.1  # of the pairs of two clips, at most: else it is no name of a clip
@@ -63,6 +63,7 @@ OF_SOUND = {  # ears notice it, too, and it may be what is studied: length, leve
     *("samples", "bytes", "clipped", "level_db", "peak_db", "edge_hz", "pause_db", "floor_db"),
 }
 LENGTHS = {"samples", "bytes"}  # no two trials have the same ones of a clip, whatever its length
+HEARD_AGAIN = OF_SOUND - LENGTHS | {"onset_s", "start_db", "tail_s"}  # beginnings are shared
 MARKS = "marks on the page"
 IS_WORD = " = "  # between the path of a word and the word, in a fact that is 0 or 1
 TOKEN = re.compile(r"(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[\w-]{16,}$|[0-9a-f]{16,}$|/[ck]/\S+$")
@@ -408,7 +409,7 @@ def _step(value: float) -> float:
 
 def known_again(sightings: Sequence[Sighting]) -> list[KnownAgain]:
     """Facts whose exact value a clip keeps wherever it is heard, and others do not share."""
-    facts = [f for f in _names(sightings) if f in LENGTHS or f not in OF_SOUND]
+    facts = [fact for fact in _names(sightings) if fact not in HEARD_AGAIN]
     made = [each for fact in facts if (each := _shared(sightings, fact)) is not None]
     bound = SIGNIFICANCE / max(len(made), 1)
     return [
