@@ -126,3 +126,12 @@ def test_no_choice_among_repeated_ratings_depends_on_their_values(capsys, tmp_pa
     means, _ = analysed(capsys, DATA / "d_after1.csv", options)
     other, _ = analysed(capsys, path, options)
     assert {k: round(6 - v, 2) for k, v in other.items()} == pytest.approx(means, abs=0.011)
+
+
+def test_one_rater_is_one_rater(capsys, tmp_path):
+    rows = [f"r,i{i},{c},{3 + (i + n) % 2}" for i in range(3) for n, c in enumerate("AB")]
+    (tmp_path / "one.csv").write_text("\n".join(["rater,item,condition,score", *rows]))
+    call_command("analyse", str(tmp_path / "one.csv"), *MOS.split(), "--part", "answer")
+    printed = capsys.readouterr().out
+    assert "n=3, 1 rater, 3 items" in printed
+    assert "1 raters" not in printed
