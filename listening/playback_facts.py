@@ -50,6 +50,7 @@ OF_LISTENING: dict[str, Callable[[Any], bool]] = {
     "plays_each": _are_numbers,
     "pointer_jumps": _is_number,
     "reference_heard_ms": _is_number,
+    "rate": _is_number,
     "reloads": _is_number,
     "scripted_events": _is_number,
     "silent": _is_number,
@@ -59,6 +60,7 @@ OF_LISTENING: dict[str, Callable[[Any], bool]] = {
     "starts_each": _are_numbers,
     "streamed": _is_flag,
     "switches": _is_number,
+    "translated": _is_flag,
 }
 KNOWN = OF_DEVICE | OF_LISTENING
 AFTER_ERASURE = (*OF_LISTENING, SKIPPED_BECAUSE)
