@@ -5,10 +5,11 @@ Leaderboard (several studies, what was last made of them) and LeaderboardLink (w
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
-from django.utils.functional import cached_property
 
 from analysis.report.report_schema import Report
 from listening.selectors import holds_right

@@ -257,7 +257,7 @@ class Limits:
                 continue
             throttle = _Throttle(limit)
             try:
-                allowed = throttle.allow_request(request, None)  # type: ignore[arg-type]
+                allowed = throttle.allow_request(request, None)
             except RedisError as error:
                 log.warning("%s are not counted: %s", limit.name, error)
                 return None

@@ -93,7 +93,8 @@ class StudyMonitor(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # Channel
         return 0 if mine.exists() else NO_SUCH_STUDY
 
     async def _tick(self) -> None:
-        shown, refusal = "", 0
+        shown = ""
+        refusal: int | None = 0
         sent_at = checked_at = time.monotonic()
         while True:
             if time.monotonic() - checked_at >= self.rights_s or refusal is None:

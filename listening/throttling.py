@@ -12,6 +12,9 @@ from listening.ages import age_s
 class Throttle(SimpleRateThrottle):
     """Django REST framework's sliding window, where requests of the future count no more."""
 
+    num_requests: int | None
+    duration: int | None
+
     def allow_request(self, request: Any, view: Any) -> bool:
         self.key = self.get_cache_key(request, view)
         if self.key is None:
