@@ -313,6 +313,7 @@ def test_places_are_added_for_the_sum_that_was_confirmed(double: Double) -> None
     assert double.locked(recruitment.prolific_study) == before
     limit(recruitment, plans.whole_minor(cost + before) + 1)
     drafting.more_places(recruitment, 702, plans.whole_minor(cost))
+    assert drafting.changes_of(recruitment) == []  # it was not edited there
     added = double.locked(recruitment.prolific_study) - before
     assert said(recruitment, added) == "£2,351.33"
     committed = ledger.money_of(recruitment).committed_minor
