@@ -139,7 +139,7 @@ def look_at_budget(study: Study) -> None:
 def look_at_reviews(study: Study) -> None:
     """Submissions that nobody has decided 20 days after they were handed in."""
     since = timezone.now() - timedelta(days=WARNED_AFTER_DAYS)
-    found = {}
+    found: dict[str, Callable[[], dict[str, Any]]] = {}
     for recruitment in study.recruitments.filter(state=Recruitment.State.LIVE):
         waiting = recruitment.submissions.filter(status="AWAITING REVIEW", decision="")
         count = waiting.filter(completed_at__lte=since).count()

@@ -521,6 +521,10 @@ def _change_live(recruitment: Recruitment, changes: wire.Json) -> None:
         except ProlificError as error:
             raise RecruitmentError(f"Prolific said: {error}") from None
     find_out(recruitment)
+    if recruitment.drafted_terms:  # what was added here is no edit at Prolific
+        read = {name: recruitment.terms[name] for name in ("places", "codes")}
+        recruitment.drafted_terms |= read
+        recruitment.save(update_fields=["drafted_terms"])
 
 
 def change_limit(recruitment: Recruitment, budget_minor: int | None) -> None:

@@ -239,8 +239,9 @@ def mismatches_of(place: Place, participant: str, known: Evidence | None) -> lis
         and place.entered != ("complete" if outcome == "rejected" else outcome)
     ):
         here = outcome.replace("_", " ") or "not finished"
-        remedies = (APPROVE,) if outcome in DONE_HERE else (RETURN,)
-        remedies = remedies if status == "AWAITING REVIEW" else ()
+        remedies: tuple[str, ...] = (APPROVE,) if outcome in DONE_HERE else (RETURN,)
+        if status in PAID:
+            remedies = ()
         found.append(
             Mismatch(
                 "other_code",

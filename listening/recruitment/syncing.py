@@ -43,7 +43,8 @@ def sync(recruitment: Recruitment) -> None:
     try:
         with client_of(recruitment.connection) as prolific:
             note_study(prolific, recruitment, prolific.study(recruitment.prolific_study))
-            noted, listed = _Noted(recruitment), {}
+            noted = _Noted(recruitment)
+            listed: dict[str, wire.Submission] = {}
             for there, child in all_submissions(prolific, recruitment):
                 listed[there.id] = there
                 if not noted.holds(there, child):

@@ -7,7 +7,7 @@ minor units, without fees.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from decimal import Decimal
 from hashlib import sha256
@@ -186,7 +186,7 @@ def _yes(value: bool, currency: str) -> str:
     return "yes" if value else "no"
 
 
-SHOWN = {
+SHOWN: dict[str, tuple[str, Callable[[Any, str], str]]] = {
     "reward_minor": ("Reward", _money),
     "places": ("Places", _number),
     "screened_out_minor": ("Payment for a screen-out", _money),

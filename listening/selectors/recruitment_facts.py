@@ -27,8 +27,7 @@ class RecruitmentFacts(TypedDict):
 
 def recruitment_facts(each: Recruitment) -> RecruitmentFacts:
     plan, terms, kind = Plan.from_dict(each.plan), terms_of(each), LedgerEntry.Kind
-    planned = (plan.reward_minor, plan.minutes)
-    is_as_planned = (terms.reward_minor, terms.minutes) == planned
+    is_as_planned = terms.reward_minor == plan.reward_minor and terms.minutes == plan.minutes
     hourly = plan.hourly_minor if is_as_planned else round(terms.hourly_minor(terms.minutes))
     paid = LedgerEntry.objects.filter(recruitment=each)
     bonuses = list(paid.filter(kind=kind.BONUS).values_list("minor", flat=True))

@@ -25,10 +25,11 @@ def double(running: Double, settings: Any, monkeypatch: pytest.MonkeyPatch) -> I
     settings.EARNEST_PROLIFIC_API = running.url
     monkeypatch.setattr("listening.prolific.client.FIRST_PAUSE_S", 0.01)
     everything = {"fixed_screen_out": True, "secure_links": True, "dynamic_payment": True}
-    running.set(balance=100_000_00, features=everything, pay_s=3600)  # or when a test says so
+    slow = {"publish_s": 3600, "pay_s": 3600}  # or when a test says so
+    running.set(balance=100_000_00, features=everything, **slow)
     yield running
     running.heal()
-    running.set(pay_s=0.2)
+    running.set(publish_s=0.2, pay_s=0.2)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +15,7 @@ from listening.recruitment import plan as plans
 from listening.recruitment.errors import NotConfirmed, RecruitmentError
 from listening.recruitment.plan import money
 from listening.recruitment.terms import seal_of, terms_of
+from listening.studies.length import session_length
 from tests.factories import make_user
 from tests.listening.recruited import (
     CODES,
@@ -313,6 +315,7 @@ def test_places_are_added_for_the_sum_that_was_confirmed(double: Double) -> None
     assert double.locked(recruitment.prolific_study) == before
     limit(recruitment, plans.whole_minor(cost + before) + 1)
     drafting.more_places(recruitment, 702, plans.whole_minor(cost))
+    assert drafting.changes_of(recruitment) == []  # it was not edited there
     added = double.locked(recruitment.prolific_study) - before
     assert said(recruitment, added) == "£2,351.33"
     committed = ledger.money_of(recruitment).committed_minor
@@ -374,14 +377,14 @@ def test_a_draft_that_is_made_again_is_paid_for_the_length_that_the_study_has(
     double: Double, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recruitment = make_draft()
-    length = drafting.session_length(recruitment.study)
+    length = session_length(recruitment.study)
     measured = type(length)(length.trials, length.seconds, measured_minutes=1.4)
     monkeypatch.setattr("listening.recruitment.places.session_length", lambda _study: measured)
     drafting.discard_draft(recruitment)
     fresh = recruitment.study.recruitments.first()
     plan = drafting.plan_of(fresh)
     assert (plan.minutes, plan.reward_minor) == (1, 15)
-    cheap = plans.replace(plan, hourly_minor=600)
+    cheap = replace(plan, hourly_minor=600)
     assert cheap.reward_minor == 14  # 1.4 min at £6 per hour, not 1 min
 
 
