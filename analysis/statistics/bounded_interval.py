@@ -129,9 +129,11 @@ class Gaps(OnScale):
             each.bounds(df, alpha) for each in (self.first, self.second)
         )
         a, b, value = self.first.share, self.second.share, self.value
-        t = -special.stdtrit(df, alpha / 2)
-        low = value - self._joint(a - a_low, b_high - b, t)
-        high = value + self._joint(a_high - a, b - b_low, t)
+        t: Floats = np.negative(special.stdtrit(df, alpha / 2))
+        below: tuple[Floats, Floats] = np.subtract(a, a_low), np.subtract(b_high, b)
+        above: tuple[Floats, Floats] = np.subtract(a_high, a), np.subtract(b, b_low)
+        low: Floats = np.subtract(value, self._joint(*below, t))
+        high: Floats = np.add(value, self._joint(*above, t))
         return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
     def _joint(self, a: Floats, b: Floats, t: Floats) -> Floats:

@@ -56,7 +56,8 @@ def noise_from(rng: np.random.Generator) -> Noise:
     def following(values: int) -> np.ndarray:
         parts = [table[at : at + values] for table, at in zip(tables, places, strict=True)]
         places[:] = [(at + values) % NOISE_SAMPLES for at in places]
-        return parts[0] - parts[1]
+        noise: np.ndarray = parts[0] - parts[1]
+        return noise
 
     return following
 
