@@ -103,7 +103,9 @@ def _gpu_command(*more: str) -> list[str]:
 
 
 def _beat_command() -> list[str]:
-    return _celery("config.clock", "beat", "--scheduler", "config.clock:Scheduler", "--pidfile", "")
+    return _celery(
+        "config.clock", "beat", "--scheduler", "config.beat_scheduler:Scheduler", "--pidfile", ""
+    )
 
 
 def _pages_command() -> list[str]:

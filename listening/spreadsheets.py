@@ -348,7 +348,7 @@ def _check_separators(
             )
         if other == delimiter or len(header) < 2:
             continue
-        if all(delimiter.join(cells).count(other) == len(header) - 1 for cells in filled):
+        if all(len(cells) == 1 and cells[0].count(other) == len(header) - 1 for cells in filled):
             raise TableError(
                 f"the names in row {row} are separated by {DELIMITERS[delimiter]}, the cells below "
                 f"by {DELIMITERS[other]}; separate all rows by {DELIMITERS[other]}"

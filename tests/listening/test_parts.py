@@ -55,5 +55,5 @@ def names_in(template):
 def test_parts_use_nothing_that_differs_between_raters():
     texts = [path.read_text() for path in (TEMPLATES / "rater").glob("*.html")]
     used = [name for text in texts for name in re.findall(r'{% part "([^"]+)" %}', text)]
-    assert len(used) == 5
+    assert len(used) == 4
     assert {name for template in used for name in names_in(template)} == {"study_lang"}

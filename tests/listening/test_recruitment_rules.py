@@ -150,6 +150,8 @@ def known(**changes) -> Evidence:
         reasons=0,
         pasted=0,
         repeated=0,
+        without_facts=0,
+        scripts_ran=True,
         same_browser=0,
         agent="",
         driven=0,

@@ -307,6 +307,7 @@ def test_the_page_refusals_and_the_end_speak_the_chosen_language(study: Study) -
         content_type="application/json",
     )
     assert reply.json()["message"] == "这段音频不属于您的任务，请重新载入页面。"
+    Client().post(f"/api/s/{session.code}/loaded/", {}, content_type="application/json")
     session.rater.simulated = True
     session.rater.save()
     answer_all(session)

@@ -42,7 +42,7 @@ def test_texts_without_times_are_turns_too():
         ('[{"speaker": "A"}]', "does not end"),
         ('[{"speaker": "A", "start": 1}]', "start is not one of"),
         ('[{"speaker": "A", "start_s": "x"}]', "no number"),
-        ('[{"speaker": "A", "start_s": NaN, "end_s": 2}]', "does not end"),
+        ('[{"speaker": "A", "start_s": NaN, "end_s": 2}]', "NaN is no number"),
         ('[{"speaker": " ", "start_s": 1, "end_s": 2}]', "names no speaker"),
         ("[", "no JSON"),
     ],
