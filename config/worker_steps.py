@@ -10,9 +10,10 @@ import time
 from typing import Any
 
 from celery import bootsteps
-from celery.beat import Scheduler, Service
+from celery.beat import Service
 from celery.worker import state
 
+from config.beat_scheduler import Scheduler
 from config.operations import heartbeats
 
 LONGEST_SLEEP_S = 1  # between two looks at the schedule; a stop waits for one of them

@@ -54,13 +54,14 @@ def test_verdicts_by_keyboard_survive_a_lost_network_and_a_reload(
     expect(page.locator('[data-value="unfit"]')).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("3")
     expect(saved).to_have_text("All saved")
-    page.context.set_offline(True)
+    # Aborted by us, so that none of these requests can still arrive once the network is back.
+    page.route("**/verdicts/", lambda route: route.abort())
     for _ in range(3):
         page.keyboard.press("1")
     expect(saved).to_contain_text("3 kept in this browser")
     sent: list[int] = []
     page.on("request", lambda each: sent.append(verdicts_in(each)))
-    page.context.set_offline(False)
+    page.unroute("**/verdicts/")
     page.reload()
     expect(saved).to_have_text("All saved")
     wait_until(page, lambda: Verdict.objects.count() == 5)
