@@ -163,7 +163,8 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
         page.on("dialog", lambda dialog: dialog.accept())
 
     def open_page(context: BrowserContext | None = None, **options: Any) -> Page:
-        context = context or browser.new_context(**options)
+        # Every browser of a person sends its language; a headless one only if it is told one.
+        context = context or browser.new_context(**{"locale": "en-US", **options})
         if context not in contexts:
             contexts.append(context)
         page = context.new_page()

@@ -67,7 +67,8 @@ def everything_is_stored(walk: Walk, session: Session) -> None:
     assert all(result["passed"] for result in session.checks.values())
     trials = list(session.trials.order_by("position").select_related("task"))
     assert len(trials) == len(walk.answered) > 0
-    assert (session.review, session.scripts_ran, session.agent) == ("", True, "")
+    facts = (session.review, session.scripts_ran, session.agent)
+    assert facts == ("", True, ""), facts
     for trial, given in zip(trials, walk.answered, strict=True):
         the_answer_is_stored(trial, given)
         what_was_heard_is_plausible(trial)
