@@ -9,7 +9,7 @@ from typing import Any
 
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import COMPARABLE, CRITERION, CROSSABLE, SINGLE, Breakdown
-from analysis.statistics.comparisons.declared_hypotheses import FORMS, hypothesis_from
+from analysis.statistics.comparisons.hypothesis_sentences import FORMS, hypothesis_from
 from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_from, rule_text
 from listening.program import command
 from listening.spreadsheets import clean_name
