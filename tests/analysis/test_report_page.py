@@ -112,19 +112,14 @@ def test_the_short_table_has_each_metric_per_condition_and_per_stimulus(report):
 
 
 @pytest.mark.slow
-def test_ends_past_the_scale_are_marked_on_the_page_and_kept_in_the_files(report):
+def test_no_interval_of_a_mean_leaves_the_scale(report):
+    """The ratings are near the top and the bottom: other intervals run past both ends here."""
     two_way = [r for r in report["estimates"] if r["interval"].startswith("two-way")]
-    past = {r["condition"]: r for r in two_way if r["low"] < 1 or r["high"] > 5}
-    assert {"A", "B"} <= set(past)
-    html = part(report, "in-full-1")
-    shown = FOLD.sub("", html)
-    assert re.search(r"\[\d\.\d{2}, 5\.00▸\]</td>", shown)
-    assert re.search(r"\[◂1\.00, \d\.\d{2}\]</td>", shown)
-    told = re.sub(r"<svg.*?</svg>", "", shown)  # the figure says it too, being a file of its own
-    assert told.count("runs past the scale: few raters or items") == 1
+    assert min(r["low"] for r in two_way) >= 1
+    assert 4.5 < max(r["high"] for r in two_way) <= 5
     rows = list(csv.DictReader(io.StringIO(table_csv(report, "estimates"))))
-    highs = [float(row["high"]) for row in rows if row["condition"] == "A" and row["high"]]
-    assert max(highs) == past["A"]["high"] > 5
+    written = {float(row["high"]) for row in rows if row["condition"] == "A" and row["high"]}
+    assert {r["high"] for r in two_way if r["condition"] == "A"} <= written
     assert json.loads(report_json(report))["estimates"] == report["estimates"]
 
 

@@ -235,7 +235,7 @@ def test_a_walk_begins_at_the_first_page_as_raters_read_it(
         researcher.get(url).context
         for url in (f"/r/{study.link}/", f"/preview/examples/{name}/", "/studies/mine/preview/")
     )
-    for part in ("welcome_paragraphs", "consent_paragraphs", "trials"):
+    for part in ("welcome_paragraphs", "consent_paragraphs", "screens"):
         assert real[part]
         assert shown[part] == own[part] == real[part]
     assert own["minutes"] == real["minutes"]

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import soundfile
 from django.conf import settings
@@ -88,7 +89,13 @@ def test_originals_are_kept_and_served_copies_are_the_same_sound(
         served = audio.local_path(s.served)
         assert audio.sha256_of(served) == s.served_sha256
         before, after = soundfile.read(DEMO / s.file)[0], soundfile.read(served)[0]
-        assert (before == after).all()
+        assert len(before) == len(after)
+        spectrum = np.fft.rfft(after - before)
+        below_hearing = np.fft.rfftfreq(len(before), 1 / 32_000) < 40  # is taken out
+        spectrum[below_hearing] = 0
+        difference = np.fft.irfft(spectrum, len(before))
+        inside = slice(8_000, -8_000)  # the transform wraps around at the ends
+        assert abs(difference[inside]).max() < 2 / 2**15
     rows = stimulus_rows("demo")
     assert all(Path(row["path"]).exists() for row in rows)
 
