@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.statistics.comparisons.clustered_variance import limits_of_means
+from analysis.statistics.clustered_variance import limits_of_means
 from analysis.statistics.intervals import Clustered
 
 FEW = 10

@@ -13,7 +13,7 @@ import pandas as pd
 from analysis.arrays import Codes, Floats
 from analysis.ratings.breakdowns import Family, coded_column, families
 from analysis.ratings.estimands import estimand_of
-from analysis.statistics.comparisons.clustered_variance import limits_of
+from analysis.statistics.clustered_variance import limits_of
 from analysis.statistics.comparisons.rope import EQUAL, UNDECIDED, rope_decision
 from analysis.statistics.intervals import Clustered, clustered
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import optimize, special, stats
 
 from analysis.statistics.bounded_interval import Gaps, Shares, clopper_pearson
-from analysis.statistics.comparisons.clustered_variance import limits_of
+from analysis.statistics.clustered_variance import limits_of
 from analysis.statistics.intervals import clustered
 from analysis.statistics.options import Options
 from analysis.statistics.pairs.means_of_pairs import pair_means

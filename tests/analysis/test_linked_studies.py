@@ -40,7 +40,7 @@ def joined(rng, deviations=None, tau=0.0):
 
 
 def test_one_study_alone_is_its_plain_means_with_their_clustered_intervals():
-    from analysis.statistics.comparisons.clustered_variance import variance_and_df
+    from analysis.statistics.clustered_variance import variance_and_df
     from analysis.statistics.intervals import clustered
 
     rows = study(np.random.default_rng(1), "A", {"x": 3.0, "y": 3.5})

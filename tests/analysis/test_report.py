@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 
 from analysis.ratings.grouping import Breakdown
-from analysis.ratings.table import from_csv, from_rows, table_hash, to_csv, to_rows
+from analysis.ratings.table import from_csv, from_rows, rated, table_hash, to_csv, to_rows
 from analysis.report import build
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html, sections
@@ -17,7 +17,8 @@ from analysis.report.writers.bundle import write_report
 from analysis.report.writers.exports import report_json, table_csv
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.options import Options, OptionsError, breakdown_from, options_from
-from analysis.statistics.screening import AnswerTime, AttTraps
+from analysis.statistics.screening import AnswerTime, AttTraps, screen
+from tests.analysis.korn_graubard import korn_graubard
 from tests.analysis.reference import edge, rows_of, table_of
 
 pytestmark = pytest.mark.usefixtures("without_models")
@@ -189,7 +190,11 @@ def test_every_interval_stands_beside_the_naive_one_on_the_page(report):
     estimates = next(s for s in sections(report) if s.id == "in-full-1")
     assert "95 % interval" in estimates.html
     assert "Naive" in estimates.html
-    assert "[0.380, 0.439]" in estimates.html
+    kept = rated(screen(table_of("att_s1"), QUICK.rules).kept(QUICK.rules))
+    scores = kept[kept["condition"] == "Seed-TTS"]
+    codes = (scores[name].astype("category").cat.codes.to_numpy(int) for name in ("rater", "item"))
+    low, high = korn_graubard(scores["score"], *codes, ends=(0, 1))
+    assert f"[{low:.3f}, {high:.3f}]" in estimates.html
     assert "[0.395, 0.424]" in estimates.html
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from analysis.statistics.comparisons.clustered_variance import Spread, spread_of
+from analysis.statistics.clustered_variance import Spread, spread_of
 from analysis.statistics.comparisons.pairwise_contrasts import all_pairs
 from analysis.statistics.comparisons.simultaneous import (
     NO_RATER_IN_COMMON,

@@ -205,6 +205,7 @@ def test_the_page_offers_the_way_out_after_the_end_too(rejected):
     client, study = Client(), make_study()
     session = enter(client, study, **IDS)
     Rater.objects.update(simulated=True)
+    post(client, session, "loaded", {})
     answer_all(session)
     if rejected:
         sessions.reject(session, "too fast")

@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.arrays import Bools, Codes, Floats
 from analysis.statistics.bounded_interval import Shares
-from analysis.statistics.comparisons.clustered_variance import least_df, variances_and_df
+from analysis.statistics.clustered_variance import least_df, variances_and_df
 from analysis.statistics.comparisons.effect_sizes import (
     CLIFFS_DELTA,
     COHEN_D,

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from analysis.arrays import Bools, Floats
-from analysis.statistics.comparisons.clustered_variance import (
+from analysis.statistics.clustered_variance import (
     limits_of,
     shares_of,
     variances_between,

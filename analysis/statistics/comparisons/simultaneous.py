@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special, stats
 
 from analysis.arrays import Floats
-from analysis.statistics.comparisons.clustered_variance import (
+from analysis.statistics.clustered_variance import (
     Limits,
     Spread,
     limits_of,

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.comparisons.clustered_variance import both_codes
+from analysis.statistics.clustered_variance import both_codes
 
 _LEAST_DF, _NONE = 0.5, 1e-15
 

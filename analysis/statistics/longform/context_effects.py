@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.comparisons.clustered_variance import limits_of
+from analysis.statistics.clustered_variance import limits_of
 from analysis.statistics.comparisons.p_adjustment import sidak, sidak_level
 from analysis.statistics.comparisons.paired_tests import paired_t
 from analysis.statistics.comparisons.test_result import Undefined
@@ -54,7 +54,7 @@ def context_effects(material: Material, level: float = 0.95) -> list[ContextEffe
     """Every two contexts (or none) of the same speaker's lines, over the lines that both have.
 
     Lines weigh the same; contributions w (y - mean) summed per rater and per paragraph (Cameron,
-    Gelbach and Miller 2011), as `comparisons.clustered_variance.limits_of` has it; all at once
+    Gelbach and Miller 2011), as `clustered_variance.limits_of` has it; all at once
     by Šidák (1967).
     """
     pairs = _pairs(material.forms)

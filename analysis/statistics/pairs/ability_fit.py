@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import linalg, stats
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.comparisons.clustered_variance import both_codes
+from analysis.statistics.clustered_variance import both_codes
 from analysis.statistics.comparisons.pairwise_contrasts import Comparison, Pair, compare
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.pair_ratings import PairRatings

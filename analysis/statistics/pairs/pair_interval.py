@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.clustered_interval import CANCELLED, UNANIMOUS, too_few
-from analysis.statistics.comparisons.clustered_variance import Limits, limits_of, variance_and_df
+from analysis.statistics.clustered_variance import Limits, limits_of, variance_and_df
 from analysis.statistics.comparisons.p_adjustment import sidak, sidak_level
 from analysis.statistics.comparisons.test_result import IGNORES_RATERS
 from analysis.statistics.intervals import (

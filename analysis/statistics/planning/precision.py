@@ -66,7 +66,7 @@ def shared_level(level: float, comparisons: int) -> float:
 def degrees_of(design: Design, components: Components, of: str) -> float:
     """The degrees of freedom that a report of this design has for a ``mean`` or ``difference``.
 
-    As `comparisons.clustered_variance.variances_and_df` for a balanced design: Satterthwaite's of
+    As `clustered_variance.variances_and_df` for a balanced design: Satterthwaite's of
     components pooled over the conditions, at most 2 (G - 1) and at least G - 1, G the fewer of
     raters and items. Of one condition nothing is pooled.
     """

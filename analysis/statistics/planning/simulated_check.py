@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.comparisons.clustered_variance import limits_of
+from analysis.statistics.clustered_variance import limits_of
 from analysis.statistics.comparisons.pairwise_contrasts import all_pairs
 from analysis.statistics.comparisons.simultaneous import decide_pairs
 from analysis.statistics.flat_row import FlatRow
@@ -92,7 +92,7 @@ def simulated_check(
     The first condition is ``difference`` (score units) better than the second, or than 0 where
     ``of`` is mean; raters, items and clips are new in each run. Raises PlanningError for fewer
     than two raters, items or runs, or two conditions for a difference. Interval: as
-    `analysis.statistics.comparisons.clustered_variance.limits_of` has it, for so many
+    `analysis.statistics.clustered_variance.limits_of` has it, for so many
     ``comparisons`` at once; of all pairs by their joint distribution in the first study.
     """
     fewest = 2 if of == DIFFERENCE else 1
