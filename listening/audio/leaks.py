@@ -32,7 +32,7 @@ FEWEST_OTHERS = 6  # clips, from which the spread of others is known
 SHARE_TOLD = 0.8  # of clips of the group and of others, named rightly: less is no use to a rater
 SHARE_KNOWN_AGAIN = 0.5  # of the pairs of one clip that have a value in common
 SHARE_OF_OTHERS = 0.1  # of the pairs of two clips, at most: else it is no name of a clip
-SIGNIFICANCE = 0.01  # over all facts and groups together (Bonferroni); those of sound apart
+SIGNIFICANCE = 0.001  # over all facts and groups together (Bonferroni); those of sound apart
 DIGITS = 4  # what differs by rounding alone tells nothing
 FACTS = {
     "rate_hz": "the sampling rate",
