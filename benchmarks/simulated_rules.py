@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special, stats
 
-from analysis.statistics.comparisons.clustered_variance import Limits, limits_of
+from analysis.statistics.clustered_variance import Limits, limits_of
 from benchmarks.simulated_ratings import Sums
 
 PLAIN = "G: CGM, t(min G - 1)"
