@@ -307,7 +307,8 @@ def verdicts(sightings: Sequence[Sighting]) -> list[Verdict]:
                 if own[known].any() and (~own)[known].sum() >= FEWEST_OTHERS:
                     attacked = seen[known], own[known]
                     made.append(_learnt(group, fact, *attacked, items[known]))
-                    made.append(_far(group, fact, *attacked, step))
+                    if IS_WORD not in fact:  # a word that nobody else has lies far by its nature
+                        made.append(_far(group, fact, *attacked, step))
     return made
 
 

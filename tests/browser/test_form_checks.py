@@ -46,7 +46,7 @@ def test_a_check_is_taken_with_the_keys(serve_forms: Serve, new_page: NewPage) -
         page.keyboard.press(key)  # locked still
         page.keyboard.press("p")
         expect(page.locator(".player")).to_have_attribute("data-state", "heard")
-        expect(page.locator("input:checked")).to_have_count(0)
+        expect(page.locator("#stage input:checked")).to_have_count(0)
         page.keyboard.press(key)
         page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Begin")).to_be_visible()

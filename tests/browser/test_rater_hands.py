@@ -43,7 +43,7 @@ def test_a_key_pressed_too_early_flashes_the_line_that_says_why(serve: Serve, ne
     expect(line).not_to_have_class("lock-line nudge")
     page.keyboard.press("2")
     expect(line).to_have_class("lock-line nudge")
-    assert page.locator("input:checked").count() == 0
+    assert page.locator("#stage input:checked").count() == 0
     hear(page)
     page.keyboard.press("2")
     expect(page.get_by_label("Unclear")).to_be_checked()

@@ -176,7 +176,7 @@ def test_tab_walks_from_play_to_next_in_the_order_of_the_page(
     enter(page, serve(short_story(2, task=ATT)))
     hear(page)
     order = page.evaluate(
-        """() => [...document.querySelectorAll("main :is(button, input, textarea, summary)")]
+        """() => [...document.querySelectorAll("#stage :is(button, input, textarea, summary)")]
             .filter((each) => each.checkVisibility())
             .map((each) => each.getBoundingClientRect().top)"""
     )
@@ -189,10 +189,10 @@ def test_arrow_keys_walk_over_a_scale_that_has_the_focus(serve: Serve, new_page:
     hear(page)
     page.locator('input[value="3"]').focus()
     page.keyboard.press("ArrowRight")
-    assert page.locator("input:checked").get_attribute("value") == "3.5"
+    assert page.locator("#stage input:checked").get_attribute("value") == "3.5"
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
-    assert page.locator("input:checked").get_attribute("value") == "2.5"
+    assert page.locator("#stage input:checked").get_attribute("value") == "2.5"
 
 
 def test_the_landing_asks_for_consent_and_carries_the_arrival(

@@ -251,7 +251,7 @@ def test_a_clip_that_the_server_calls_unheard_must_be_heard_again(
     rate(page, "3")
     expect(page.locator("[data-part=missing]")).to_have_text(message)
     expect(page.locator(".player")).to_have_attribute("data-state", "ready")
-    assert page.locator("input:checked").get_attribute("value") == "3"
+    assert page.locator("#stage input:checked").get_attribute("value") == "3"
     hear(page)
     go_on(page)
     wait_stored(page, server, 1)

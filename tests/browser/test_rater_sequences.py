@@ -126,7 +126,7 @@ def test_three_clips_have_their_names_as_keys(serve: Serve, new_page: NewPage) -
     page.keyboard.press("a")
     was(page, "playing", 0)
     page.keyboard.press("2")
-    assert page.locator("input:checked").get_attribute("value") == "Unclear"
+    assert page.locator("#stage input:checked").get_attribute("value") == "Unclear"
 
 
 def test_a_pause_in_the_middle_goes_on_where_it_was(serve: Serve, new_page: NewPage) -> None:

@@ -73,7 +73,7 @@ def test_locked_scales_take_no_answer(serve: Serve, new_page: NewPage) -> None:
     expect(page.get_by_role("checkbox", name="Laughter")).to_be_disabled()
     expect(page.get_by_role("textbox", name="Anything else?")).to_be_disabled()
     page.keyboard.press("4")
-    assert page.locator("input:checked").count() == 0
+    assert page.locator("#stage input:checked").count() == 0
 
 
 def test_a_step_apart_has_its_own_line_words_and_key(serve: Serve, new_page: NewPage) -> None:
@@ -88,7 +88,7 @@ def test_a_step_apart_has_its_own_line_words_and_key(serve: Serve, new_page: New
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
-    assert page.locator("input:checked").get_attribute("value") == "1"
+    assert page.locator("#stage input:checked").get_attribute("value") == "1"
     page.keyboard.press("0")
     assert answers(page, server) == {"0": "0"}
 
@@ -156,10 +156,10 @@ def test_several_choices_need_one_and_a_step_apart_excludes_the_others(
     missing(page, "Choose at least one.")
     for key in "21":
         page.keyboard.press(key)
-    assert page.locator("input:checked").count() == 2
+    assert page.locator("#stage input:checked").count() == 2
     page.keyboard.press("3")
     expect(page.get_by_role("checkbox", name="None")).to_be_checked()
-    assert page.locator("input:checked").count() == 1
+    assert page.locator("#stage input:checked").count() == 1
     page.get_by_role("checkbox", name="Hum").check()
     assert answers(page, server) == {"0": "b"}
 
@@ -187,7 +187,7 @@ def test_number_keys_pass_over_a_text_to_the_scale_that_knows_them(
     page, _ = heard(serve, new_page, story_of(text, scale))
     page.keyboard.press("2")
     page.keyboard.press("4")
-    assert page.locator("input:checked").get_attribute("value") == "4"
+    assert page.locator("#stage input:checked").get_attribute("value") == "4"
 
 
 def test_answers_of_every_kind_survive_a_reload(serve: Serve, new_page: NewPage) -> None:
