@@ -3,7 +3,7 @@
 
 import sys
 
-from config.commands import main
+from config.run.commands import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -15,13 +15,13 @@ class AnalysisConfig(AppConfig):
         from analysis.web.board_jobs import forget_board_of
         from analysis.web.first_runs import analyse_closed
         from analysis.web.withdrawals import forget_deleted, forget_reasons, forget_reports
-        from listening.signals import (
+        from listening.common.signals import (
             closed,
             metrics_beside_raters,
-            read_rules_by,
             reasons_erased,
             withdrawn,
         )
+        from listening.design.analysis_rules import read_rules_by
 
         read_rules_by(declared_text)
         pre_delete.connect(

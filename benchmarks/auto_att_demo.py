@@ -2,7 +2,8 @@
 
     python benchmarks/auto_att_demo.py FOLDER
 
-The raters are scripted (listening.bots.opinions); how human each voice is to them is assumed below,
+The raters are simulated (listening.sessions.simulated_raters.opinions);
+how human each voice is to them is assumed below,
 in the order in which these synthesisers are usually placed. So the numbers show what the machinery
 gives with 70 clips, not how well anything predicts people.
 """
@@ -15,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from listening.bots.opinions import KnownClip, Opinions, Truth  # noqa: E402
+from listening.sessions.simulated_raters.opinions import KnownClip, Opinions, Truth  # noqa: E402
 
 QUALITIES = {  # 0 is "Unclear"; 0.3 and more is called Human, -0.3 and less Machine
     "human": 1.4,

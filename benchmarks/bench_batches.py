@@ -34,8 +34,8 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.gpu.models import save_wavlm  # noqa: E402
 
 if TYPE_CHECKING:
-    from metrics.metric import Metric
-    from metrics.runner import Clip
+    from metrics.core.metric import Metric
+    from metrics.scoring.runner import Clip
 
 RATE_HZ = 16_000
 SPEECH = ROOT / "tests/data/metrics/audio/long_same-human.flac"
@@ -61,7 +61,7 @@ def main() -> None:
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     torch.set_num_threads(1)
     if given.similar:
-        from metrics.predictors import masking
+        from metrics.networks.predictors import masking
 
         masking.SIMILAR |= {"cpu": given.similar}
     with tempfile.TemporaryDirectory() as place:
@@ -92,7 +92,7 @@ def main() -> None:
 
 def ask_for(metric: Metric, number: str) -> str:
     """Have a metric compute in "bf16", "compile" or "bf16+compile"; why it does not, else empty."""
-    from metrics import precision
+    from metrics.core import precision
 
     words = number.split("+")
     numbers = [word for word in words if word != "compile"] or ["float32"]
@@ -108,10 +108,11 @@ def random_clips(folder: Path, number: int, least_s: float, most_s: float) -> li
     import numpy as np
     import soundfile
 
-    from metrics import audio, runner
-    from metrics.material import Material
+    from metrics.core import decoding
+    from metrics.core.material import Material
+    from metrics.scoring import runner
 
-    speech = audio.load_wave(SPEECH, RATE_HZ)
+    speech = decoding.load_wave(SPEECH, RATE_HZ)
     draw = np.random.default_rng(20)
     clips: list[Clip] = []
     for place in range(number):
@@ -127,7 +128,7 @@ def random_clips(folder: Path, number: int, least_s: float, most_s: float) -> li
 
 def made(key: str, folder: Path, large: bool) -> Metric:
     """The metric, with a network of the published size where its own cannot be had."""
-    from metrics.metric import make_metric
+    from metrics.core.metric import make_metric
 
     if key in ("wer", "cer"):
         return make_metric(key, {"model": "tiny.en"})
@@ -149,8 +150,8 @@ def timed(
     metric: Metric, clips: Sequence[Clip], way: str
 ) -> tuple[float, list[int], dict[str, float | None]]:
     """Milliseconds per clip, the sizes of the network's calls, and the values by path."""
-    from metrics import runner
-    from metrics.recognisers import recogniser
+    from metrics.networks.recognisers import recogniser
+    from metrics.scoring import runner
 
     sizes: list[int] = []
     with ExitStack() as stack:
@@ -169,9 +170,9 @@ def timed(
 @contextmanager
 def by_way(way: str) -> Iterator[None]:
     """Batches as they are formed one by one, of equal lengths, or as declared."""
-    from metrics import runner
-    from metrics.predictors import masking
-    from metrics.recognisers import faster_whisper
+    from metrics.networks.predictors import masking
+    from metrics.networks.recognisers import faster_whisper
+    from metrics.scoring import runner
 
     with ExitStack() as stack:
         if way == "alone":

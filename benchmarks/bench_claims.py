@@ -108,8 +108,8 @@ def claim_of(number: int) -> Callable[[], None]:
     """`allocation.claim_blocks` in a transaction of its own, for raters that are new each time."""
     from django.db import transaction
 
-    from listening import allocation
     from listening.models import Session, Study
+    from listening.sessions import allocation
 
     study = Study.objects.get()
     task = study.tasks.get()
@@ -129,14 +129,14 @@ def claim_of(number: int) -> Callable[[], None]:
 
 def start_of(number: int) -> Callable[[], None]:
     """The whole of a rater's start: rater, session, block and trials, in one transaction."""
-    from listening import sessions
     from listening.models import Study
-    from listening.sessions import Arrival
+    from listening.sessions import lifecycle
+    from listening.sessions.lifecycle import Arrival
 
     study = Study.objects.get()
 
     def start() -> None:
-        sessions.start(study, Arrival(simulated=True))
+        lifecycle.start(study, Arrival(simulated=True))
 
     return start
 
@@ -188,8 +188,8 @@ def build(database: str, slots: int) -> None:
     from django.core.management import call_command
     from django.db import connection
 
-    from listening import allocation
     from listening.models import Rater, Session
+    from listening.sessions import allocation
 
     call_command("migrate", interactive=False, verbosity=0)
     study = make_study("bench", conditions=CONDITIONS, items=slots // (CONDITIONS * REPLICATES))

@@ -63,8 +63,8 @@ def send(double: Double, recruitment: Any, count: int) -> None:
     """Participants with their sessions, all clips answered; one in ten hands in without a code."""
     from django.db import connection
 
-    from listening import sessions
-    from listening.sessions import Arrival
+    from listening.sessions import lifecycle
+    from listening.sessions.lifecycle import Arrival
 
     for number, person in enumerate(double.participants(count)):
         submission = double.reserve(recruitment.prolific_study, person)
@@ -74,7 +74,7 @@ def send(double: Double, recruitment: Any, count: int) -> None:
             prolific_study=query["STUDY_ID"][0],
             prolific_session=query["SESSION_ID"][0],
         )
-        sessions.start(recruitment.study, arrival)
+        lifecycle.start(recruitment.study, arrival)
         double.submit(submission, CODES["complete"] if number % 10 else None)
     with connection.cursor() as cursor:
         cursor.execute(ANSWERED)
@@ -84,7 +84,7 @@ def told(action: Callable[[], object]) -> list[object]:
     """Seconds, CPU seconds of this process, requests to Prolific and SQL statements of it."""
     from django.db import connection
 
-    from listening.prolific import Prolific
+    from listening.recruitment.prolific import Prolific
 
     asked, statements = 0, 0
     once = Prolific._once
@@ -146,7 +146,7 @@ def main() -> None:
     with own_house(options.port, 1), Double.running(None, *balance) as double:
         from django.conf import settings
 
-        from config.prepare import collect_static
+        from config.run.preparation import collect_static
         from listening.recruitment import deciding, syncing
 
         collect_static()

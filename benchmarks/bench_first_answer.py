@@ -46,8 +46,8 @@ def worker() -> Iterator[None]:
     """A new worker of jobs, as the supervisor starts it; gone afterwards."""
     from django.conf import settings
 
-    from config.processes import spawn, stop
-    from config.services import jobs_command
+    from config.run.processes import spawn, stop
+    from config.run.services import jobs_command
 
     log = settings.EARNEST_VAR / "logs" / "jobs.log"
     log.unlink(missing_ok=True)
@@ -68,8 +68,8 @@ def rated_study(key: str, systems: int, items: int, raters: int, blocks_each: in
     from django.conf import settings
 
     from benchmarks.material import add_task, make_study, write_clips
-    from listening import allocation
     from listening.models import Block, Rater, Session
+    from listening.sessions import allocation
 
     study = make_study(
         key,

@@ -98,12 +98,12 @@ def main() -> None:
     with own_house(options.port, 1):
         from django.conf import settings
 
-        from config.prepare import collect_static
-        from listening import sessions
-        from listening.sessions import Arrival
+        from config.run.preparation import collect_static
+        from listening.sessions import lifecycle
+        from listening.sessions.lifecycle import Arrival
 
         study = demo_like_study(write_clips(settings.MEDIA_ROOT, 20), RATERS)
-        made = [sessions.start(study, Arrival(simulated=True)) for _ in range(RATERS)]
+        made = [lifecycle.start(study, Arrival(simulated=True)) for _ in range(RATERS)]
         collect_static()  # the log-in page names its styles
         print(machine_facts())
         base = f"http://127.0.0.1:{options.port}"

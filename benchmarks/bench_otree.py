@@ -241,7 +241,7 @@ def main() -> None:
         from django.conf import settings
         from django.db import connection
 
-        from config.embedded import socket_folder
+        from config.run.embedded_servers import socket_folder
 
         facts = machine_facts()
         count = int(rounds * seconds * 150)

@@ -34,8 +34,8 @@ sys.path.insert(0, str(ROOT))
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from metrics.metric import Metric
-    from metrics.runner import Clip
+    from metrics.core.metric import Metric
+    from metrics.scoring.runner import Clip
 
 RATE_HZ = 16_000
 LONG = "tests/data/metrics/audio/long_same-human.flac"
@@ -95,14 +95,15 @@ def long_clip() -> list[Clip]:
 
 
 def clip_of(path: Path, text: str) -> Clip:
-    from metrics import audio, runner
-    from metrics.material import Material
+    from metrics.core import decoding
+    from metrics.core.material import Material
+    from metrics.scoring import runner
 
-    return runner.clip_of(path, Material(text, "en", "", (), str(path), audio.file_sha256(path)))
+    return runner.clip_of(path, Material(text, "en", "", (), str(path), decoding.file_sha256(path)))
 
 
 def all_pairs() -> list[Pair]:
-    from metrics.metric import make_metric
+    from metrics.core.metric import make_metric
 
     whole = {"speech_only": False}
     return [
@@ -153,8 +154,8 @@ def clip_by_clip(
 
 def ours(metrics: Sequence[Metric], clips: Sequence[Clip]) -> list[float]:
     """By the runner, in the order of the clips (of the last metric, where there are several)."""
-    from metrics import runner
-    from metrics.recognisers import recogniser
+    from metrics.networks.recognisers import recogniser
+    from metrics.scoring import runner
 
     used = recogniser.loaded("faster_whisper", recogniser.Options(ASR), "cpu")
     used.heard.clear()  # what it heard a round ago costs nothing
@@ -200,8 +201,8 @@ def timbre() -> Callable[[NDArray[np.float32], str], float]:
     sys.modules.setdefault("webrtcvad", ModuleType("webrtcvad"))  # trims silence: not used here
     from resemblyzer import VoiceEncoder  # type: ignore[import-untyped]
 
-    from metrics.metric import make_metric
-    from metrics.speech import window_starts
+    from metrics.core.metric import make_metric
+    from metrics.signal.speech import window_starts
 
     chosen: Any = make_metric("timbre_consistency").parameters
     size, hop = round(chosen.window_s * RATE_HZ), round(chosen.hop_s * RATE_HZ)
@@ -223,8 +224,8 @@ def wer() -> Callable[[NDArray[np.float32], str], float]:
     import jiwer
     from faster_whisper import WhisperModel
 
-    from metrics import texts
-    from metrics.recognisers.faster_whisper import model_folder
+    from metrics.core import texts
+    from metrics.networks.recognisers.faster_whisper import model_folder
 
     model = WhisperModel(
         str(model_folder(ASR)), device="cpu", compute_type="float32", cpu_threads=1

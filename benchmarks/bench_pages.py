@@ -309,7 +309,7 @@ def main() -> None:
     options = parser.parse_args()
     rounds = 3 if options.quick else 20
     with own_house(options.port, 1) as var, tempfile.TemporaryDirectory() as folder:
-        from config.prepare import collect_static
+        from config.run.preparation import collect_static
 
         os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright keeps a loop in this thread
         collect_static()

@@ -132,7 +132,7 @@ def main() -> None:
         from django.conf import settings
         from django.contrib.auth.models import User
 
-        from config.prepare import collect_static
+        from config.run.preparation import collect_static
 
         collect_static()
         settings.ALLOWED_HOSTS = ["*"]  # Django's test client asks for `testserver`

@@ -247,7 +247,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8143)
     options = parser.parse_args()
     with own_house(options.port, 1) as var:
-        from config.prepare import collect_static
+        from config.run.preparation import collect_static
         from listening import review
         from listening.models import Verdict
         from listening.review import Plan

@@ -228,7 +228,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8144)
     options = parser.parse_args()
     with own_house(options.port, 1) as var:
-        from config.prepare import collect_static
+        from config.run.preparation import collect_static
 
         collect_static()
         measure(var, options.port, 100 if options.quick else RATERS)

@@ -42,18 +42,19 @@ def long_clips(folder: Path) -> tuple[list[Any], float]:
     import numpy as np
     import soundfile
 
-    from metrics import audio, runner
-    from metrics.material import Material, Turn
+    from metrics.core import decoding
+    from metrics.core.material import Material, Turn
+    from metrics.scoring import runner
 
     clips, total_s = [], 0.0
     for name in LONG:
-        wave = audio.load_wave(AUDIO / f"{name}.flac", RATE_HZ)
+        wave = decoding.load_wave(AUDIO / f"{name}.flac", RATE_HZ)
         minute = np.resize(wave, 60 * RATE_HZ)
         path = folder / f"{name}.wav"
         soundfile.write(path, minute, RATE_HZ)
         turns = (Turn("a", 0.0, 30.0), Turn("b", 30.0, 60.0))
         told = {"synthesis_s": "12"}
-        known = Material(TEXT, "en", "", turns, str(path), audio.file_sha256(path), told)
+        known = Material(TEXT, "en", "", turns, str(path), decoding.file_sha256(path), told)
         clips.append(runner.clip_of(path, known))
         total_s += len(minute) / RATE_HZ
     return clips, total_s
@@ -73,9 +74,10 @@ def random_squim(folder: Path) -> None:
 
 def preset_rows(asr: str) -> list[tuple[str, float, float, str]]:
     """(metric, CPU s, wall s) per second of audio for each metric of the preset, and remarks."""
-    from metrics import presets, runner, weights
-    from metrics.embeddings.wavlm import WavlmXvector
-    from metrics.metric import make_metric
+    from metrics.core import weights
+    from metrics.core.metric import make_metric
+    from metrics.networks.embeddings.wavlm import WavlmXvector
+    from metrics.scoring import presets, runner
 
     rows = []
     with tempfile.TemporaryDirectory() as place:
@@ -103,9 +105,9 @@ def made_clips(folder: Path, number: int, seconds: float) -> list[Path]:
     import numpy as np
     import soundfile
 
-    from metrics import audio
+    from metrics.core import decoding
 
-    wave = audio.load_wave(AUDIO / f"{LONG[0]}.flac", RATE_HZ)
+    wave = decoding.load_wave(AUDIO / f"{LONG[0]}.flac", RATE_HZ)
     size, paths = round(seconds * RATE_HZ), []
     for i in range(number):
         start = int(hashlib.sha256(str(i).encode()).hexdigest()[:8], 16) % (len(wave) - size)
@@ -117,8 +119,8 @@ def made_clips(folder: Path, number: int, seconds: float) -> list[Path]:
 
 def one_size(number: int, seconds: float) -> dict[str, float]:
     """CPU and wall milliseconds per clip of the quick metrics over `number` clips, and memory."""
-    from metrics import runner
-    from metrics.metric import make_metric
+    from metrics.core.metric import make_metric
+    from metrics.scoring import runner
 
     metrics = tuple(make_metric(key) for key in QUICK)
     with tempfile.TemporaryDirectory() as name:

@@ -101,16 +101,16 @@ def speech(files: Sequence[Path], seconds: float) -> torch.Tensor:
     import numpy as np
     import torch
 
-    from metrics import audio
+    from metrics.core import decoding
 
-    waves = [audio.load_wave(path, RATE_HZ) for path in files]
+    waves = [decoding.load_wave(path, RATE_HZ) for path in files]
     return torch.from_numpy(np.concatenate(waves)[: round(seconds * RATE_HZ)])
 
 
 def all_contenders(wave: torch.Tensor) -> list[Contender]:
     """What is compared: 3 s windows every 2 s, the whole clip, and reverb consistency."""
-    from metrics.metric import make_metric
-    from metrics.speech import window_starts
+    from metrics.core.metric import make_metric
+    from metrics.signal.speech import window_starts
 
     def rival(waves: torch.Tensor) -> list[float]:
         return [float(value) for part in waves for value in torchmetrics_srmr(part)]
@@ -136,7 +136,7 @@ def all_contenders(wave: torch.Tensor) -> list[Contender]:
 
 def ours(waves: torch.Tensor, variant: str, precision: str) -> list[float]:
     """Earnest's scores of a batch."""
-    from metrics import modulation
+    from metrics.signal import modulation
 
     return [float(found.value or 0) for found in modulation.srmr(waves, variant, precision)]
 

@@ -42,7 +42,7 @@ class Start:
         self.began, self.began_at = time.monotonic(), time.time()
         with self.log.open("w") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "config.supervisor"],
+                [sys.executable, "-m", "config.run.supervisor"],
                 cwd=code,
                 env=clean | {"EARNEST_VAR": str(var), "EARNEST_PORT": str(port)},
                 stdin=subprocess.DEVNULL,
@@ -64,7 +64,7 @@ class Start:
         """Whether the clock and the worker of pages' and raters' jobs have told that they live."""
         import psycopg
 
-        from config.embedded import socket_folder
+        from config.run.embedded_servers import socket_folder
 
         where = {"host": str(socket_folder(self.var)), "user": "earnest", "dbname": "earnest"}
         with psycopg.connect(**where) as session:  # type: ignore[arg-type]  # all are words
@@ -96,7 +96,7 @@ def folder() -> Iterator[Path]:
     try:
         yield home / "var"
     finally:
-        from config.embedded import socket_folder
+        from config.run.embedded_servers import socket_folder
 
         shutil.rmtree(socket_folder(home / "var"), ignore_errors=True)
         shutil.rmtree(home, ignore_errors=True)
@@ -110,9 +110,14 @@ def role(process: psutil.Process) -> str:
     name, words = process.name(), " ".join(process.cmdline())
     if name in ("postgres", "valkey-server"):
         return name
-    if "config.keeper" in words:
+    if "config.run.shared_server" in words:
         return "keepers"
-    marks = {"granian": "web", "config.supervisor": "supervisor", "gpu@": "gpu", "jobs@": "jobs"}
+    marks = {
+        "granian": "web",
+        "config.run.supervisor": "supervisor",
+        "gpu@": "gpu",
+        "jobs@": "jobs",
+    }
     marks |= {"config.clock": "clock"}
     return next((role for mark, role in marks.items() if mark in words), words[:40])
 

@@ -33,11 +33,11 @@ PAUSE_S = (15.0, 45.0)
 
 
 def start_sessions(study: Any, count: int) -> list[Any]:
-    from listening import sessions
-    from listening.sessions import Arrival
+    from listening.sessions import lifecycle
+    from listening.sessions.lifecycle import Arrival
 
     began = time.perf_counter()
-    made = [sessions.start(study, Arrival(simulated=True)) for _ in range(count)]
+    made = [lifecycle.start(study, Arrival(simulated=True)) for _ in range(count)]
     print(f"{count} sessions started in {time.perf_counter() - began:.1f} s", flush=True)
     return made
 

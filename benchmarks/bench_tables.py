@@ -137,7 +137,7 @@ def main() -> None:
         from django.conf import settings
         from django.test import Client
 
-        from config.prepare import collect_static
+        from config.run.preparation import collect_static
 
         collect_static()
         settings.ALLOWED_HOSTS = ["*"]  # Django's own test client counts the statements

@@ -247,7 +247,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8145)
     options = parser.parse_args()
     with own_house(options.port, 1) as var:
-        from config.prepare import collect_static
+        from config.run.preparation import collect_static
 
         collect_static()
         make(var, options.port, options.film, options.screens)

@@ -21,7 +21,7 @@ from msgspec.json import decode
 from benchmarks.client import Browser
 from benchmarks.house import wait_until_answers
 from benchmarks.raters import REASON, Tally
-from config.bridge import Receive, Scope, Send
+from config.wsgi_bridge import Receive, Scope, Send
 
 TABLES = """
 CREATE TABLE floor_trial (id bigint PRIMARY KEY, state text, answered_at timestamptz,
@@ -94,7 +94,7 @@ async def connected(address: str) -> psycopg.AsyncConnection[object]:
 @contextmanager
 def floor_server(address: str, port: int, log: Path) -> Iterator[psutil.Process]:
     """The handler, served as Earnest is: granian, one process."""
-    from config.services import web_command
+    from config.run.services import web_command
 
     command = web_command("127.0.0.1", port, 1, "benchmarks.floors:application")
     with log.open("wb") as output:

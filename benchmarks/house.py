@@ -44,7 +44,7 @@ def own_house(port: int, workers: int) -> Iterator[Path]:
     from django.conf import settings
     from django.core.management import call_command
 
-    from config.keeper import join
+    from config.run.shared_server import join
 
     uses = join(settings.EARNEST_VAR, settings.EMBEDDED)
     try:
@@ -54,7 +54,7 @@ def own_house(port: int, workers: int) -> Iterator[Path]:
     finally:
         from django.db import connections
 
-        from config.embedded import socket_folder
+        from config.run.embedded_servers import socket_folder
 
         connections.close_all()
         for use in uses:
@@ -70,8 +70,8 @@ def web_process() -> Iterator[psutil.Process]:
     """The web process exactly as the supervisor starts it."""
     from django.conf import settings
 
-    from config.processes import spawn, stop
-    from config.services import web_command
+    from config.run.processes import spawn, stop
+    from config.run.services import web_command
 
     port = settings.EARNEST_PORT
     log = settings.EARNEST_VAR / "logs" / "web.log"

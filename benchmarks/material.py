@@ -133,7 +133,7 @@ def demo_like_study(clips: list[tuple[str, float]], sessions: int) -> Any:
 
     A session has 10 + 3 trials of the first task and 10 of the second.
     """
-    from listening import allocation
+    from listening.sessions import allocation
 
     conditions, items = 6, 100
     replicates = sessions * 10 // (conditions * items) + 1

@@ -98,7 +98,7 @@ def open_study(folder: Path, key: str, kind: str, **material: Any) -> Any:
 
 def new_session(study: Any) -> str:
     """The code of a session that a rater has just begun."""
-    from listening import sessions
-    from listening.sessions import Arrival
+    from listening.sessions import lifecycle
+    from listening.sessions.lifecycle import Arrival
 
-    return str(sessions.start(study, Arrival(simulated=True)).code)
+    return str(lifecycle.start(study, Arrival(simulated=True)).code)

@@ -12,17 +12,17 @@ from multiprocessing import get_context
 from typing import Any
 from urllib.parse import urlencode
 
-from listening.bots import Kind, Truth, drawn_qualities
-from listening.bots.browser import Form, Page, read_page
-from listening.bots.knowledge import known_to_raters, roles_of
-from listening.bots.opinions import Opinions
-from listening.bots.scripted_rater import Report, ScriptedRater
+from listening.sessions.simulated_raters import Kind, Truth, drawn_qualities
+from listening.sessions.simulated_raters.browser import Form, Page, read_page
+from listening.sessions.simulated_raters.knowledge import known_to_raters, roles_of
+from listening.sessions.simulated_raters.opinions import Opinions
+from listening.sessions.simulated_raters.scripted_rater import Report, ScriptedRater
 
 AT_ONCE = 3
 
 
 class NoNetwork:
-    """As `listening.bots.browser.Browser`, with Django's test client behind it."""
+    """The browser of `listening.sessions.simulated_raters`, over Django's test client."""
 
     def __init__(self, trouble: Counter[str]) -> None:
         from django.test import Client

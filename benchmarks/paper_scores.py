@@ -29,9 +29,9 @@ def store_simulated(study: str, scores: Iterable[Row]) -> int:
 def _rows(study: str, scores: Iterable[Row]) -> Iterator[MetricScore]:
     from django.utils import timezone
 
-    from metrics.metric import make_metric, outputs
+    from metrics.core.metric import make_metric, outputs
     from metrics.models import MetricScore
-    from metrics.studymaterial import study_stimuli
+    from metrics.scoring.study_material import study_stimuli
 
     clips = {row["stimulus"]: (row["sha256"], material) for row, material in study_stimuli(study)}
     made = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 from celery import beat
 
-from listening.ages import age_s
+from listening.common.ages import age_s
 
 
 class Scheduler(beat.Scheduler):

@@ -14,7 +14,7 @@ app.user_options["worker"].add(Option(("--clock",), is_flag=True, help="Send wha
 app.user_options["worker"].add(
     Option(("--rest-after",), type=float, default=0, help="End after S seconds without a job.")
 )
-app.steps["worker"].update(("config.worker_steps:Clock", "config.worker_steps:Rest"))
+app.steps["worker"].update(("config.run.worker_steps:Clock", "config.run.worker_steps:Rest"))
 app.autodiscover_tasks(related_name="jobs")
 app.autodiscover_tasks(["analysis.web"], related_name="jobs")
 app.autodiscover_tasks(["analysis.web"], related_name="planning_jobs")

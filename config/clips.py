@@ -22,14 +22,15 @@ from msgspec.json import encode
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 
-from config.batches import Batches
-from config.bridge import ClientGone, Message, Receive, Scope, Send, send_plain
-from config.loop_pool import FAILURES, LoopPool
+from config.async_connections import FAILURES, LoopPool
 from config.operations.health import reason_of
 from config.operations.unavailable import is_away
+from config.statement_batches import Batches
+from config.wsgi_bridge import ClientGone, Message, Receive, Scope, Send, send_plain
 from listening.audio import ClipRequest, appearance_of, resolve_clip
 from listening.audio.links import PATH
-from listening.fetches import (
+from listening.sessions.answer_statements import FETCHED_FREE
+from listening.sessions.clip_deliveries import (
     Span,
     bytes_asked,
     fetch_values,
@@ -38,7 +39,6 @@ from listening.fetches import (
     record_fetch,
     sent_spans,
 )
-from listening.statements import FETCHED_FREE
 
 TYPES = {
     ".wav": "audio/wav",

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.utils.log import configure_logging
 
 from config.operations import error_reports, heartbeats
-from listening.queues import mark  # noqa: F401  # connected: jobs say when they were sent
+from listening.common.job_queues import mark  # noqa: F401  # connected: jobs say when they were sent
 
 apps.populate(())  # none of them: the heartbeat is a statement of its own
 configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)

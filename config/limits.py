@@ -26,10 +26,10 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
 
-from config.bridge import Scope, header_variables
 from config.public_path import below
 from config.thread_queue import Asker
-from listening.throttling import Throttle
+from config.wsgi_bridge import Scope, header_variables
+from listening.common.throttling import Throttle
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 LOGINS = ("login", "mfa_login_webauthn")

@@ -5,7 +5,7 @@ A sentence has the reason, what was done by then, and what to do.
 
 from __future__ import annotations
 
-from config.missing import chain_of
+from config.missing_packages import chain_of
 
 WHOLE = "It was done as a whole or not at all. Look with `{look}`, then run it again if it is due."
 READS = (

@@ -14,13 +14,13 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config.accounts import APPS, PASSWORD_VALIDATORS, allauth_settings, sign_ons
-from config.caches import find_a_place_for_caches
-from config.embedded import POSTGRES, VALKEY, Server, socket_folder
 from config.environment import kept_secret, make_folder, wrong
+from config.library_caches import find_a_place_for_caches
 from config.mail import mail_server
 from config.media import media_storage
-from config.places import FILES
-from config.private_files import (
+from config.paths import FILES
+from config.run.embedded_servers import POSTGRES, VALKEY, Server, socket_folder
+from config.run.private_files import (
     FILE,
     FOLDER,
     GROUP_FILE,
@@ -96,10 +96,12 @@ SECURE_COOKIE = "__Secure-" if SECURE else ""
 HOST_COOKIE = "__Host-" if SECURE and not EARNEST_PATH else SECURE_COOKIE
 SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = f"{EARNEST_PATH}/"
 SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = f"{HOST_COOKIE}sessionid", f"{HOST_COOKIE}csrftoken"
-SESSION_COOKIE_AGE = 24 * 3600  # without a request; `config.log_ins` ends busy ones after a week
+SESSION_COOKIE_AGE = (
+    24 * 3600
+)  # without a request; `config.login_sessions` ends busy ones after a week
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SECURE_REFERRER_POLICY = "same-origin"
-CSRF_FAILURE_VIEW = "listening.views.trouble.csrf_failed"
+CSRF_FAILURE_VIEW = "listening.web.form_errors.csrf_failed"
 X_FRAME_OPTIONS = "DENY"
 
 # --- Applications and pages --------------------------------------------------------------------
@@ -131,16 +133,16 @@ MIDDLEWARE = [
     "config.compression.PageCompression",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "listening.languages.LanguageMiddleware",
+    "listening.common.languages.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "config.private_pages.PrivatePages",
-    "config.log_ins.LogIns",
+    "config.login_sessions.LogIns",
     "config.limits.Limits",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "listening.accounts.requiring.TwoFactors",
+    "listening.accounts.required_login.TwoFactors",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "config.urls"
@@ -205,7 +207,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Database, cache, queues: embedded servers under EARNEST_VAR unless a URL names real ones ----
 EMBEDDED: list[Server] = []
-EARNEST_POOLER = _given["EARNEST_POOLER"]  # config/pooler.py
+EARNEST_POOLER = _given["EARNEST_POOLER"]  # config/run/pooler.py
 
 
 # A server whose machine vanished says nothing: without these, who waits for it hears of it after a
@@ -262,7 +264,7 @@ DATABASES = {"default": _database()}
 _cache_url, _channels_url, _broker_url = _redis_urls()
 CACHES = {
     "default": {
-        "BACKEND": "config.kept_cache.KeptCache",
+        "BACKEND": "config.persistent_cache.KeptCache",
         "LOCATION": _cache_url,
         "KEY_PREFIX": "earnest",
         "OPTIONS": {"socket_timeout": 5, "socket_connect_timeout": 5},  # one that hangs is away

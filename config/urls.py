@@ -29,7 +29,7 @@ routes: list[URLPattern | URLResolver] = [
     path("operations/", pages.operations, name="operations"),
     path("admin/", admin.site.urls),
 ]
-for room in ("rest", "listening", "metrics", "analysis.web"):
+for room in ("rest", "listening", "metrics.web", "analysis.web"):
     routes.append(path("", include(f"{room}.urls")))
 urlpatterns: list[URLPattern | URLResolver] = routes
 if settings.EARNEST_PATH:

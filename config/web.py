@@ -23,12 +23,12 @@ from django.http.request import split_domain_port, validate_host
 from django.urls import get_resolver
 
 from config import public_path
-from config.bridge import Bridge, Receive, Scope, Send, header_variables, send_plain
+from config.async_connections import LoopPool
 from config.headers import WithHeaders, every_answers
 from config.limits import asker_of
-from config.loop_pool import LoopPool
 from config.operations import unavailable
 from config.thread_queue import Queue
+from config.wsgi_bridge import Bridge, Receive, Scope, Send, header_variables, send_plain
 
 # Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
 # researchers' pages may take long, and passwords are hashed one by one. When a database hangs, so
@@ -122,13 +122,13 @@ class Sockets:
 
 
 def socket_routes() -> list[Any]:
-    from listening.routing import websocket_urlpatterns  # after Django's set-up, above
+    from listening.web.routing import websocket_urlpatterns  # after Django's set-up, above
 
     return websocket_urlpatterns
 
 
 def answer_door() -> Any:
-    from config.answer_door import AnswerDoor  # likewise
+    from config.answer_endpoint import AnswerDoor  # likewise
 
     return AnswerDoor(pages, added, pool)
 

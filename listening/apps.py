@@ -12,10 +12,10 @@ class ListeningConfig(AppConfig):
         from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 
         from listening.accounts.sign_on import Provider
-        from listening.events import note_of_room
+        from listening.common.signals import acted, analysed
+        from listening.models.study_log import note_of_room
         from listening.notifications.hearing import note_analysis
-        from listening.signals import acted, analysed
 
         OpenIDConnectProvider.oauth2_adapter_class = Provider
-        acted.connect(note_of_room, dispatch_uid="listening.events")
+        acted.connect(note_of_room, dispatch_uid="listening.models.study_log")
         analysed.connect(note_analysis, dispatch_uid="listening.notifications")

@@ -6,14 +6,17 @@ from datetime import timedelta
 from celery import shared_task
 from django.utils import timezone
 
-from listening import erasure, invitations, kept, leases, monitor, summaries
-from listening.accounts import log_ins
-from listening.asked_jobs import asked_job, send_lost
+from listening.accounts import logins
 from listening.audio.appearance import clear_appearances
-from listening.models import HookEvent, Recruitment
+from listening.common import cached_counts
+from listening.models import HookEvent, Recruitment, session_summaries
+from listening.models.requested_jobs import asked_job, send_lost
 from listening.notifications import dispatching, rates, sending, watching
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
+from listening.selectors import monitor
+from listening.sessions import leases
+from listening.studies import erasure, invitations
 
 EVENTS_KEPT = timedelta(days=7)  # Prolific repeats one for a day
 log = logging.getLogger(__name__)
@@ -34,7 +37,7 @@ def return_expired_leases() -> int:
 @shared_task
 def count_sessions() -> list[str]:
     """Run by the beat; gives the studies whose raters' agreement was counted anew."""
-    return summaries.count_due()
+    return session_summaries.count_due()
 
 
 @shared_task
@@ -52,7 +55,7 @@ def erase_due_studies() -> list[str]:
 @shared_task
 def forget_ended_log_ins() -> int:
     """Run by the beat: where researchers were logged in is known while they are."""
-    return log_ins.forget_ended()
+    return logins.forget_ended()
 
 
 @shared_task
@@ -117,8 +120,8 @@ def forget_old_messages() -> int:
 
 @shared_task
 def recount(kind: str, of: str) -> None:
-    """Asked for by pages that show counts which take long to make; see `listening.kept`."""
+    """Count for pages what takes long to count; see `listening.common.cached_counts`."""
     if kind == monitor.KIND:
         monitor.latest_progress(of)
     else:
-        kept.remake(kind, of)
+        cached_counts.remake(kind, of)

@@ -3,8 +3,8 @@
 from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
 
-from listening import api
-from listening.views import rater, review_desk
+from listening.web.rater import api, pages
+from listening.web.review import desk
 
 
 class CodeConverter(StringConverter):
@@ -16,9 +16,9 @@ class CodeConverter(StringConverter):
 register_converter(CodeConverter, "code")
 
 urlpatterns = [
-    path("r/<code:link>/", rater.landing, name="landing"),
-    path("s/<code:code>/", rater.session_page, name="session"),
-    path("k/<str:token>", rater.check_sound, name="check-sound"),
+    path("r/<code:link>/", pages.landing, name="landing"),
+    path("s/<code:code>/", pages.session_page, name="session"),
+    path("k/<str:token>", pages.check_sound, name="check-sound"),
     path("api/s/<code:code>/", api.StateView.as_view(), name="api-state"),
     path("api/s/<code:code>/checks/", api.CheckView.as_view(), name="api-checks"),
     path("api/s/<code:code>/answers/", api.AnswerView.as_view(), name="api-answers"),
@@ -31,9 +31,9 @@ urlpatterns = [
     path("api/s/<code:code>/loaded/", api.LoadedView.as_view(), name="api-loaded"),
     path("api/s/<code:code>/comments/", api.CommentView.as_view(), name="api-comments"),
     path("api/s/<code:code>/withdraw/", api.WithdrawView.as_view(), name="api-withdraw"),
-    path("review/<code:token>/", review_desk.desk, name="review-desk"),
-    path("review/<code:token>/next/", review_desk.next_items, name="review-next"),
-    path("review/<code:token>/verdicts/", review_desk.verdicts, name="review-verdicts"),
-    path("review/<code:token>/clips/<uuid:item>/<int:place>", review_desk.clip, name="review-clip"),
-    path("", include("listening.researcher_urls")),
+    path("review/<code:token>/", desk.desk, name="review-desk"),
+    path("review/<code:token>/next/", desk.next_items, name="review-next"),
+    path("review/<code:token>/verdicts/", desk.verdicts, name="review-verdicts"),
+    path("review/<code:token>/clips/<uuid:item>/<int:place>", desk.clip, name="review-clip"),
+    path("", include("listening.web.researcher.urls")),
 ]

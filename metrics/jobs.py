@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from celery import shared_task
 
-from listening.asked_jobs import asked_job
+from listening.models.requested_jobs import asked_job
 
 
 @shared_task(name="metrics.jobs.score_shard")
 def score_shard(shard_id: int) -> None:
     """Score what one shard of a run misses; it may come twice, and work is then done once."""
-    from metrics import runs
+    from metrics.scoring import runs
 
     runs.work_on(shard_id, score_shard.delay)
 
@@ -18,7 +18,7 @@ def score_shard(shard_id: int) -> None:
 @shared_task(name="metrics.jobs.continue_dead_shards")  # of queue default: see the schedule
 def continue_dead_shards() -> None:
     """Queue again the shards whose worker died."""
-    from metrics import runs
+    from metrics.scoring import runs
 
     runs.heal(score_shard.delay)
 
@@ -26,6 +26,6 @@ def continue_dead_shards() -> None:
 @asked_job("metrics.jobs.suggest_codes")
 def suggest_codes(study: str, pk: int, model: str, by: str) -> None:
     """Ask a judge model for what it has not answered yet; it may come twice."""
-    from metrics.code_suggestions import suggest
+    from metrics.judges.code_suggestions import suggest
 
     suggest(study, pk, model, by)

@@ -61,7 +61,7 @@ class MetricScore(models.Model):
 
 
 class ClipFacts(models.Model):
-    """What an audio file is, measured when it was scored (`metrics.audio_facts`)."""
+    """What an audio file is, measured when it was scored (`metrics.core.audio_facts`)."""
 
     sha256 = models.CharField(max_length=64, primary_key=True)
     facts = models.JSONField()

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metrics import precision
-from metrics.material import Material, Turn
-from metrics.metric import Metric, Score
-from metrics.plugins import described_badly
-from metrics.precision import PRECISIONS, Arithmetic
+from metrics.core import precision
+from metrics.core.material import Material, Turn
+from metrics.core.metric import Metric, Score
+from metrics.core.precision import PRECISIONS, Arithmetic
+from metrics.scoring.plugins import described_badly
 
 if TYPE_CHECKING:
     import torch

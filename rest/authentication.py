@@ -13,8 +13,8 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from listening.accounts.requiring import has_second_factor, is_required
-from listening.throttling import Throttle
+from listening.accounts.required_login import has_second_factor, is_required
+from listening.common.throttling import Throttle
 from rest.models import ApiToken
 from rest.tokens import SCOPES, found
 

@@ -18,9 +18,9 @@ from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
-from listening.access import study_for
+from listening.access.rights import study_for
+from listening.common.plain_json import JsonError, is_storable, read_json
 from listening.models import Study
-from listening.plain_json import JsonError, is_storable, read_json
 from rest.authentication import HasScope, TokenAuthentication, TokenThrottle
 from rest.problems import response_to
 from rest.shapes import MOST_LISTED, refuse_unknown
@@ -91,7 +91,7 @@ class ApiView(APIView):
         return str(self.who.by)
 
     def study(self, key: str, wants: str) -> Study:
-        """The study, as `listening.access` decides it; a project's token reaches no other."""
+        """The study, as the table of rights decides; a project's token reaches no other."""
         study = study_for(self.who, key, wants)
         project = self.who.token.project_id
         if project is not None and study.project_id != project:

@@ -10,9 +10,9 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import NotAcceptable
 from rest_framework.request import Request
 
-from listening.ages import in_last_s
-from listening.events import note
+from listening.common.ages import in_last_s
 from listening.models import Study, StudyEvent
+from listening.models.study_log import note
 
 JSON, CSV = "application/json", "text/csv"
 PARQUET, ARROW = "application/vnd.apache.parquet", "application/vnd.apache.arrow.stream"

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from listening.access import projects_of
+from listening.access.rights import projects_of
 from listening.accounts.sign_on import STRONG
 from rest import tokens
 from rest.models import ApiToken

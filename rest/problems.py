@@ -13,15 +13,15 @@ from rest_framework import exceptions
 
 from analysis.formatting import counted
 from analysis.statistics.options import OptionsError
+from listening.access.projects import ProjectError
 from listening.design.studyfile import Problem, StudyProblems
 from listening.notifications.channels import ChannelError
-from listening.projects import ProjectError
 from listening.selectors.settled import NotSettled
 from listening.studies import StudyError
-from metrics.metric import ParameterError
-from metrics.presets import PresetError
-from metrics.studymaterial import NoStimuli
-from metrics.warning_filter import NoSuchWarning
+from metrics.core.metric import ParameterError
+from metrics.scoring.presets import PresetError
+from metrics.scoring.study_material import NoStimuli
+from metrics.scoring.warning_filter import NoSuchWarning
 
 TYPE = "application/problem+json"
 TITLES = {

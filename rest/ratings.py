@@ -15,7 +15,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from analysis.ratings.cells import COLUMNS, csv_lines, in_pieces, json_lines
-from listening.access import ANALYSE
+from listening.access.rights import ANALYSE
 from listening.models import Study
 from listening.selectors import RatingRow, rating_rows
 from listening.selectors.settled import Settled, settled_ratings

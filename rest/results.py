@@ -17,8 +17,8 @@ from analysis.web.downloads import IN_UTF8, KINDS, file_of
 from analysis.web.jobs import asked_run, cancel_run
 from analysis.web.version_choice import check_versions
 from analysis.web.views import LONG, runs_of, shown_run
-from listening.access import ANALYSE, LOOK
-from listening.events import note
+from listening.access.rights import ANALYSE, LOOK
+from listening.models.study_log import note
 from rest.base import ApiView, sent
 from rest.described import described
 from rest.shapes import Analyse, Results, RunShape

@@ -15,16 +15,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from analysis.ratings.cells import in_pieces
-from listening.access import ANALYSE, LOOK
+from listening.access.rights import ANALYSE, LOOK
 from listening.design.studyfile.problems import did_you_mean
-from listening.events import note
-from metrics import pages, runs, score_tables
-from metrics.input_warnings import TITLES
+from listening.models.study_log import note
+from metrics.core.input_warnings import TITLES
+from metrics.core.metric import Metric
 from metrics.jobs import score_shard
-from metrics.metric import Metric
-from metrics.presets import Choice, PresetError, preset
-from metrics.views import asked_filter, runs_of
-from metrics.warning_filter import ANY, ONLY, WITHOUT
+from metrics.scoring import runs
+from metrics.scoring.presets import Choice, PresetError, preset
+from metrics.scoring.warning_filter import ANY, ONLY, WITHOUT
+from metrics.web import page, score_tables
+from metrics.web.views import asked_filter, runs_of
 from rest.base import ApiView, sent
 from rest.described import described
 from rest.forms import CSV, FORM, JSON, form_of, json_array, note_taken
@@ -46,7 +47,7 @@ class ScoringRuns(ApiView):
     def get(self, request: Request, key: str) -> Response:
         """The newest 100, the newest first, and how far each is."""
         self.study(key, LOOK)
-        return Response({"runs": [pages.run_state(run) for run in runs_of(key)[:MOST_RUNS]]})
+        return Response({"runs": [page.run_state(run) for run in runs_of(key)[:MOST_RUNS]]})
 
     @described("Asks for metrics", OpenApiTypes.OBJECT, status=202, request=Score)
     def post(self, request: Request, key: str) -> Response:
@@ -54,7 +55,7 @@ class ScoringRuns(ApiView):
         study, choices = self.study(key, ANALYSE), _choices(sent(Score, request))
         run = runs.ask(study.pk, key, choices, score_shard.delay, by=self.by)
         note(study, "scored", self.by, metrics=[choice.metric for choice in choices])
-        return Response(pages.run_state(run), status=202)
+        return Response(page.run_state(run), status=202)
 
 
 def _choices(asked: dict[str, Any]) -> list[Choice]:
@@ -79,14 +80,14 @@ class OneScoringRun(ApiView):
     @described("How far a run is", OpenApiTypes.OBJECT, problems=(404,))
     def get(self, request: Request, key: str, run: int) -> Response:
         self.study(key, LOOK)
-        return Response(pages.run_state(self._run(key, run)))
+        return Response(page.run_state(self._run(key, run)))
 
     @described("Gives a run up", OpenApiTypes.OBJECT, problems=(404,))
     def delete(self, request: Request, key: str, run: int) -> Response:
         """What is scored already is kept."""
         self.study(key, ANALYSE)
         runs.cancel(self._run(key, run))
-        return Response(pages.run_state(self._run(key, run)))
+        return Response(page.run_state(self._run(key, run)))
 
     def _run(self, key: str, run: int) -> Any:
         found = runs_of(key).filter(pk=run).first()

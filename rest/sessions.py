@@ -14,10 +14,10 @@ from rest_framework.response import Response
 
 from analysis.ratings.cells import csv_lines, in_pieces
 from analysis.ratings.sessions_csv import spread_out
-from listening.access import ANALYSE, EDIT
-from listening.decisions import decide
+from listening.access.rights import ANALYSE, EDIT
 from listening.selectors import session_columns, session_rows
 from listening.studies import StudyError
+from listening.web.session_decisions import decide
 from rest.base import ApiView, sent
 from rest.described import described
 from rest.forms import CSV, FORM, JSON, form_of, json_array, note_taken

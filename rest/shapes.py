@@ -7,10 +7,10 @@ from typing import Any
 
 from rest_framework import serializers
 
-from listening.addresses import public_route
-from listening.decisions import LONGEST_REASON, REJECTED, RESTORED
+from listening.common.addresses import public_route
 from listening.design.studyfile.problems import did_you_mean
 from listening.models import Study
+from listening.web.session_decisions import LONGEST_REASON, REJECTED, RESTORED
 
 MOST_SESSIONS = 10_000
 MOST_LISTED = 1000  # of one page

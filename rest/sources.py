@@ -17,7 +17,7 @@ from rest_framework.exceptions import UnsupportedMediaType, ValidationError
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from listening.access import EDIT, draft_for
+from listening.access.rights import EDIT, draft_for
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.shapes import Wrong

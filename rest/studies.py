@@ -11,10 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from listening import studies
-from listening.access import EDIT, LOOK, projects_of, visible_studies
+from listening.access.rights import EDIT, LOOK, projects_of, visible_studies
 from listening.drafts import folder
 from listening.models import Project, Study
-from listening.monitor import forget_progress, page_progress
+from listening.selectors.monitor import forget_progress, page_progress
 from listening.studies.searching import filtered
 from rest.base import ApiView, JSONParser, Pages, checked, sent
 from rest.described import described

@@ -11,8 +11,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from listening.access import projects_of
-from listening.ages import age_s
+from listening.access.rights import projects_of
+from listening.common.ages import age_s
 from listening.models import Project
 from rest.models import ApiToken
 

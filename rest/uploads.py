@@ -9,9 +9,9 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from listening.access import EDIT, projects_of
+from listening.access.rights import EDIT, projects_of
+from listening.common.input_limits import WEB_ARCHIVE_BYTES
 from listening.drafts import files, folder
-from listening.input_limits import WEB_ARCHIVE_BYTES
 from listening.models import Project
 from rest.base import ApiView
 from rest.described import described

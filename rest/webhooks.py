@@ -10,7 +10,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from listening.access import LOOK
+from listening.access.rights import LOOK
 from listening.models import Channel
 from listening.notifications import channels
 from listening.notifications.channels import ChannelError

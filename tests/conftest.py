@@ -28,8 +28,8 @@ from django.conf import settings
 from django.db import connection
 from xdist.scheduler import LoadFileScheduling
 
-from config.embedded import POSTGRES, EmbeddedError
-from config.keeper import join
+from config.run.embedded_servers import POSTGRES, EmbeddedError
+from config.run.shared_server import join
 
 if TYPE_CHECKING:
     from tests.demo_house import DemoHouse

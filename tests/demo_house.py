@@ -9,7 +9,7 @@ import psycopg
 from django.core import signing
 from psycopg.rows import dict_row
 
-from config.embedded import socket_folder
+from config.run.embedded_servers import socket_folder
 from tests.config.helpers import House
 from tests.visitor import Visitor
 

@@ -5,13 +5,13 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from listening import allocation, sessions
-from listening.answers import Answer
 from listening.design.occasions import kept_as
 from listening.design.studyfile.occasionpart import plans_of
 from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Session, Stimulus, Study, Task
-from listening.sessions import Arrival
+from listening.sessions import allocation, lifecycle
+from listening.sessions.answers import Answer
+from listening.sessions.lifecycle import Arrival
 
 ATT_TRAPS = {
     "placement": "outside",
@@ -114,7 +114,7 @@ def kept_keys(study: Study) -> set[str]:
 
 
 def arrive(study: Study, **fields: Any) -> Session:
-    return sessions.start(study, Arrival(**{"simulated": True, **fields}))
+    return lifecycle.start(study, Arrival(**{"simulated": True, **fields}))
 
 
 def current(session: Session) -> Any:
@@ -155,7 +155,7 @@ def answer_all(session: Session, *, pass_traps: bool = True, stop_after: int = 1
             steps = [s["label"] for s in trial.task.criteria.first().scale["steps"]]
             wrong = [s for s in steps if s not in trial.expected]
             label = trial.expected[0] if pass_traps else wrong[0]
-        sessions.record_answer(session, an_answer(trial, label))
+        lifecycle.record_answer(session, an_answer(trial, label))
         count += 1
     session.refresh_from_db()
     return count

@@ -16,7 +16,7 @@ from tests.config.helpers import BASE_DIR, own_folder, processes_in, wait_for
 from tests.migrated import digest
 
 PREFIX = "house-migrated-"
-COLLECT = "import django; django.setup(); import config.prepare as p; p.collect_static()"
+COLLECT = "import django; django.setup(); import config.run.preparation as p; p.collect_static()"
 
 
 def migrated_into(var: Path) -> None:

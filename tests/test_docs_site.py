@@ -15,10 +15,10 @@ TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text("utf-8")
 # Where words of pages stand, beside templates
 PLACES = (
     "analysis/report/html/first_screen.py",
-    "config/supervisor.py",
+    "config/run/supervisor.py",
     "listening/design/draft_toml.py",
     "listening/methods/att.py",
-    "listening/views/drafts.py",
+    "listening/web/researcher/drafts.py",
 )
 NO_LABELS = {"like this"}
 

@@ -16,7 +16,7 @@ def test_every_step_measures_something_without_a_card(tmp_path, monkeypatch):
     """In one process, so that packages are imported once; the real one has a process per step."""
     from benchmarks.gpu import __main__ as benchmark
     from benchmarks.gpu.steps import STEPS
-    from metrics import weights
+    from metrics.core import weights
 
     monkeypatch.setattr(weights._Place, "folder", weights._Place.folder)
     monkeypatch.setattr(weights._Place, "offline", weights._Place.offline)

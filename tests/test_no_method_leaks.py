@@ -17,11 +17,11 @@ from django.db import connection
 from listening.audio import leaks as audio_leaks
 from listening.audio import served_copy_of
 from listening.audio.leaks import Leak, Sighting, facts_of, leaks, mark_facts
-from listening.bots.knowledge import known_to_raters
 from listening.checks import check_named
 from listening.design.presets import presets, write_preset
 from listening.methods import Method
 from listening.models import Criterion, Study
+from listening.sessions.simulated_raters.knowledge import known_to_raters
 from listening.studies import create_study, open_study, prelaunch
 from listening.studies.length import session_length
 from listening.studies.prelaunch import groups_of, study_leaks

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.template import engines
 
-from listening.program import PROGRAM, as_typed_here, command
+from listening.common.command_name import PROGRAM, as_typed_here, command
 from tests.test_architecture import ROOMS, ROOT, sources, tree
 
 SOURCE = ROOT / "listening" / "program.py"
@@ -52,7 +52,7 @@ def test_a_wheel_has_a_command_of_its_own(tmp_path: Path, rooms: list[str], prog
     for room in [*rooms, "listening"]:
         (tmp_path / room).mkdir()
     (tmp_path / "listening" / "program.py").write_text(SOURCE.read_text())
-    code = "from listening.program import command; print(command('plan'))"
+    code = "from listening.common.command_name import command; print(command('plan'))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
     )

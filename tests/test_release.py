@@ -16,7 +16,7 @@ import pytest
 import soundfile
 from setuptools import Distribution
 
-from metrics import presets
+from metrics.scoring import presets
 from tools import release as releasing
 from tools.locks import ROOT
 from tools.packaged import FILES, Made, PackagedError, build, expected, mistakes, tracked
@@ -197,7 +197,7 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
-from config.commands import earnest
+from config.run.commands import earnest
 sys.exit(earnest())
 """
 

@@ -8,8 +8,8 @@ from django.test import Client
 
 from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardLink, ResultsLink
 from listening import review
+from listening.access.projects import invite
 from listening.models import Membership, Project, ReviewJob, Role, Session, Study
-from listening.projects import invite
 from rest.models import ApiToken
 from rest.tokens import READ, make_token
 from tests.factories import make_study, make_user

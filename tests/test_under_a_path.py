@@ -13,10 +13,10 @@ import pytest
 from django.test import Client
 from websockets.sync.client import connect
 
-from config.answer_door import AnswerDoor
-from config.bridge import Scope
+from config.answer_endpoint import AnswerDoor
 from config.public_path import below, restore
-from listening.addresses import public
+from config.wsgi_bridge import Scope
+from listening.common.addresses import public
 from tests.factories import make_study, make_user
 from tests.listening.sounds import give_sound
 from tests.listening.web import WebProcess

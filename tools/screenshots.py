@@ -68,7 +68,7 @@ def fill() -> str:
     from django.core.management import call_command
 
     from benchmarks.paper_raters import one_after_the_other
-    from config.prepare import collect_static, ensure_researcher
+    from config.run.preparation import collect_static, ensure_researcher
     from listening import review
     from listening.models import Study
     from listening.review import Plan

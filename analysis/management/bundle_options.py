@@ -79,7 +79,7 @@ def write_bundle(
 def note_export(study: str, target: Path) -> None:
     """A line in the study's log: who withdraws later is still in these files."""
     from analysis.models import AnalysisRun
-    from listening.signals import acted
+    from listening.common.signals import acted
 
     studies = AnalysisRun._meta.get_field("study").related_model
     pk = studies._default_manager.values_list("pk", flat=True).get(key=study)

@@ -20,7 +20,7 @@ def write_down(apps: Any, schema_editor: Any) -> None:
     for job, (model, states) in WAIT.items():
         rows = apps.get_model("analysis", model).objects.filter(state__in=states)
         for pk in rows.values_list("pk", flat=True):
-            # as in listening.asked_jobs.mark_of
+            # as in listening.models.requested_jobs.mark_of
             mark = hashlib.sha256(json.dumps([job, pk], sort_keys=True).encode()).hexdigest()
             fields = {"job": job, "given": [pk], "asked_at": now, "sent_at": now}
             asked.objects.get_or_create(mark=mark, defaults=fields)

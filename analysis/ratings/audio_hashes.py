@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from analysis.ratings.problems import RatingsError, some
-from listening.spreadsheets import TableError, clean_name, located, read_table
+from listening.common.spreadsheets import TableError, clean_name, located, read_table
 
 STIMULI = "stimuli.csv"
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from analysis.ratings.problems import RatingsError
-from listening.spreadsheets import (
+from listening.common.spreadsheets import (
     SAMPLE_BYTES,
     Layout,
     TableError,

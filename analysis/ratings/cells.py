@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from analysis.formatting import enumerated
-from listening.spreadsheets import strict_number
+from listening.common.spreadsheets import strict_number
 
 COLUMNS: tuple[str, ...] = (
     "study",

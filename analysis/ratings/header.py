@@ -25,7 +25,7 @@ from analysis.ratings.wide_tables import (
     suggestion,
     wide_table,
 )
-from listening.spreadsheets import (
+from listening.common.spreadsheets import (
     DELIMITERS,
     Layout,
     TableError,

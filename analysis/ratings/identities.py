@@ -8,7 +8,7 @@ from analysis.formatting import enumerated
 from analysis.ratings.categorical import Categorical
 from analysis.ratings.problems import RatingsError, some
 from analysis.ratings.reading_rules import ReadingRules
-from listening.spreadsheets import clean_name, comparison_key
+from listening.common.spreadsheets import clean_name, comparison_key
 
 NAMED = (  # columns whose cells are names
     *("study", "task", "criterion", "session", "rater", "block", "item", "dimension", "paragraph"),

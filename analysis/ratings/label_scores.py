@@ -16,8 +16,8 @@ from analysis.ratings.categorical import Categorical
 from analysis.ratings.estimands import estimand_of_method
 from analysis.ratings.problems import rows_text
 from analysis.ratings.reading_rules import folded
+from listening.common.spreadsheets import strict_number
 from listening.methods import Method
-from listening.spreadsheets import strict_number
 
 _NUMBERED = re.compile(r"([+-]?\d+(?:[.]\d+)?)\s*[-–—:=.)]?\s+\D.*|.*\D\s*[(=:]\s*([+-]?\d+)\)?")
 _CHOICES = {  # what a button of two clips is called besides its label, by its score

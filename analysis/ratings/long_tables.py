@@ -13,7 +13,7 @@ from analysis.ratings.cells import trap_kind
 from analysis.ratings.header import ColumnMapping
 from analysis.ratings.problems import RatingsError, some
 from analysis.ratings.wide_tables import Trap
-from listening.spreadsheets import clean_name, strict_number
+from listening.common.spreadsheets import clean_name, strict_number
 
 
 def long_columns(raw: Columns, mapping: ColumnMapping) -> tuple[Columns, ColumnMapping]:

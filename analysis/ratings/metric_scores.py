@@ -19,8 +19,8 @@ import pandas as pd
 
 from analysis.ratings.cells import FACTS, unescaped
 from analysis.ratings.problems import RatingsError, RatingsWarning
-from listening.spreadsheets import TableError, clean_name, located
-from metrics.score_rows import NO_VALUE, ScoreRow, read_score_rows
+from listening.common.spreadsheets import TableError, clean_name, located
+from metrics.scoring.score_rows import NO_VALUE, ScoreRow, read_score_rows
 
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 DIRECTION, REASON, TITLE = "higher_is_better", "reason", "title"

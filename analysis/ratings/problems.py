@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
-from listening.spreadsheets import rows_text as rows_text
-from listening.spreadsheets import some as some
+from listening.common.spreadsheets import rows_text as rows_text
+from listening.common.spreadsheets import some as some
 
 MOST_PROBLEMS_SHOWN = 20
 NEAR = 0.8  # from this ratio on (difflib, 0 to 1) a name looks like another

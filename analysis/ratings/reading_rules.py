@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from analysis.ratings.problems import RatingsError
-from listening.spreadsheets import clean_name
+from listening.common.spreadsheets import clean_name
 
 FIRST, MEAN, ALL = "first", "mean", "all"
 REPEATS = (FIRST, MEAN, ALL)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.ratings.metric_scores import NAMES
 from analysis.ratings.problems import RatingsError
-from listening.spreadsheets import decoded, json_records, raw_bytes
+from listening.common.spreadsheets import decoded, json_records, raw_bytes
 
 NAMED = 3
 BY_NAME = "by the names of stimuli"

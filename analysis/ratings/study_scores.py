@@ -30,7 +30,7 @@ def study_scores(slug: str) -> list[dict[str, Any]]:
     Each with what is known of its clip (`listening.selectors.ClipFacts`).
     """
     from listening.selectors import clip_facts, stimulus_rows
-    from metrics.selectors import score_rows
+    from metrics.scoring.selectors import score_rows
 
     known = clip_facts(slug)
     rows = [*score_rows(slug), *word_rows(stimulus_rows(slug))]

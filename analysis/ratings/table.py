@@ -57,7 +57,7 @@ from analysis.ratings.repeats import resolve_repeats
 from analysis.ratings.row_selection import selected_rows
 from analysis.ratings.scale_checks import check_ranks, short_scales
 from analysis.ratings.validation import TRAINING, checked
-from listening.spreadsheets import TableError, clean_name, decimal_points, located
+from listening.common.spreadsheets import TableError, clean_name, decimal_points, located
 
 __all__ = [
     "COLUMNS",
@@ -134,7 +134,7 @@ def read_csv(
     ignore: Collection[str] = (),
     **rules: Any,
 ) -> Reading:
-    """The table of a CSV file with a header row, in any layout of `listening.spreadsheets`.
+    """The table of a CSV file with a header row, in any layout of `listening.common.spreadsheets`.
 
     ``columns`` maps a column of the table to the file's name for it, ``constants`` gives one value
     to every row, ``ignore`` names columns of the file that are not to be used, and ``rules`` answer

@@ -20,8 +20,8 @@ from analysis.ratings.estimands import (
     methods_of,
 )
 from analysis.ratings.problems import RatingsError, rows_text, some
+from listening.common.spreadsheets import located
 from listening.methods import Method
-from listening.spreadsheets import located
 
 TRAINING = "training"  # stands in the column trap for training trials, which may pass nothing
 Rows = NDArray[np.intp]

@@ -10,7 +10,7 @@ from itertools import pairwise
 from analysis.ratings.cells import COLUMNS
 from analysis.ratings.known_layouts import QUALTRICS
 from analysis.ratings.problems import RatingsError
-from listening.spreadsheets import Layout, clean_name, some, strict_number
+from listening.common.spreadsheets import Layout, clean_name, some, strict_number
 
 MOST_SCORE = 100.0
 MOST_LISTED = 8  # columns that a remedy writes out

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from analysis.formatting import enumerated
 from analysis.report.content import Content, titled, together
-from listening.registry import Registry
+from listening.common.registry import Registry
 
 if TYPE_CHECKING:
     import pandas as pd

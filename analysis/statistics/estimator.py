@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from listening.registry import Registry
+from listening.common.registry import Registry
 
 if TYPE_CHECKING:
     import pandas as pd

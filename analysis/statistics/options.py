@@ -11,8 +11,8 @@ from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import COMPARABLE, CRITERION, CROSSABLE, SINGLE, Breakdown
 from analysis.statistics.comparisons.hypothesis_sentences import FORMS, hypothesis_from
 from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_from, rule_text
-from listening.program import command
-from listening.spreadsheets import clean_name
+from listening.common.command_name import command
+from listening.common.spreadsheets import clean_name
 
 INTERVALS = ("two_way", "bootstrap", "mixed", "these_items")
 MAIN_INTERVAL = "two_way"  # always computed and printed first, since every claim rests on it

@@ -18,7 +18,7 @@ KEPT_S = 24 * 3600
 
 
 def beside_raters(sender: object, study_key: str, **kwargs: Any) -> dict[str, Any] | None:
-    """Receives `listening.signals.metrics_beside_raters`; None: there is no analysis yet.
+    """Receives `listening.common.signals.metrics_beside_raters`; None: there is no analysis yet.
 
     ``families``: for each task and criterion the metrics with their SRCC per stimulus, the noise
     ceiling, the gap between both, and the points of the one that goes with raters most closely.

@@ -14,9 +14,9 @@ from django.utils import timezone
 from analysis.models import Leaderboard, LeaderboardEntry
 from analysis.report.content import Content, content_from
 from analysis.web.board_inputs import forget_input, study_input, study_mark
-from config.missing import failure
-from listening.ages import age_s
-from listening.asked_jobs import ask, asked_job
+from config.missing_packages import failure
+from listening.common.ages import age_s
+from listening.models.requested_jobs import ask, asked_job
 
 log = logging.getLogger(__name__)
 State = Leaderboard.State

@@ -21,8 +21,8 @@ from analysis.models import Leaderboard, LeaderboardEntry
 from analysis.report.content import Content, Table
 from analysis.web.board_jobs import content_of, made_when_due
 from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
+from listening.common.signals import acted
 from listening.selectors import board_choices, board_projects, study_head_or_404
-from listening.signals import acted
 
 MOST_STUDIES = 20
 BIBTEX = "references.bib"

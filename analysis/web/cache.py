@@ -31,7 +31,7 @@ def code_mark() -> str:
 def marks(study_key: str, versions: Sequence[str] = ()) -> dict[str, str]:
     """Marks of a study's ratings, with these versions of it, and of its metric scores as they
     stand now; quick to ask."""
-    from metrics.selectors import scores_mark
+    from metrics.scoring.selectors import scores_mark
 
     ratings = combined_state(study_key, versions)["mark"]
     return {"ratings_mark": ratings, "scores_mark": scores_mark(study_key)}

@@ -17,8 +17,8 @@ from analysis.report.report_schema import Report
 from analysis.web.artifacts import PAPER, is_quick, paper_zip
 from analysis.web.combining import combined_state
 from analysis.web.views import shown_run
+from listening.common.signals import acted
 from listening.selectors import study_head_or_404
-from listening.signals import acted
 
 CSV, JSON = "text/csv", "application/json"
 KINDS = {

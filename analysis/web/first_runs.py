@@ -34,7 +34,7 @@ def analyse_when_due(study_id: int, study_key: str) -> AnalysisRun | None:
 
 
 def analyse_closed(study_id: int, study_key: str, **_signal: Any) -> None:
-    """Receives `listening.signals.closed`: the default analysis of all that was rated."""
+    """Receives `listening.common.signals.closed`: the default analysis of all that was rated."""
     from listening.selectors import ratings_state
 
     if ratings_state(study_key)["ratings"]:

@@ -24,9 +24,9 @@ from analysis.web.study_tables import (
     with_labels,
     with_version_notes,
 )
-from config.missing import failure
-from listening.asked_jobs import ask, asked_job
-from listening.signals import analysed
+from config.missing_packages import failure
+from listening.common.signals import analysed
+from listening.models.requested_jobs import ask, asked_job
 
 log = logging.getLogger(__name__)
 State = AnalysisRun.State

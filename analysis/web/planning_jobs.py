@@ -17,8 +17,8 @@ from django.core.cache import cache
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from config.missing import failure
-from listening.asked_jobs import ask, asked_job
+from config.missing_packages import failure
+from listening.models.requested_jobs import ask, asked_job
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from redis.exceptions import RedisError
 from analysis.ratings.estimands import estimand_of
 from analysis.web.planning_jobs import RUNNING, check_state, pilot_state, start_pilot
 from analysis.web.planning_pilots import PILOT, KnownPilot, known_pilots, version_before
-from listening.program import command
+from listening.common.command_name import command
 from listening.selectors import TaskPlan, interim_questions, study_head_or_404, task_plans
 
 BOX_KEPT_S = 5.0

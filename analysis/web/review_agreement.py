@@ -24,7 +24,7 @@ from listening.selectors import (
     review_verdicts,
     study_head_or_404,
 )
-from metrics.selectors import suggested_codes
+from metrics.scoring.selectors import suggested_codes
 
 MOST_ROWS = 40
 NO_CODE = "none"  # of a reason that names none of the codebook

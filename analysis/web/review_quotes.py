@@ -19,6 +19,8 @@ from django.views.decorators.http import require_GET
 from analysis.models import AnalysisRun
 from analysis.report.writers.latex_text import escaped as in_latex
 from analysis.report.writers.markdown import escaped as in_markdown
+from listening.common.signals import acted
+from listening.common.spreadsheets import safe_cell
 from listening.selectors import (
     Quote,
     QuoteFilter,
@@ -27,8 +29,6 @@ from listening.selectors import (
     review_quotes,
     study_head_or_404,
 )
-from listening.signals import acted
-from listening.spreadsheets import safe_cell
 
 PER_PAGE = 25
 MOST_IN_TEXT = 2000  # quotes in a Markdown or LaTeX file; a CSV has them all

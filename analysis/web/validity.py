@@ -19,6 +19,7 @@ from analysis.statistics.screening.rule_text import as_it_is_here, other_version
 from analysis.web.forms import rules_on_offer
 from analysis.web.study_tables import rules_in_force, study_rules
 from analysis.web.validity_jobs import AWAY, DONE, RUNNING, State, effects_state, tried_state
+from listening.common.signals import acted
 from listening.selectors import (
     RuleFacts,
     analysis_rules,
@@ -32,7 +33,6 @@ from listening.selectors import (
     task_titles,
     trap_plans,
 )
-from listening.signals import acted
 
 NOTHING: State = {"state": "none", "mark": ""}  # without ratings there is nothing to try
 MOST_EXCLUDED = 50  # raters of one page; the rest is named

@@ -17,8 +17,8 @@ from redis.exceptions import RedisError
 
 from analysis.statistics.screening import rule_text
 from analysis.web.first_runs import default_options
-from config.missing import failure
-from listening.asked_jobs import ask, asked_job
+from config.missing_packages import failure
+from listening.models.requested_jobs import ask, asked_job
 
 log = logging.getLogger(__name__)
 KEPT_S = 86_400

@@ -25,8 +25,8 @@ from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
 from analysis.web.results_links import sharing
 from analysis.web.version_choice import check_versions, offered_versions
+from listening.common.signals import acted
 from listening.selectors import study_head_or_404
-from listening.signals import acted
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet

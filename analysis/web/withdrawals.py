@@ -22,7 +22,7 @@ Because = AnalysisRun.StaleBecause
 
 
 def forget_reports(study_key: str, **_signal: Any) -> None:
-    """Receives `listening.signals.withdrawn`: deletes within the withdrawal's own transaction."""
+    """Receives the signal `withdrawn`: deletes within the withdrawal's own transaction."""
     _forget_twice(study_key, Because.RATERS)
     stale = _runs_with(study_key).filter(
         state=AnalysisRun.State.STALE, stale_because=Because.RATERS
@@ -31,7 +31,7 @@ def forget_reports(study_key: str, **_signal: Any) -> None:
 
 
 def forget_reasons(study_key: str, **_signal: Any) -> None:
-    """Receives `listening.signals.reasons_erased`, in the same way."""
+    """Receives `listening.common.signals.reasons_erased`, in the same way."""
     _forget_twice(study_key, Because.REASONS)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from metrics.clips import Clip
+    from metrics.core.clips import Clip
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DEMO = ROOT / "demo" / "audio"
@@ -27,8 +27,8 @@ def write_speech(folder: Path, seconds: float, seed: int = 34) -> list[Clip]:
     """
     import soundfile
 
-    from metrics.clips import clip_of
-    from metrics.material import Material
+    from metrics.core.clips import clip_of
+    from metrics.core.material import Material
 
     draw = np.random.default_rng(seed)
     paths = [*sorted(DEMO.glob("*.flac")), LONG]
@@ -57,6 +57,6 @@ def write_speech(folder: Path, seconds: float, seed: int = 34) -> list[Clip]:
 
 def seconds_of(clips: list[Clip]) -> float:
     """Return how long the clips are together, in seconds."""
-    from metrics import audio
+    from metrics.core import decoding
 
-    return math.fsum(audio.duration_s(clip.path) for clip in clips)
+    return math.fsum(decoding.duration_s(clip.path) for clip in clips)

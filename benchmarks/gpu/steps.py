@@ -22,8 +22,8 @@ from benchmarks.gpu.journal import Journal
 from benchmarks.gpu.models import Models
 
 if TYPE_CHECKING:
-    from metrics.clips import Clip
-    from metrics.metric import Metric
+    from metrics.core.clips import Clip
+    from metrics.core.metric import Metric
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RATE_HZ = 16_000
@@ -75,8 +75,8 @@ def row(setting: Setting, step: str, name: str) -> Iterator[dict[str, Any]]:
 
 def free_memory(device: str) -> None:
     """Let go of every model."""
-    from metrics import runner
-    from metrics.recognisers import recogniser
+    from metrics.networks.recognisers import recogniser
+    from metrics.scoring import runner
 
     runner.forget_models()
     recogniser.loaded.cache_clear()
@@ -142,7 +142,7 @@ ALIKE = ("timbre_consistency wavlm", "emotion", "spoof", "scoreq")  # as others:
 
 def score_networks(setting: Setting) -> None:
     """Compare each network metric's values on CPU and GPU, and time it in every precision."""
-    from metrics.metric import make_metric
+    from metrics.core.metric import make_metric
 
     clips = setting.speech(SOME_S)
     for name in NETWORKS:
@@ -176,8 +176,8 @@ def measure_network(
     """Fill in one metric's figures: differences first, then speed in each precision."""
     import torch
 
-    from metrics.metric import make_metric
-    from metrics.precision import Arithmetic
+    from metrics.core.metric import make_metric
+    from metrics.core.precision import Arithmetic
 
     device = setting.device
     waves, materials = loaded_waves(metric, clips, device)
@@ -214,7 +214,7 @@ def compiled(
     setting: Setting, metric: Metric, clips: Sequence[Clip], figures: dict[str, Any]
 ) -> None:
     """Time a compiled network, and compare its values with those of the plain one."""
-    from metrics.precision import Arithmetic
+    from metrics.core.precision import Arithmetic
 
     waves, materials = loaded_waves(metric, clips, setting.device)
     audio_s = sum(len(wave) for wave in waves) / metric.sample_rate_hz
@@ -234,10 +234,10 @@ def loaded_waves(metric: Metric, clips: Sequence[Clip], device: str) -> tuple[li
     """Return the clips' waves at the metric's rate on the device, and what is known of them."""
     import torch
 
-    from metrics import audio
+    from metrics.core import decoding
 
     waves = [
-        torch.from_numpy(audio.load_wave(clip.path, metric.sample_rate_hz)).to(device)
+        torch.from_numpy(decoding.load_wave(clip.path, metric.sample_rate_hz)).to(device)
         for clip in clips
     ]
     return waves, [clip.material for clip in clips]
@@ -365,9 +365,9 @@ def preset_metrics(
     setting: Setting, preset: str, numbers: str, recogniser: str
 ) -> tuple[list[Metric], dict[str, str]]:
     """Return a preset's metrics with weights that load here, and which are left out and why."""
-    from metrics import presets
-    from metrics.metric import make_metric
-    from metrics.precision import Arithmetic
+    from metrics.core.metric import make_metric
+    from metrics.core.precision import Arithmetic
+    from metrics.scoring import presets
 
     found, left_out = [], {}
     for chosen in presets.preset(preset).choices():
@@ -414,7 +414,7 @@ def whole_preset(
 
     Models are loaded and warm before the clock starts.
     """
-    from metrics import runner
+    from metrics.scoring import runner
 
     trial = [(clip, metrics) for clip in clips[:: max(1, len(clips) // TRIAL_CLIPS)]]
     list(runner.score_work(trial[:2], setting.device))
@@ -447,7 +447,7 @@ def one_by_one(
     """Score clips as VERSA does: one metric after the other, clip by clip, batches of one."""
     import torch
 
-    from metrics import audio
+    from metrics.core import decoding
 
     audio_s = speech.seconds_of(list(clips))
     for metric in metrics:
@@ -459,7 +459,7 @@ def one_by_one(
         for metric in metrics:  # WER and CER share a transcript there, too
             begun = time.perf_counter()
             for clip in clips:
-                wave = torch.from_numpy(audio.load_wave(clip.path, metric.sample_rate_hz))
+                wave = torch.from_numpy(decoding.load_wave(clip.path, metric.sample_rate_hz))
                 metric.measure([wave.to(setting.device)], [clip.material])
             each_s[metric.key] = each_s.get(metric.key, 0.0) + time.perf_counter() - begun
     figures |= seen.figures(audio_s)
@@ -473,8 +473,8 @@ def score_srmr(setting: Setting) -> None:
     """Time SRMR of windows and of whole clips on the device, and one core of torchmetrics."""
     import torch
 
-    from metrics import modulation
-    from metrics.metric import make_metric
+    from metrics.core.metric import make_metric
+    from metrics.signal import modulation
 
     device = setting.device
     clips = setting.speech(SOME_S)
@@ -555,12 +555,12 @@ def hear(
     figures: dict[str, Any],
 ) -> None:
     """Fill in the figures of one recogniser."""
-    from metrics import audio
-    from metrics.recognisers import recogniser
+    from metrics.core import decoding
+    from metrics.networks.recognisers import recogniser
 
     told = setting.models.whisper("large-v3-turbo", precision)
     options = recogniser.Options(told["model"], 5, told["precision"])
-    waves = [audio.load_wave(clip.path, RATE_HZ) for clip in clips]
+    waves = [decoding.load_wave(clip.path, RATE_HZ) for clip in clips]
     audio_s = sum(map(len, waves)) / RATE_HZ
     found = recogniser.loaded(key, options, setting.device)
     if at_once:
@@ -658,9 +658,9 @@ def loaded_audio(paths: Sequence[str], rate_hz: int) -> list[Any]:
     """Return files as waves, (samples,) each."""
     import torch
 
-    from metrics import audio
+    from metrics.core import decoding
 
-    return [torch.from_numpy(audio.load_wave(path, rate_hz)) for path in paths]
+    return [torch.from_numpy(decoding.load_wave(path, rate_hz)) for path in paths]
 
 
 # --- g: judges ----------------------------------------------------------------------------------
@@ -750,7 +750,7 @@ def prepare(setting: Setting) -> None:
 
 def run_step(key: str, setting: Setting) -> None:
     """Run one step; replaces nothing that an earlier one wrote."""
-    from metrics import weights
+    from metrics.core import weights
 
     weights.configure(setting.models.place, offline=True)
     if key == "prepare":

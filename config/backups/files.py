@@ -15,7 +15,7 @@ from django.core.files.storage import default_storage
 from config.backups import BackupError
 from config.backups.archive import BLOCK_BYTES, FOLDERS, KEY, LOGIN, Reader, Writer
 from config.backups.progress import Progress, Say, as_size
-from config.embedded import POSTGRES
+from config.run.embedded_servers import POSTGRES
 from listening.audio import store
 
 SHORTEST_KEY, LONGEST_KEY = 50, 1000

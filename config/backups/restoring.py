@@ -14,7 +14,7 @@ from django.core.cache import cache
 from config.backups import BackupError, files, loading
 from config.backups.archive import Reader
 from config.backups.progress import Say
-from config.running import lock_file
+from config.run.running_instance import lock_file
 from listening.audio import store
 
 

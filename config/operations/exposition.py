@@ -22,7 +22,7 @@ from config.operations import failures, heartbeats, requests
 from config.operations.figures import figures
 from config.operations.health import GRADES, readiness
 from config.operations.version import version
-from listening import queues
+from listening.common import job_queues
 
 
 def gauge(
@@ -103,7 +103,7 @@ def of_database() -> Iterator[Metric]:
 
 
 def of_queues() -> Iterator[Metric]:
-    states = queues.queue_states()
+    states = job_queues.queue_states()
     waiting = {each.name: each.waiting for each in states}
     oldest = {each.name: each.oldest_s or 0.0 for each in states if each.waiting is not None}
     yield gauge("queue_jobs", "Jobs that wait", "queue", waiting)

@@ -12,7 +12,7 @@ from django.core.cache import cache
 from redis.exceptions import RedisError
 
 from config.operations.shared import shared
-from listening.signals import job_lost
+from listening.common.signals import job_lost
 
 HOURS = 24
 log = logging.getLogger(__name__)

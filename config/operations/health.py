@@ -21,8 +21,8 @@ from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError, ResponseError
 
 from config.operations import heartbeats
-from listening.program import command
-from listening.queues import queue_states
+from listening.common.command_name import command
+from listening.common.job_queues import queue_states
 
 Grade = Literal["ok", "degraded", "unavailable"]
 GRADES: tuple[Grade, ...] = ("ok", "degraded", "unavailable")

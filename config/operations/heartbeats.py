@@ -16,8 +16,8 @@ from celery.signals import beat_init, worker_ready
 from django.conf import settings
 from django.db import Error, connection
 
-from config.resting import resting
-from listening.ages import age_s
+from config.run.on_demand_worker import resting
+from listening.common.ages import age_s
 
 EVERY_S = 10.0
 STALE_S = 45.0  # four are missed

@@ -23,7 +23,7 @@ from config.operations.exposition import exposition
 from config.operations.figures import figures
 from config.operations.health import REMEDIES, readiness
 from config.operations.version import version
-from listening.queues import queue_states
+from listening.common.job_queues import queue_states
 
 SHOWN_FAILURES = 20
 

@@ -20,7 +20,7 @@ from django.views.defaults import server_error
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
-from config.missing import remedy
+from config.missing_packages import remedy
 from config.operations.health import reason_of
 from config.operations.logs import route_of
 from config.public_path import below

@@ -7,7 +7,7 @@ import tomllib
 from functools import cache
 from importlib import metadata
 
-from config.places import CODE
+from config.paths import CODE
 
 
 @cache

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
-from listening.addresses import public
+from listening.common.addresses import public
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
-from listening.projects import open_invitation
+from listening.access.projects import open_invitation
 
 SIGNED_BY = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
 SEVERAL_FACTORS = frozenset(("mfa", "otp", "hwk", "swk", "sms", "fpt", "face", "iris", "sc"))

@@ -18,7 +18,7 @@ from listening.audio.links import (
 from listening.audio.loudness import gain_for
 from listening.audio.probe import Facts, probed, probed_all, sha256_of
 from listening.audio.store import forget, keep_original, keep_served, local_path, local_place
-from listening.sound_files import AudioError
+from listening.common.sound_files import AudioError
 
 __all__ = [
     "AudioError",

@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 from django.conf import settings
 
-from listening.ages import age_s
 from listening.audio import flac
 from listening.audio.decoded import Decoded, Version, decoded, version_of
 from listening.audio.dither import dithered, noise_from, rumble_from
 from listening.audio.links import ClipRequest
 from listening.audio.recent import Recent
+from listening.common.ages import age_s
 
 SHORTEST_PAD_S = 0.05  # of dither alone, at both ends: no clip has sound, or digital silence, there
 LONGEST_PAD_S = 0.3

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from listening.sound_files import Samples
+from listening.common.sound_files import Samples
 
 BEFORE_S = 0.02  # kept before the first sound: weak consonants begin below the threshold
 AFTER_S = 0.05  # and after the last: rooms and breath fade slowly

@@ -13,7 +13,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.files.storage import default_storage
 
-from listening.ages import age_s
+from listening.common.ages import age_s
 
 FETCHERS = 8  # threads: a store far away answers late and often
 IN_USE_S = 15 * 60.0  # what was wanted since is not let go of: somebody may be reading it

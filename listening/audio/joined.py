@@ -10,8 +10,8 @@ import numpy as np
 from listening.audio.ends import fade, faded_in, faded_out
 from listening.audio.resampled import BLOCK_FRAMES, resampled
 from listening.audio.store import plain_flac
-from listening.input_limits import CLIP_DURATION_S
-from listening.sound_files import AudioError, Samples, open_sound
+from listening.common.input_limits import CLIP_DURATION_S
+from listening.common.sound_files import AudioError, Samples, open_sound
 
 FADE_S = 0.005  # at both sides of a joint, so that it does not click
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from listening.sound_files import Samples
+from listening.common.sound_files import Samples
 
 HEARD_FROM_HZ = 20.0
 GONE_BELOW_HZ = 15.0

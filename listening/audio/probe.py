@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from listening.input_limits import CLIP_BYTES, CLIP_DURATION_S
-from listening.loudness import LoudnessMeter
-from listening.sound_files import AudioError, LengthReport, Samples, Sound, open_sound
+from listening.common.input_limits import CLIP_BYTES, CLIP_DURATION_S
+from listening.common.loudness import LoudnessMeter
+from listening.common.sound_files import AudioError, LengthReport, Samples, Sound, open_sound
 
 MAX_CHANNELS = 2
 MIN_RATE_HZ, MAX_RATE_HZ = 4_000, 192_000

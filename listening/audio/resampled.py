@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from listening.sound_files import Samples, open_sound
+from listening.common.sound_files import Samples, open_sound
 
 BLOCK_FRAMES = 65_536
 

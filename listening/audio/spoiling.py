@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from listening.audio.store import plain_flac
-from listening.loudness import LoudnessMeter
-from listening.sound_files import AudioError, open_sound
+from listening.common.loudness import LoudnessMeter
+from listening.common.sound_files import AudioError, open_sound
 
 Wave = npt.NDArray[np.float64]  # (frames, channels)
 

@@ -21,7 +21,7 @@ from listening.audio.fetching import fetched, place_of
 from listening.audio.low_cut import without_rumble
 from listening.audio.probe import sha256_of
 from listening.audio.resampled import resampled
-from listening.sound_files import AudioError, open_sound
+from listening.common.sound_files import AudioError, open_sound
 
 log = logging.getLogger(__name__)
 

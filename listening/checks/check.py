@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from listening.checks.check_settings import CheckSettings, Number, read_settings
-from listening.design.odds import at_least, in_attempts
+from listening.common.odds import at_least, in_attempts
+from listening.common.registry import Registry
 from listening.methods.method import gettext_noop
-from listening.registry import Registry
 
 Wave = npt.NDArray[np.float32]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from listening.common.plain_toml import read_toml
 from listening.design.studyfile.drawing import trials_if_any
 from listening.methods import PlannedTrial, StimulusRef
-from listening.plain_toml import read_toml
 
 CLIPS = 20  # that a rater hears of a task, unless its researcher says otherwise
 LOUDNESS_LUFS = -23

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from listening.input_limits import LONGEST_PATTERN, MOST_PLACES
+from listening.common.input_limits import LONGEST_PATTERN, MOST_PLACES
 
 PLACE = re.compile(r"\{(system|sentence|\*)(?::([1-9]))?\}")
 NAMES = ("system", "sentence")

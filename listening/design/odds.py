@@ -4,28 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import comb, inf, prod
+from math import inf, prod
 
+from listening.common.odds import at_least
 from listening.design.traps import TrapKind, TrapPlan, passing_labels
 from listening.methods.method import Scale
 
 Scales = Scale | Mapping[str, Scale]  # of the only criterion, or of each in their order
-
-
-def at_least(right: int, trials: int, chance: float) -> float:
-    """Probability of `right` or more of `trials` when each is right with this chance."""
-    if not 0 <= chance <= 1 or trials < 0:
-        raise ValueError(f"{trials} trials with a chance of {chance:g} cannot be")
-    terms = (
-        comb(trials, k) * chance**k * (1 - chance) ** (trials - k)
-        for k in range(max(right, 0), trials + 1)
-    )
-    return min(1.0, sum(terms))
-
-
-def in_attempts(once: float, attempts: int) -> float:
-    """Probability of passing at least one of so many attempts, each drawn anew."""
-    return 1.0 - float((1.0 - once) ** attempts)
 
 
 @dataclass(frozen=True)

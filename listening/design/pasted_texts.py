@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 
-from listening.spreadsheets import clean_name
+from listening.common.spreadsheets import clean_name
 
 SEPARATORS = ("|", "\t", ";", ",")
 WORDS_FOR = {"|": "|", "\t": "a tab", ";": ";", ",": "a comma"}

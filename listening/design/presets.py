@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from listening.common.command_name import as_typed_here
+from listening.common.sound_files.names import is_system_file
 from listening.design.studyfile import CSV, TOML
-from listening.program import as_typed_here
-from listening.sound_files.names import is_system_file
 
 SLUG = re.compile(r"[-a-zA-Z0-9_]{1,80}")
 KEY_LINE = re.compile(r'^key = "[^"]*"', re.MULTILINE)

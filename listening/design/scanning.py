@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
+from listening.common.sound_files.names import EXTENSIONS, is_system_file
 from listening.design.name_patterns import MatchedNames, NamePattern, PatternError
-from listening.sound_files.names import EXTENSIONS, is_system_file
 
 OF_THE_SYSTEM = "was put there by macOS or Windows, and is no sound"
 SEPARATORS = ("__", "--", "_", "-", ".", " ")

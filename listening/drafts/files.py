@@ -15,13 +15,13 @@ from typing import Any
 
 from listening import audio
 from listening.audio import probe
+from listening.common.input_limits import WEB_FILES
+from listening.common.sound_files.names import EXTENSIONS
 from listening.design.studyfile import CSV, TOML, study_folder, unpack_sent
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import Problem
 from listening.drafts.folder import folder_of, place_of
-from listening.input_limits import WEB_FILES
 from listening.models import Draft
-from listening.sound_files.names import EXTENSIONS
 
 LONGEST_PATH = 500  # that is remembered of a file that cannot be used
 SOUNDS = "audio"

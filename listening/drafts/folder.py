@@ -14,16 +14,16 @@ import tomli_w
 from django.conf import settings
 from django.db import transaction
 
+from listening.common.input_limits import DRAFT_ROWS
+from listening.common.plain_toml import TomlError, read_toml
+from listening.common.spreadsheets import TableError, read_table
 from listening.design.draft_context import choose, form_of, heard
 from listening.design.draft_toml import KINDS, Table, begun, fit_to
 from listening.design.presets import presets
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.writer import rows_text
 from listening.drafts.journal import changed_places, written_down
-from listening.input_limits import DRAFT_ROWS
 from listening.models import Draft, Project, Study
-from listening.plain_toml import TomlError, read_toml
-from listening.spreadsheets import TableError, read_table
 from listening.studies import StudyError, export_study
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from listening.access import EDIT, rights_in
+from listening.access.rights import EDIT, rights_in
 from listening.drafts.folder import delete, folder_of
 from listening.drafts.moving import keep_together
 from listening.models import Draft, Study

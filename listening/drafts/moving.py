@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.db import transaction
 
+from listening.access.projects import move_study
 from listening.models import Draft, Project, Study
-from listening.projects import move_study
 
 
 def move(draft: Draft, project: Project | None) -> None:

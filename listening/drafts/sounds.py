@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from listening.common.sound_files.names import EXTENSIONS
 from listening.design import draft_context
 from listening.design.draft_toml import FAILED, TRAP, Table, roles
 from listening.design.scanning import OF_THE_SYSTEM, Scan, natural, scan, stimuli_of
@@ -14,7 +15,6 @@ from listening.drafts.files import SOUNDS, Facts, adopt, facts_of, ignored_of, n
 from listening.drafts.folder import Rows, change, rows_of, table_of
 from listening.drafts.levels import by_system, gain_of, is_number
 from listening.models import Draft
-from listening.sound_files.names import EXTENSIONS
 
 COMPARISONS = ("cmos", "preference", "ab", "abx")  # methods with the option versus
 BY = "made_by"  # the column that says how a clip was made, where these pages made it

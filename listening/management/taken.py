@@ -8,9 +8,9 @@ from shlex import quote
 
 from django.core.management.base import BaseCommand
 
+from listening.common.command_name import command as typed
+from listening.common.spreadsheets import TableError, decoded, raw_bytes
 from listening.design.othertools import CannotTake, Taken
-from listening.program import command as typed
-from listening.spreadsheets import TableError, decoded, raw_bytes
 from listening.studies.taken_folder import write_taken
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, ClassVar
 
+from listening.common.registry import Registry
 from listening.methods.estimand import Estimand
 from listening.methods.playback import Playback
-from listening.registry import Registry
 
 
 def gettext_noop(message: str) -> str:

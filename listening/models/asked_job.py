@@ -4,7 +4,7 @@ from django.db import models
 
 
 class AskedJob(models.Model):
-    """The queue may lose its message: see `listening.asked_jobs`."""
+    """The queue may lose its message: see `listening.models.requested_jobs`."""
 
     job = models.CharField(max_length=100)  # the name by which Celery knows it
     given = models.JSONField()

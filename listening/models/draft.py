@@ -31,7 +31,7 @@ class Draft(models.Model):
     study = models.ForeignKey(Study, models.SET_NULL, null=True, related_name="drafts")
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now=True)
-    may: frozenset[str] = frozenset()  # what who asks may do: see listening.access.draft_for
+    may: frozenset[str] = frozenset()  # what who asks may do: see listening.access.rights.draft_for
     by = ""  # who asks
 
     class Meta:

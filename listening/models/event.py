@@ -10,7 +10,7 @@ class StudyEvent(models.Model):
     key = models.CharField(max_length=80)  # of the study, then
     owner_id = models.BigIntegerField()  # of the study, then
     by = models.CharField(max_length=150)  # a user name, or where it came from
-    what = models.CharField(max_length=40)  # a key of listening.events.SAID
+    what = models.CharField(max_length=40)  # a key of listening.models.study_log.SAID
     details = models.JSONField(default=dict)
     at = models.DateTimeField(auto_now_add=True)
 

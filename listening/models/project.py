@@ -7,7 +7,7 @@ from django.db import models
 class Role(models.TextChoices):
     """Each may do what those before it may, but for reviewers, who see reviews alone.
 
-    listening.access says what.
+    listening.access.rights says what.
     """
 
     REVIEWER = "reviewer"

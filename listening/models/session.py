@@ -52,7 +52,9 @@ class Session(models.Model):
     comment = models.TextField(blank=True)
     device = models.CharField(max_length=20, blank=True)  # phone, tablet, desktop
     short = models.BooleanField(default=False)  # a lost block could not be replaced
-    review = models.CharField(max_length=80, blank=True)  # keys of `listening.outcomes.REVIEW`
+    review = models.CharField(
+        max_length=80, blank=True
+    )  # keys of `listening.sessions.outcomes.REVIEW`
     rejected_because = models.CharField(max_length=300, blank=True)
     paid = models.BooleanField(default=False)
     origin = models.CharField(max_length=24, blank=True)  # keyed hash of address and browser

@@ -69,7 +69,7 @@ class Study(models.Model):
     erase_reasons = models.BooleanField(default=False)  # with what names raters
     erased_at = models.DateTimeField(null=True)  # when what names raters was erased
     closed_at = models.DateTimeField(null=True)
-    may: frozenset[str] = frozenset()  # what who asks may do: see listening.access.study_for
+    may: frozenset[str] = frozenset()  # what who asks may do: see listening.access.rights.study_for
 
     class Meta:
         verbose_name_plural = "studies"

@@ -6,7 +6,7 @@ from listening.models.session import Session
 
 
 class SessionSummary(models.Model):
-    """Made of a session's trials by `listening.summaries`, and made again as they change."""
+    """Counts of a session's trials, kept up to date by `listening.models.session_summaries`."""
 
     session = models.OneToOneField(
         Session, models.CASCADE, primary_key=True, related_name="summary"

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from listening.access import is_of, rights_in
+from listening.access.rights import is_of, rights_in
 from listening.models import Channel, Study, Subscription
 from listening.notifications.kinds import KINDS
 

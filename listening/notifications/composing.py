@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from listening.addresses import public_route
+from listening.common.addresses import public_route
 from listening.models import Occurrence, Study
 from listening.notifications.kinds import KINDS, TEST
 

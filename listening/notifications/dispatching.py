@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from listening.ages import in_last_s
+from listening.common.ages import in_last_s
 from listening.models import Channel, Delivery, Occurrence, Study, Telling
 from listening.notifications.audience import audience
 from listening.notifications.composing import Message, message_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from listening.access import EDIT, LOOK
+from listening.access.rights import EDIT, LOOK
 
 Facts = Mapping[str, Any]
 TEST = "earnest.test"  # of no study: the button that tries a channel

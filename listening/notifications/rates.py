@@ -10,11 +10,11 @@ from typing import Any
 from django.db import connection
 
 from listening.design.traps import TRAINING
-from listening.leases import ANSWERED, SKIPPED, STATUS_NOW
 from listening.models import Study
 from listening.notifications.excess import Excess, excess_of, percent, still_above
 from listening.notifications.occurring import settle
 from listening.notifications.watching import LIVE, limits_of, look_at
+from listening.sessions.leases import ANSWERED, SKIPPED, STATUS_NOW
 
 Shares = Mapping[str, Sequence[float]]  # of each subject, one share per session that is over
 

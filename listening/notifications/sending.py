@@ -21,7 +21,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
-from listening.ages import CLOCK_SKEW_S
+from listening.common.ages import CLOCK_SKEW_S
 from listening.models import Channel, Delivery, Occurrence, Telling
 from listening.notifications import outward, signing
 from listening.notifications.audience import may_hear

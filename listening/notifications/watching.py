@@ -11,14 +11,14 @@ from typing import Any
 from django.db import connection
 from django.utils import timezone
 
-from listening.leases import LEASED
 from listening.models import Block, Recruitment, Study, StudyEvent, StudyLimits
-from listening.monitor import page_progress
 from listening.notifications.audience import watched
 from listening.notifications.occurring import end_others, settle
 from listening.recruitment import ledger
 from listening.recruitment.deciding import WARNED_AFTER_DAYS
 from listening.recruitment.plan import money
+from listening.selectors.monitor import page_progress
+from listening.sessions.leases import LEASED
 
 State = Study.State
 LIVE = (State.OPEN, State.PAUSED)

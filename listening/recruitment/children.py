@@ -17,7 +17,7 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from listening.models import Recruitment, Session
-from listening.prolific import Prolific, Refused, wire
+from listening.recruitment.prolific import Prolific, Refused, wire
 
 MOST_ASKED = 20  # single submissions at each look: an address can be made up a thousand times
 ASKED_AGAIN_S = 86400

@@ -13,9 +13,9 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from listening.models import Connection, Draft, Project, Study
-from listening.prolific import Prolific, ProlificError, Refused
-from listening.prolific.client import API, TOKEN, TRIES, Hold
 from listening.recruitment.errors import RecruitmentError
+from listening.recruitment.prolific import Prolific, ProlificError, Refused
+from listening.recruitment.prolific.client import API, TOKEN, TRIES, Hold
 
 FEATURES = {  # name -> what a researcher reads
     "fixed_screen_out": "A fixed payment for who is screened out",

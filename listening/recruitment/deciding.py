@@ -15,8 +15,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from listening.models import Recruitment, Submission
-from listening.prolific import NoReply, Prolific, ProlificError, Refused
-from listening.prolific.client import REASON_CHARS
 from listening.recruitment import ledger, proposals
 from listening.recruitment.connecting import client_of
 from listening.recruitment.drafting import require_confirmed
@@ -24,6 +22,8 @@ from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.evidence import Evidence, evidence_of
 from listening.recruitment.paying import decide_bonus
 from listening.recruitment.plan import Plan
+from listening.recruitment.prolific import NoReply, Prolific, ProlificError, Refused
+from listening.recruitment.prolific.client import REASON_CHARS
 from listening.recruitment.proposals import Place, Proposal
 from listening.recruitment.terms import terms_of
 

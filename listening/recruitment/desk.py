@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from listening.ages import age_s
+from listening.common.ages import age_s
 from listening.models import Bonus, Recruitment, Session, Submission
 from listening.recruitment import deciding, proposals
 from listening.recruitment.children import children_of

@@ -14,18 +14,18 @@ from decimal import Decimal
 from django.db import transaction
 from django.utils import timezone
 
-from listening.addresses import public_route
-from listening.events import note
+from listening.common.addresses import public_route
 from listening.models import Connection, LedgerEntry, Recruitment, Study
 from listening.models.codes import completion_code
-from listening.prolific import NoReply, NotSent, Prolific, ProlificError, Refused, wire
-from listening.prolific.client import TRIES
+from listening.models.study_log import note
 from listening.recruitment import ledger
 from listening.recruitment import plan as plans
 from listening.recruitment.connecting import client_of
 from listening.recruitment.errors import NotConfirmed, RecruitmentError
 from listening.recruitment.places import with_length_of
 from listening.recruitment.plan import Plan, money, whole_minor
+from listening.recruitment.prolific import NoReply, NotSent, Prolific, ProlificError, Refused, wire
+from listening.recruitment.prolific.client import TRIES
 from listening.recruitment.terms import (
     Change,
     Terms,

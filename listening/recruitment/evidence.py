@@ -7,8 +7,8 @@ from statistics import fmean, stdev
 
 from listening.models import Study
 from listening.models.sealed import unseal
-from listening.outcomes import WITHOUT_FACTS, outcome_of, review_words
-from listening.statements import rows_of
+from listening.sessions.answer_statements import rows_of
+from listening.sessions.outcomes import WITHOUT_FACTS, outcome_of, review_words
 from listening.studies.length import session_length
 
 # Traps that say what to answer. All others judge by ear: measures of quality, no ground to reject.
@@ -86,7 +86,7 @@ class Evidence:
     code: str
     rater: str
     participant: str  # the id that it came with; "" where it came with none
-    outcome: str  # of `listening.outcomes`, "rejected", or "" while it goes on
+    outcome: str  # of `listening.sessions.outcomes`, "rejected", or "" while it goes on
     minutes: float | None
     answered: int
     trials: int

@@ -10,13 +10,13 @@ from typing import Any
 
 from django.conf import settings
 
-from listening.addresses import public_route
+from listening.common.addresses import public_route
+from listening.common.plain_json import read_json
 from listening.models import Connection, HookEvent, Recruitment, Submission
-from listening.plain_json import read_json
-from listening.prolific import ProlificError
 from listening.recruitment.children import named_by
 from listening.recruitment.connecting import client_of
 from listening.recruitment.errors import RecruitmentError
+from listening.recruitment.prolific import ProlificError
 
 OLDEST_S = 26 * 3600.0  # Prolific repeats an event for about a day, maybe with its first stamp
 WANTED = ("submission.status.change", "study.status.change")

@@ -12,12 +12,12 @@ from typing import Any
 
 from django.db.models import Sum
 
+from listening.common.spreadsheets import safe_cell
 from listening.models import Bonus, LedgerEntry, Recruitment, Session, Submission
-from listening.prolific.wire import Malformed, amount
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.plan import Plan, money
+from listening.recruitment.prolific.wire import Malformed, amount
 from listening.recruitment.terms import terms_of
-from listening.spreadsheets import safe_cell
 
 Kind = LedgerEntry.Kind
 PAID = (Kind.REWARD, Kind.SCREENED_OUT, Kind.BONUS)

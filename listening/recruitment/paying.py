@@ -19,13 +19,13 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
-from listening.events import note
 from listening.models import Bonus, BonusBatch, LedgerEntry, Recruitment, Submission
-from listening.prolific import NoReply, Prolific, ProlificError, Refused, wire
+from listening.models.study_log import note
 from listening.recruitment import ledger
 from listening.recruitment.connecting import client_of
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.plan import money
+from listening.recruitment.prolific import NoReply, Prolific, ProlificError, Refused, wire
 
 State = BonusBatch.State
 PART_PURPOSES = ("part", "screened_out")  # in place of the reward, for a place that came back

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from listening.allocation import trials_of
 from listening.design.amounts import amount_of, sessions_of
 from listening.models import Block, Connection, Recruitment, Study, Task
 from listening.recruitment import plan as plans
 from listening.recruitment.plan import Plan
 from listening.recruitment.rates import rates_of
+from listening.sessions.allocation import trials_of
 from listening.studies.length import session_length
 
 HEADPHONES = "<p>You need headphones and a quiet place.</p>"

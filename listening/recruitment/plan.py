@@ -13,7 +13,7 @@ from math import ceil, sqrt
 from typing import Any
 
 from listening.design.sources import PROLIFIC_PLACEHOLDERS
-from listening.prolific.wire import Json
+from listening.recruitment.prolific.wire import Json
 
 FLOOR = {"GBP": 600, "USD": 800}  # per hour, judged on the median time; Prolific's own minimum
 LEAST_SCREENED_OUT = {"GBP": 10, "USD": 14}

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from listening.prolific.client import REASON_CHARS
-from listening.prolific.wire import SUBMISSION_OVER
 from listening.recruitment.evidence import Evidence
+from listening.recruitment.prolific.client import REASON_CHARS
+from listening.recruitment.prolific.wire import SUBMISSION_OVER
 
 APPROVE, COMPLETE, RETURN, PART, REJECT = "approve", "complete", "return", "part", "reject"
 DECISIONS = {

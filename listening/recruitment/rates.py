@@ -11,10 +11,10 @@ from django.core.cache import cache
 from redis.exceptions import RedisError
 
 from listening.models import Connection, Recruitment
-from listening.prolific import ProlificError
 from listening.recruitment.connecting import client_of
 from listening.recruitment.ledger import fee_share
 from listening.recruitment.plan import FLOOR
+from listening.recruitment.prolific import ProlificError
 
 RECOMMENDED = {"GBP": 900, "USD": 1200}  # per hour, where Prolific cannot be asked
 USUAL_FEE, USUAL_TAX = 1 / 3, 0.2  # Prolific's for universities, and the British tax on it

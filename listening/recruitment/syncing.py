@@ -11,16 +11,16 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from listening import leases
 from listening.models import LedgerEntry, Recruitment, Session, Submission
-from listening.prolific import Prolific, ProlificError, wire
 from listening.recruitment import ledger
 from listening.recruitment.children import all_submissions
 from listening.recruitment.connecting import client_of
 from listening.recruitment.drafting import find_out, note_study
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.paying import cancel_parts, settle_batches
+from listening.recruitment.prolific import Prolific, ProlificError, wire
 from listening.recruitment.terms import terms_of
+from listening.sessions import leases
 
 BEFORE_LIVE = (  # a draft may be published at Prolific itself
     Recruitment.State.SENDING,

@@ -14,9 +14,9 @@ from hashlib import sha256
 from typing import Any
 
 from listening.models import Recruitment
-from listening.prolific import ProlificStudy
-from listening.prolific.wire import Json, amount
 from listening.recruitment.plan import FIXED, PAYS_SCREEN_OUT, Plan, money
+from listening.recruitment.prolific import ProlificStudy
+from listening.recruitment.prolific.wire import Json, amount
 
 
 @dataclass(frozen=True)

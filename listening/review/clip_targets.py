@@ -8,9 +8,9 @@ from math import ceil
 from typing import TypedDict
 
 from listening.models import Condition, Stimulus, Study
+from listening.models.clip_facts import only_lines
 from listening.review.kinds.kind import Target
 from listening.review.reason_targets import drawn
-from listening.selectors.clip_facts import only_lines
 
 RUNS, TEXTS = "runs", "texts"  # what a group is: one text spoken several times, or several texts
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from listening.plain_json import JsonError, read_json
-from listening.spreadsheets import TableError, holds_json, read_table, safe_cell
+from listening.common.plain_json import JsonError, read_json
+from listening.common.spreadsheets import TableError, holds_json, read_table, safe_cell
 
 NO_CODE = "none"  # of a reason that names no attribute: so that it is coded, and not forgotten
 KEY = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from listening import audio
+from listening.common.signals import clip_hints
 from listening.models import Stimulus
-from listening.signals import clip_hints
 
 CLIPPED_SHARE = 0.0001  # of the samples
 LONG_SILENCE_S = 1.0

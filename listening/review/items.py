@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import OuterRef, Subquery
 
-from listening.kept import Patience, look
+from listening.common.cached_counts import Patience, look
 from listening.models import ReviewAssignment, ReviewJob, Stimulus, Study, Verdict
 from listening.review.evidence import FLAGS, Evidence, Written, evidence_of
 from listening.review.outcomes import Outcome, outcomes_of, used_reviews

@@ -12,8 +12,8 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from listening.events import note
 from listening.models import ReviewAssignment, ReviewItem, ReviewJob, Study, Verdict
+from listening.models.study_log import note
 from listening.review import codebook
 from listening.review.codebook import NO_CODE
 from listening.review.kinds import kind_named

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from listening.events import note
 from listening.models import LeftOut, Study
+from listening.models.study_log import note
 from listening.review.jobs import ReviewError
 
 Named = dict[tuple[str, str], LeftOut]  # by what and key

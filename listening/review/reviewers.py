@@ -10,11 +10,11 @@ from django.db import transaction
 from django.db.models import Max, Q
 from django.utils import timezone
 
-from listening.access import EDIT, LOOK, REVIEW, account_may, rights_in
-from listening.addresses import public_route
-from listening.events import note
+from listening.access.projects import digest
+from listening.access.rights import EDIT, LOOK, REVIEW, account_may, rights_in
+from listening.common.addresses import public_route
 from listening.models import Reviewer, ReviewJob
-from listening.projects import digest
+from listening.models.study_log import note
 from listening.review.jobs import ReviewError
 
 DAYS = (7, 30, 90)  # for which a link may work

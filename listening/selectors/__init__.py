@@ -2,6 +2,7 @@
 
 from listening.audio.fetching import bring as bring_audio
 from listening.audio.fetching import is_remote as audio_is_remote
+from listening.models.clip_facts import LINE, TRAP, ClipFacts, clip_facts, only_lines
 from listening.models.codes import RATER_CODE
 from listening.selectors.analysis_rules import (
     DecidedFacts,
@@ -32,7 +33,6 @@ from listening.selectors.clip_answers import (
     asked_places,
     clip_answers,
 )
-from listening.selectors.clip_facts import LINE, TRAP, ClipFacts, clip_facts, only_lines
 from listening.selectors.clip_reviews import ClipReviewFacts, left_out_names
 from listening.selectors.definitions import (
     EarlierVersion,

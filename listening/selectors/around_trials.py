@@ -8,7 +8,7 @@ from listening.design.odds import TrapOdds, trap_odds
 from listening.design.traps import TRAINING, TrapPlan
 from listening.methods import Scale
 from listening.models import Stimulus, Task
-from listening.statements import rows_of
+from listening.sessions.answer_statements import rows_of
 
 CHECKED = """
 SELECT c.key, count(*) FILTER (WHERE c.passed) AS passed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, TypedDict
 
-from listening.access import ANALYSE, projects_of, visible_studies
+from listening.access.rights import ANALYSE, projects_of, visible_studies
 from listening.models import Criterion, Project, Stimulus, Study
 from listening.selectors.studies import still_open
 

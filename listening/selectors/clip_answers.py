@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from django.db import connection
 
-from listening.kept import look
+from listening.common.cached_counts import look
 from listening.models import Criterion, Stimulus
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from listening.access import rights_in
+from listening.access.rights import rights_in
 from listening.design.definition import (
     READ,
     changes,
@@ -15,8 +15,8 @@ from listening.design.definition import (
 )
 from listening.design.studyfile import TOML
 from listening.models import Study
+from listening.models.study_versions import earlier_versions
 from listening.studies.exporting import study_as_file
-from listening.versions import earlier_versions
 
 
 class CorrectionFacts(TypedDict):

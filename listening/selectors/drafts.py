@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from listening.access import LOOK, draft_for
+from listening.access.rights import LOOK, draft_for
 from listening.design.amounts import amount_of, trials_of
 from listening.design.preview_trials import scales_of
 from listening.drafts.figures import reading_of, whole

@@ -16,16 +16,14 @@ from django.db import connection
 from django.utils.translation import gettext
 
 from listening.checks import check_named
+from listening.common.languages import name_of, speaking
 from listening.design.occasions import is_between
 from listening.design.questionnaires import default_title
 from listening.design.sources import sources_of
 from listening.design.studyfile.drawing import drawn_of
 from listening.design.traps import TrapPlan
-from listening.languages import name_of, speaking
-from listening.leases import ANSWERED
 from listening.methods import method_named
 from listening.models import Study, Task
-from listening.retention import rule_of
 from listening.selectors.analysis_rules import (
     HypothesisFacts,
     RuleFacts,
@@ -49,7 +47,9 @@ from listening.selectors.ratings import HEARING
 from listening.selectors.reason_reviews import ReasonReviewFacts, reason_reviews
 from listening.selectors.recruitment_facts import RecruitmentFacts, recruitment_facts
 from listening.selectors.studies import PlannedTrap, trap_plans
+from listening.sessions.leases import ANSWERED
 from listening.studies.length import session_length
+from listening.studies.retention import rule_of
 
 
 class ScaleFacts(TypedDict):

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from django.db import connection
 
-from listening.leases import ANSWERED, LEASED, OPEN, RAN_OUT, STATUS_NOW
+from listening.sessions.leases import ANSWERED, LEASED, OPEN, RAN_OUT, STATUS_NOW
 
 MINUTES = 10  # over which answers per minute are taken
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from listening.leases import ANSWERED
 from listening.models import Study
-from listening.statements import rows_of
+from listening.sessions.answer_statements import rows_of
+from listening.sessions.leases import ANSWERED
 
 # People alone: scripted raters are paid nothing. Traps are paid, being clips like the others.
 WORK = f"""

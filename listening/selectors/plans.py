@@ -7,9 +7,9 @@ from typing import Any, TypedDict
 from django.db import connection
 
 from listening.design.traps import TrapPlan
-from listening.leases import ANSWERED
 from listening.methods import method_named
 from listening.models import Study, Task
+from listening.sessions.leases import ANSWERED
 from listening.studies.length import session_length
 
 MEASURED_FROM = 50  # answered trials before measured seconds are told

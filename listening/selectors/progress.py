@@ -11,10 +11,10 @@ from django.db import connection
 from django.utils import timezone
 from redis.exceptions import RedisError
 
+from listening.common.cached_counts import readable
 from listening.design.traps import TRAINING
-from listening.kept import readable
-from listening.leases import ANSWERED, STATUS_NOW
 from listening.models import Block, Criterion, Session, Study
+from listening.sessions.leases import ANSWERED, STATUS_NOW
 
 
 class ConditionProgress(TypedDict):

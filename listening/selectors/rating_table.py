@@ -10,6 +10,7 @@ from typing import TypedDict
 
 from django.db.models import Exists, Max, Min, OuterRef, Q, QuerySet
 
+from listening.common.tables import Column, Filter, Shown, Table, number_from, one_of
 from listening.design.traps import TRAINING
 from listening.models import (
     Condition,
@@ -21,7 +22,6 @@ from listening.models import (
     Study,
     Trial,
 )
-from listening.tables import Column, Filter, Shown, Table, number_from, one_of
 
 RATINGS_PER_PAGE = 25
 WHY_NOT = {  # what leaves a rating out of every analysis by default, the first that holds

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from listening.kept import Kept, Patience, look
+from listening.common.cached_counts import Kept, Patience, look
 from listening.models import StudyEvent
 
 KIND = "times"

@@ -11,10 +11,10 @@ from django.db import connection, transaction
 from listening.design.occasions import Column, columns_of
 from listening.design.sources import source_named
 from listening.design.studyfile.occasionpart import plans_of
-from listening.leases import ANSWERED, SKIPPED, STATUS_NOW
 from listening.models import Study
-from listening.outcomes import completion_code_of, outcome_of, review_words
 from listening.selectors.questionnaire_rows import plain
+from listening.sessions.leases import ANSWERED, SKIPPED, STATUS_NOW
+from listening.sessions.outcomes import completion_code_of, outcome_of, review_words
 
 CHECK_FACTS = ("passed", "right", "total", "attempts")
 JOINED = "; "  # between the reasons for a review

@@ -10,8 +10,8 @@ from typing import Any
 from listening.design.traps import TRAINING
 from listening.methods.method import JOINT, Part, Scale
 from listening.models import Criterion, Justification, Rating, Session, Stimulus, Task, Trial
-from listening.statements import rows_of
-from listening.task_rules import parts_of, task_rules
+from listening.sessions.answer_statements import rows_of
+from listening.sessions.task_rules import parts_of, task_rules
 
 # What other sessions, not rejected, said of the same stimulus (versus the same, after the same).
 OTHERS = """

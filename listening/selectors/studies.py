@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 from django.db import connection
 
-from listening.access import LOOK, rights_in, study_for
+from listening.access.rights import LOOK, rights_in, study_for
 from listening.design.traps import TrapPlan
 from listening.models import Block, Condition, Item, Study, Task
 
@@ -40,7 +40,7 @@ class StudyHead(TypedDict):
 
 
 def study_head_or_404(key: str, user: Any, wants: str = LOOK) -> StudyHead:
-    """The study, where this user may do with it what they want: see `listening.access`."""
+    """The study, where this user may do with it what they want: see `listening.access.rights`."""
     study = study_for(user, key, wants)
     return StudyHead(pk=study.pk, key=study.key, title=study.called, may=study.may)
 

@@ -7,7 +7,7 @@ from typing import TypedDict
 from django.db.models import Count, Q
 
 from listening.models import Study, Trial
-from listening.outcomes import SKIPPED_BY_OTHERS
+from listening.sessions.outcomes import SKIPPED_BY_OTHERS
 
 MOST_NAMED = 20
 

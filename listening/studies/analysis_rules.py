@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from django.db import transaction
 
 from listening.design.analysis_rules import key_of, rule_read
-from listening.events import COMMAND_LINE, note
 from listening.models import AnalysisRule, Rater, SparedRater, Study
+from listening.models.study_log import COMMAND_LINE, note
 from listening.studies.deciding import MOST, add, end, need_reason, ratings_of, take_from_folder
 from listening.studies.errors import StudyError
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from django.db import models, transaction
 
 from listening.design.studyfile.entries import OUTCOMES
-from listening.events import COMMAND_LINE, note
 from listening.models import (
     AnalysisRule,
     Condition,
@@ -19,8 +18,9 @@ from listening.models import (
     Study,
 )
 from listening.models.codes import completion_code, link_code
+from listening.models.study_log import COMMAND_LINE, note
+from listening.models.study_versions import next_version
 from listening.studies.errors import StudyError
-from listening.versions import next_version
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser

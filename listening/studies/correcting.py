@@ -9,6 +9,8 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext
 
+from listening.common.command_name import command
+from listening.common.languages import speaking
 from listening.design.definition import (
     IDS,
     READ,
@@ -26,11 +28,9 @@ from listening.design.studyfile import CriterionEntry, StudyFile, StudyProblems,
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.rubricpart import places_of_rubric
 from listening.design.studyfile.tomlpart import TEXT_KEYS, read_study_toml
-from listening.events import note
-from listening.languages import speaking
 from listening.methods import method_named
 from listening.models import Study, StudyDefinition
-from listening.program import command
+from listening.models.study_log import note
 from listening.studies.errors import StudyError
 from listening.studies.exporting import study_as_file
 from listening.studies.freezing import freeze, freeze_when_opened

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from django.db import IntegrityError, transaction
 
 from listening import audio
+from listening.common.command_name import command
 from listening.design import studyfile
 from listening.design.studyfile import Problem, Reading, StudyFile, StudyProblems, TaskEntry
 from listening.design.studyfile.drawing import draws_of
 from listening.design.studyfile.entries import OUTCOMES, StimulusEntry
-from listening.events import COMMAND_LINE, note
 from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Project, Stimulus, Study, Task
 from listening.models.codes import completion_code
-from listening.program import command
+from listening.models.study_log import COMMAND_LINE, note
 from listening.review.relinking import relink
 from listening.studies.analysis_rules import rules_from_folder
 from listening.studies.deriving import write_derived

@@ -8,7 +8,7 @@ from functools import partial
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from listening.events import COMMAND_LINE, note
+from listening.common.command_name import command
 from listening.models import (
     Justification,
     LedgerEntry,
@@ -20,8 +20,8 @@ from listening.models import (
     Submission,
     Verdict,
 )
-from listening.program import command
-from listening.sessions import deleting_ratings
+from listening.models.study_log import COMMAND_LINE, note
+from listening.sessions.lifecycle import deleting_ratings
 from listening.studies.emptying import audio_of, empty, forget_unused
 from listening.studies.errors import StudyError
 

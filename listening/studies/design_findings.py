@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from listening.checks import check_named
+from listening.common.languages import name_of
 from listening.design.amounts import material_of
 from listening.design.draft_toml import FAILED
 from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
@@ -12,7 +13,6 @@ from listening.design.guessing import through_traps
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
 from listening.design.studyfile.rubricpart import OPTION
-from listening.languages import name_of
 from listening.methods import method_named
 from listening.methods.estimand import BESIDE_REFERENCE, ONE_CLIP
 from listening.methods.rubrics import KIND, RubricError, shared_rubric

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from django.db import transaction
 
 from listening.design.studyfile.tomlpart import LONGEST_HYPOTHESIS, MOST_HYPOTHESES
-from listening.events import COMMAND_LINE, note
 from listening.models import Hypothesis, Study
+from listening.models.study_log import COMMAND_LINE, note
 from listening.studies.deciding import add, end, take_from_folder
 from listening.studies.errors import StudyError
 

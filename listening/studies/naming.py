@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from django.db import transaction
 from django.utils import timezone
 
-from listening.events import COMMAND_LINE, note
 from listening.models import Study
+from listening.models.study_log import COMMAND_LINE, note
 from listening.studies.errors import StudyError
 
 LONGEST_NAME = 120

@@ -14,9 +14,9 @@ from typing import Any
 from django.db import connection, transaction
 
 from listening.design.duration import SessionLength, reading_s
-from listening.events import COMMAND_LINE, note
 from listening.models import Rater, Session, Study, Trial
-from listening.sessions import deleting_ratings
+from listening.models.study_log import COMMAND_LINE, note
+from listening.sessions.lifecycle import deleting_ratings
 from listening.studies.emptying import STATEMENTS
 from listening.studies.errors import StudyError
 from listening.studies.length import seconds_taken

@@ -8,16 +8,16 @@ from random import Random
 from statistics import median
 
 from listening import audio
-from listening.allocation import material_of, trials_of
 from listening.audio.appearance import MEAN_PAD_S, sample_appearance
 from listening.audio.leaks import Leak, Sighting, facts_of, leaks, mark_facts
 from listening.design.settings import derive
 from listening.design.studyfile.drawing import is_scattered
 from listening.design.studyfile.problems import quoted
 from listening.design.traps import TrapPlan
-from listening.line_marks import marked_lines, moved
 from listening.methods import method_named
 from listening.models import Stimulus, Study
+from listening.sessions.allocation import material_of, trials_of
+from listening.sessions.line_marks import marked_lines, moved
 from listening.studies.design_findings import design_findings
 from listening.studies.exporting import study_as_file
 from listening.studies.findings import Finding

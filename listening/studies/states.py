@@ -8,9 +8,9 @@ from functools import partial
 from django.db import transaction
 from django.utils import timezone
 
-from listening.events import COMMAND_LINE, note
+from listening.common.signals import closed
 from listening.models import Study
-from listening.signals import closed
+from listening.models.study_log import COMMAND_LINE, note
 from listening.studies.errors import StudyError
 from listening.studies.findings import Finding
 from listening.studies.freezing import freeze_when_opened
@@ -32,7 +32,7 @@ def open_study(
     `anyway` opens in spite of found problems. `found` is what `check_study` has just said: every
     clip is decoded for it, which need not be done twice.
     """
-    from listening.allocation import plan_study
+    from listening.sessions.allocation import plan_study
 
     row = _locked(study)
     if row.state == Study.State.CLOSED:

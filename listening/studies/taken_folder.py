@@ -10,10 +10,10 @@ import tomli_w
 
 from listening.audio import AudioError
 from listening.audio.anchors import write_made
+from listening.common.sound_files.names import is_system_file
 from listening.design.othertools import CannotTake, Taken
 from listening.design.studyfile import CSV, TOML, Problem, read_folder
 from listening.design.studyfile.writer import rows_text
-from listening.sound_files.names import is_system_file
 
 
 def write_taken(taken: Taken, target: Path) -> tuple[Problem, ...]:

@@ -2,7 +2,7 @@
 
 from django.template import Library
 
-from listening.program import PROGRAM
+from listening.common.command_name import PROGRAM
 
 register = Library()
 

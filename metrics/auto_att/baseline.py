@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from listening.program import command
-from metrics import weights
+from listening.common.command_name import command
 from metrics.auto_att.dataset import TRAIN, TRAP, LabelledClip
 from metrics.auto_att.sources import DatasetError
-from metrics.metric import Score, undefined
+from metrics.core import weights
+from metrics.core.metric import Score, undefined
 
 if TYPE_CHECKING:
     import torch

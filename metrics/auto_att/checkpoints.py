@@ -12,9 +12,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from listening.program import command
-from metrics import weights
+from listening.common.command_name import command
 from metrics.auto_att.model import ModelPlan
+from metrics.core import weights
 
 ADAPTER = "adapter_model.safetensors"
 PLAN, STATE, FINAL, LOG = "auto_att.json", "state.pt", "final", "log.jsonl"

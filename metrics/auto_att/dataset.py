@@ -11,8 +11,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from listening.common.command_name import command
 from listening.methods.att import SCORES
-from listening.program import command
 from metrics.auto_att.labels import LABELS, final_label, mean_score
 from metrics.auto_att.sources import TRAINING, DatasetError, Rating, Source
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.metric import Metric, ParameterError, make_metric
+from metrics.core.metric import Metric, ParameterError, make_metric
 
 if TYPE_CHECKING:
     import torch
@@ -22,7 +22,7 @@ class Features:
     """Named features of waves: keys of speaker embeddings and of metrics at 16 kHz."""
 
     def __init__(self, keys: Sequence[str]) -> None:
-        from metrics.embeddings import embedding_type
+        from metrics.networks.embeddings import embedding_type
 
         self.keys = tuple(keys)
         self.embeddings: dict[str, Any] = {}

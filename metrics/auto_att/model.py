@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from listening.methods.att import SCORES
-from metrics import weights
 from metrics.auto_att.label_logits import core_of, label_logits
 from metrics.auto_att.labels import LABELS
+from metrics.core import weights
 
 if TYPE_CHECKING:
     import torch

@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metrics import audio
 from metrics.auto_att.dataset import LabelledClip
 from metrics.auto_att.labels import LABELS
 from metrics.auto_att.model import SHORTEST_S, Listener, expected_scores
 from metrics.auto_att.sources import DatasetError
-from metrics.metric import Score
-from metrics.predictors import lengths
+from metrics.core import decoding
+from metrics.core.metric import Score
+from metrics.networks.predictors import lengths
 
 if TYPE_CHECKING:
     import torch
@@ -87,8 +87,8 @@ def predictions(
         waves, reasons = [], {}
         for clip in part:
             try:
-                waves.append(torch.from_numpy(audio.load_wave(clip.path, rate_hz)))
-            except audio.AudioError as error:
+                waves.append(torch.from_numpy(decoding.load_wave(clip.path, rate_hz)))
+            except decoding.AudioError as error:
                 reasons[clip.clip] = str(error)
         results = iter(score(waves) if waves else ())
         for clip in part:

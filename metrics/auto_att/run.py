@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from metrics import audio, weights
 from metrics.auto_att import baseline, checkpoints, features, model, predict, zero_shot
 from metrics.auto_att.dataset import Dataset, LabelledClip
 from metrics.auto_att.predict import Prediction
 from metrics.auto_att.sources import DatasetError
-from metrics.metric import ParameterError, Score
+from metrics.core import decoding, weights
+from metrics.core.metric import ParameterError, Score
 
 
 def predict_clips(
@@ -108,7 +108,7 @@ def feature_table(
     names: list[str] = []
     for start in range(0, len(clips), predict.BATCH):
         waves = [
-            torch.from_numpy(audio.load_wave(clip.path, features.RATE_HZ)).to(device)
+            torch.from_numpy(decoding.load_wave(clip.path, features.RATE_HZ)).to(device)
             for clip in clips[start : start + predict.BATCH]
         ]
         part, names = known.table(waves)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from listening.spreadsheets import TableError, located, read_table
-from metrics import audio
+from listening.common.spreadsheets import TableError, located, read_table
+from metrics.core import decoding
 
 NEEDED = ("stimulus", "rater", "label")
 TRAINING = "training"  # stands in the column trap of training trials
@@ -94,7 +94,7 @@ def from_csv(ratings: Path | str, manifest: Path | str) -> tuple[list[Rating], l
             Source(
                 clip=row["stimulus"],
                 path=str(path),
-                sha256=audio.file_sha256(path) if path.is_file() else "",
+                sha256=decoding.file_sha256(path) if path.is_file() else "",
                 system=known.get("system") or condition,
                 voice=known.get("voice") or condition,
                 item=known.get("item", ""),

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from metrics import audio
 from metrics.auto_att.dataset import LabelledClip
+from metrics.core import decoding
 
 if TYPE_CHECKING:
     import torch
@@ -43,4 +43,4 @@ class WavesAhead:
     def _read(self, path: str) -> torch.Tensor:
         import torch
 
-        return torch.from_numpy(audio.load_wave(path, self.rate_hz))
+        return torch.from_numpy(decoding.load_wave(path, self.rate_hz))

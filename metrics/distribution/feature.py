@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from listening.registry import Registry
-from metrics.metric import ParameterError
+from listening.common.registry import Registry
+from metrics.core.metric import ParameterError
 
 if TYPE_CHECKING:
     import torch

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metrics import audio, shared
+from metrics.core import decoding, shared_work
 from metrics.distribution.feature import Feature
 from metrics.distribution.score import GROUPS
 from metrics.distribution.speaking_rate import CLIPS
@@ -36,13 +36,13 @@ class HeardSet:
                 continue
             group = self.clips % GROUPS
             self.clips += 1
-            marks.append(audio.file_sha256(path))
+            marks.append(decoding.file_sha256(path))
             for each in features:
                 rows = each.of(waves[each.rate_hz])
                 if len(rows):
                     kept = self.groups[each.key][group]
                     kept[:] = [spread for spread in [pooled([*kept, spread_of(rows)])] if spread]
-            shared.forget(list(waves.values()))
+            shared_work.forget(list(waves.values()))
         self.sha256 = hashlib.sha256("\n".join(sorted(marks)).encode()).hexdigest()
 
     def whole(self) -> dict[str, Spread]:
@@ -59,8 +59,8 @@ def read(path: Path | str, rates_hz: set[int], say: Say) -> dict[int, torch.Tens
     import torch
 
     try:
-        waves = audio.load_waves(path, tuple(sorted(rates_hz)))
-    except audio.AudioError as error:
+        waves = decoding.load_waves(path, tuple(sorted(rates_hz)))
+    except decoding.AudioError as error:
         say(f"left out: {error}")
         return None
     if not all(len(wave) and np.isfinite(wave).all() for wave in waves.values()):

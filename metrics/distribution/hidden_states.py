@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from metrics import shared, weights
+from metrics.core import shared_work, weights
 from metrics.distribution.feature import Array, Feature, pieces
-from metrics.predictors.inference import exact
-from metrics.predictors.pretrained import WEIGHTS
+from metrics.networks.predictors.inference import exact
+from metrics.networks.predictors.pretrained import WEIGHTS
 
 if TYPE_CHECKING:
     import torch
@@ -35,7 +35,7 @@ class HiddenStates(Feature):
     def frames(self, wave: torch.Tensor) -> Array:
         """(frames, size) of a wave, (samples,) at 16 kHz."""
         name = ("hidden states", self.model, self.layer)
-        heard: Array = shared.once(wave, name, lambda: self._heard(wave))
+        heard: Array = shared_work.once(wave, name, lambda: self._heard(wave))
         return heard
 
     def _heard(self, wave: torch.Tensor) -> Array:

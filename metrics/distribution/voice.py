@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metrics.distribution.feature import Array, Feature
-from metrics.embeddings import embedding_type
+from metrics.networks.embeddings import embedding_type
 
 if TYPE_CHECKING:
     import torch

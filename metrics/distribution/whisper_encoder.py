@@ -8,7 +8,7 @@ import numpy as np
 
 from metrics.distribution.feature import PIECE_S, Array, Feature, pieces
 from metrics.distribution.hidden_states import SHORTEST, network_of
-from metrics.predictors.inference import exact
+from metrics.networks.predictors.inference import exact
 
 if TYPE_CHECKING:
     import torch

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from metrics import weights
+from metrics.core import weights
 from metrics.judges.cost import Usage, usage_of
 from metrics.judges.endpoint import Endpoint
 from metrics.judges.ledger import Ledger

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from metrics import weights
+from metrics.core import weights
 from metrics.judges.cost import Prices
 
 

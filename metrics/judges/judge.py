@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.core.silence import silence
 from metrics.judges import asking, endpoint
 from metrics.judges.client import Client, Reply
 from metrics.judges.question import RATE_HZ, Question, Sound, sound
 from metrics.judges.rubric import Rubric, RubricError, family, full_name, rubric
 from metrics.judges.schema import check_object, object_schema
-from metrics.metric import Metric, ParameterError, Parameters, Score, Take, undefined
-from metrics.sharing import Input, Sharing
-from metrics.silence import silence
 
 if TYPE_CHECKING:
     import torch

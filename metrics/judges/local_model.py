@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics import weights
 from metrics.auto_att.model import FILES
+from metrics.core import weights
 from metrics.judges.form_filling import fill
 from metrics.judges.hearing import AudioOnly
 

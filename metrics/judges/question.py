@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.metric import canonical_json
+from metrics.core.metric import canonical_json
 
 if TYPE_CHECKING:
     import torch

@@ -9,6 +9,7 @@ import string
 from dataclasses import dataclass, field
 from typing import Any
 
+from listening.common.plain_toml import read_toml
 from listening.methods.rubrics import (
     KIND,
     SHARED,
@@ -20,7 +21,6 @@ from listening.methods.rubrics import (
     names,
     shared_of,
 )
-from listening.plain_toml import read_toml
 from metrics.judges.schema import Field
 
 __all__ = ["Cap", "Rubric", "RubricError", "configure", "family", "full_name", "names", "rubric"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from metrics import vocalisations
+from metrics.core import vocalisations
+from metrics.core.material import Material
+from metrics.core.vocalisations import Vocalisation
 from metrics.judges.schema import Malformed, printable
-from metrics.material import Material
-from metrics.vocalisations import Vocalisation
 
 
 def requested_vocalisations(material: Material) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from metrics.input_warnings import TITLES
+from metrics.core.input_warnings import TITLES
 
 
 class InputNotes:

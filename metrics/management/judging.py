@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from metrics.inputs import InputClip, InputError, clips_of
+from metrics.scoring.inputs import InputClip, InputError, clips_of
 
 
 def add_source(parser: CommandParser) -> None:
@@ -25,7 +25,7 @@ def source_clips(options: Mapping[str, Any]) -> list[InputClip]:
         raise CommandError("name either files, a folder or a manifest, or a study with --study")
     if options["study"]:
         from listening.selectors import bring_audio, no_study
-        from metrics.studymaterial import study_stimuli
+        from metrics.scoring.study_material import study_stimuli
 
         if words := no_study(options["study"]):
             raise CommandError(words)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from listening.program import command
-from metrics import weights
-from metrics.metric import Metric, Parameters, Score
-from metrics.precision import Precisions
-from metrics.sharing import Input, Sharing
+from listening.common.command_name import command
+from metrics.core import weights
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import Metric, Parameters, Score
+from metrics.core.precision import Precisions
 
 if TYPE_CHECKING:
     import torch

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metrics import weights
-from metrics.metric import Accepts, Metric, ParameterError, Parameters, Score, Take, undefined
-from metrics.precision import Precisions
-from metrics.predictors import lengths
-from metrics.predictors.inference import exact
-from metrics.sharing import Input, Sharing
+from metrics.core import weights
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import Accepts, Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.core.precision import Precisions
+from metrics.networks.predictors import lengths
+from metrics.networks.predictors.inference import exact
 
 if TYPE_CHECKING:
     import torch

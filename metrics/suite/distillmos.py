@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics import weights
-from metrics.devices import kind
-from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Score
-from metrics.precision import Precisions
-from metrics.predictors import lengths
-from metrics.predictors.inference import exact
-from metrics.sharing import Input, Sharing
+from metrics.core import weights
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.devices import kind
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Score
+from metrics.core.precision import Precisions
+from metrics.networks.predictors import lengths
+from metrics.networks.predictors.inference import exact
 
 if TYPE_CHECKING:
     import torch

@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics import weights
-from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Parameters, Score
-from metrics.precision import Precisions
-from metrics.predictors import dnsmos, lengths, onnxfile
-from metrics.sharing import Input, Sharing
+from metrics.core import weights
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import (
+    WIDE_BAND_HZ,
+    Accepts,
+    Metric,
+    Output,
+    ParameterError,
+    Parameters,
+    Score,
+)
+from metrics.core.precision import Precisions
+from metrics.networks.predictors import dnsmos, lengths, onnxfile
 
 if TYPE_CHECKING:
     import torch

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics import weights
-from metrics.devices import kind
-from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
-from metrics.precision import Precisions
-from metrics.predictors import chunks
-from metrics.predictors.torchscript import TorchScript
-from metrics.sharing import Input, Sharing
+from metrics.core import weights
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.devices import kind
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
+from metrics.core.precision import Precisions
+from metrics.networks.predictors import chunks
+from metrics.networks.predictors.torchscript import TorchScript
 
 if TYPE_CHECKING:
     import torch

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metrics.metric import Score, Take, undefined
-from metrics.predictors.classifier import ClassifierMetric, ClassifierParameters
+from metrics.core.metric import Score, Take, undefined
+from metrics.networks.predictors.classifier import ClassifierMetric, ClassifierParameters
 
 
 @dataclass(frozen=True)

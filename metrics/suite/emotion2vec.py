@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metrics import weights
-from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Score, Take, undefined
-from metrics.predictors import chunks
-from metrics.predictors.emotion2vec import Emotion2vecNetwork
-from metrics.sharing import Input, Sharing
+from metrics.core import weights
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Score, Take, undefined
+from metrics.networks.predictors import chunks
+from metrics.networks.predictors.emotion2vec import Emotion2vecNetwork
 
 AT_ONCE_S = 60.0
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics.metric import WIDE_BAND_HZ, Accepts, Score
-from metrics.pairs import PairedMetric, Wave
-from metrics.predictors import chunks
-from metrics.predictors.emotion2vec import Emotion2vecNetwork
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Score
+from metrics.core.paired_metric import PairedMetric, Wave
+from metrics.networks.predictors import chunks
+from metrics.networks.predictors.emotion2vec import Emotion2vecNetwork
 
 AT_ONCE_S = 60.0
 

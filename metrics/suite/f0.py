@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metrics.metric import Metric, Output, ParameterError, Parameters, Score, undefined
-from metrics.predictors.lengths import unfit
-from metrics.sharing import Input, Sharing
-from metrics.world import FRAME_S, f0_of
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import Metric, Output, ParameterError, Parameters, Score, undefined
+from metrics.networks.predictors.lengths import unfit
+from metrics.signal.world import FRAME_S, f0_of
 
 if TYPE_CHECKING:
     import torch

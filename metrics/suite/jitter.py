@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics import periodicity, periods
-from metrics.metric import Metric, Output, ParameterError, Parameters, Score, undefined
-from metrics.predictors.lengths import unfit
-from metrics.sharing import Input, Sharing
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import Metric, Output, ParameterError, Parameters, Score, undefined
+from metrics.networks.predictors.lengths import unfit
+from metrics.signal import periodicity, periods
 
 if TYPE_CHECKING:
     import torch

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from metrics.core.metric import Score, Take, undefined
+from metrics.core.silence import silence
 from metrics.judges.judge import RepeatedJudge, RepeatedParameters, check_range
 from metrics.judges.question import RATE_HZ
-from metrics.metric import Score, Take, undefined
-from metrics.predictors import lengths
-from metrics.silence import silence
+from metrics.networks.predictors import lengths
 
 if TYPE_CHECKING:
     import torch

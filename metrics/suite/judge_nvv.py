@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metrics import texts, vocalisations
+from metrics.core import texts, vocalisations
+from metrics.core.metric import Output, ParameterError, Score, Take, undefined
+from metrics.core.vocalisations import Vocalisation
 from metrics.judges import asking
 from metrics.judges.client import Reply
 from metrics.judges.judge import Judge, JudgeParameters
 from metrics.judges.question import Question, Sound, sound
 from metrics.judges.verification import check_marked, other_types, requested_vocalisations, verified
-from metrics.metric import Output, ParameterError, Score, Take, undefined
 from metrics.suite.nvv import (
     comparison,
     comparison_details,
@@ -22,7 +23,6 @@ from metrics.suite.nvv import (
     rates,
     spoken,
 )
-from metrics.vocalisations import Vocalisation
 
 
 @dataclass(frozen=True)

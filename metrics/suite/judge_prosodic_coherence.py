@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from metrics.core.metric import Hint, Output, Score, Take, undefined
 from metrics.judges.judge import RepeatedJudge, RepeatedParameters
-from metrics.metric import Hint, Output, Score, Take, undefined
 
 if TYPE_CHECKING:
     import torch

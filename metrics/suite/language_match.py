@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from metrics import weights
-from metrics.metric import Metric, Parameters, Score, Take, undefined
-from metrics.precision import Precisions
-from metrics.predictors.lengths import unfit
-from metrics.recognisers.faster_whisper import TOKENIZER, model_folder
-from metrics.recognisers.recogniser import whisper_code
-from metrics.sharing import Input, Sharing
+from metrics.core import weights
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import Metric, Parameters, Score, Take, undefined
+from metrics.core.precision import Precisions
+from metrics.networks.predictors.lengths import unfit
+from metrics.networks.recognisers.faster_whisper import TOKENIZER, model_folder
+from metrics.networks.recognisers.recogniser import whisper_code
 
 SHORTEST_S = 0.5
 

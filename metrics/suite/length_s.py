@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metrics.metric import Metric, Score
-from metrics.sharing import Input, Sharing
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import Metric, Score
 
 if TYPE_CHECKING:
     import torch

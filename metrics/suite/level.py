@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metrics.audio_facts import AudioFacts, decibels, facts_of_wave
-from metrics.metric import Accepts, Metric, Output, Score, undefined
-from metrics.sharing import Input, Sharing
+from metrics.core.audio_facts import AudioFacts, decibels, facts_of_wave
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import Accepts, Metric, Output, Score, undefined
 
 if TYPE_CHECKING:
     import torch

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.metric import Output, ParameterError, Parameters, Score, undefined
-from metrics.pairs import PairedMetric, Wave
-from metrics.warping import warping_path
-from metrics.world import Voice, voice_of
+from metrics.core.metric import Output, ParameterError, Parameters, Score, undefined
+from metrics.core.paired_metric import PairedMetric, Wave
+from metrics.signal.warping import warping_path
+from metrics.signal.world import Voice, voice_of
 
 DB = 10 / math.log(10) * math.sqrt(2)  # of a Euclidean distance of mel-cepstra
 LEAST_FRAMES = 10  # of a mean; 50 ms

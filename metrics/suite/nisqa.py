@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics import weights
-from metrics.devices import kind
-from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
-from metrics.precision import ANY_LENGTH, Precisions
-from metrics.predictors import chunks
-from metrics.predictors.nisqa import NisqaNetwork
-from metrics.sharing import Input, Sharing
+from metrics.core import weights
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.devices import kind
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
+from metrics.core.precision import ANY_LENGTH, Precisions
+from metrics.networks.predictors import chunks
+from metrics.networks.predictors.nisqa import NisqaNetwork
 
 if TYPE_CHECKING:
     import torch

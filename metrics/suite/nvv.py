@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metrics import texts, vocalisations
-from metrics.material import Material
-from metrics.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
-from metrics.sharing import Input, Sharing
-from metrics.vocalisations import Comparison, Controllability, Vocalisation
+from metrics.core import texts, vocalisations
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.material import Material
+from metrics.core.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
+from metrics.core.vocalisations import Comparison, Controllability, Vocalisation
 
 LACKING = {
     "nvv_precision": "nothing was found",

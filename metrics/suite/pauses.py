@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from metrics import speech, texts
-from metrics.material import Material
-from metrics.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
-from metrics.sharing import Input, Sharing
-from metrics.speech import Segments
+from metrics.core import texts
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.material import Material
+from metrics.core.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
+from metrics.signal import speech
+from metrics.signal.speech import Segments
 
 PAD_S = 0.03  # by which silero-vad widens every segment at either end; pauses get it back
 LACKING = {

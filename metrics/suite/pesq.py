@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from metrics import weights
-from metrics.metric import Output, Score, undefined
-from metrics.pairs import PairedMetric, Wave
+from metrics.core import weights
+from metrics.core.metric import Output, Score, undefined
+from metrics.core.paired_metric import PairedMetric, Wave
 
 PACKAGE = "pesq"
 LONGEST_S = 30.0  # P.862.3: test signals last 8 to 30 s at most

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics import weights
-from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Parameters, Score
-from metrics.precision import Precisions
-from metrics.predictors import onnxfile
-from metrics.predictors.lengths import unfit
-from metrics.predictors.onnx import provider_notes, session
-from metrics.sharing import Input, Sharing
+from metrics.core import weights
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Parameters, Score
+from metrics.core.precision import Precisions
+from metrics.networks.predictors import onnxfile
+from metrics.networks.predictors.lengths import unfit
+from metrics.networks.predictors.onnx import provider_notes, session
 
 if TYPE_CHECKING:
     import torch

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from metrics.metric import Metric, Score, Take, undefined
-from metrics.sharing import Input, Sharing
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import Metric, Score, Take, undefined
 
 
 class RealTimeFactor(Metric):

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metrics import long_waves, modulation, speech
-from metrics.metric import Metric, ParameterError, Score, undefined
-from metrics.precision import Precisions
-from metrics.sharing import Input, Sharing
+from metrics.core import long_waves
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import Metric, ParameterError, Score, undefined
+from metrics.core.precision import Precisions
+from metrics.signal import modulation, speech
 from metrics.suite.srmr import SrmrParameters
 
 if TYPE_CHECKING:

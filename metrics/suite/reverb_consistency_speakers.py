@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from metrics import turns
-from metrics.forced_alignment import AlignmentError, TurnAligner
-from metrics.material import Turn
-from metrics.metric import Score, Take, undefined
+from metrics.core.material import Turn
+from metrics.core.metric import Score, Take, undefined
+from metrics.networks.forced_alignment import AlignmentError, TurnAligner
+from metrics.signal import turns
 from metrics.suite.reverb_consistency import ReverbConsistency, ReverbConsistencyParameters
 from metrics.suite.srmr import check_choice
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metrics import weights
-from metrics.metric import WIDE_BAND_HZ, Accepts, ParameterError, Parameters, Score, undefined
-from metrics.pairs import PairedMetric, Wave
-from metrics.precision import Precisions
-from metrics.predictors.onnx import provider_notes, session
-from metrics.sharing import Input, Sharing
+from metrics.core import weights
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, ParameterError, Parameters, Score, undefined
+from metrics.core.paired_metric import PairedMetric, Wave
+from metrics.core.precision import Precisions
+from metrics.networks.predictors.onnx import provider_notes, session
 from metrics.suite.scoreq import DOMAINS, STEP
 
 LONGEST_S = 60.0  # the network attends over all of a wave

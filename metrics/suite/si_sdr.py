@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from metrics.metric import Output, Score, undefined
-from metrics.pairs import AlignedParameters, PairedMetric, Wave, aligned
+from metrics.core.metric import Output, Score, undefined
+from metrics.core.paired_metric import AlignedParameters, PairedMetric, Wave, aligned
 
 
 class SiSdr(PairedMetric):

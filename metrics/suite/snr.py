@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metrics import speech
-from metrics.metric import Metric, Score, undefined
-from metrics.sharing import Input, Sharing
-from metrics.speech import Segments
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import Metric, Score, undefined
+from metrics.signal import speech
+from metrics.signal.speech import Segments
 
 if TYPE_CHECKING:
     import torch

@@ -6,11 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Parameters, Score, Take
-from metrics.predictors.lengths import unfit
-from metrics.sharing import Input, Sharing
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import (
+    WIDE_BAND_HZ,
+    Accepts,
+    Metric,
+    ParameterError,
+    Parameters,
+    Score,
+    Take,
+)
+from metrics.networks.predictors.lengths import unfit
+from metrics.networks.voices import VoiceParameters
 from metrics.suite.timbre_similarity import TimbreSimilarity
-from metrics.voices import VoiceParameters
 
 if TYPE_CHECKING:
     import torch

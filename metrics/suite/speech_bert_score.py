@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics import weights
-from metrics.metric import WIDE_BAND_HZ, Accepts, Output, ParameterError, Parameters, Score
-from metrics.pairs import PairedMetric, Wave
-from metrics.precision import ANY_LENGTH, Precisions
-from metrics.predictors.inference import exact
-from metrics.predictors.pretrained import pretrained
-from metrics.sharing import Input, Sharing, buckets
+from metrics.core import weights
+from metrics.core.batch_sharing import Input, Sharing, buckets
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Output, ParameterError, Parameters, Score
+from metrics.core.paired_metric import PairedMetric, Wave
+from metrics.core.precision import ANY_LENGTH, Precisions
+from metrics.networks.predictors.inference import exact
+from metrics.networks.predictors.pretrained import pretrained
 
 if TYPE_CHECKING:
     import torch

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics.metric import Score
-from metrics.predictors.classifier import ClassifierMetric, ClassifierParameters
+from metrics.core.metric import Score
+from metrics.networks.predictors.classifier import ClassifierMetric, ClassifierParameters
 
 if TYPE_CHECKING:
     import torch

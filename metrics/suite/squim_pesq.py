@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metrics import weights
-from metrics.devices import kind
-from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Output, Score
-from metrics.precision import ANY_LENGTH, Precisions
-from metrics.predictors import chunks
-from metrics.sharing import Input, Sharing
+from metrics.core import weights
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.devices import kind
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Output, Score
+from metrics.core.precision import ANY_LENGTH, Precisions
+from metrics.networks.predictors import chunks
 
 if TYPE_CHECKING:
     import torch

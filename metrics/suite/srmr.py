@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics import long_modulation, modulation, shared
-from metrics.metric import Metric, ParameterError, Parameters, Score
-from metrics.modulation_filters import PRECISIONS
-from metrics.precision import Precisions
-from metrics.sharing import Input, Sharing
+from metrics.core import shared_work
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import Metric, ParameterError, Parameters, Score
+from metrics.core.precision import Precisions
+from metrics.signal import long_modulation, modulation
+from metrics.signal.modulation_filters import PRECISIONS
 
 if TYPE_CHECKING:
     import torch
@@ -68,7 +69,7 @@ class Srmr(Metric):
     def kept(self, waves: Sequence[torch.Tensor]) -> modulation.Kept:
         """Where the variants of SRMR share what they compute of the same waves."""
         name = ("gammatone", self.parameters.precision, *map(id, waves))
-        kept: modulation.Kept = shared.once(waves[0], name, dict)
+        kept: modulation.Kept = shared_work.once(waves[0], name, dict)
         return kept
 
 

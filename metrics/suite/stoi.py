@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 
-from metrics.metric import Output, Score, undefined
-from metrics.pairs import AlignedParameters, PairedMetric, Wave, aligned
+from metrics.core.metric import Output, Score, undefined
+from metrics.core.paired_metric import AlignedParameters, PairedMetric, Wave, aligned
 
 LEAST_FRAMES = "Not enough STFT frames"  # how the package says that too little speech is left
 

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metrics import turns, voices
-from metrics.forced_alignment import AlignmentError, TurnAligner
-from metrics.metric import WIDE_BAND_HZ, Accepts, Hint, Metric, Score, Take, undefined
-from metrics.precision import RECURRENT, Precisions
-from metrics.sharing import Input, Sharing
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Hint, Metric, Score, Take, undefined
+from metrics.core.precision import RECURRENT, Precisions
+from metrics.networks import voices
+from metrics.networks.forced_alignment import AlignmentError, TurnAligner
+from metrics.networks.voices import VoiceParameters, Voices, VoiceWindows
+from metrics.signal import turns
 from metrics.suite.srmr import check_choice
-from metrics.voices import VoiceParameters, Voices, VoiceWindows
 
 if TYPE_CHECKING:
     import torch

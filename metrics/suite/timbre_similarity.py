@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metrics import audio, input_warnings, turns
-from metrics.material import Material
-from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Score, Take, undefined
-from metrics.precision import RECURRENT, Precisions
-from metrics.sharing import Input, Sharing
-from metrics.silence import silence
-from metrics.voices import VoiceParameters, Voices, VoiceWindows
+from metrics.core import decoding, input_warnings
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.material import Material
+from metrics.core.metric import (
+    WIDE_BAND_HZ,
+    Accepts,
+    Metric,
+    ParameterError,
+    Score,
+    Take,
+    undefined,
+)
+from metrics.core.precision import RECURRENT, Precisions
+from metrics.core.silence import silence
+from metrics.networks.voices import VoiceParameters, Voices, VoiceWindows
+from metrics.signal import turns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,7 +112,7 @@ class TimbreSimilarity(Metric):
                 self._odd.clear()
             try:
                 self._references[name] = self._embedded(material)
-            except audio.AudioError as error:
+            except decoding.AudioError as error:
                 reason = f"the reference voice cannot be read: {error}"
                 return Score(None, reason, failed=True)
         return self._references[name]
@@ -112,8 +121,8 @@ class TimbreSimilarity(Metric):
         import torch
 
         if material.reference_sha256:
-            audio.check_unchanged(material.reference_path, material.reference_sha256)
-        decoded = audio.decoded(material.reference_path, (self.sample_rate_hz,))
+            decoding.check_unchanged(material.reference_path, material.reference_sha256)
+        decoded = decoding.decoded(material.reference_path, (self.sample_rate_hz,))
         self._odd[_name(material)] = input_warnings.of_reference(decoded.facts, self.accepts)
         wave = decoded.waves[self.sample_rate_hz]
         taken = torch.from_numpy(wave[: round(self.parameters.reference_s * self.sample_rate_hz)])

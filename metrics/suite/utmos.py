@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metrics.devices import kind
-from metrics.metric import WIDE_BAND_HZ, Accepts, Metric, Score
-from metrics.precision import Precisions
-from metrics.predictors import chunks, predictor_type
-from metrics.sharing import Input, Sharing
+from metrics.core.batch_sharing import Input, Sharing
+from metrics.core.devices import kind
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Score
+from metrics.core.precision import Precisions
+from metrics.networks.predictors import chunks, predictor_type
 
 if TYPE_CHECKING:
     import torch

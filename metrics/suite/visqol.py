@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from metrics import weights
-from metrics.metric import ParameterError, Parameters, Score, undefined
-from metrics.pairs import PairedMetric, Wave
+from metrics.core import weights
+from metrics.core.metric import ParameterError, Parameters, Score, undefined
+from metrics.core.paired_metric import PairedMetric, Wave
 
 PACKAGE = "visqol-python[lattice]==3.8.0 (libsvm is built by a C++ compiler)"
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics import speech
-from metrics.metric import Parameters, Score, undefined
-from metrics.pairs import PairedMetric, Wave
+from metrics.core.metric import Parameters, Score, undefined
+from metrics.core.paired_metric import PairedMetric, Wave
+from metrics.signal import speech
 
 BANDS, COEFFICIENTS, TOP_HZ, LIFTER = 128, 13, 5_000, 3
 WINDOW, STEP, FFT = 512, 64, 1_024  # samples: 32 ms every 4 ms

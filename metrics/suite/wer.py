@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from metrics import texts
-from metrics.error_rates import ErrorRate
+from metrics.core import texts
+from metrics.networks.error_rates import ErrorRate
 
 
 class WordErrorRate(ErrorRate):

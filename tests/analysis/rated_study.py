@@ -8,9 +8,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from listening import sessions
 from listening.models import Item, Stimulus, Study, Trial
-from metrics.metric import make_metric
+from listening.sessions import lifecycle
+from metrics.core.metric import make_metric
 from metrics.models import MetricScore
 from tests import factories
 
@@ -69,4 +69,4 @@ def rate(study: Study, label_of: Callable[[Trial], str], careless: bool = False)
             if careless:
                 label = "Human" if label == "Machine" else "Machine"
         answer = factories.an_answer(trial, label, justification={"text": '=it, "sounds"\nso 汉'})
-        sessions.record_answer(session, answer)
+        lifecycle.record_answer(session, answer)

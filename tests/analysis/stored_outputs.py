@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from analysis.ratings.metric_scores import scores_from_rows
+from metrics.core.material import Material
+from metrics.core.metric import Metric, Score, make_metric
 from metrics.judges import endpoint
 from metrics.judges.client import Reply
 from metrics.judges.question import Question, sound
-from metrics.material import Material
-from metrics.metric import Metric, Score, make_metric
-from metrics.selectors import label_of
+from metrics.scoring.selectors import label_of
 
 if TYPE_CHECKING:
     import torch

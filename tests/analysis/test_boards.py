@@ -10,8 +10,8 @@ from analysis.models import Leaderboard, LeaderboardLink
 from analysis.ratings import table
 from analysis.web.board_jobs import content_of, make_leaderboard
 from listening import studies as kept_studies
+from listening.common.signals import withdrawn
 from listening.models import Membership, Project, Rating, Stimulus, Study, StudyEvent
-from listening.signals import withdrawn
 from listening.studies.analysis_rules import add_rule
 from tests.factories import answer_all, arrive, make_study, make_user
 from tests.own_cache import empty_cache

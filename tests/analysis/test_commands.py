@@ -15,8 +15,8 @@ from analysis.ratings.table import read_csv
 from analysis.report.writers.paper_bundle import NAMES
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import TWO_WAY
+from listening.common.command_name import PROGRAM
 from listening.models import Condition, Study
-from listening.program import PROGRAM
 from tests.analysis.rated_study import score_stimuli
 from tests.analysis.reference import DATA, MOS_COLUMNS
 from tests.config.helpers import PATIENCE_S

@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from analysis.ratings.table import from_study
 from analysis.statistics.screening import DEFAULT, NotCounted, screen
-from listening import leases, sessions
 from listening.models import Block, Session
+from listening.sessions import leases, lifecycle
 from tests.factories import ATT_TRAPS, answer_all, arrive, current, make_study
 
 N = 2
@@ -65,7 +65,7 @@ def test_careless_raters_a_leaver_and_a_rejected_session_leave_exactly_n(study):
     run_out_of_time(leaver)
     rejected = arrive(study)
     answer_all(rejected)
-    sessions.reject(rejected, "answered while the sound was off")
+    lifecycle.reject(rejected, "answered while the sound was off")
     finish(study)
     table = from_study(study.key)
     screened = screen(table, DEFAULT)
@@ -104,7 +104,7 @@ def test_the_leaver_who_comes_back_in_time_counts_again(study):
     answer_all(leaver, stop_after=6)
     run_out_of_time(leaver)
     assert set(from_study(study.key)["counts"]) == {False}
-    sessions.refresh(leaver)
+    lifecycle.refresh(leaver)
     answer_all(leaver)
     finish(study)
     table = from_study(study.key)

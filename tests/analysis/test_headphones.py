@@ -4,8 +4,8 @@ import pytest
 
 from analysis.ratings.table import from_csv, from_rows, to_csv
 from analysis.statistics.screening import rule_from, screen
-from listening import sessions
 from listening.selectors import rating_rows
+from listening.sessions import lifecycle
 from tests.factories import an_answer, arrive, current, make_study
 
 PASSED, FAILED = {"passed": True, "attempts": 1}, {"passed": False, "attempts": 2}
@@ -32,7 +32,7 @@ def test_a_failed_check_or_loudspeakers_say_no_and_nothing_says_nothing(tmp_path
     wanted = {}
     for checks, answers, headphones in known.values():
         session = arrive(study)
-        sessions.record_answer(session, an_answer(current(session), "4"))
+        lifecycle.record_answer(session, an_answer(current(session), "4"))
         session.checks, session.questionnaires = checks, answers
         session.save(update_fields=["checks", "questionnaires"])
         wanted[f"s{session.pk}"] = headphones

@@ -5,9 +5,9 @@ from django.core.cache.backends.dummy import DummyCache
 from django.urls import reverse
 
 from analysis.web import planning_views
-from listening import sessions
 from listening.models import Condition
 from listening.selectors import interim_questions, task_plans
+from listening.sessions import lifecycle
 from tests import factories
 from tests.factories import an_answer, arrive, current, make_study
 
@@ -26,7 +26,7 @@ def rate(study, stop_after=10**6):
         if trial is None:
             break
         label = CONDITIONS[trial.stimulus.condition.key]
-        sessions.record_answer(session, an_answer(trial, label))
+        lifecycle.record_answer(session, an_answer(trial, label))
     session.refresh_from_db()
     return session
 
@@ -63,7 +63,7 @@ def test_rater_means_are_those_of_finished_sessions_only(running):
 @pytest.mark.medium
 def test_rejected_sessions_are_left_out(running):
     first, second = rate(running), rate(running)
-    sessions.reject(first, "did not listen")
+    lifecycle.reject(first, "did not listen")
     (asked,) = interim_questions(running.key)
     assert {row["rater"] for row in asked["means"]} == {second.rater.code}
 

@@ -6,8 +6,8 @@ import pytest
 
 from analysis.ratings.cells import csv_cell, unescaped
 from analysis.ratings.table import RatingsError, Reading, read_csv
-from listening.spreadsheets import safe_cell
-from metrics import score_tables
+from listening.common.spreadsheets import safe_cell
+from metrics.web import score_tables
 
 HEAD = ("rater", "condition", "item", "score")
 ROWS = [

@@ -13,10 +13,10 @@ from analysis.report.build import report_of
 from analysis.report.html.page import page_html, sections
 from analysis.report.parts.models import Models
 from analysis.statistics.options import Options
-from listening import allocation, sessions
 from listening.methods import Method, method_named
 from listening.models import Condition, Criterion, Stimulus, Study
-from listening.task_rules import parts_of
+from listening.sessions import allocation, lifecycle
+from listening.sessions.task_rules import parts_of
 from tests import factories
 
 QUICK = Options(replicates=100)
@@ -64,7 +64,7 @@ def rate(study: Study) -> None:
         session = factories.arrive(study)
         while (trial := factories.current(session)) is not None:
             answer = replace(factories.an_answer(trial, "-"), labels=said(trial))
-            sessions.record_answer(session, answer)
+            lifecycle.record_answer(session, answer)
 
 
 def said(trial: Any) -> dict[str, str]:

@@ -5,9 +5,9 @@ import pytest
 from analysis.ratings.table import from_rows
 from analysis.statistics.options import Options
 from analysis.statistics.screening import NotCounted, Repeat, screen
-from listening import sessions
 from listening.models import Study
 from listening.selectors import rating_rows
+from listening.sessions import lifecycle
 from tests.analysis.reference import BLANK
 from tests.factories import an_answer, arrive, current, make_study
 
@@ -35,7 +35,7 @@ def rate(study: Study) -> None:
     """Real places get 4, what is asked twice and practice get 1."""
     session = arrive(study)
     while (trial := current(session)) is not None:
-        sessions.record_answer(session, an_answer(trial, "4" if trial.slot_id else "1"))
+        lifecycle.record_answer(session, an_answer(trial, "4" if trial.slot_id else "1"))
 
 
 def table_of_study(study: Study):

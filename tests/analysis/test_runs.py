@@ -24,9 +24,9 @@ from analysis.web.jobs import (
     run_analysis,
     start_run,
 )
-from listening import sessions
 from listening.models import Condition, Item, Rating, Session
 from listening.selectors import condition_labels, ratings_state, still_open
+from listening.sessions import lifecycle
 from listening.studies import close_study
 from tests.analysis.rated_study import rated_study, score_stimuli
 from tests.factories import make_study
@@ -368,7 +368,7 @@ def test_the_mark_of_ratings_changes_with_whatever_their_rows_show(study):
     seen.append(ratings_state(study.key))
     Item.objects.filter(study=study, key="item-1").update(dimension="irony")
     seen.append(ratings_state(study.key))
-    sessions.withdraw(Session.objects.latest("pk"))
+    lifecycle.withdraw(Session.objects.latest("pk"))
     seen.append(ratings_state(study.key))
     assert len({state["mark"] for state in seen}) == len(seen)
     assert seen[-1]["ratings"] == seen[0]["ratings"] - 13

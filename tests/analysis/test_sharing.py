@@ -22,9 +22,9 @@ from analysis.statistics.options import Options
 from analysis.web.jobs import run_analysis
 from analysis.web.sharing import hash_of
 from config import limits
-from listening import sessions
 from listening.models import Rater, Session, Stimulus
 from listening.selectors import RATER_CODE
+from listening.sessions import lifecycle
 from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.usefixtures("without_models")
@@ -128,7 +128,7 @@ def test_a_rater_who_withdraws_is_gone_from_every_link(
     newest, pinned = made(owner, study), made(owner, study, run=str(run.pk))
     assert "cond-1" in read(pinned)[1]
     with django_capture_on_commit_callbacks(execute=True):
-        sessions.withdraw(Session.objects.filter(study=study).first())
+        lifecycle.withdraw(Session.objects.filter(study=study).first())
     for path in (newest, pinned):
         status, page = read(path)
         assert (status, "cond-1" in page) == (200, False)

@@ -8,7 +8,7 @@ from analysis.ratings.study_scores import count_words, study_scores, word_rows
 from analysis.report.parts.against_people.metric_data import metrics_of
 from listening.models import Condition, Item, Stimulus
 from listening.selectors import clip_facts, only_lines
-from metrics.studymaterial import heard_stimuli
+from metrics.scoring.study_material import heard_stimuli
 from tests import factories
 from tests.analysis.reference import rows_of
 
@@ -44,9 +44,9 @@ def test_only_long_form_clips_with_a_text_are_counted():
 def test_they_stand_behind_the_metrics_of_the_study(monkeypatch):
     score = {"sha256": "#a", "stimulus": "a", "metric": "srmr", "version": "1", "value": 2.0}
     made = [stimulus("a", "One two.", setting="isolation")]
-    monkeypatch.setattr("metrics.selectors.score_rows", lambda slug: [score])
+    monkeypatch.setattr("metrics.scoring.selectors.score_rows", lambda slug: [score])
     monkeypatch.setattr("listening.selectors.stimulus_rows", lambda slug: made)
-    monkeypatch.setattr("listening.selectors.clip_facts", lambda slug: {"a": {"group": "open"}})
+    monkeypatch.setattr("listening.models.clip_facts", lambda slug: {"a": {"group": "open"}})
     rows = study_scores("any")
     assert [(row["metric"], row["group"]) for row in rows] == [
         ("srmr", "open"),

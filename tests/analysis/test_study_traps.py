@@ -13,10 +13,10 @@ from analysis.models import AnalysisRun
 from analysis.statistics.screening import NotCounted, SessionStatus, TaskTraps
 from analysis.web.jobs import run_analysis
 from analysis.web.study_tables import study_rules
-from listening import allocation, sessions
+from listening.common.command_name import PROGRAM
 from listening.models import Study
-from listening.program import PROGRAM
 from listening.selectors import trap_plans
+from listening.sessions import allocation, lifecycle
 from tests.factories import add_task, an_answer, arrive, current, make_study
 
 pytestmark = pytest.mark.usefixtures("without_models")
@@ -71,7 +71,7 @@ def answer(session, rng, wrong):
             label = trial.expected[0]
         if trial.trap and trial.trap == wrong:
             label = "Machine" if wrong == "human" else "1"
-        sessions.record_answer(session, an_answer(trial, label))
+        lifecycle.record_answer(session, an_answer(trial, label))
 
 
 def report_in(folder):

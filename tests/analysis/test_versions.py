@@ -22,9 +22,10 @@ from analysis.statistics.version_effect import ALPHA, version_effects
 from analysis.web.combining import NotCombined, combined_table, notes_of
 from analysis.web.jobs import run_analysis
 from analysis.web.planning_jobs import estimate_pilot
-from listening import sessions, studies
+from listening import studies
 from listening.models import Condition, Membership, Project, Stimulus, Study, Task
 from listening.selectors import version_match
+from listening.sessions import lifecycle
 from tests.analysis.rated_study import LABELS, rate, rated_study
 from tests.analysis.simulation import sizes
 from tests.factories import make_study, make_user
@@ -244,7 +245,7 @@ def test_the_page_compares_and_combines_and_a_withdrawal_reaches_it(client, vers
     with zipfile.ZipFile(io.BytesIO(client.get("/studies/second/results/paper.zip").content)) as z:
         rows = list(csv.DictReader(io.StringIO(z.read("ratings.csv").decode())))
     assert {row["version"] for row in rows} == {"1", "2"}
-    sessions.withdraw(first.sessions.first())
+    lifecycle.withdraw(first.sessions.first())
     run.refresh_from_db()
     assert (run.state, run.result) == ("stale", "")
 

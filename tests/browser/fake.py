@@ -15,7 +15,7 @@ from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.test import RequestFactory
 
-from listening.languages import page_words, speaking
+from listening.common.languages import page_words, speaking
 from tests.browser.sounds import tone
 from tests.browser.story import Story
 

@@ -11,13 +11,13 @@ from playwright.sync_api import Page
 
 from listening.audio import ClipRequest, clip_url
 from listening.audio.appearance import pads_of
-from listening.bots.knowledge import known_to_raters
 from listening.design.traps import TRAINING
 from listening.methods import method_named
 from listening.models import Session, Stimulus, Trial
-from listening.outcomes import code_at_end
+from listening.sessions.outcomes import code_at_end
+from listening.sessions.simulated_raters.knowledge import known_to_raters
+from listening.sessions.task_rules import parts_of
 from listening.studies import create_study, open_study
-from listening.task_rules import parts_of
 from tests.browser.small import small_copy
 from tests.browser.walker import REASON, Answered, Walk, Walker
 from tests.browser.watch import Watch

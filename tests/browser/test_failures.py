@@ -11,9 +11,9 @@ import pytest
 from django.utils import timezone, translation
 from playwright.sync_api import Page, Route, expect
 
-from listening import leases, sessions
-from listening.languages import interface_language
+from listening.common.languages import interface_language
 from listening.models import Block, Rating, Session, Study
+from listening.sessions import leases, lifecycle
 from tests.browser.driver import (
     at_trial,
     begin,
@@ -379,9 +379,9 @@ def test_who_was_away_too_long_goes_on_or_is_told_why_not(
 
 def take_every_place(study: Study) -> None:
     """Somebody else takes every free place."""
-    with contextlib.suppress(sessions.NoRoom):
+    with contextlib.suppress(lifecycle.NoRoom):
         while True:
-            sessions.start(study, sessions.Arrival(simulated=True))
+            lifecycle.start(study, lifecycle.Arrival(simulated=True))
 
 
 @pytest.mark.parametrize("state", ["paused", "closed"])

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from listening.checks import check_named
 from listening.models import Session, Study
-from listening.stages import check_and_settings, check_seed
+from listening.sessions.stages import check_and_settings, check_seed
 from listening.studies import create_study, open_study
 from tests.browser.conftest import PHONE
 from tests.factories import make_user

@@ -9,7 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from listening.models import Condition, Study
-from metrics.metric import make_metric
+from metrics.core.metric import make_metric
 from metrics.models import MetricScore
 from tests.browser.axe import Report
 from tests.browser.conftest import PHONE

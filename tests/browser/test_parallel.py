@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from listening.playback_facts import KNOWN
+from listening.sessions.playback_facts import KNOWN
 from tests.browser.conftest import PHONE
 from tests.browser.driver import enter, go_on, wait_stored
 from tests.browser.fake import FakeServer

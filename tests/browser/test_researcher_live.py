@@ -8,10 +8,10 @@ import pytest
 from django.core import signing
 from playwright.sync_api import Page, expect
 
-from listening.bots import Kind, Truth, send_crowd
-from listening.bots.knowledge import known_to_raters, roles_of
-from listening.bots.opinions import drawn_qualities
 from listening.models import Rating, Session, Study
+from listening.sessions.simulated_raters import Kind, Truth, send_crowd
+from listening.sessions.simulated_raters.knowledge import known_to_raters, roles_of
+from listening.sessions.simulated_raters.opinions import drawn_qualities
 from tests.browser.axe import Report
 from tests.browser.moments import note_words
 from tests.browser.researcher import hashed, log_in

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Locator, Page, expect
 
-from listening.bots.scripted_rater import Known
 from listening.design.questionnaires import PREFER_NOT
+from listening.sessions.simulated_raters.scripted_rater import Known
 
 NEW = "#stage > :not([data-walked]):not(.view-wait):not(.loading)"
 TAKEN = "el => { el.dataset.walked = 'yes'; return el.className }"

@@ -16,7 +16,7 @@ from typing import Self, TypeVar
 
 import psutil
 
-from config.embedded import SERVERS, socket_folder
+from config.run.embedded_servers import SERVERS, socket_folder
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class House:
     def start(self, wait: bool = True, before: Sequence[str] = ()) -> Self:
         with self.log.open("w") as output:
             self.process = subprocess.Popen(
-                [*before, sys.executable, "-m", "config.supervisor"],
+                [*before, sys.executable, "-m", "config.run.supervisor"],
                 cwd=BASE_DIR,
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
@@ -129,8 +129,8 @@ class House:
             "web": "-m granian",
             "jobs": "jobs@",
             "gpu": "gpu@",
-            "postgres keeper": "config.keeper",
-            "valkey keeper": "config.keeper",
+            "postgres keeper": "config.run.shared_server",
+            "valkey keeper": "config.run.shared_server",
         }
         if name in SERVERS:
             return self._server(name)

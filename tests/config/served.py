@@ -13,9 +13,9 @@ from django.db import OperationalError
 from django.urls import path as route
 
 from config import web
-from config.bridge import Bridge
 from config.operations import unavailable
 from config.thread_queue import Queue
+from config.wsgi_bridge import Bridge
 from listening.audio import ClipRequest
 from tests.config.helpers import wait_for
 

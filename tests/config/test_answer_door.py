@@ -8,14 +8,14 @@ import pytest
 from django.db import connections
 from django.http import HttpResponse
 
-from config import answer_door
-from config.answer_door import AnswerDoor
+from config import answer_endpoint
+from config.answer_endpoint import AnswerDoor
+from config.async_connections import LoopPool
 from config.limits import Spared
-from config.loop_pool import LoopPool
-from listening import sessions, task_rules
 from listening.models import Block, Justification, Rating, Session
-from listening.views.ownership import remember
-from listening.views.state import state_of
+from listening.sessions import lifecycle, task_rules
+from listening.web.rater.session_ownership import remember
+from listening.web.rater.state import state_of
 from tests.factories import ATT_TRAPS, an_answer, arrive, current, make_study
 from tests.listening.sample_questionnaire import about
 
@@ -26,7 +26,7 @@ LEFT = {"left to": "the view"}
 
 @pytest.fixture
 def session(monkeypatch):
-    monkeypatch.setattr(answer_door, "spared", Spared())
+    monkeypatch.setattr(answer_endpoint, "spared", Spared())
     session = arrive(make_study())
     state_of(session, own=False)  # its task's rules are known to this process now
     return session
@@ -196,14 +196,14 @@ def two_blocks(**fields):
     first = current(session).block
     while session.trials.filter(state="planned", block=first).count() > 1:
         trial = current(session)
-        sessions.record_answer(session, an_answer(trial, *trial.expected[:1]))
+        lifecycle.record_answer(session, an_answer(trial, *trial.expected[:1]))
     return session, first
 
 
 @pytest.mark.parametrize("judges", [False, True])
 @pytest.mark.medium
 def test_the_last_answer_of_a_block_settles_it_with_the_answer(monkeypatch, judges):
-    monkeypatch.setattr(answer_door, "spared", Spared())
+    monkeypatch.setattr(answer_endpoint, "spared", Spared())
     session, first = two_blocks(reopen_invalid=judges)
     last = current(session)
     label = (last.expected or ["Human"])[0]
@@ -217,7 +217,7 @@ def test_the_last_answer_of_a_block_settles_it_with_the_answer(monkeypatch, judg
 @pytest.mark.medium
 def test_blocks_end_and_go_on_in_one_batch(monkeypatch):
     """Of three that come at once, one ends its block, and one whose block is locked stays open."""
-    monkeypatch.setattr(answer_door, "spared", Spared())
+    monkeypatch.setattr(answer_endpoint, "spared", Spared())
     ends, first = two_blocks()
     goes_on, locked = (arrive(ends.study) for _ in range(2))
     came = [ends, goes_on, locked]
@@ -235,7 +235,7 @@ def test_blocks_end_and_go_on_in_one_batch(monkeypatch):
 
 @pytest.mark.medium
 def test_the_last_answer_of_a_block_that_failed_its_traps_is_left_to_the_view(monkeypatch):
-    monkeypatch.setattr(answer_door, "spared", Spared())
+    monkeypatch.setattr(answer_endpoint, "spared", Spared())
     session, first = two_blocks(reopen_invalid=True)
     session.trials.filter(block=first).exclude(trap="").update(trap_passed=False)
     session.trials.filter(block=first, state="planned").update(trap="", expected=[])
@@ -252,7 +252,7 @@ def test_the_last_answer_ends_the_session_and_its_own_browser_alone_gets_the_cod
     session = arrive(make_study(completion_codes=codes))
     state_of(session, own=False)
     while session.trials.filter(state="planned").count() > 1:
-        sessions.record_answer(session, an_answer(current(session)))
+        lifecycle.record_answer(session, an_answer(current(session)))
     Session.objects.filter(pk=session.pk).update(short=short)
     trial, cookies = current(session), HttpResponse()
     remember(cookies, session)
@@ -279,17 +279,17 @@ def test_who_skipped_much_is_marked_for_a_look_at_the_end(session):
 
 
 def test_answers_that_come_at_once_share_statements_and_are_told_apart(monkeypatch):
-    monkeypatch.setattr(answer_door, "spared", Spared())
+    monkeypatch.setattr(answer_endpoint, "spared", Spared())
     sessions_ = [arrive(study) for study in [make_study()] for _ in range(6)]
     state_of(sessions_[0], own=False)
     written = []
-    store = answer_door._written
+    store = answer_endpoint._written
 
     async def counted(connection, answers):
         written.append(len(answers))
         return await store(connection, answers)
 
-    monkeypatch.setattr(answer_door, "_written", counted)
+    monkeypatch.setattr(answer_endpoint, "_written", counted)
     labels = ["1", "2", "3", "4", "5", "1"]
     bodies = [(s, body_for(s, answers={"0": n})) for s, n in zip(sessions_, labels, strict=True)]
     trials = [current(session) for session in sessions_]
@@ -304,23 +304,23 @@ def test_answers_that_come_at_once_share_statements_and_are_told_apart(monkeypat
 @pytest.mark.parametrize("trial", ["a\x00b", "\ud800"])
 def test_what_no_database_takes_fails_nobody_else_in_its_batch(monkeypatch, trial):
     """Even where the shape of an answer let it through."""
-    monkeypatch.setattr(answer_door, "spared", Spared())
+    monkeypatch.setattr(answer_endpoint, "spared", Spared())
     study = make_study()
     raters = [arrive(study) for _ in range(4)]
     state_of(raters[0], own=False)
-    read = answer_door.AnswerDoor._read
+    read = answer_endpoint.AnswerDoor._read
 
     async def with_odd_code(door, asked):
         return await read(door, [(s, trial if s == raters[1].code else t) for s, t in asked])
 
-    monkeypatch.setattr(answer_door.AnswerDoor, "_read", with_odd_code)
+    monkeypatch.setattr(answer_endpoint.AnswerDoor, "_read", with_odd_code)
     told = sent_at_once([(rater, body_for(rater)) for rater in raters])
     assert [each == LEFT for each in told] == [False, True, False, False]
 
 
 @pytest.mark.parametrize("table", ["session", "block", "trial"])
 def test_whose_rows_are_locked_waits_in_the_view_and_keeps_nobody_else_waiting(monkeypatch, table):
-    monkeypatch.setattr(answer_door, "spared", Spared())
+    monkeypatch.setattr(answer_endpoint, "spared", Spared())
     study = make_study()
     one, other = arrive(study), arrive(study)
     state_of(one, own=False)
@@ -367,21 +367,21 @@ def test_rules_that_this_process_has_not_read_are_read_by_the_view(session):
     ],
 )
 def test_what_has_changed_since_it_was_read_stores_nothing(session, monkeypatch, meanwhile):
-    checked = answer_door.checked
+    checked = answer_endpoint.checked
 
     def changed_since(*args):
         with other_connection() as other:
             other.execute(meanwhile)
         return checked(*args)
 
-    monkeypatch.setattr(answer_door, "checked", changed_since)
+    monkeypatch.setattr(answer_endpoint, "checked", changed_since)
     assert sent(session, body_for(session)) == LEFT
     assert not Rating.objects.exists()
     assert not session.trials.filter(state="answered").exists()
 
 
 def test_what_hangs_is_given_up_and_stores_nothing_later(session, monkeypatch):
-    monkeypatch.setattr(answer_door, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(answer_endpoint, "PATIENCE_S", 0.3)
     with other_connection() as other:
         other.execute("BEGIN")
         other.execute("LOCK TABLE listening_rating")

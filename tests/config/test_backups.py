@@ -23,7 +23,7 @@ from config.backups import BackupError, archive, files, loading, restoring
 from config.backups.archive import ABOUT, FORMAT, MANIFEST, Reader, Writer
 from config.backups.moving import move
 from config.backups.tables import Contents
-from config.reachable import bucket_problem
+from config.run.server_checks import bucket_problem
 from listening.audio import store
 from listening.models import Rater, Rating, Study
 from tests.factories import answer_all, arrive, make_study

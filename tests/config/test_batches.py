@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from config.batches import Batches
+from config.statement_batches import Batches
 
 
 class Work:

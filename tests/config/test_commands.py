@@ -15,8 +15,9 @@ from django.db import OperationalError, connection
 from redis.exceptions import RedisError
 
 import earnest.cli
-from config import command_help, commands, lost_servers
+from config import lost_servers
 from config.operations.version import version
+from config.run import command_help, commands
 from tests.factories import make_study
 
 

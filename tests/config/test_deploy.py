@@ -18,16 +18,16 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import Environment
 from config.operations.health import EXPECTED_ROLES
-from config.places import CODE
-from config.prepared import ROOMS
-from config.private_files import close_folder
-from config.services import LONE_COMMANDS
+from config.paths import CODE
+from config.run.preparation_stamp import ROOMS
+from config.run.private_files import close_folder
+from config.run.services import LONE_COMMANDS
 from tests.config.test_settings import start
 
 DEPLOY = CODE / "deploy"
 BASE, EXAMPLE = DEPLOY / "kubernetes" / "base", DEPLOY / "kubernetes" / "example"
 OURS = re.compile(r"^(EARNEST_\w+|DJANGO_\w+|MEDIA_\w+|\w+_URL)$")
-LONE = ["python", "-m", "config.alone"]
+LONE = ["python", "-m", "config.run.single_process"]
 AWS = "AWS_"  # boto3 reads these itself
 
 
@@ -234,7 +234,7 @@ def test_the_services_of_compose_belong_together():
 
 @pytest.mark.slow
 def test_the_database_has_connections_for_the_web_processes():
-    from config.loop_pool import CONNECTIONS
+    from config.async_connections import CONNECTIONS
     from config.web import THREADS, clips
 
     each = sum(THREADS.values()) + CONNECTIONS + clips.threads._max_workers
@@ -353,11 +353,11 @@ def test_probes_ask_what_the_house_answers():
 
 @pytest.mark.slow
 def test_a_process_alone_says_why_it_cannot_start(tmp_path):
-    unknown = start(tmp_path, "-m", "config.alone", "pages")
+    unknown = start(tmp_path, "-m", "config.run.single_process", "pages")
     assert (
         "Name one of its processes: web, default, analysis, gpu, beat, prepare." in unknown.stderr
     )
-    bare = start(tmp_path, "-m", "config.alone", "web")
+    bare = start(tmp_path, "-m", "config.run.single_process", "web")
     assert "set DATABASE_URL and REDIS_URL" in bare.stderr
     assert {unknown.returncode, bare.returncode} == {1}
 

@@ -21,7 +21,7 @@ from config import settings
 import django; django.setup()
 from types import SimpleNamespace as Some
 from listening.audio import check_cookie, clip_cookie
-from listening.views.ownership import rater_cookie
+from listening.web.rater.session_ownership import rater_cookie
 from config.limits import KNOWN_BROWSER
 code = Some(code="c" * 26)
 names = [settings.SESSION_COOKIE_NAME, settings.CSRF_COOKIE_NAME, rater_cookie("x"), KNOWN_BROWSER]

@@ -19,7 +19,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from config.operations import health, heartbeats, pages, unavailable
 from config.operations.health import Check, Health, Readiness
 from config.operations.models import Heartbeat
-from listening import queues
+from listening.common import job_queues
 from tests.listening.web import WebProcess
 
 
@@ -157,10 +157,10 @@ def test_while_a_look_hangs_the_others_are_told_so_and_do_not_wait():
 
 
 def test_the_age_of_a_queue_is_that_of_its_oldest_job():
-    sent = json.dumps({"headers": {queues.SENT_AT: 1000.0}})
-    assert queues.age_s(sent, 1060.0) == 60.0
-    assert queues.age_s(sent, 900.0) == 0.0  # the clock jumped back
-    assert queues.age_s(json.dumps({"headers": {}}), 1060.0) is None
+    sent = json.dumps({"headers": {job_queues.SENT_AT: 1000.0}})
+    assert job_queues.age_s(sent, 1060.0) == 60.0
+    assert job_queues.age_s(sent, 900.0) == 0.0  # the clock jumped back
+    assert job_queues.age_s(json.dumps({"headers": {}}), 1060.0) is None
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def lost(*args: object, **kwargs: object) -> None:
 def test_the_door_waits_while_the_database_is_away(
     client: Client, monkeypatch: pytest.MonkeyPatch, language: str
 ):
-    monkeypatch.setattr("listening.views.rater.get_object_or_404", lost)
+    monkeypatch.setattr("listening.web.rater.pages.get_object_or_404", lost)
     response = client.get("/r/anything/", headers={"Accept-Language": language})
     assert response.status_code == 503
     assert 5 <= int(response["Retry-After"]) <= 15
@@ -200,7 +200,7 @@ def test_the_door_waits_while_the_database_is_away(
 
 @pytest.mark.django_db
 def test_the_api_says_the_same_in_json(client: Client, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("listening.sessions.session_named", lost)
+    monkeypatch.setattr("listening.sessions.lifecycle.session_named", lost)
     response = client.get("/api/s/abc/")
     assert response.status_code == 503
     assert response.json()["error"] == "unavailable"

@@ -14,9 +14,16 @@ import psutil
 import psycopg
 import pytest
 
-from config import embedded
-from config.embedded import POSTGRES, VALKEY, EmbeddedError, Server, postgres_bin, socket_folder
-from config.keeper import Use
+from config.run import embedded_servers
+from config.run.embedded_servers import (
+    POSTGRES,
+    VALKEY,
+    EmbeddedError,
+    Server,
+    postgres_bin,
+    socket_folder,
+)
+from config.run.shared_server import Use
 from tests.config.helpers import BASE_DIR, PATIENCE_S, own_folder, processes_in, wait_for
 
 
@@ -32,9 +39,9 @@ def test_a_leftover_that_ends_before_it_is_asked_to_is_no_failure(monkeypatch, t
     gone.wait()
     found = iter([[process], []])
     monkeypatch.setattr(psutil, "process_iter", lambda: next(found))
-    monkeypatch.setattr(embedded, "_runs_in", lambda *about: True)
-    monkeypatch.setattr(embedded, "_may_be_inside", lambda folder: True)
-    embedded.stop_leftovers(VALKEY, tmp_path)
+    monkeypatch.setattr(embedded_servers, "_runs_in", lambda *about: True)
+    monkeypatch.setattr(embedded_servers, "_may_be_inside", lambda folder: True)
+    embedded_servers.stop_leftovers(VALKEY, tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +96,8 @@ def stopped(use: Use) -> bool:
 def user_process(var: Path, name: str = "postgres") -> subprocess.Popen[str]:
     """Another process that uses the server until its standard input ends."""
     code = (
-        "import sys; from pathlib import Path; from config.embedded import SERVERS\n"
-        "from config.keeper import join\n"
+        "import sys; from pathlib import Path; from config.run.embedded_servers import SERVERS\n"
+        "from config.run.shared_server import join\n"
         f"join(Path({str(var)!r}), [SERVERS[{name!r}]]); print('ready', flush=True)\n"
         "sys.stdin.read()"
     )

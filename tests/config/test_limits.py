@@ -14,9 +14,9 @@ from django.test import Client
 from redis.exceptions import ConnectionError as Away
 
 from config import limits, web
-from config.bridge import Bridge
 from config.operations import unavailable
 from config.thread_queue import Asker, Queue
+from config.wsgi_bridge import Bridge
 from tests.factories import arrive, make_study
 
 pytestmark = pytest.mark.django_db

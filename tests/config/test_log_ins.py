@@ -10,7 +10,7 @@ from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.test import Client
 
-from config.log_ins import BEGAN, LONGEST_S, NOTED_EVERY_S, SEEN
+from config.login_sessions import BEGAN, LONGEST_S, NOTED_EVERY_S, SEEN
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db

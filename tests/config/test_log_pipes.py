@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from config import log_pipes
-from config.log_pipes import LogPipes, RotatingLog
+from config.run import log_pipes
+from config.run.log_pipes import LogPipes, RotatingLog
 
 
 def test_a_log_rotates_between_lines_and_keeps_all_of_them(tmp_path: Path):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from config.loop_pool import LoopPool
+from config.async_connections import LoopPool
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -16,11 +16,11 @@ from analysis.web import validity_jobs
 from analysis.web.board_jobs import make_leaderboard
 from analysis.web.planning_jobs import check_plan, estimate_pilot
 from analysis.web.validity_jobs import count_rules
-from config import command_help
-from config.missing import EXTRAS, extra_of, installing, installing_beside_a_wheel, remedy
+from config.missing_packages import EXTRAS, extra_of, installing, installing_beside_a_wheel, remedy
 from config.operations.unavailable import Unavailable
+from config.run import command_help
 from metrics.models import ScoringRun, ScoringShard
-from metrics.runs import work_on
+from metrics.scoring.runs import work_on
 from tests.config.test_settings import start
 from tests.factories import make_study, make_user
 from tools.locks import ROOT, pins
@@ -76,7 +76,7 @@ def test_the_command_is_one_that_works_in_the_environment_that_is_running(tmp_pa
 
 
 def test_where_there_is_no_pip_the_command_is_one_of_uv(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("config.missing.distributions", lambda name: iter(()))
+    monkeypatch.setattr("config.missing_packages.distributions", lambda name: iter(()))
     by_uv = installing_beside_a_wheel(*BESIDE)
     assert by_uv == "uv pip install --python /x/venv/bin/python 'earnest[metrics]'"
 
@@ -139,7 +139,7 @@ def test_a_job_says_what_its_worker_lacks(job: str, monkeypatch: pytest.MonkeyPa
     study = make_study(key="light")
     for name in ("planning.pilot", "planning.proposal", "rule_effects"):
         monkeypatch.setitem(sys.modules, f"analysis.statistics.{name}", Lacking(name))
-    monkeypatch.setattr("metrics.runner.resolve_device", lambda _: Lacking("torch").tensor)
+    monkeypatch.setattr("metrics.scoring.runner.resolve_device", lambda _: Lacking("torch").tensor)
     monkeypatch.setattr("analysis.web.board_jobs.made", lambda *_: Lacking("pandas").frame)
     board = Leaderboard.objects.create(owner=study.owner, title="x")
     run = ScoringRun.objects.create(study=study, metrics=[])
@@ -181,7 +181,7 @@ import config.urls
 from django.core.management import get_commands, load_command_class
 for name, app in get_commands().items():
     load_command_class(app, name)
-from metrics.presets import shipped
+from metrics.scoring.presets import shipped
 print(len(shipped()))
 """
 

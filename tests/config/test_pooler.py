@@ -7,8 +7,8 @@ import psycopg
 import pytest
 from django.db import connection
 
-from config import pooler
-from config.pooler import Pooler, pooler_at, pooler_problem
+from config.run import pooler
+from config.run.pooler import Pooler, pooler_at, pooler_problem
 
 
 class Result(list[tuple[Any]]):

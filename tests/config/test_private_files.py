@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.core.management import get_commands
 
-from config import commands
-from config.private_files import close_all, close_folder, group_of
-from config.processes import closed_folders
+from config.run import commands
+from config.run.private_files import close_all, close_folder, group_of
+from config.run.processes import closed_folders
 from tests.config.helpers import open_places
 
 GROUP = os.getegid()
@@ -93,9 +93,9 @@ def test_commands_that_write_for_people_keep_their_umask(
 ):
     settings.PERSONS_UMASK = 0o027
     monkeypatch.setattr("sys.argv", ["manage.py", command])
-    monkeypatch.setattr("config.running.follow", lambda variables: None)
+    monkeypatch.setattr("config.run.running_instance.follow", lambda variables: None)
     seen = []
-    monkeypatch.setattr("config.command_help.execute", lambda: seen.append(os.umask(0)))
+    monkeypatch.setattr("config.run.command_help.execute", lambda: seen.append(os.umask(0)))
     before = os.umask(0o077)
     try:
         commands.main()

@@ -15,11 +15,11 @@ from botocore.exceptions import ClientError
 from django.core.management import call_command
 from django.db import connection
 
-from config import pooler, reachable
-from config.commands import needs_servers
-from config.embedded import POSTGRES
 from config.operations.management.commands import move_database
-from config.reachable import (
+from config.run import pooler, server_checks
+from config.run.commands import needs_servers
+from config.run.embedded_servers import POSTGRES
+from config.run.server_checks import (
     BUCKET_REASONS,
     UnreachableError,
     _first_reason,
@@ -70,7 +70,7 @@ def test_the_start_ends_with_one_sentence(var: Path, name: str):
     form, what = SERVERS[name]
     port = free_port()
     variables = {name: form.format(port), "EARNEST_PORT": str(free_port())}
-    done = start(var, "-m", "config.supervisor", **variables)
+    done = start(var, "-m", "config.run.supervisor", **variables)
     assert done.returncode == 1
     assert done.stderr == (
         f"Earnest cannot start. {what} at 127.0.0.1:{port} ({name}) does not answer: Connection "
@@ -88,7 +88,7 @@ def test_a_server_that_is_silent_is_not_waited_for_long(var: Path):
         port = silent.getsockname()[1]
         url = SERVERS["REDIS_URL"][0].format(port)
         variables = {"REDIS_URL": url, "EARNEST_PORT": str(free_port())}
-        done = start(var, "-m", "config.supervisor", **variables)
+        done = start(var, "-m", "config.run.supervisor", **variables)
     assert done.returncode == 1
     assert f"127.0.0.1:{port} (REDIS_URL) does not answer: " in done.stderr
     assert "Traceback" not in done.stderr
@@ -103,7 +103,7 @@ def test_a_refused_password_is_told_from_a_dead_server(var: Path):
         with refusing(listening):
             url = SERVERS["REDIS_URL"][0].format(port)
             variables = {"REDIS_URL": url, "EARNEST_PORT": str(free_port())}
-            done = start(var, "-m", "config.supervisor", **variables)
+            done = start(var, "-m", "config.run.supervisor", **variables)
     assert done.returncode == 1
     assert "(REDIS_URL) cannot be used: " in done.stderr
     assert "Correct the URL" in done.stderr
@@ -154,7 +154,7 @@ def test_a_command_waits_for_a_server_that_is_started_again(
 ):
     asked: list[str] = []
     clock = SimpleNamespace(monotonic=lambda: 0.0, sleep=lambda seconds: None)
-    monkeypatch.setattr(reachable, "time", clock)
+    monkeypatch.setattr(server_checks, "time", clock)
 
     def refuse_twice(**_: Any) -> Any:
         asked.append(reason)
@@ -163,7 +163,7 @@ def test_a_command_waits_for_a_server_that_is_started_again(
         return contextlib.nullcontext(SimpleNamespace(info=HELLO))
 
     monkeypatch.setattr(psycopg, "connect", refuse_twice)
-    monkeypatch.setattr(reachable.settings, "EMBEDDED", [])
+    monkeypatch.setattr(server_checks.settings, "EMBEDDED", [])
     monkeypatch.setattr(pooler, "pooler_at", lambda wanted: pooler.Pooler.NONE)
     with contextlib.suppress(UnreachableError):
         wait_for_database()
@@ -176,14 +176,14 @@ HELLO = SimpleNamespace(parameter_status=lambda name: "UTF8")
 def test_a_command_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch):
     ticks = iter(range(0, 1000, 20))
     clock = SimpleNamespace(monotonic=lambda: next(ticks), sleep=lambda seconds: None)
-    monkeypatch.setattr(reachable, "time", clock)
+    monkeypatch.setattr(server_checks, "time", clock)
 
     def starting_up() -> None:
         error = UnreachableError("it starts")
-        error.patience_s = reachable.RESTART_S
+        error.patience_s = server_checks.RESTART_S
         raise error
 
-    monkeypatch.setattr(reachable, "try_database", starting_up)
+    monkeypatch.setattr(server_checks, "try_database", starting_up)
     with pytest.raises(UnreachableError, match="it starts"):
         wait_for_database()
     assert next(ticks) == 80

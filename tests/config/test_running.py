@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from config.running import follow, lock_file, read_address, write_address
+from config.run.running_instance import follow, lock_file, read_address, write_address
 from tests.config.test_settings import start
 
 URL, PORT = "https://listen.example.org", 8176
 SHOW = """
 import json, sys
 sys.argv = ["manage.py", "version"]
-from config import commands
+from config.run import commands
 commands.main()
 from django.conf import settings as s
 print(json.dumps([s.EARNEST_PUBLIC_URL, s.EARNEST_HOST, s.EARNEST_PORT]))

@@ -15,8 +15,9 @@ import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from config import commands, embedded, environment, running, supervisor, variables
-from config.keeper import Use
+from config import environment, variables
+from config.run import commands, embedded_servers, running_instance, supervisor
+from config.run.shared_server import Use
 from tests.config.helpers import BASE_DIR, PATIENCE_S
 from tools import settings_table
 
@@ -133,12 +134,18 @@ def test_a_key_that_a_full_disk_refuses_is_a_sentence_and_leaves_nothing(
 def test_a_first_start_on_a_disk_that_is_too_small_is_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(embedded.shutil, "disk_usage", lambda path: SimpleNamespace(free=2**20))
-    with pytest.raises(embedded.EmbeddedError, match=r"has 1 MB of free space, .* EARNEST_VAR to"):
-        Use(tmp_path, embedded.POSTGRES).ensure_kept()
+    monkeypatch.setattr(
+        embedded_servers.shutil, "disk_usage", lambda path: SimpleNamespace(free=2**20)
+    )
+    with pytest.raises(
+        embedded_servers.EmbeddedError, match=r"has 1 MB of free space, .* EARNEST_VAR to"
+    ):
+        Use(tmp_path, embedded_servers.POSTGRES).ensure_kept()
     (tmp_path / "postgres" / "data").mkdir(parents=True)
-    embedded.check_space(embedded.POSTGRES, tmp_path)  # a later start waits for space
-    embedded.check_space(embedded.VALKEY, tmp_path)
+    embedded_servers.check_space(
+        embedded_servers.POSTGRES, tmp_path
+    )  # a later start waits for space
+    embedded_servers.check_space(embedded_servers.VALKEY, tmp_path)
 
 
 @pytest.mark.parametrize("start", [supervisor.main, commands.main])
@@ -146,7 +153,7 @@ def test_a_disk_that_fills_up_during_a_start_is_a_sentence(
     start: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setattr(supervisor, "Supervisor", no_space)
-    monkeypatch.setattr(running, "follow", no_space)
+    monkeypatch.setattr(running_instance, "follow", no_space)
     monkeypatch.setattr(sys, "argv", ["manage.py", "study_status"])
     try:
         said = capsys.readouterr().err if start() else ""

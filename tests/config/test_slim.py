@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 from django.conf import settings
 
-from config.places import CODE
-from config.prepared import ROOMS
+from config.paths import CODE
+from config.run.preparation_stamp import ROOMS
 from tests.config.test_settings import start
 
 # Every file that is opened or mapped while all of Earnest is imported and its heavy packages work.
@@ -28,7 +28,7 @@ django.setup()
 for room in sys.argv[1:]:
     package = importlib.import_module(room)
     for found in pkgutil.walk_packages(package.__path__, f"{room}."):
-        if not found.name.endswith(("__main__", "config.gated")):  # these begin to work
+        if not found.name.endswith(("__main__", "config.run.gated_app")):  # these begin to work
             try:
                 importlib.import_module(found.name)
             except ImportError:  # a package that an image does not have either

@@ -14,8 +14,8 @@ import pytest
 from celery import Celery
 from django.conf import settings
 
-from config.embedded import socket_folder
-from config.running import read_address
+from config.run.embedded_servers import socket_folder
+from config.run.running_instance import read_address
 from tests.config.helpers import (
     PATIENCE_S,
     RETRY_S,

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError
 
-from config import prepare
-from config.embedded import EmbeddedError
-from config.supervisor import StartError, Supervisor
+from config.run import preparation
+from config.run.embedded_servers import EmbeddedError
+from config.run.supervisor import StartError, Supervisor
 
 
 @pytest.fixture
@@ -40,14 +40,14 @@ def statuses(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch, *given: in
 def test_a_database_that_is_away_is_waited_for_with_growing_pauses(
     supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    statuses(supervisor, monkeypatch, *[prepare.AWAY_STATUS] * 7, 0)
+    statuses(supervisor, monkeypatch, *[preparation.AWAY_STATUS] * 7, 0)
     assert supervisor.prepare() == {"path": "/", "study": ""}
     assert pauses == [1.0, 2.0, 4.0, 8.0, 10.0, 10.0, 10.0]
     assert capsys.readouterr().out.count("waits for a server or for space: why") == 7
 
 
 def test_a_mistake_ends_the_start(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch):
-    statuses(supervisor, monkeypatch, prepare.AWAY_STATUS, 1)
+    statuses(supervisor, monkeypatch, preparation.AWAY_STATUS, 1)
     with pytest.raises(StartError, match="preparation failed"):
         supervisor.prepare()
 
@@ -59,14 +59,14 @@ def test_what_may_work_later_has_a_status_of_its_own(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(prepare, "prepare", fail)
-    assert prepare.main(tmp_path / "prepared.json") == prepare.AWAY_STATUS
+    monkeypatch.setattr(preparation, "prepare", fail)
+    assert preparation.main(tmp_path / "prepared.json") == preparation.AWAY_STATUS
 
 
 def test_a_mistake_is_raised_with_its_traceback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def fail(*_: object) -> None:
         raise KeyError("no such field")
 
-    monkeypatch.setattr(prepare, "prepare", fail)
+    monkeypatch.setattr(preparation, "prepare", fail)
     with pytest.raises(KeyError):
-        prepare.main(tmp_path / "prepared.json")
+        preparation.main(tmp_path / "prepared.json")

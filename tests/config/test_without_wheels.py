@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from config import embedded
-from config.embedded import EmbeddedError
+from config.run import embedded_servers
+from config.run.embedded_servers import EmbeddedError
 from tests.config.test_settings import start
 
 URLS = {"DATABASE_URL": "postgresql://me@db.example.org/x", "REDIS_URL": "redis://r.example.org/0"}
@@ -23,7 +23,7 @@ from django.conf import settings
 django.setup()
 for name in "supervisor keeper prepare reachable services".split():
     importlib.import_module(f"config.{name}")
-from config.keeper import join
+from config.run.shared_server import join
 print(json.dumps([[server.name for server in settings.EMBEDDED],
                   join(settings.EARNEST_VAR, settings.EMBEDDED)]))
 """
@@ -42,9 +42,9 @@ def test_one_embedded_server_runs_without_the_other_ones_wheel(
     def missing() -> Path:
         raise EmbeddedError("not installed")
 
-    monkeypatch.setattr(embedded, gone, missing)
+    monkeypatch.setattr(embedded_servers, gone, missing)
     asked: list[tuple[Path, ...]] = []
-    monkeypatch.setattr(embedded, "account_for_servers", lambda *paths: asked.append(paths))
-    embedded.account(tmp_path)
+    monkeypatch.setattr(embedded_servers, "account_for_servers", lambda *paths: asked.append(paths))
+    embedded_servers.account(tmp_path)
     ((other, *_folders),) = asked
     assert other.name == ("valkey-server" if gone == "postgres_bin" else "bin")

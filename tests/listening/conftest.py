@@ -23,7 +23,7 @@ def running() -> Iterator[Double]:
 @pytest.fixture
 def double(running: Double, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Double]:
     settings.EARNEST_PROLIFIC_API = running.url
-    monkeypatch.setattr("listening.prolific.client.FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr("listening.recruitment.prolific.client.FIRST_PAUSE_S", 0.01)
     everything = {"fixed_screen_out": True, "secure_links": True, "dynamic_payment": True}
     slow = {"publish_s": 3600, "pay_s": 3600}  # or when a test says so
     running.set(balance=100_000_00, features=everything, **slow)

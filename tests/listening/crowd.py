@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from listening import sessions
 from listening.models import Recruitment
 from listening.recruitment import syncing
-from listening.sessions import Arrival, NoRoom
+from listening.sessions import lifecycle
+from listening.sessions.lifecycle import Arrival, NoRoom
 from tests.listening.recruited import CODES, Person
 from tests.prolific_double.client import Double
 
@@ -64,7 +64,7 @@ def _one(double: Double, recruitment: Recruitment, kind: str) -> Person:
     if kind == "returned":
         double.give_back(person.submission)
     elif kind == "withdrew":
-        sessions.withdraw(person.session)
+        lifecycle.withdraw(person.session)
         person.hand_in(None)
     return person
 
@@ -78,7 +78,7 @@ def _forge(recruitment: Recruitment) -> None:
         simulated=True,
     )
     try:
-        sessions.start(recruitment.study, forged)
+        lifecycle.start(recruitment.study, forged)
     except NoRoom:
         return
 

@@ -7,11 +7,11 @@ from urllib.parse import parse_qs, urlsplit
 
 from django.utils import timezone
 
-from listening import sessions
 from listening.models import Connection, Recruitment, Session, Study
 from listening.recruitment import connecting, desk, drafting, syncing
 from listening.recruitment.plan import Plan
-from listening.sessions import Arrival
+from listening.sessions import lifecycle
+from listening.sessions.lifecycle import Arrival
 from tests.factories import answer_all, make_study, make_user
 from tests.prolific_double.client import TOKEN, Double
 
@@ -77,7 +77,7 @@ class Person:
 
     def arrive(self) -> Session:
         query = {name: found[0] for name, found in parse_qs(urlsplit(self.address).query).items()}
-        self.session = sessions.start(
+        self.session = lifecycle.start(
             self.recruitment.study,
             Arrival(
                 prolific_id=query["PROLIFIC_PID"],
@@ -89,7 +89,7 @@ class Person:
         return self.session
 
     def work(self, clips: int = 10**6) -> Person:
-        answer_all(sessions.refresh(self.arrive()), stop_after=clips)
+        answer_all(lifecycle.refresh(self.arrive()), stop_after=clips)
         return self
 
     def hand_in(self, code: str | None = CODES["complete"]) -> Person:

@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from analysis.models import AnalysisRun
 from config import urls
-from listening import access, studies
+from listening import studies
+from listening.access import rights as access
 from listening.models import (
     Connection,
     Draft,

@@ -19,12 +19,12 @@ from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from listening.access.projects import make_project
 from listening.accounts.adapters import SecondFactors
-from listening.accounts.log_ins import browser_of
-from listening.consumers import StudyMonitor
+from listening.accounts.logins import browser_of
 from listening.jobs import forget_ended_log_ins
 from listening.models import Membership, Role
-from listening.projects import make_project
+from listening.web.researcher.live_monitor import StudyMonitor
 from tests.factories import make_study
 from tests.listening.key_maker import SoftKey
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of

@@ -9,9 +9,10 @@ from django.core.cache import cache
 
 from config.beat_scheduler import Scheduler
 from config.limits import Limit, _Throttle
-from listening import ages, kept, monitor
-from listening.ages import CLOCK_SKEW_S, age_s, in_last_s
+from listening.common import ages, cached_counts
+from listening.common.ages import CLOCK_SKEW_S, age_s, in_last_s
 from listening.notifications import sending
+from listening.selectors import monitor
 from tests.factories import make_study
 from tests.own_cache import empty_cache
 
@@ -34,7 +35,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     held = Clock()
-    for module in (ages, kept, monitor):
+    for module in (ages, cached_counts, monitor):
         monkeypatch.setattr(module, "time", held)
     empty_cache()
     return held
@@ -60,21 +61,21 @@ def test_counts_that_were_made_in_the_future_are_made_again(clock):
     clock.now -= BACK_S
     assert monitor.latest_progress(study.key)["made_at"] == before["made_at"] - BACK_S
 
-    first = kept.remake("times", study.key)
-    assert kept.look("times", study.key, 60.0) == first
+    first = cached_counts.remake("times", study.key)
+    assert cached_counts.look("times", study.key, 60.0) == first
     clock.now -= BACK_S
     assert first.is_old
-    assert kept.look("times", study.key, 60.0) == kept.Kept([], clock.now, 0.0)
+    assert cached_counts.look("times", study.key, 60.0) == cached_counts.Kept([], clock.now, 0.0)
 
 
 def test_a_worker_is_asked_again_though_it_was_asked_in_the_future(clock):
-    assert kept.claim("ages/asked", 60)
-    assert not kept.claim("ages/asked", 60)
+    assert cached_counts.claim("ages/asked", 60)
+    assert not cached_counts.claim("ages/asked", 60)
     clock.now -= BACK_S
-    assert kept.claim("ages/asked", 60)
-    assert not kept.claim("ages/asked", 60)
+    assert cached_counts.claim("ages/asked", 60)
+    assert not cached_counts.claim("ages/asked", 60)
     cache.delete("ages/asked")
-    assert kept.claim("ages/asked", 60)
+    assert cached_counts.claim("ages/asked", 60)
 
 
 def test_attempts_of_the_future_keep_nobody_out(clock, monkeypatch, rf):

@@ -10,11 +10,11 @@ import pytest
 from django.db import connection, connections
 from django.utils import timezone
 
-from listening import allocation, judging, leases, sessions
 from listening.models import Block, Rating, Session, Slot, Study, Trial
-from listening.refusals import Refused
 from listening.selectors import study_progress
-from listening.sessions import NoRoom
+from listening.sessions import allocation, leases, lifecycle, rejection
+from listening.sessions.lifecycle import NoRoom
+from listening.sessions.refusals import Refused
 from tests.config.helpers import PATIENCE_S
 from tests.factories import (
     ATT_TRAPS,
@@ -156,7 +156,7 @@ def test_withdrawal_reopens_places_that_others_completed():
     second = arrive(study)  # finds the lease run out by itself
     assert answer_all(second) == 3
     assert_exact(study)
-    sessions.withdraw(first)
+    lifecycle.withdraw(first)
     assert Block.objects.get().state == Block.State.OPEN
     assert answer_all(arrive(study)) == 2
     assert_exact(study)
@@ -167,7 +167,7 @@ def test_simulated_raters_are_deleted_with_all_that_they_gave():
     study = make_study()
     human = arrive(study, simulated=False)
     answer_all(arrive(study))
-    assert sessions.delete_simulated(study) == 1
+    assert lifecycle.delete_simulated(study) == 1
     assert list(study.sessions.all()) == [human]
     assert Rating.objects.count() == 0
     assert Block.objects.filter(state=Block.State.DONE).count() == 0
@@ -214,23 +214,23 @@ class Crowd:
             step += 1
             label = trial.expected[0] if trial.trap and self.rng.random() < 0.95 else ""
             try:
-                sessions.record_answer(session, an_answer(trial, label))
+                lifecycle.record_answer(session, an_answer(trial, label))
             except Refused as refused:
                 self.seen[refused.code] += 1
-                sessions.refresh(session)
+                lifecycle.refresh(session)
             yield
         if 0.12 <= kind < 0.15:
             yield from self.judged(session, back=kind < 0.135)
         elif 0.15 <= kind < 0.16:
-            sessions.withdraw(session)
+            lifecycle.withdraw(session)
             self.seen["withdrew"] += 1
 
     def judged(self, session, *, back: bool):
-        sessions.reject(session, "a test of rejection")
+        lifecycle.reject(session, "a test of rejection")
         self.seen["rejected"] += 1
         if back:
             yield  # others may take its places
-            judging.restore_sessions([session.pk])
+            rejection.restore_sessions([session.pk])
             self.seen["restored"] += 1
 
     def away(self, session):
@@ -334,7 +334,7 @@ def test_a_comparison_is_stored_as_the_condition_against_the_other():
     study = make_study(conditions=2, items=6, task={"method": "cmos", "block_size": 6})
     session = arrive(study)
     for trial in session.trials.order_by("position"):
-        sessions.record_answer(session, an_answer(trial, "2"))
+        lifecycle.record_answer(session, an_answer(trial, "2"))
         score = Rating.objects.get(trial=trial).score
         assert score == (2 if trial.versus_first else -2)  # “the second is better by 2”
 

@@ -8,10 +8,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
-from listening import leases, sessions
 from listening.models import Block, Justification, Rater, Rating, Session, Trial
-from listening.refusals import Refused
-from listening.statements import FETCHED, FETCHED_FREE, READ, WRITE_FREE, rows_of
+from listening.sessions import leases, lifecycle
+from listening.sessions.answer_statements import FETCHED, FETCHED_FREE, READ, WRITE_FREE, rows_of
+from listening.sessions.refusals import Refused
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 def refused_with(code: str, session, answer) -> None:
     before = Rating.objects.count()
     with pytest.raises(Refused) as refusal:
-        sessions.record_answer(session, answer)
+        lifecycle.record_answer(session, answer)
     assert refusal.value.code == code
     assert refusal.value.message.endswith(".")
     assert Rating.objects.count() == before
@@ -33,7 +33,7 @@ def session():
 
 def test_an_answer_is_stored_with_its_score_and_playback(session):
     trial = current(session)
-    stored = sessions.record_answer(
+    stored = lifecycle.record_answer(
         session, an_answer(trial, "4", latency_ms=2345, plays=2, playback={"stalls": 1})
     )
     assert (stored.repeat, stored.over) == (False, False)
@@ -66,8 +66,8 @@ def test_psycopg_remembers_how_the_statements_of_an_answer_are_sent():
 
 def test_a_repeated_answer_returns_the_first_rating(session):
     trial = current(session)
-    sessions.record_answer(session, an_answer(trial, "4"))
-    again = sessions.record_answer(session, an_answer(trial, "2"))
+    lifecycle.record_answer(session, an_answer(trial, "4"))
+    again = lifecycle.record_answer(session, an_answer(trial, "2"))
     assert again.repeat
     assert list(Rating.objects.values_list("label", flat=True)) == ["4"]
 
@@ -108,7 +108,7 @@ def test_a_required_reason_must_be_long_enough():
     for text in ("", "too short", "   padded   "):
         answer = an_answer(trial, justification={"text": text})
         refused_with("justification_required", session, answer)
-    sessions.record_answer(
+    lifecycle.record_answer(
         session, an_answer(trial, justification={"text": "flat pitch throughout", "keystrokes": 25})
     )
     kept = Justification.objects.get()
@@ -120,7 +120,7 @@ def test_after_the_end_nothing_is_stored(session):
     first = current(session)
     assert answer_all(session) == 5
     assert session.status == Session.Status.FINISHED
-    stored = sessions.record_answer(session, an_answer(first))
+    stored = lifecycle.record_answer(session, an_answer(first))
     assert stored.repeat
     assert stored.over
 
@@ -129,7 +129,7 @@ def test_after_the_end_nothing_is_stored(session):
 def test_after_withdrawal_everything_is_deleted_and_the_places_are_open(session):
     answer_all(session, stop_after=3)
     gone = current(session)
-    sessions.withdraw(session)
+    lifecycle.withdraw(session)
     session.refresh_from_db()
     assert session.status == Session.Status.WITHDRAWN
     assert (Rating.objects.count(), Trial.objects.count()) == (0, 0)
@@ -141,7 +141,7 @@ def test_after_withdrawal_everything_is_deleted_and_the_places_are_open(session)
 def test_a_late_answer_counts_if_nobody_took_the_block(session):
     trial = current(session)
     lose_lease(session)
-    sessions.record_answer(session, an_answer(trial))
+    lifecycle.record_answer(session, an_answer(trial))
     assert Rating.objects.get().counts
     assert answer_all(session) == 4
     assert session.status == Session.Status.FINISHED
@@ -170,7 +170,7 @@ def test_a_late_rater_for_whom_nothing_is_left_ends_politely():
     block = session.blocks.get()
     lose_lease(session)
     take_block(session.study, block)
-    sessions.refresh(session)
+    lifecycle.refresh(session)
     assert session.status == Session.Status.EXPIRED
     assert Rating.objects.filter(counts=True).count() == 2
 
@@ -225,7 +225,7 @@ def test_a_trap_is_as_much_work_as_any_other_trial():
     for _ in range(12):  # the last of a block closes it
         trial = current(session)
         with CaptureQueriesContext(connection) as asked:
-            sessions.record_answer(session, an_answer(trial))
+            lifecycle.record_answer(session, an_answer(trial))
         statements = tuple(sub(r"'[^']*'|\d+|NULL", "?", query["sql"]) for query in asked)
         work[bool(trial.trap)].add(statements)
     assert work[True] == work[False]
@@ -235,7 +235,7 @@ def test_a_trap_is_as_much_work_as_any_other_trial():
 def test_a_rejected_session_counts_no_longer_but_stays(session):
     answer_all(session)
     assert session.blocks.get().state == Block.State.DONE
-    sessions.reject(session, "answered without listening")
+    lifecycle.reject(session, "answered without listening")
     session.refresh_from_db()
     assert session.status == Session.Status.REJECTED
     assert Rating.objects.count() == 5

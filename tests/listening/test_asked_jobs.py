@@ -19,10 +19,10 @@ from analysis.models import AnalysisRun, Leaderboard, RunFile
 from analysis.web import board_jobs, jobs, planning_jobs, validity_jobs
 from config.backups.restoring import queue_again
 from config.operations import failures
-from listening import asked_jobs, queues
-from listening.asked_jobs import GIVEN_UP, MOST_TRIES, alone, ask, asked, send_lost
+from listening.common import job_queues
 from listening.jobs import send_invitations
-from listening.models import AskedJob
+from listening.models import AskedJob, requested_jobs
+from listening.models.requested_jobs import GIVEN_UP, MOST_TRIES, alone, ask, asked, send_lost
 from tests.config.helpers import wait_for
 from tests.factories import make_study, make_user
 
@@ -52,7 +52,7 @@ def sent(monkeypatch, db):
 def until(monkeypatch):
     """Up to when the queues have lost or given out what was sent; all of it, at first."""
     found = {"analysis": EMPTY, "default": EMPTY}
-    monkeypatch.setattr(queues, "taken_until", found.__getitem__)
+    monkeypatch.setattr(job_queues, "taken_until", found.__getitem__)
     return found
 
 
@@ -111,7 +111,7 @@ def test_a_job_in_a_worker_s_hands_is_left_to_it_and_sent_again_when_the_worker_
     with held(asked_one):
         assert send_lost() == 0
         done = []
-        asked_jobs._work_on(asked_one.mark, lambda: done.append(1))
+        requested_jobs._work_on(asked_one.mark, lambda: done.append(1))
         assert done == []  # the same message, come twice
     assert wait_for(send_lost) == 1  # the server sees that the connection is gone
     assert AskedJob.objects.get().begun_at is None
@@ -122,7 +122,7 @@ def held(row):
     given = connection.get_connection_params()
     names = ("host", "port", "user", "password", "dbname")
     other = psycopg.connect(**{k: given[k] for k in names if given.get(k)}, autocommit=True)
-    taken = other.execute("SELECT pg_try_advisory_lock(%s)", [asked_jobs.lock_of(row.mark)])
+    taken = other.execute("SELECT pg_try_advisory_lock(%s)", [requested_jobs.lock_of(row.mark)])
     assert taken.fetchone() == (True,)
     return other
 
@@ -159,15 +159,15 @@ def test_a_job_that_fails_has_ended_but_one_that_lost_its_database_comes_again(a
         raise error
 
     with pytest.raises(DatabaseAway):
-        asked_jobs._work_on(asked_one.mark, lambda: fails(DatabaseAway("gone")))
+        requested_jobs._work_on(asked_one.mark, lambda: fails(DatabaseAway("gone")))
     assert AskedJob.objects.get().tries == 1
     with pytest.raises(ValueError, match="wrong"):
-        asked_jobs._work_on(asked_one.mark, lambda: fails(ValueError("wrong")))
+        requested_jobs._work_on(asked_one.mark, lambda: fails(ValueError("wrong")))
     assert not AskedJob.objects.exists()
 
 
 def test_a_job_that_is_asked_for_while_it_is_done_is_done_once_more(asked_one, sent):
-    asked_jobs._work_on(asked_one.mark, lambda: ask(JOB, NOBODY))
+    requested_jobs._work_on(asked_one.mark, lambda: ask(JOB, NOBODY))
     row = asked(JOB).get()  # one row, however often it is asked for
     assert (row.pk, row.begun_at) == (asked_one.pk, None)
     assert send_lost() == 1
@@ -205,7 +205,7 @@ def test_a_job_of_another_version_is_not_kept_for_ever(asked_one, caplog):
 def queue_of_its_own(servers, monkeypatch):
     """The name of a queue of the real broker, empty at the start and at the end."""
     name = f"of-this-test-{settings.TEST_SLOT}"
-    monkeypatch.setattr(queues, "QUEUES", (name,))
+    monkeypatch.setattr(job_queues, "QUEUES", (name,))
     with current_app.connection_for_write() as broker:
         broker.default_channel.queue_purge(name)
         yield name
@@ -216,15 +216,15 @@ def test_what_is_older_than_the_oldest_message_of_a_queue_is_in_it_no_more(
     queue_of_its_own, monkeypatch
 ):
     def age_s() -> float:
-        return (datetime.now(UTC) - queues.taken_until(queue_of_its_own)).total_seconds()
+        return (datetime.now(UTC) - job_queues.taken_until(queue_of_its_own)).total_seconds()
 
     def send(seconds_ago: float) -> None:
         long_ago = timezone.now().timestamp() - seconds_ago
         with monkeypatch.context() as old:
-            old.setattr(queues.time, "time", lambda: long_ago)
+            old.setattr(job_queues.time, "time", lambda: long_ago)
             current_app.send_task("metrics.jobs.of_this_test", queue=queue_of_its_own)
 
-    on_its_way = queues.ON_ITS_WAY.total_seconds()
+    on_its_way = job_queues.ON_ITS_WAY.total_seconds()
     assert age_s() == pytest.approx(on_its_way, abs=30)
     send(500)
     send(100)
@@ -233,22 +233,24 @@ def test_what_is_older_than_the_oldest_message_of_a_queue_is_in_it_no_more(
 
 def test_of_a_queue_that_cannot_be_looked_into_only_its_emptiness_is_known(monkeypatch):
     def age_s() -> float:
-        return (datetime.now(UTC) - queues.taken_until("analysis")).total_seconds()
+        return (datetime.now(UTC) - job_queues.taken_until("analysis")).total_seconds()
 
-    states = [queues.QueueState("analysis", None, None)]
-    monkeypatch.setattr(queues, "queue_states", lambda: states)  # as of RabbitMQ
+    states = [job_queues.QueueState("analysis", None, None)]
+    monkeypatch.setattr(job_queues, "queue_states", lambda: states)  # as of RabbitMQ
     with Connection("memory://") as broker:
         monkeypatch.setattr(current_app, "connection_for_read", lambda **_: nullcontext(broker))
-        assert age_s() == pytest.approx(queues.ON_ITS_WAY.total_seconds(), abs=30)  # none is there
+        assert age_s() == pytest.approx(
+            job_queues.ON_ITS_WAY.total_seconds(), abs=30
+        )  # none is there
         broker.SimpleQueue("analysis").put("a job")
-        assert age_s() == pytest.approx(queues.UNSEEN.total_seconds(), abs=30)
+        assert age_s() == pytest.approx(job_queues.UNSEEN.total_seconds(), abs=30)
         broker.SimpleQueue("analysis").clear()
-        assert age_s() == pytest.approx(queues.ON_ITS_WAY.total_seconds(), abs=30)
+        assert age_s() == pytest.approx(job_queues.ON_ITS_WAY.total_seconds(), abs=30)
 
 
 def test_a_lock_is_let_go_of_at_the_end(db):
     row = AskedJob(mark="0" * 64)
-    with alone(asked_jobs.lock_of(row.mark)) as mine:
+    with alone(requested_jobs.lock_of(row.mark)) as mine:
         assert mine
     held(row).close()
 
@@ -259,7 +261,7 @@ def test_what_waited_before_jobs_were_written_down_is_written_down_once(sent, un
     for _ in range(2):
         migration.write_down(apps, None)
     row = AskedJob.objects.get()
-    assert row.mark == asked_jobs.mark_of(JOB.name, (run.pk,))
+    assert row.mark == requested_jobs.mark_of(JOB.name, (run.pk,))
     assert send_lost() == 1
     assert sent == [(JOB.name, run.pk)]
 

@@ -12,7 +12,7 @@ from av.video.frame import VideoFrame
 
 from listening.audio import AudioError, probed
 from listening.audio.store import write_plain_flac
-from listening.sound_files import open_sound
+from listening.common.sound_files import open_sound
 from tests.listening.encoded import chirp, encode
 
 RATE = 48_000

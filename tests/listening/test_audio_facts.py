@@ -9,7 +9,7 @@ import pytest
 import soundfile
 
 from listening.audio import AudioError, probed
-from listening.loudness import LoudnessMeter
+from listening.common.loudness import LoudnessMeter
 
 RATE = 16_000
 

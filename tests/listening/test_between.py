@@ -12,12 +12,12 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from listening import allocation, leases, sessions, stages
 from listening.design.occasions import Place, TaskPlan, due, occasions_of, trials_until
 from listening.models import Block, Rating, Session, Study
-from listening.refusals import Refused
-from listening.stages import AnsweredAlready
-from listening.views.state import state_of
+from listening.sessions import allocation, leases, lifecycle, stages
+from listening.sessions.refusals import Refused
+from listening.sessions.stages import AnsweredAlready
+from listening.web.rater.state import state_of
 from tests.factories import add_task as factory_task
 from tests.factories import an_answer, answer_all, arrive, current, make_study
 from tests.listening.test_stages import AFTER, questionnaire, stage
@@ -56,7 +56,7 @@ def walk(session: Session) -> list[str]:
         if now == "trial":
             trial = current(session)
             seen.append(trial.task.key)
-            sessions.record_answer(session, an_answer(trial))
+            lifecycle.record_answer(session, an_answer(trial))
         else:
             seen.append(now.removeprefix("questionnaire "))
             fill_in(session, seen[-1])
@@ -125,7 +125,7 @@ def test_no_trial_is_answered_while_a_questionnaire_is_to_be_filled_in():
     session = arrive(a_study(EFFORT, blocks=1))
     answer_all(session, stop_after=2)
     with pytest.raises(Refused) as refused:
-        sessions.record_answer(session, an_answer(current(session)))
+        lifecycle.record_answer(session, an_answer(current(session)))
     assert refused.value.code == "not_ready"
     fill_in(session, "effort@1")
     answer_all(session)
@@ -160,7 +160,7 @@ def test_the_form_is_said_in_the_language_of_the_session():
 def test_skipped_clips_end_a_task_too():
     session = arrive(a_study(EFFORT, blocks=1))
     for _ in range(2):
-        sessions.skip(session, current(session).code, "load", {})
+        lifecycle.skip(session, current(session).code, "load", {})
     assert stage(session) == "questionnaire effort@1"
     assert not session.ready
 
@@ -241,7 +241,7 @@ def test_a_form_that_is_filled_in_after_the_next_block_was_lost_is_kept():
     answer_all(session, stop_after=2)
     lose(session, blocks_of(session)[1])
     assert "pause@1.1" in fill_in(session, "pause@1.1").questionnaires
-    sessions.refresh(session)
+    lifecycle.refresh(session)
     assert (stage(session), session.ready) == ("trial", True)
 
 
@@ -251,7 +251,7 @@ def test_a_block_that_was_handed_back_half_done_counts_for_nothing():
     first = blocks_of(session)[0]
     answer_all(session, stop_after=1)
     lose(session, first, taken=True)
-    sessions.refresh(session)
+    lifecycle.refresh(session)
     assert (stage(session), session.ready) == ("trial", True)
     assert walk(session) == ["mos", "mos", "pause@1.1", "mos", "mos"]
 
@@ -262,7 +262,7 @@ def test_a_task_whose_lost_block_is_replaced_ends_with_that_one():
     second = blocks_of(session)[1]
     answer_all(session, stop_after=2)
     lose(session, second, taken=True)
-    sessions.refresh(session)
+    lifecycle.refresh(session)
     assert walk(session) == [*["att"] * 4, "effort@2", "mos", "mos", "effort@1"]
 
 
@@ -273,7 +273,7 @@ def test_a_task_of_which_nothing_is_left_ends_at_once():
     answer_all(session, stop_after=2)
     lose(session, second, taken=True)
     Study.objects.update(state="paused")  # so nothing comes in its place
-    sessions.refresh(session)
+    lifecycle.refresh(session)
     session.refresh_from_db()
     assert (stage(session), session.ready) == ("questionnaire effort@1", False)
 
@@ -282,7 +282,7 @@ def test_a_task_that_was_never_begun_is_not_asked_about():
     session = arrive(a_study(EFFORT, blocks=1))
     lose(session, blocks_of(session)[0], taken=True)
     Study.objects.update(state="paused")
-    sessions.refresh(session)
+    lifecycle.refresh(session)
     assert stage(session) == "trial"
     assert current(session).task.key == "att"
 
@@ -298,11 +298,11 @@ def test_whatever_is_lost_or_skipped_each_occasion_comes_once_and_the_session_en
         held = list(session.blocks.filter(state=Block.State.LEASED).values_list("pk", flat=True))
         if held and rng.random() < 0.15:
             lose(session, rng.choice(held), taken=rng.random() < 0.5)
-            sessions.refresh(session)
+            lifecycle.refresh(session)
         elif now == "trial" and rng.random() < 0.2:
-            sessions.skip(session, current(session).code, "load", {})
+            lifecycle.skip(session, current(session).code, "load", {})
         elif now == "trial":
-            sessions.record_answer(session, an_answer(current(session)))
+            lifecycle.record_answer(session, an_answer(current(session)))
         elif now != "end":
             asked.append(now.removeprefix("questionnaire "))
             fill_in(session, asked[-1])
@@ -319,7 +319,7 @@ def test_withdrawal_takes_these_answers_too():
     session = arrive(a_study(EFFORT, blocks=1))
     answer_all(session, stop_after=2)
     fill_in(session, "effort@1")
-    sessions.withdraw(session)
+    lifecycle.withdraw(session)
     session.refresh_from_db()
     assert (session.questionnaires, stage(session)) == ({}, "end")
 
@@ -327,7 +327,7 @@ def test_withdrawal_takes_these_answers_too():
 def test_who_is_rejected_half_way_is_asked_no_more():
     session = arrive(a_study(EFFORT, blocks=1))
     answer_all(session, stop_after=2)
-    sessions.reject(session, "no reason")
+    lifecycle.reject(session, "no reason")
     assert stage(session) == "end"
     assert state_of(session, own=True)["trials"] == []
 

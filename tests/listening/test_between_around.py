@@ -13,11 +13,11 @@ from django.core import signing
 from django.test import Client
 
 from analysis.ratings.sessions_csv import questionnaires_csv, sessions_csv, spread_out
-from listening import sessions, stages
-from listening.bots import Kind, Truth, send_crowd
-from listening.bots.knowledge import known_to_raters
 from listening.models import Session, Study
 from listening.selectors import rating_rows, session_columns, session_rows
+from listening.sessions import lifecycle, stages
+from listening.sessions.simulated_raters import Kind, Truth, send_crowd
+from listening.sessions.simulated_raters.knowledge import known_to_raters
 from listening.studies import create_study
 from tests.factories import an_answer, arrive, current, kept_keys, make_user
 from tests.listening.folders import CONDITIONS, STUDY, make_folder
@@ -42,7 +42,7 @@ def answered(study: Study, *answers: str) -> Session:
     session, given = arrive(study), iter(answers)
     while (now := stage(session)) != "end":
         if now == "trial":
-            sessions.record_answer(session, an_answer(current(session)))
+            lifecycle.record_answer(session, an_answer(current(session)))
         else:
             key = now.removeprefix("questionnaire ")
             stages.record_questionnaire(session, key, {"hearing": next(given)})
@@ -114,7 +114,7 @@ def test_what_speaks_of_headphones_at_any_time_counts_against_them() -> None:
         session, given = arrive(study), iter((first, second))
         while (now := stage(session)) != "end":
             if now == "trial":
-                sessions.record_answer(session, an_answer(current(session)))
+                lifecycle.record_answer(session, an_answer(current(session)))
             else:
                 key = now.removeprefix("questionnaire ")
                 stages.record_questionnaire(session, key, {"listening_device": next(given)})

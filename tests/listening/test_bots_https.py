@@ -20,7 +20,6 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware, get_token
 from django.test import RequestFactory
 
-from listening.bots.browser import Browser, Form
 from listening.management.commands.simulate_raters import (
     default_url,
     insist_on_server,
@@ -28,6 +27,7 @@ from listening.management.commands.simulate_raters import (
     reach_again,
     trusted,
 )
+from listening.sessions.simulated_raters.browser import Browser, Form
 
 BASE = "https://listen.example.org:8443"
 

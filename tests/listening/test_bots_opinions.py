@@ -7,11 +7,19 @@ from statistics import fmean, stdev
 
 import pytest
 
-from listening.bots import Kind, KnownClip, Opinions, Shares, Spread, Truth, planned_kinds
-from listening.bots import drawn_qualities as drawn
-from listening.bots.opinions import cuts_of
-from listening.bots.reasons import lazy_reason, reason, typing_facts
 from listening.methods import method_named
+from listening.sessions.simulated_raters import (
+    Kind,
+    KnownClip,
+    Opinions,
+    Shares,
+    Spread,
+    Truth,
+    planned_kinds,
+)
+from listening.sessions.simulated_raters import drawn_qualities as drawn
+from listening.sessions.simulated_raters.opinions import cuts_of
+from listening.sessions.simulated_raters.reasons import lazy_reason, reason, typing_facts
 
 HLS = {"Human": 1.0, "Unclear": 0.5, "Machine": 0.0}
 MOS = {f"{k / 2:g}": k / 2 for k in range(2, 11)}

@@ -14,12 +14,12 @@ from django.core import signing
 from django.core.management import CommandError, call_command
 from django.db.models import Avg
 
-from listening import allocation
-from listening.bots import Kind, Truth, send_crowd
-from listening.bots.browser import Browser, Unreachable, read_page
-from listening.bots.knowledge import known_clips, known_to_raters, truth_file
 from listening.models import Justification, Rater, Rating, Session, Study, Trial
 from listening.recruitment.evidence import evidence_of
+from listening.sessions import allocation
+from listening.sessions.simulated_raters import Kind, Truth, send_crowd
+from listening.sessions.simulated_raters.browser import Browser, Unreachable, read_page
+from listening.sessions.simulated_raters.knowledge import known_clips, known_to_raters, truth_file
 from tests.factories import ATT_TRAPS, add_task, make_study
 from tests.listening.sounds import give_sound
 
@@ -318,7 +318,7 @@ def test_a_page_is_read_for_its_forms_scripts_and_headline():
 @pytest.mark.slow
 def test_scripted_raters_know_neither_django_nor_the_database():
     code = (
-        "import sys, listening.bots; "
+        "import sys, listening.sessions.simulated_raters; "
         "sys.exit(any(m == 'django' or m.startswith('listening.models') for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

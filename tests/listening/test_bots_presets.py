@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from django.core import signing
 
-from listening.bots import Kind, Truth, drawn_qualities, send_crowd
-from listening.bots.crowd import Summary
-from listening.bots.knowledge import known_to_raters, roles_of
-from listening.bots.opinions import Opinions
 from listening.design.occasions import questionnaire_of
 from listening.design.presets import write_preset
 from listening.design.traps import TRAINING
 from listening.methods import method_named
 from listening.models import Rating, Session, Study, Trial
+from listening.sessions.simulated_raters import Kind, Truth, drawn_qualities, send_crowd
+from listening.sessions.simulated_raters.crowd import Summary
+from listening.sessions.simulated_raters.knowledge import known_to_raters, roles_of
+from listening.sessions.simulated_raters.opinions import Opinions
+from listening.sessions.task_rules import parts_of
 from listening.studies import create_study, open_study
-from listening.task_rules import parts_of
 from tests.factories import kept_keys, make_user
 from tests.listening.test_presets import DEMO, ISSUE, PRESETS, trials_of
 from tests.listening.web import WebProcess

@@ -2,7 +2,7 @@
 
 import pytest
 
-from listening.stages import record_check
+from listening.sessions.stages import record_check
 from tests.factories import arrive, make_study
 
 pytestmark = pytest.mark.django_db

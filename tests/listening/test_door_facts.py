@@ -9,7 +9,7 @@ from django.test import Client
 from listening.design.duration import SessionLength
 from listening.models import Study
 from listening.studies.length import session_length
-from listening.views.page_facts import door_facts
+from listening.web.rater.page_facts import door_facts
 from tests.factories import make_study
 from tests.listening.test_researcher_pages import words_of
 

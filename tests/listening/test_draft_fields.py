@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.utils.translation import gettext
 
+from listening.common.languages import speaking
 from listening.design import draft_parts
 from listening.design.consent import composed
 from listening.design.draft_fields import UnknownField, put, shown
 from listening.drafts.journal import changed_places, who_changed, written_down
-from listening.languages import speaking
 from listening.models import Draft
 from tests.listening.test_drafts import ada, begun, fill, save  # noqa: F401
 

@@ -14,7 +14,7 @@ from listening.design.studyfile.problems import Mistake, Problem
 from listening.drafts.sounds import mark, offered_roles
 from listening.studies.address_findings import address_findings
 from listening.studies.sound_findings import MeasuredClip, sound_findings
-from listening.views.draft_mistakes import FIELDS, PAGES, shown_mistakes
+from listening.web.researcher.draft_mistakes import FIELDS, PAGES, shown_mistakes
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates" / "researcher"
 TOP = {"tasks": [{"key": "mos", "title": "How natural?"}, {"key": "ab"}]}

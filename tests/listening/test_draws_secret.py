@@ -10,8 +10,8 @@ from django.db import transaction
 
 from listening.methods import PlannedTrial, method_named
 from listening.models import Session, Study
-from listening.task_rules import parts_of
-from listening.views.state import state_of
+from listening.sessions.task_rules import parts_of
+from listening.web.rater.state import state_of
 from tests import factories
 
 pytestmark = pytest.mark.django_db

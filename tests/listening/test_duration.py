@@ -17,10 +17,10 @@ from listening.design.duration import (
     screens,
 )
 from listening.models import Rater, Session, Study, Trial
-from listening.previews import example
 from listening.selectors import session_length
 from listening.studies import check_study, length, states
 from listening.studies.exporting import study_as_file
+from listening.web.researcher.preview_studies import example
 from tests.factories import answer_all, arrive, make_study
 
 PLAN = {

@@ -5,7 +5,7 @@ from django.test import Client
 
 from listening.design.studyfile.entries import OUTCOMES
 from listening.models import Rater, Session, Study
-from listening.views.endings import COMPLETE_URL, SUBMISSIONS_URL, end_facts, way_out
+from listening.web.rater.endings import COMPLETE_URL, SUBMISSIONS_URL, end_facts, way_out
 from tests.factories import make_study
 from tests.listening.test_rater_doors import enter, post
 
@@ -98,7 +98,7 @@ def test_a_closed_door_leads_back_who_came_from_prolific(study, state):
 
 
 def test_a_study_without_free_places_says_so_with_the_same_button(study, monkeypatch):
-    monkeypatch.setattr("listening.allocation.has_room", lambda study: False)
+    monkeypatch.setattr("listening.sessions.allocation.has_room", lambda study: False)
     page = Client().get(f"/r/{study.link}/", IDS).content.decode()
     assert "All places are taken" in page
     assert page.count(f'href="{SUBMISSIONS_URL}"') == 1

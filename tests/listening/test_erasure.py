@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from analysis.models import AnalysisRun
 from analysis.report.report_card import report_card
-from listening import erasure, sessions, stages, studies
+from listening import studies
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.tomlpart import read_study_toml
 from listening.design.studyfile.writer import toml_text
@@ -21,9 +21,11 @@ from listening.models import Block, Rater, Rating, Recruitment, Session, Study, 
 from listening.models.sealed import MARK, UNREADABLE, seal, unseal
 from listening.recruitment import deciding, syncing
 from listening.recruitment.errors import RecruitmentError
-from listening.refusals import Refused
-from listening.retention import Rule, is_looser
 from listening.selectors import StudyFacts, method_facts, rating_rows, ratings_state
+from listening.sessions import lifecycle, stages
+from listening.sessions.refusals import Refused
+from listening.studies import erasure
+from listening.studies.retention import Rule, is_looser
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.recruited import Person, make_published
 from tests.listening.test_rater_doors import enter
@@ -91,7 +93,7 @@ def test_who_withdraws_leaves_no_submission_behind_and_may_not_come_again():
     study = make_study()
     session = arrive(study, prolific_id="a1" * 12, prolific_session="c3" * 12, origin="0" * 24)
     answer_all(session, stop_after=2)
-    sessions.withdraw(session)
+    lifecycle.withdraw(session)
     session.refresh_from_db()
     assert (session.prolific_session, session.prolific_study, session.origin) == ("", "", "")
     assert arrive(study, prolific_id="a1" * 12) == session

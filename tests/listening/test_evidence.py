@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from listening import sessions
 from listening.models import Justification, Session, Trial
 from listening.recruitment.evidence import evidence_of
+from listening.sessions import lifecycle
 from listening.studies.length import session_length
 from tests.factories import an_answer, answer_all, arrive, current, make_study
 
@@ -19,7 +19,7 @@ def with_reasons(study, reasons, **typing):
     session = arrive(study)
     for text in reasons:
         answer = an_answer(current(session), justification={"text": text, **typing})
-        sessions.record_answer(session, answer)
+        lifecycle.record_answer(session, answer)
     return session
 
 
@@ -73,7 +73,7 @@ def test_a_program_that_says_who_it_is_is_noted_and_forgotten_with_the_rest():
     assert session.agent == "https://agent.example"
     known = evidence_of(study)[session.pk]
     assert known.signs == ["came as a program: https://agent.example"]
-    sessions.withdraw(session)
+    lifecycle.withdraw(session)
     session.refresh_from_db()
     assert session.agent == ""
 
@@ -93,6 +93,6 @@ def test_several_ids_from_one_browser_are_noted_and_forgotten_with_the_rest(clie
     owner.force_login(study.owner)
     page = owner.get(f"/studies/{study.key}/raters/{second.pk}/").content.decode()
     assert f"began in the browser of {first.rater.code}" in page
-    sessions.withdraw(second)
+    lifecycle.withdraw(second)
     second.refresh_from_db()
     assert second.browser_of == ""

@@ -7,12 +7,13 @@ import pytest
 from django.db.models import Count, Max, Min
 from django.utils import timezone
 
-from listening import audio, sessions
-from listening.answers import FASTEST
-from listening.fetches import record_fetch
+from listening import audio
 from listening.models import Rating, Session, Trial
-from listening.refusals import Refused
-from listening.views.state import state_of
+from listening.sessions import lifecycle
+from listening.sessions.answers import FASTEST
+from listening.sessions.clip_deliveries import record_fetch
+from listening.sessions.refusals import Refused
+from listening.web.rater.state import state_of
 from tests.factories import CLIP_S, an_answer, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +51,7 @@ def passes(seconds: float) -> None:
 def answer(session: Session) -> str:
     """What became of an answer to the current trial."""
     try:
-        sessions.record_answer(session, an_answer(current(session)))
+        lifecycle.record_answer(session, an_answer(current(session)))
     except Refused as refused:
         return refused.code
     return "stored"
@@ -180,7 +181,7 @@ def test_the_share_that_a_study_asks_for_is_what_the_server_asks_for(heard, shar
     def tried(fraction):
         whole = an_answer(current(session), "1", heard_fraction=fraction)
         try:
-            sessions.record_answer(session, replace(whole, labels=labels))
+            lifecycle.record_answer(session, replace(whole, labels=labels))
         except Refused as refused:
             return refused.code
         return "stored"
@@ -204,7 +205,7 @@ def test_where_the_reference_comes_first_an_answer_must_say_that_it_did():
     def tried(**playback):
         whole = an_answer(current(session), "50", playback=playback)
         try:
-            sessions.record_answer(session, replace(whole, labels=labels))
+            lifecycle.record_answer(session, replace(whole, labels=labels))
         except Refused as refused:
             return refused.message
         return "stored"

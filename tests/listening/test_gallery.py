@@ -15,7 +15,6 @@ from django.apps import apps
 from django.db import connection
 from django.test import Client
 
-from listening.allocation import plan_study
 from listening.audio import local_path
 from listening.checks import Check
 from listening.design.occasions import asks_between, kept_as
@@ -25,7 +24,9 @@ from listening.design.ready_questions import READY_MADE
 from listening.design.studyfile.occasionpart import plans_of
 from listening.methods import Method
 from listening.models import Session, Stimulus, Study
-from listening.previews import (
+from listening.sessions.allocation import plan_study
+from listening.studies import create_study
+from listening.web.researcher.preview_studies import (
     GALLERY,
     FolderSource,
     StoredSource,
@@ -33,7 +34,6 @@ from listening.previews import (
     example,
     shown_presets,
 )
-from listening.studies import create_study
 from tests.factories import make_study, make_user
 
 pytestmark = pytest.mark.django_db

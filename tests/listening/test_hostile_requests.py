@@ -8,9 +8,9 @@ from django.conf import settings
 from django.test import Client
 
 from listening.models import Rater, Rating, Session, Study, Trial
-from listening.playback_facts import KNOWN
-from listening.sessions import withdraw
-from listening.stages import record_check
+from listening.sessions.lifecycle import withdraw
+from listening.sessions.playback_facts import KNOWN
+from listening.sessions.stages import record_check
 from tests.factories import arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -230,7 +230,7 @@ def test_an_answer_after_a_withdrawal_finds_no_trial(session):
 
 def test_a_comment_keeps_its_words_and_no_controls(session, monkeypatch):
     sessions_end(session)
-    monkeypatch.setattr("listening.api.is_own", lambda request, session: True)
+    monkeypatch.setattr("listening.web.rater.api.is_own", lambda request, session: True)
     for text, kept in (
         ("bell\x07 and \x1b[31mred", "bell and [31mred"),
         ("C:\\u0000, a path", "C:\\u0000, a path"),

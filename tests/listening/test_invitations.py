@@ -14,10 +14,12 @@ from django.test import Client
 from django.utils import timezone
 
 from config.mail import mail_server
-from listening import invitations, jobs, queues
-from listening.asked_jobs import send_lost
-from listening.erasure import erase
+from listening import jobs
+from listening.common import job_queues
 from listening.models import Block, Invitation, Session, Study
+from listening.models.requested_jobs import send_lost
+from listening.studies import invitations
+from listening.studies.erasure import erase
 from tests.factories import make_study
 
 LAB = [{"key": "lab", "kind": "panel", "invited_only": True}]
@@ -183,7 +185,7 @@ def test_mails_whose_job_was_lost_are_sent_and_the_page_says_that_they_are_under
     path = f"/studies/{study.key}/invitations/lab/"
     assert "2 mails, asked for at" in client.get(path).content.decode()
     study.invitations.get(own_id="p2").delete()
-    monkeypatch.setattr(queues, "taken_until", lambda queue: timezone.now())
+    monkeypatch.setattr(job_queues, "taken_until", lambda queue: timezone.now())
     assert send_lost() == 1
     assert [("ada@" in mail, "bob@" in mail) for mail in server.taken] == [(True, False)]
     page = client.get(path).content.decode()

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 from django.test import Client
 
-from listening.languages import direction, interface_language, page_words
+from listening.common.languages import direction, interface_language, page_words
 from listening.models import Study
 from tests import catalogue
 from tests.factories import ATT_TRAPS, arrive, current, make_study, make_user
@@ -221,7 +221,7 @@ def test_a_refused_form_is_explained_in_the_studys_language(chinese):
 
 
 def test_a_broken_page_speaks_the_browsers_language(chinese, monkeypatch):
-    monkeypatch.setattr("listening.views.rater._landing_page", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("listening.web.rater.pages._landing_page", lambda *a, **k: 1 / 0)
     client = Client(raise_request_exception=False)
     page = client.get(f"/r/{chinese.link}/", **CHINESE_BROWSER)
     assert page.status_code == 500

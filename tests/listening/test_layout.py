@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from listening import allocation, leases, sessions
 from listening.design.traps import TrapPlan, passing_labels
 from listening.methods import method_named
 from listening.methods.method import Scale, Step
 from listening.models import Block, Criterion, Rating, Session, Stimulus, Study, Trial
+from listening.sessions import allocation, leases, lifecycle
 from tests.factories import add_task, an_answer, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -63,13 +63,13 @@ def lose_first_block(session: Session) -> Block:
     first = session.trials.order_by("position")[0].block
     leases.give_back([first.pk])
     other = arrive(session.study)
-    sessions.withdraw(other)
+    lifecycle.withdraw(other)
     other.status = Session.Status.STARTED
     other.save()
     Block.objects.filter(pk=first.pk).update(
         state=Block.State.LEASED, session=other, lease_until="2999-01-01T00:00Z"
     )
-    sessions.refresh(session)
+    lifecycle.refresh(session)
     return first
 
 
@@ -83,7 +83,7 @@ def test_practice_that_was_lost_with_its_block_comes_with_the_next_one():
 def test_practice_that_was_answered_before_a_block_was_lost_does_not_come_again():
     session = arrive(trained_study())
     for label in ("5", "1", "3"):
-        sessions.record_answer(session, an_answer(current(session), label))
+        lifecycle.record_answer(session, an_answer(current(session), label))
     lose_first_block(session)
     assert not session.trials.filter(state="planned", trap="training").exists()
     assert session.trials.filter(state="planned").exists()
@@ -104,11 +104,11 @@ def test_every_task_has_its_own_practice():
 )
 def test_practice_is_answered_with_the_words_of_the_study(label, right, text):
     session = arrive(trained_study())
-    stored = sessions.record_answer(session, an_answer(current(session), label))
+    stored = lifecycle.record_answer(session, an_answer(current(session), label))
     assert stored.feedback == {"right": right, "text": text, "expected": ["Excellent"]}
-    stored = sessions.record_answer(session, an_answer(current(session), "1"))
+    stored = lifecycle.record_answer(session, an_answer(current(session), "1"))
     assert stored.feedback == {"right": None, "text": "", "expected": []}
-    stored = sessions.record_answer(session, an_answer(current(session), "1"))
+    stored = lifecycle.record_answer(session, an_answer(current(session), "1"))
     assert stored.feedback is None
 
 
@@ -118,7 +118,7 @@ def test_practice_fills_no_place_and_judges_no_block():
     session = arrive(study)
     while (trial := current(session)) is not None:
         label = {"training": "1", "gold": "5"}.get(trial.trap, "3")
-        sessions.record_answer(session, an_answer(trial, label))
+        lifecycle.record_answer(session, an_answer(trial, label))
     practice = Rating.objects.filter(trial__trap="training")
     assert practice.count() == 2
     assert not practice.exclude(counts=False, slot=None).exists()
@@ -208,10 +208,10 @@ def passed_with(study: Study, label: str) -> bool:
     """What an answer to the first trap comes to; nobody keeps a place."""
     session = arrive(study)
     while (trial := current(session)).trap != "gold":
-        sessions.record_answer(session, an_answer(trial))
-    sessions.record_answer(session, an_answer(trial, label))
+        lifecycle.record_answer(session, an_answer(trial))
+    lifecycle.record_answer(session, an_answer(trial, label))
     trial.refresh_from_db()
-    sessions.withdraw(session)
+    lifecycle.withdraw(session)
     return bool(trial.trap_passed)
 
 
@@ -237,7 +237,7 @@ def test_a_trap_is_judged_on_the_criterion_that_its_kind_names():
     while (trial := current(session)) is not None:
         second = next(answers) if trial.trap else "no"
         answer = an_answer(trial, "1")
-        sessions.record_answer(
+        lifecycle.record_answer(
             session, type(answer)(**{**vars(answer), "labels": {"0": "1", "1": second}})
         )
     assert [t.trap_passed for t in of_kind(session, "gold")] == [True, False]
@@ -285,14 +285,14 @@ def test_a_comparing_trap_passes_in_both_orders_just_when_the_stored_score_is_ne
             assert trial.versus_id == own
         label = scale.labels[number % len(scale.labels)]
         while (trial := current(session)) is not None and len(seen) < 2 * len(scale.labels):
-            sessions.record_answer(session, an_answer(trial, label if trial.trap else ""))
+            lifecycle.record_answer(session, an_answer(trial, label if trial.trap else ""))
         for trial in of_kind(session, "gold"):
             if trial.state == "answered":
                 score = trial.ratings.get().score
                 assert score is not None
                 assert trial.trap_passed is (abs(score - wanted) <= tolerance)
                 seen.add((label, trial.versus_first))
-        sessions.withdraw(session)
+        lifecycle.withdraw(session)
         if len(seen) == 2 * len(scale.labels):
             return
     raise AssertionError(f"only {sorted(seen)} came up")

@@ -24,7 +24,7 @@ from listening.audio.leaks import (
     mark_facts,
     verdicts,
 )
-from listening.line_marks import marked_lines
+from listening.sessions.line_marks import marked_lines
 
 RATE = 16_000
 ITEMS = 12

@@ -2,9 +2,9 @@
 
 import pytest
 
-from listening.line_marks import MARK_STEP_S, MOST_MOVED_S, marked_lines
 from listening.methods import Part
-from listening.views.page_facts import clip_facts
+from listening.sessions.line_marks import MARK_STEP_S, MOST_MOVED_S, marked_lines
+from listening.web.rater.page_facts import clip_facts
 
 
 @pytest.fixture(autouse=True)

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from listening import sessions
 from listening.methods import Method, PlannedTrial, method_named
-from listening.views.page_facts import shown_roles
-from listening.views.state import state_of
+from listening.sessions import lifecycle
+from listening.web.rater.page_facts import shown_roles
+from listening.web.rater.state import state_of
 from tests import factories
 
 RATED, VERSUS = 11, 22
@@ -51,4 +51,4 @@ def test_the_state_of_a_comparison_does_not_tell_the_rated_clip() -> None:
     while (trial := factories.current(session)) is not None:
         shown = state_of(session, own=True)["trials"][0]
         assert [part["role"] for part in shown["parts"]] == ["versus", "rated"]
-        sessions.record_answer(session, factories.an_answer(trial, "1"))
+        lifecycle.record_answer(session, factories.an_answer(trial, "1"))

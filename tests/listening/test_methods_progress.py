@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from listening import sessions
 from listening.selectors import study_progress
+from listening.sessions import lifecycle
 from tests import factories
 
 
@@ -18,7 +18,7 @@ def test_a_screen_counts_for_each_condition_on_it() -> None:
     trial = factories.current(session)
     assert trial is not None
     labels = {f"0.{k}": f"{k + 1}" for k in range(3)}
-    sessions.record_answer(session, replace(factories.an_answer(trial, "-"), labels=labels))
+    lifecycle.record_answer(session, replace(factories.an_answer(trial, "-"), labels=labels))
     (task,) = study_progress(study.key)["tasks"]
     rows = {row["condition"]: (row["planned"], row["rated"]) for row in task["conditions"]}
     assert rows == {"cond-0": (8, 1), "cond-1": (8, 1), "cond-2": (8, 1)}

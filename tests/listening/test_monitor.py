@@ -17,11 +17,12 @@ from django.core.cache.backends.redis import RedisCache
 from django.db import DatabaseError, connections
 from django.test import Client
 
-from listening import ages, kept, monitor
-from listening.consumers import StudyMonitor
+from listening.common import ages, cached_counts
 from listening.models import Study
-from listening.monitor import forget_progress, latest_progress
-from listening.routing import websocket_urlpatterns
+from listening.selectors import monitor
+from listening.selectors.monitor import forget_progress, latest_progress
+from listening.web.researcher.live_monitor import StudyMonitor
+from listening.web.routing import websocket_urlpatterns
 from tests.config.helpers import PATIENCE_S
 from tests.factories import answer_all, arrive, make_study, make_user
 from tests.own_cache import empty_cache
@@ -45,7 +46,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     held = Clock()
-    for module in (ages, kept, monitor):
+    for module in (ages, cached_counts, monitor):
         monkeypatch.setattr(module, "time", held)
     return held
 
@@ -122,7 +123,7 @@ def test_while_one_counts_the_others_see_the_last_aggregate(counted, monkeypatch
     monkeypatch.setattr(monitor, "AT_MOST_EVERY_S", 0.0)
     monkeypatch.setattr(monitor, "REST", 0)
     first = latest_progress(study.key)
-    assert kept.claim(f"progress/{study.key}/lock", PATIENCE_S)
+    assert cached_counts.claim(f"progress/{study.key}/lock", PATIENCE_S)
     seen = []
     threads = [
         threading.Thread(target=lambda: seen.append(latest_progress(study.key))) for _ in range(8)
@@ -312,7 +313,7 @@ async def test_who_loses_the_right_is_cut_off_though_the_numbers_never_stand_sti
         looks.append(key)
         return {"version": str(len(looks)), "progress": {"looks": len(looks)}}
 
-    monkeypatch.setattr("listening.consumers.latest_progress", another)
+    monkeypatch.setattr("listening.web.researcher.live_monitor.latest_progress", another)
     socket = await sync_to_async(socket_of)(study.owner)
     await socket.connect()
     await socket.message()

@@ -12,8 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from django.test import Client
 from jwt.algorithms import RSAAlgorithm
 
-from listening import prolific_links
 from listening.models import Connection, Rater, Recruitment, Session, Study
+from listening.recruitment.prolific import signed_links
 from tests.factories import answer_all, make_study
 from tests.listening.test_rater_doors import enter, post
 
@@ -187,7 +187,7 @@ def prolific(key, settings, monkeypatch):
     server = HTTPServer(("127.0.0.1", 0), Handler)
     Thread(target=server.serve_forever, daemon=True).start()
     settings.EARNEST_PROLIFIC_API = f"http://127.0.0.1:{server.server_port}"
-    monkeypatch.setattr(prolific_links, "_keys", prolific_links._Keys())
+    monkeypatch.setattr(signed_links, "_keys", signed_links._Keys())
     yield asked
     server.shutdown()
     server.server_close()
@@ -199,7 +199,7 @@ def signed(key, study, *, kid: str = "k1", **claims: object) -> dict[str, str]:
     now = int(time.time())
     session = "e5" * 12
     whole = {
-        "iss": prolific_links.ISSUER,
+        "iss": signed_links.ISSUER,
         "iat": now,
         "exp": now + 120,
         "aud": f"{settings.EARNEST_PUBLIC_URL}/r/{study.link}/?PROLIFIC_PID=x",
@@ -217,7 +217,7 @@ def test_prolifics_signature_is_proof(study, key, prolific):
     for _ in range(2):
         back = Client().get(f"/r/{study.link}/", signed(key, study))
         assert where(back) == f"/s/{session.code}/"
-    assert prolific == [prolific_links.KEYS_PATH]  # asked for once
+    assert prolific == [signed_links.KEYS_PATH]  # asked for once
 
 
 FALSE_CLAIMS = [
@@ -319,13 +319,13 @@ def test_keys_from_elsewhere_are_not_fetched(settings, prolific):
 
     elsewhere = HTTPServer(("127.0.0.1", 0), Handler)
     Thread(target=elsewhere.serve_forever, daemon=True).start()
-    keys = prolific_links._Keys()
+    keys = signed_links._Keys()
     address = f"http://127.0.0.1:{elsewhere.server_port}"
     settings.EARNEST_PROLIFIC_API = address
     assert keys.named("k1") is None
     assert prolific == []
     settings.EARNEST_PROLIFIC_API = there
-    assert prolific_links._Keys().named("k1") is not None
+    assert signed_links._Keys().named("k1") is not None
     elsewhere.shutdown()
     elsewhere.server_close()
 
@@ -333,6 +333,6 @@ def test_keys_from_elsewhere_are_not_fetched(settings, prolific):
 @pytest.mark.medium
 def test_prolific_away_is_no_proof_and_no_error(study, key, settings, monkeypatch):
     settings.EARNEST_PROLIFIC_API = "http://127.0.0.1:9"
-    monkeypatch.setattr(prolific_links, "_keys", prolific_links._Keys())
+    monkeypatch.setattr(signed_links, "_keys", signed_links._Keys())
     enter(Client(), study, **IDS)
     assert where(Client().get(f"/r/{study.link}/", signed(key, study))) == "403"

@@ -12,16 +12,16 @@ import zipfile
 
 import pytest
 
-from listening import input_limits
+from listening.common import input_limits
+from listening.common.input_limits import APART_FROM_TABLE_BYTES
+from listening.common.plain_json import JsonError, read_json
+from listening.common.plain_toml import TomlError, read_toml
+from listening.common.plain_yaml import YamlError, read_yaml
+from listening.common.reading_process import TookTooLong, read_apart
+from listening.common.sound_files.mp3_frames import mp3_parts
+from listening.common.spreadsheets import TableError, json_records, layout_of, raw_bytes, read_table
 from listening.design.studyfile import CSV, TOML, read_folder, read_sent_folder, unpack
 from listening.design.studyfile.archive import FROM_THE_WEB, unpack_sent
-from listening.input_limits import APART_FROM_TABLE_BYTES
-from listening.plain_json import JsonError, read_json
-from listening.plain_toml import TomlError, read_toml
-from listening.plain_yaml import YamlError, read_yaml
-from listening.reading_process import TookTooLong, read_apart
-from listening.sound_files.mp3_frames import mp3_parts
-from listening.spreadsheets import TableError, json_records, layout_of, raw_bytes, read_table
 from tests.listening.folders import make_folder
 
 LOOPS = 60  # so many times the loop below is what a parser may take: some 2 s on a usual machine
@@ -173,7 +173,7 @@ def test_many_columns_of_the_same_name_take_no_time_squared():
 
 
 def test_a_packed_table_is_unpacked_no_further_than_a_table_may_be(tmp_path, monkeypatch):
-    monkeypatch.setattr("listening.spreadsheets.TABLE_BYTES", 1_000_000)
+    monkeypatch.setattr("listening.common.spreadsheets.TABLE_BYTES", 1_000_000)
     path = tmp_path / "bomb.csv"
     path.write_bytes(gzip.compress(b"0" * 1_100_000))
     with pytest.raises(TableError, match="unpacked; split the table"):

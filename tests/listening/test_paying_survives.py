@@ -12,9 +12,9 @@ import pytest
 from django.db import connection
 
 from listening.models import Bonus, BonusBatch, Recruitment
-from listening.prolific import Prolific
 from listening.recruitment import ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
+from listening.recruitment.prolific import Prolific
 from tests.listening.recruited import Person, make_published
 from tests.prolific_double.client import Double
 

@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from listening import selectors, studies
 from listening.models import Block, Rater, Rating, Session, Slot, Study, StudyEvent, Trial
-from listening.monitor import page_progress
 from listening.recruitment.places import places_needed
 from listening.selectors.around_trials import check_counts, questionnaire_counts
-from listening.source_quotas import counts_of
-from listening.studies.overview import overviews
+from listening.selectors.monitor import page_progress
+from listening.selectors.study_overview import overviews
+from listening.sessions.source_quotas import counts_of
 from tests.factories import ATT_TRAPS, answer_all, make_study
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
 from tests.own_cache import empty_cache

@@ -18,7 +18,6 @@ import soundfile
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from listening import sessions
 from listening.checks import check_named
 from listening.design.presets import Preset, PresetError, presets, study_key, write_preset
 from listening.design.settings import derive
@@ -30,7 +29,8 @@ from listening.design.traps import TrapPlan
 from listening.methods import Method
 from listening.methods.rubrics import KIND, shared_rubric
 from listening.models import Session, Slot, Study
-from listening.sessions import Arrival
+from listening.sessions import lifecycle
+from listening.sessions.lifecycle import Arrival
 from metrics.judges.rubric import rubric
 from tests.listening.test_studies import media  # noqa: F401
 
@@ -184,7 +184,7 @@ def test_a_preset_is_imported_opened_and_planned(preset: Preset, tmp_path: Path)
     for task in study.tasks.all():
         assert Slot.objects.filter(block__task=task).exists(), task.key
     for _ in range(study.tasks.count() + 1):  # where a rater gets one task, all come in turn
-        planned, promised = trials_of(sessions.start(study, Arrival(simulated=True)))
+        planned, promised = trials_of(lifecycle.start(study, Arrival(simulated=True)))
         assert planned == promised
     assert set(study.completion_codes) == set(OUTCOMES)
 

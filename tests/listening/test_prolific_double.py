@@ -17,7 +17,7 @@ import httpx
 import jwt
 import pytest
 
-from listening.prolific import NoReply, Prolific, Refused
+from listening.recruitment.prolific import NoReply, Prolific, Refused
 from tests.prolific_double import hooks
 from tests.prolific_double.client import TOKEN, Double
 

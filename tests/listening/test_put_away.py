@@ -8,7 +8,7 @@ from django.core.management import CommandError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from config.command_help import Commands
+from config.run.command_help import Commands
 from listening import audio, studies
 from listening.models import (
     Condition,
@@ -22,8 +22,8 @@ from listening.models import (
     Study,
     StudyEvent,
 )
-from listening.sessions import NoRoom
-from listening.studies.overview import overviews
+from listening.selectors.study_overview import overviews
+from listening.sessions.lifecycle import NoRoom
 from tests.factories import answer_all, arrive, make_study, make_user
 from tests.listening.test_import_command import run
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of

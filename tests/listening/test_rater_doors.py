@@ -8,9 +8,9 @@ from django.core import signing
 from django.test import Client
 from django.utils import timezone
 
-from listening import sessions
 from listening.models import Rater, Rating, Session, Study
-from listening.outcomes import code_at_end
+from listening.sessions import lifecycle
+from listening.sessions.outcomes import code_at_end
 from tests.factories import ATT_TRAPS, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
@@ -301,7 +301,7 @@ def test_the_api_lists_nobody_and_takes_json_only(client, study):
 
 def test_a_rejected_rater_sees_the_end_of_a_complete_session(client, study):
     session = enter(client, study)
-    sessions.reject(session, "answered without listening")
+    lifecycle.reject(session, "answered without listening")
     state = client.get(f"/api/s/{session.code}/").json()
     assert (state["stage"], state["end"]["outcome"]) == ("end", "complete")
     assert state["end"]["code"] == code_at_end(Session.objects.get(pk=session.pk))

@@ -9,10 +9,19 @@ from django.db import connection
 from django.http import QueryDict
 from django.utils import timezone
 
-from listening import judging, sessions, summaries
-from listening.events import note
-from listening.models import Block, Rater, Rating, Session, SessionSummary, StudyEvent, Trial
-from listening.views.raters_table import raters_table, rows_of
+from listening.models import (
+    Block,
+    Rater,
+    Rating,
+    Session,
+    SessionSummary,
+    StudyEvent,
+    Trial,
+    session_summaries,
+)
+from listening.models.study_log import note
+from listening.sessions import lifecycle, rejection
+from listening.web.researcher.raters_table import raters_table, rows_of
 from tests.factories import (
     ATT_TRAPS,
     an_answer,
@@ -84,9 +93,9 @@ def test_the_table_filters_and_sorts_by_what_sessions_came_to(study):
     slow, quick, new = (arrive(study, device=device) for device in ("phone", "desktop", "phone"))
     for session, latency in ((slow, 9000), (quick, 1200)):
         while (trial := current(session)) is not None:
-            sessions.record_answer(session, an_answer(trial, latency_ms=latency))
+            lifecycle.record_answer(session, an_answer(trial, latency_ms=latency))
     Rater.objects.filter(pk=quick.rater_id).update(simulated=False)
-    summaries.bring_up_to_date(study.pk)
+    session_summaries.bring_up_to_date(study.pk)
     assert found(study, "sort=time") == [quick.pk, slow.pk, new.pk]  # none comes last
     assert found(study, "sort=-time") == [slow.pk, quick.pk, new.pk]
     assert found(study, "below=5") == [quick.pk]
@@ -109,7 +118,7 @@ def test_what_of_the_address_is_not_understood_narrows_nothing_and_is_named(owne
 @pytest.mark.medium
 def test_every_column_sorts_and_every_filter_narrows_without_a_fault(study):
     answer_all(arrive(study))
-    summaries.bring_up_to_date(study.pk)
+    session_summaries.bring_up_to_date(study.pk)
     table = raters_table(study, sees_ids=True)
     for column in table.columns:
         for sign in ("", "-"):
@@ -185,17 +194,17 @@ def test_agreement_is_the_correlation_with_the_means_of_the_others():
         items = sorted(session.trials.values_list("item__key", flat=True))
         for trial in session.trials.order_by("position"):
             label = str(labels[items.index(trial.item.key)])
-            sessions.record_answer(session, an_answer(trial, label))
+            lifecycle.record_answer(session, an_answer(trial, label))
         given[session.pk] = labels
     first, second = given
-    summaries.count_sessions([first, second])
+    session_summaries.count_sessions([first, second])
     expected = float(np.corrcoef(scores[0], scores[1])[0, 1])
     for pk in given:
         summary = SessionSummary.objects.get(pk=pk)
         assert summary.agreement == pytest.approx(expected)
         assert summary.shared == 10
-    judging.reject_sessions([second], "slept")
-    summaries.count_sessions([first, second])
+    rejection.reject_sessions([second], "slept")
+    session_summaries.count_sessions([first, second])
     assert SessionSummary.objects.get(pk=first).agreement is None  # no other is left
     assert SessionSummary.objects.get(pk=second).agreement == pytest.approx(expected)
 
@@ -204,29 +213,29 @@ def test_agreement_is_the_correlation_with_the_means_of_the_others():
 def test_figures_are_counted_again_when_a_session_goes_on_ends_or_others_rate(study):
     session = arrive(study)
     answer_all(session, stop_after=2)
-    assert summaries.bring_up_to_date(study.pk) == 0
+    assert session_summaries.bring_up_to_date(study.pk) == 0
     assert SessionSummary.objects.get(pk=session.pk).answered == 2
     answer_all(session)
-    assert summaries.bring_up_to_date(study.pk) == 0
+    assert session_summaries.bring_up_to_date(study.pk) == 0
     assert SessionSummary.objects.get(pk=session.pk).answered == 5
-    assert summaries.stale_sessions(study.pk) == []
+    assert session_summaries.stale_sessions(study.pk) == []
     long_ago = timezone.now() - timedelta(hours=1)
     SessionSummary.objects.update(made_at=long_ago)
     Session.objects.update(finished_at=long_ago - timedelta(hours=1))
-    assert summaries.count_due() == ["voices"]  # answers came after the figures were made
-    assert summaries.count_due() == []
+    assert session_summaries.count_due() == ["voices"]  # answers came after the figures were made
+    assert session_summaries.count_due() == []
     Trial.objects.update(answered_at=long_ago - timedelta(hours=1))
-    summaries.count_sessions([session.pk])
+    session_summaries.count_sessions([session.pk])
     SessionSummary.objects.update(made_at=long_ago)
-    assert summaries.count_due() == []  # nothing changed since
+    assert session_summaries.count_due() == []  # nothing changed since
     note(study, "rejected", "somebody", raters=["r-another"])
-    assert summaries.count_due() == ["voices"]
+    assert session_summaries.count_due() == ["voices"]
 
 
 def test_more_sessions_than_a_page_waits_for_are_said_to_be_counted_later(
     owner, study, monkeypatch
 ):
-    monkeypatch.setattr(summaries, "AT_ONCE", 2)
+    monkeypatch.setattr(session_summaries, "AT_ONCE", 2)
     for _ in range(3):
         arrive(study)
     assert "figures of 1 session are still being counted" in words_of(page_of(owner, RATERS_PAGE))
@@ -236,8 +245,8 @@ def test_more_sessions_than_a_page_waits_for_are_said_to_be_counted_later(
 def test_a_withdrawal_takes_its_figures_along(study):
     session = arrive(study)
     answer_all(session)
-    summaries.bring_up_to_date(study.pk)
-    sessions.withdraw(session)
+    session_summaries.bring_up_to_date(study.pk)
+    lifecycle.withdraw(session)
     assert not SessionSummary.objects.exists()
 
 
@@ -288,7 +297,7 @@ def test_many_are_rejected_with_one_reason_and_restored_again(owner, study):
     assert Rating.objects.filter(counts=True).count() == 10
     states = Session.objects.order_by("pk").values_list("status", "rejected_because")
     assert list(states) == [("finished", ""), ("finished", ""), ("started", "")]
-    answer_all(sessions.refresh(Session.objects.get(pk=third.pk)))  # who was not through goes on
+    answer_all(lifecycle.refresh(Session.objects.get(pk=third.pk)))  # who was not through goes on
     assert Rating.objects.filter(counts=True).count() == 15
 
 
@@ -298,7 +307,7 @@ def test_a_restored_rating_whose_place_was_given_away_stays_and_does_not_count(c
     client.force_login(study.owner)
     first = arrive(study)
     answer_all(first)
-    sessions.reject(first, "slept")
+    lifecycle.reject(first, "slept")
     answer_all(arrive(study))
     answer = judge(client, "restored", first)
     assert "5 of their ratings fill no place" in messages_of(answer)[1]
@@ -315,8 +324,8 @@ def test_blocks_that_failed_their_traps_do_not_count_after_a_restoration():
     answer_all(passed)
     counted = set(Rating.objects.filter(counts=True).values_list("pk", flat=True))
     assert counted
-    judging.reject_sessions([failed.pk, passed.pk], "slept")
-    judging.restore_sessions([failed.pk, passed.pk])
+    rejection.reject_sessions([failed.pk, passed.pk], "slept")
+    rejection.restore_sessions([failed.pk, passed.pk])
     assert set(Rating.objects.filter(counts=True).values_list("pk", flat=True)) == counted
 
 
@@ -357,7 +366,7 @@ def test_nothing_is_judged_without_a_reason_a_choice_or_by_halves(owner, study):
 @pytest.mark.medium
 def test_who_was_judged_before_is_left_as_before_and_counted(owner, study):
     session, withdrawn = arrive(study), arrive(study)
-    sessions.withdraw(withdrawn)
+    lifecycle.withdraw(withdrawn)
     judge(owner, "rejected", session, reason="x" * 400)
     assert len(Session.objects.get(pk=session.pk).rejected_because) == 300
     answer = judge(owner, "rejected", session, withdrawn)
@@ -401,10 +410,10 @@ def test_an_answer_far_from_the_others_is_marked(client):
     for label in ("4", "5", "4", "5", "4", "5"):
         session = arrive(study)
         for trial in session.trials.order_by("position"):
-            sessions.record_answer(session, an_answer(trial, label))
+            lifecycle.record_answer(session, an_answer(trial, label))
     odd = arrive(study)
     for trial in odd.trials.order_by("position"):
-        sessions.record_answer(odd, an_answer(trial, "1"))
+        lifecycle.record_answer(odd, an_answer(trial, "1"))
     text = words_of(page_of(client, f"{RATERS_PAGE}{odd.pk}/"))
     assert "others’ mean 4.50 (n = 6), this one is -3.50 from it" in text
     assert "far from the others 5" in text

@@ -9,13 +9,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.core.cache import cache
 
-from listening import kept, monitor, sessions
+from listening.common import cached_counts
 from listening.jobs import recount
 from listening.models import Criterion, Justification, Rating, Study, StudyEvent
-from listening.selectors import rating_table
+from listening.selectors import monitor, rating_table
 from listening.selectors.clip_answers import tallies
 from listening.selectors.rating_times import MOST_MARKS, Hour, Mark, rating_hours, state_marks
-from listening.views.time_plot import time_plot
+from listening.sessions import lifecycle
+from listening.web.researcher.time_plot import time_plot
 from tests.factories import ATT_TRAPS, answer_all, arrive, make_study
 from tests.listening.test_researcher_pages import page_of, words_of
 from tests.own_cache import empty_cache
@@ -38,7 +39,7 @@ def study():
         session = arrive(made)
         answer_all(session, pass_traps=number != 1)
         if number == 2:
-            sessions.reject(session, "no sound")
+            lifecycle.reject(session, "no sound")
     first = Rating.objects.filter(counts=True).order_by("pk")[:2]
     Justification.objects.exclude(trial__in=[rating.trial_id for rating in first]).delete()
     Justification.objects.update(text='=HYPERLINK("x")')
@@ -163,29 +164,33 @@ def count_sheep(of: str) -> int:
 def test_what_took_long_is_shown_as_it_was_while_a_worker_counts(monkeypatch):
     asked = []
     counted.clear()
-    monkeypatch.setitem(kept.MAKERS, "sheep", f"{__name__}.count_sheep")
-    monkeypatch.setattr(kept.current_app, "send_task", lambda name, args: asked.append(args))
-    assert [kept.look("sheep", "x", 0).value for _ in range(2)] == [1, 2]
-    monkeypatch.setattr(kept, "SLOW_S", -1.0)
-    monkeypatch.setattr(kept, "REST", 0)
+    monkeypatch.setitem(cached_counts.MAKERS, "sheep", f"{__name__}.count_sheep")
+    monkeypatch.setattr(
+        cached_counts.current_app, "send_task", lambda name, args: asked.append(args)
+    )
+    assert [cached_counts.look("sheep", "x", 0).value for _ in range(2)] == [1, 2]
+    monkeypatch.setattr(cached_counts, "SLOW_S", -1.0)
+    monkeypatch.setattr(cached_counts, "REST", 0)
     for _ in range(3):
-        assert kept.look("sheep", "x", 0).value == 2
+        assert cached_counts.look("sheep", "x", 0).value == 2
     assert asked == [["sheep", "x"]]
     recount("sheep", "x")
-    assert kept.look("sheep", "x", 0).value == 3
+    assert cached_counts.look("sheep", "x", 0).value == 3
     assert asked == [["sheep", "x"]] * 2
-    assert kept.look("sheep", "y", 0, kept.Patience(0)) is None
+    assert cached_counts.look("sheep", "y", 0, cached_counts.Patience(0)) is None
     of_another_version = b"\x80\x04cno_such_module\nKept\n."
     raw = cache._cache.get_client(write=True)
     raw.set(cache.make_key("kept/sheep/x"), of_another_version)
-    assert kept.look("sheep", "x", 0).value == 4
+    assert cached_counts.look("sheep", "x", 0).value == 4
 
 
 @pytest.mark.medium
 def test_a_slow_count_of_progress_follows_what_the_researcher_does(study, monkeypatch):
     monkeypatch.setattr(monitor, "SLOW_S", -1.0)
     asked = []
-    monkeypatch.setattr(kept.current_app, "send_task", lambda name, args: asked.append(args))
+    monkeypatch.setattr(
+        cached_counts.current_app, "send_task", lambda name, args: asked.append(args)
+    )
     first = monitor.page_progress("voices")
     Study.objects.update(state="paused")
     monitor.forget_progress("voices")
@@ -196,7 +201,7 @@ def test_a_slow_count_of_progress_follows_what_the_researcher_does(study, monkey
     Study.objects.update(title="Renamed")
     recount("progress", "voices")
     assert monitor.page_progress("voices")["title"] == "Renamed"
-    assert monitor.page_progress("unknown", patience=kept.Patience(0)) is None
+    assert monitor.page_progress("unknown", patience=cached_counts.Patience(0)) is None
 
 
 @pytest.mark.medium

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from listening import sessions
 from listening.models import Recruitment
 from listening.recruitment import deciding, ledger, syncing
 from listening.recruitment.errors import RecruitmentError
+from listening.sessions import lifecycle
 from tests.listening.recruited import Person, make_published, rows
 from tests.prolific_double.client import Double
 
@@ -97,7 +97,7 @@ def test_leaving_out_and_paying_are_apart(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work().hand_in()
     syncing.sync(recruitment)
-    sessions.reject(person.session, "left out of the analysis")
+    lifecycle.reject(person.session, "left out of the analysis")
     row = rows(recruitment)[person.submission]
     assert (row.proposal.decision, row.mismatches) == ("approve", [])
     deciding.decide(person.row(), "approve", by="ada")

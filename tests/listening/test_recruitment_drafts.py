@@ -9,10 +9,10 @@ import pytest
 from django.db import connection as database
 
 from listening.models import BonusBatch, Connection, Recruitment, Study
-from listening.prolific import NoReply, Prolific
 from listening.recruitment import connecting, drafting, ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.places import first_plan, groups_of_earlier
+from listening.recruitment.prolific import NoReply, Prolific
 from listening.studies.length import session_length
 from tests.factories import make_study, make_user
 from tests.listening.recruited import (

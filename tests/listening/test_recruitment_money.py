@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from listening.models import Bonus, LedgerEntry, Recruitment, StudyEvent
-from listening.prolific import Prolific
 from listening.recruitment import connecting, deciding, drafting, ledger, paying, syncing
 from listening.recruitment import plan as plans
 from listening.recruitment.errors import NotConfirmed, RecruitmentError
 from listening.recruitment.plan import money
+from listening.recruitment.prolific import Prolific
 from listening.recruitment.terms import seal_of, terms_of
 from listening.studies.length import session_length
 from tests.factories import make_user

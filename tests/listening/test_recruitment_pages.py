@@ -335,7 +335,7 @@ def send(client: Client, body: bytes, *, name: str = "e1", secret: str = SECRET,
 @pytest.fixture
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
-    monkeypatch.setattr("listening.views.prolific.sync_recruitment.delay", found.append)
+    monkeypatch.setattr("listening.web.researcher.prolific.sync_recruitment.delay", found.append)
     return found
 
 

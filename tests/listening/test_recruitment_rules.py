@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from listening.prolific.wire import SUBMISSION_OVER
 from listening.recruitment import plan as plans
 from listening.recruitment import proposals
 from listening.recruitment.evidence import Evidence, too_fast_below
 from listening.recruitment.plan import Plan, completion_codes, minor_of, money, problems
+from listening.recruitment.prolific.wire import SUBMISSION_OVER
 from listening.recruitment.proposals import (
     PAID,
     Place,

@@ -9,10 +9,10 @@ import httpx
 import pytest
 from django.test import Client
 
-from listening import sessions
-from listening.prolific import Prolific, ProlificError
 from listening.recruitment import connecting, deciding, desk, hooks, ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
+from listening.recruitment.prolific import Prolific, ProlificError
+from listening.sessions import lifecycle
 from tests.listening.recruited import Person, bonuses, make_published, rows
 from tests.prolific_double.client import Double
 
@@ -52,9 +52,9 @@ def test_sessions_and_submissions_are_compared(double: Double) -> None:
     good = Person(double, recruitment).work().hand_in()
     nocode = Person(double, recruitment).work().hand_in(None)
     lost = Person(double, recruitment).hand_in()
-    forged = sessions.start(
+    forged = lifecycle.start(
         recruitment.study,
-        sessions.Arrival(
+        lifecycle.Arrival(
             prolific_id="a" * 24,
             prolific_study=recruitment.prolific_study,
             prolific_session="b" * 24,
@@ -74,7 +74,7 @@ def test_sessions_and_submissions_are_compared(double: Double) -> None:
 def test_a_withdrawn_rater_is_known_for_pay_alone(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work(3)
-    sessions.withdraw(person.session)
+    lifecycle.withdraw(person.session)
     person.hand_in(None)
     syncing.sync(recruitment)
     row = rows(recruitment)[person.submission]
@@ -120,7 +120,7 @@ def test_who_comes_by_a_child_study_is_ours_everywhere(double: Double, apart: bo
     nocode.work().hand_in(None)
     left.work(2)
     double.give_back(left.submission)
-    sessions.withdraw(withdrew.work(2).session)
+    lifecycle.withdraw(withdrew.work(2).session)
     withdrew.hand_in(None)
     quiet.hand_in()  # no session: only a list can name it
     syncing.sync(recruitment)
@@ -157,7 +157,7 @@ def test_a_made_up_address_is_asked_about_once_a_day(
     recruitment = make_published(double)
     for letter in "ab":
         named = {"prolific_study": "c" * 24, "prolific_session": letter * 24}
-        sessions.start(recruitment.study, sessions.Arrival(prolific_id=letter * 24, **named))
+        lifecycle.start(recruitment.study, lifecycle.Arrival(prolific_id=letter * 24, **named))
     asked, one = [], Prolific.submission
     monkeypatch.setattr(Prolific, "submission", lambda p, s: asked.append(s) or one(p, s))
     syncing.sync(recruitment)

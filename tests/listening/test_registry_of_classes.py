@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from listening.registry import Registry
+from listening.common.registry import Registry
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -77,7 +77,7 @@ print(*{name}.registry)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("home", "name"),
-    [("metrics.metric", "Metric"), ("analysis.statistics.estimator", "Estimator")],
+    [("metrics.core.metric", "Metric"), ("analysis.statistics.estimator", "Estimator")],
 )
 def test_whoever_reads_first_finds_every_file_of_the_package(home, name):
     code = READ.format(home=home, name=name)

@@ -258,7 +258,7 @@ def test_a_draft_in_order_opens_from_its_page(owner, study):
 
 @pytest.mark.medium
 def test_a_large_draft_is_checked_when_its_researcher_asks(owner, study, monkeypatch):
-    monkeypatch.setattr("listening.views.researcher.CHECKED_UNASKED", 10)
+    monkeypatch.setattr("listening.web.researcher.study_page.CHECKED_UNASKED", 10)
     Study.objects.update(state="draft")
     assert "Check all clips now" in page_of(owner, "/studies/voices/")
     assert "Must be solved" in page_of(owner, "/studies/voices/?check")

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from listening import sessions, stages
 from listening.checks import Check, check_named
 from listening.models import Session, Stimulus, Study
 from listening.selectors import study_progress
-from listening.views.beforehand import chance_text
+from listening.sessions import lifecycle, stages
+from listening.web.researcher.checks_and_traps import chance_text
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 from tests.listening.test_researcher_pages import page_of, words_of
 from tests.listening.test_stages import all_wrong, questionnaire, truths
@@ -242,7 +242,7 @@ def test_practice_is_no_trap_on_the_page(client):
     session = arrive(study)
     while (trial := current(session)) is not None:
         label = "5" if trial.trap == "training" else "1"
-        sessions.record_answer(session, an_answer(trial, label))
+        lifecycle.record_answer(session, an_answer(trial, label))
     (progress,) = study_progress("around")["tasks"]
     assert progress["traps"] == [{"kind": "gold", "answered": 1, "passed": 0}]
     client.force_login(study.owner)

@@ -12,9 +12,9 @@ from listening.models import Item, Study
 from listening.review import Plan
 from listening.review.event_marks import Event, settled, types_heard
 from listening.selectors import marked_events
-from metrics.marked_events import people, systems, truths
+from metrics.core.vocalisations import Vocalisation
 from metrics.models import MetricScore
-from metrics.vocalisations import Vocalisation
+from metrics.web.marked_events import people, systems, truths
 from tests.factories import make_material, make_user
 
 pytestmark = pytest.mark.django_db

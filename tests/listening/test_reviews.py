@@ -13,7 +13,7 @@ from listening.review.progress import disputed_items, job_progress, reviewers_pr
 from listening.review.rules import RULES, Said
 from listening.review.training import kept_back, set_gold
 from listening.selectors import rating_rows, ratings_state, review_verdicts
-from listening.sessions import delete_simulated
+from listening.sessions.lifecycle import delete_simulated
 from tests.factories import answer_all, arrive, make_study
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from listening.design.studyfile import CSV, TOML, StudyFile, csv_text, read_fold
 from listening.methods.rubrics import RubricError, configure, full_name, shared_rubric
 from listening.models import Session
 from listening.studies.design_findings import task_findings
-from listening.views.page_facts import kind_facts
+from listening.web.rater.page_facts import kind_facts
 from tests.factories import make_user
 from tests.listening.folders import (
     CONDITIONS,

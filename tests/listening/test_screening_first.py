@@ -7,7 +7,7 @@ from django.test import Client
 
 from listening.design.questionnaires import Incorrect, has_screening, part_asked, visible
 from listening.models import Session, Study
-from listening.stages import AnsweredAlready, record_questionnaire, stage_of_session
+from listening.sessions.stages import AnsweredAlready, record_questionnaire, stage_of_session
 from tests.factories import arrive, make_study
 
 pytestmark = pytest.mark.django_db

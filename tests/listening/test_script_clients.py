@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from listening import sessions
 from listening.models import Session
-from listening.outcomes import review_words
 from listening.recruitment.evidence import evidence_of
-from listening.views.state import state_of
+from listening.sessions import lifecycle
+from listening.sessions.outcomes import review_words
+from listening.web.rater.state import state_of
 from tests.factories import an_answer, current, make_study
 from tests.listening.test_fetches import fetch, passes
 
@@ -29,7 +29,7 @@ def taken(session, **fields):
     while current(session) is not None:
         fetch(session, 3)
         passes(60)
-        sessions.record_answer(session, an_answer(current(session), **fields))
+        lifecycle.record_answer(session, an_answer(current(session), **fields))
     session.refresh_from_db()
     return evidence_of(session.study, [session.pk])[session.pk].signs
 

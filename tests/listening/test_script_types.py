@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from listening.api import AnswerShape, JustificationShape, SkipShape
+from listening.web.rater.api import AnswerShape, JustificationShape, SkipShape
 from tests.factories import make_user
 
 ROOT = Path(__file__).parents[2]

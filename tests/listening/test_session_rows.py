@@ -9,9 +9,9 @@ import pytest
 from django.core.management import call_command
 
 from analysis.ratings.sessions_csv import sessions_csv, spread_out
-from listening import sessions, stages
 from listening.models import Block, Session, Study
 from listening.selectors import SessionRow, session_columns, session_rows
+from listening.sessions import lifecycle, stages
 from tests.factories import an_answer, answer_all, arrive, current, make_study, make_user
 
 pytestmark = pytest.mark.django_db
@@ -66,8 +66,8 @@ def test_a_row_tells_what_happened_around_the_trials(study):
     session = arrive(study, device="phone")
     through(session, {"age": "41", "devices": ["phone", "speaker"]})
     for facts in ({"stalls": 2, "hidden_ms": 1500}, {"stalls": 1, "hidden_ms": 500.4}):
-        sessions.record_answer(session, an_answer(current(session), playback=facts))
-    sessions.skip(session, current(session).code, "load", {"stalls": 3})
+        lifecycle.record_answer(session, an_answer(current(session), playback=facts))
+    lifecycle.skip(session, current(session).code, "load", {"stalls": 3})
     answer_all(session)
     stages.record_comment(session, "Two clips were cut off.")
     row = row_of(session)
@@ -142,8 +142,8 @@ def test_every_status_is_told_and_withdrawn_rows_are_bare(study):
     for session in (done, gone, away, judged):
         through(session, {"age": 30, "languages": "Deutsch"})
     answer_all(done)
-    sessions.withdraw(gone)
-    sessions.reject(judged, "slept")
+    lifecycle.withdraw(gone)
+    lifecycle.reject(judged, "slept")
     Block.objects.filter(session=away).update(state=0, session=None, lease_until=None)
     Session.objects.filter(pk=out.pk).update(status="screened", rejected_because="check x: 0 of 2")
     found = {int(row["session"][1:]): row for row in session_rows(study.key)}
@@ -168,7 +168,7 @@ def test_every_status_is_told_and_withdrawn_rows_are_bare(study):
 )
 def test_what_a_page_reports_wrongly_counts_as_nothing(study, playback):
     session = through(arrive(study), {"age": 30})
-    sessions.record_answer(session, an_answer(current(session), playback=playback))
+    lifecycle.record_answer(session, an_answer(current(session), playback=playback))
     row = row_of(session)
     assert (row["hidden_ms"], row["stalls"]) == (0, 0)
 
@@ -177,7 +177,7 @@ def test_a_page_that_reports_the_impossible_does_not_stop_the_file(study):
     session = through(arrive(study), {"age": 30})
     huge = {"hidden_ms": 1e308, "stalls": 10**40}
     for _ in range(3):
-        sessions.record_answer(session, an_answer(current(session), playback=huge))
+        lifecycle.record_answer(session, an_answer(current(session), playback=huge))
     assert (row_of(session)["hidden_ms"], row_of(session)["stalls"]) == (3 * 10**9, 3 * 10**9)
 
 

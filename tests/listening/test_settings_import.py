@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from django.contrib.auth.models import User
 
-from listening import allocation, audio
+from listening import audio
 from listening.design.studyfile import Problem, read_folder
 from listening.models import Study
 from listening.selectors import rating_rows
+from listening.sessions import allocation
 from listening.studies import StudyError, create_study, open_study
 from listening.studies.prelaunch import check_study
 from tests.factories import answer_all, arrive

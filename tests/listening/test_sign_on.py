@@ -13,9 +13,9 @@ from django.test import Client
 
 from config.accounts import allauth_settings, sign_ons
 from config.environment import Environment
+from listening.access.projects import invite, make_project
 from listening.accounts.sign_on import STRONG, checked_claims
 from listening.models import Membership, Role
-from listening.projects import invite, make_project
 from tests.factories import make_user
 from tests.listening.test_accounts import PASSWORD, give_app, is_in
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of

@@ -10,12 +10,12 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from listening import leases, sessions
 from listening.models import Block, Rating, Session, Study, Trial
-from listening.outcomes import code_at_end
-from listening.refusals import Refused
 from listening.selectors import unplayed_clips
-from listening.views.state import state_of
+from listening.sessions import leases, lifecycle
+from listening.sessions.outcomes import code_at_end
+from listening.sessions.refusals import Refused
+from listening.web.rater.state import state_of
 from tests.config.helpers import PATIENCE_S
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 
@@ -31,7 +31,7 @@ def study() -> Study:
 
 def skip(session: Session, trial: Any = None) -> Any:
     trial = trial or current(session)
-    sessions.skip(session, trial.code, "decode", {"load_failures": 3})
+    lifecycle.skip(session, trial.code, "decode", {"load_failures": 3})
     trial.refresh_from_db()
     return trial
 
@@ -57,7 +57,7 @@ def go_through(session: Session, skipped: set[str]) -> None:
             skip(session, trial)
         else:
             label = trial.expected[0] if trial.expected else "Unclear"
-            sessions.record_answer(session, an_answer(trial, label))
+            lifecycle.record_answer(session, an_answer(trial, label))
     session.refresh_from_db()
 
 
@@ -104,7 +104,7 @@ def test_its_rater_never_gets_it_again(study):
     session = arrive(study)
     skip(session)
     answer_all(session)
-    with pytest.raises(sessions.NoRoom):  # all that is left is what this rater has met
+    with pytest.raises(lifecycle.NoRoom):  # all that is left is what this rater has met
         arrive(study, rater=session.rater)
     assert arrive(study).trials.count() in (1, 5)
 
@@ -146,7 +146,7 @@ def test_the_same_skip_again_changes_nothing(study):
 def test_a_skip_that_comes_after_the_answer_takes_nothing_away(study):
     session = arrive(study)
     trial = current(session)
-    sessions.record_answer(session, an_answer(trial))
+    lifecycle.record_answer(session, an_answer(trial))
     assert skip(session, trial).state == "answered"
     assert Rating.objects.filter(counts=True).count() == 1
 
@@ -154,7 +154,7 @@ def test_a_skip_that_comes_after_the_answer_takes_nothing_away(study):
 def test_an_answer_that_comes_after_the_skip_is_not_stored(study):
     session = arrive(study)
     trial = skip(session)
-    assert refused(lambda: sessions.record_answer(session, an_answer(trial))) == "lease_lost"
+    assert refused(lambda: lifecycle.record_answer(session, an_answer(trial))) == "lease_lost"
     assert not Rating.objects.exists()
 
 
@@ -178,8 +178,8 @@ def test_a_block_that_somebody_else_has_by_now_is_left_alone(study):
 def test_after_withdrawal_there_is_nothing_to_skip(study):
     session = arrive(study)
     trial = current(session)
-    sessions.withdraw(session)
-    assert refused(lambda: sessions.skip(session, trial.code, "load", {})) == "unknown_trial"
+    lifecycle.withdraw(session)
+    assert refused(lambda: lifecycle.skip(session, trial.code, "load", {})) == "unknown_trial"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -190,8 +190,8 @@ def test_a_skip_and_an_answer_at_once_leave_one_of_them():
     for _ in range(5):
         trial = current(session)
         calls = (
-            lambda t=trial: sessions.record_answer(session, an_answer(t)),
-            lambda t=trial: sessions.skip(session, t.code, "load", {}),
+            lambda t=trial: lifecycle.record_answer(session, an_answer(t)),
+            lambda t=trial: lifecycle.skip(session, t.code, "load", {}),
         )
         at_once(*calls)
         trial.refresh_from_db()
@@ -211,7 +211,7 @@ def test_a_last_skip_and_a_lease_that_runs_out_do_not_wait_for_each_other():
         trial = current(session)
         Block.objects.filter(session=session).update(lease_until=timezone.now())
         at_once(
-            lambda s=session, t=trial: sessions.skip(s, t.code, "load", {}),
+            lambda s=session, t=trial: lifecycle.skip(s, t.code, "load", {}),
             leases.return_expired_leases,
         )
         session.refresh_from_db()
@@ -378,7 +378,7 @@ def test_clips_that_several_raters_passed_over_are_named(client):
             if trial.stimulus.key == broken:
                 skip(session)
             else:
-                sessions.record_answer(session, an_answer(trial))
+                lifecycle.record_answer(session, an_answer(trial))
     (clip,) = unplayed_clips(study.key)
     assert (clip["stimulus"], clip["skipped"], clip["met"]) == (broken, 3, 3)
     client.force_login(study.owner)

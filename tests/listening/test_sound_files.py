@@ -11,8 +11,8 @@ import soundfile
 
 from listening.audio import AudioError, probed
 from listening.audio.store import write_plain_flac
-from listening.sound_files import LengthReport, names, open_sound
-from metrics import audio as metrics_audio
+from listening.common.sound_files import LengthReport, names, open_sound
+from metrics.core import decoding as metrics_audio
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "sound_files"
 RATE = 8_000

@@ -8,14 +8,14 @@ from django.core import signing
 from django.db import connection
 from django.test import Client
 
-from listening import sessions
 from listening.design.sources import Source, sources_of
-from listening.erasure import erase
 from listening.models import Block, Rater, Session, Study
-from listening.sessions import Arrival, NoRoom
-from listening.source_quotas import counts_of
+from listening.sessions import lifecycle
+from listening.sessions.lifecycle import Arrival, NoRoom
+from listening.sessions.source_quotas import counts_of
 from listening.studies import close_study
-from listening.views.state import state_of
+from listening.studies.erasure import erase
+from listening.web.rater.state import state_of
 from tests.factories import answer_all, make_study
 from tests.listening.folders import TOML, make_folder, problems_of, the_problem
 
@@ -156,7 +156,7 @@ def test_a_quota_counts_who_finished_and_who_listens(study):
         f"/r/{study.link}/", {"consent": "yes", "source": "lab", "participant": "3"}
     )
     assert refused.status_code == 409
-    sessions.withdraw(first)
+    lifecycle.withdraw(first)
     enter(study, source="lab", participant="3")
     lab = counts_of(study)[0]
     assert (lab.came, lab.listening, lab.finished, lab.is_full) == (3, 2, 0, True)
@@ -176,7 +176,7 @@ def test_a_quota_is_not_passed_by_who_come_at_once():
 
     def come(number: int) -> bool:
         try:
-            sessions.start(study, Arrival(source=source, external_id=f"own/1/{number}"))
+            lifecycle.start(study, Arrival(source=source, external_id=f"own/1/{number}"))
         except NoRoom:
             return False
         finally:

@@ -9,14 +9,14 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from listening import leases, sessions, stages
 from listening.checks import check_named
 from listening.design.questionnaires import Incorrect
 from listening.models import Block, Rating, Session, Study, Trial
-from listening.outcomes import code_at_end
-from listening.refusals import Refused
-from listening.stages import NotAsked, attempt_of, check_seed, stage_of_session
-from listening.views.state import state_of
+from listening.sessions import leases, lifecycle, stages
+from listening.sessions.outcomes import code_at_end
+from listening.sessions.refusals import Refused
+from listening.sessions.stages import NotAsked, attempt_of, check_seed, stage_of_session
+from listening.web.rater.state import state_of
 from tests.config.helpers import PATIENCE_S
 from tests.factories import an_answer, answer_all, arrive, current, make_study
 
@@ -161,14 +161,14 @@ def test_answers_are_refused_until_all_before_the_trials_is_done(session):
     trial = current(session)
     for step in ("about", "volume", "huggins"):
         with pytest.raises(Refused) as refusal:
-            sessions.record_answer(session, an_answer(trial))
+            lifecycle.record_answer(session, an_answer(trial))
         assert refusal.value.code == "not_ready"
         with pytest.raises(Refused) as refusal:
-            sessions.skip(session, trial.code, "load", {})
+            lifecycle.skip(session, trial.code, "load", {})
         assert refusal.value.code == "not_ready"
         fill_in(session, step) if step == "about" else pass_check(session, step)
     assert not Rating.objects.exists()
-    sessions.record_answer(session, an_answer(trial))
+    lifecycle.record_answer(session, an_answer(trial))
     assert Rating.objects.count() == 1
 
 
@@ -217,7 +217,7 @@ def test_the_places_of_a_screened_rater_are_filled_by_others():
         fail_check(out := arrive(study), "huggins")
         fail_check(out, "huggins")
         with pytest.raises(Refused) as refusal:
-            sessions.record_answer(out, an_answer(out.trials.first()))
+            lifecycle.record_answer(out, an_answer(out.trials.first()))
         assert refusal.value.code == "session_over"
     for _ in range(2):
         session = arrive(study)
@@ -378,7 +378,7 @@ def test_withdrawal_deletes_answers_checks_and_comment(session):
     answer_all(session)
     fill_in(session, "after")
     stages.record_comment(session, "I am Ada")
-    sessions.withdraw(session)
+    lifecycle.withdraw(session)
     session.refresh_from_db()
     assert (session.questionnaires, session.checks, session.comment) == ({}, {}, "")
     assert (session.device, Trial.objects.count(), Rating.objects.count()) == ("", 0, 0)
@@ -392,26 +392,26 @@ def test_withdrawal_deletes_answers_checks_and_comment(session):
 
 def test_withdrawal_deletes_the_answer_that_screened_out(session):
     fill_in(session, "about", "no")
-    sessions.withdraw(session)
+    lifecycle.withdraw(session)
     session.refresh_from_db()
     assert (session.status, session.questionnaires) == ("withdrawn", {})
-    assert session.rejected_because == sessions.SCREENED_BEFORE  # and not the answer
+    assert session.rejected_because == lifecycle.SCREENED_BEFORE  # and not the answer
 
 
 def test_who_was_screened_out_does_not_get_another_try_by_withdrawing():
     study = a_study(sessions_per_rater=3)
     session = arrive(study, prolific_id="p", prolific_session="s", simulated=False)
     fill_in(session, "about", "no")
-    sessions.withdraw(session)
+    lifecycle.withdraw(session)
     again = arrive(study, prolific_id="p", prolific_session="t", simulated=False)
     assert again.pk == session.pk
-    assert state_of(sessions.refresh(again), own=True)["end"]["outcome"] == "withdrawn"
+    assert state_of(lifecycle.refresh(again), own=True)["end"]["outcome"] == "withdrawn"
 
 
 def test_who_withdrew_from_the_trials_may_come_again_where_raters_may():
     study = a_study(sessions_per_rater=3)
     session = arrive(study, prolific_id="p", prolific_session="s", simulated=False)
-    sessions.withdraw(session)
+    lifecycle.withdraw(session)
     again = arrive(study, prolific_id="p", prolific_session="t", simulated=False)
     assert again.pk != session.pk
 
@@ -424,7 +424,7 @@ def test_a_screened_rater_who_comes_back_sees_the_end_and_no_new_session():
         fill_in(session, "about", "no")
         again = arrive(study, prolific_id=f"p{may_come}", prolific_session="t", simulated=False)
         assert again.pk == session.pk
-        assert state_of(sessions.refresh(again), own=True)["end"]["outcome"] == "screened_out"
+        assert state_of(lifecycle.refresh(again), own=True)["end"]["outcome"] == "screened_out"
 
 
 @pytest.mark.medium

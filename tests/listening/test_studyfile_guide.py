@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from listening.audio import probe
+from listening.common.input_limits import DRAFT_ROWS, TOML_BYTES, TOML_VALUES
 from listening.design.ready_questions import READY_MADE
 from listening.design.settings import form_named
 from listening.design.studyfile import (
@@ -21,7 +22,6 @@ from listening.design.studyfile import (
     translationpart,
 )
 from listening.design.studyfile.archive import FROM_THE_WEB
-from listening.input_limits import DRAFT_ROWS, TOML_BYTES, TOML_VALUES
 from listening.methods import Method
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "study-folder.md").read_text("utf-8")

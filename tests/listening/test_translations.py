@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from listening import sessions, studies
+from listening import studies
+from listening.common.languages import name_of
 from listening.design.studyfile import CSV, TOML, csv_text, read_folder, toml_text
-from listening.languages import name_of
 from listening.models import Session, Study
-from listening.sessions import Arrival
+from listening.sessions import lifecycle
+from listening.sessions.lifecycle import Arrival
 from tests.factories import answer_all, make_user
 from tests.listening.folders import CONDITIONS, STUDY, TASK, make_folder, problems_of
 
@@ -200,7 +201,7 @@ def test_the_preview_speaks_each_language_as_the_session_does(study: Study) -> N
     assert '<input type="hidden" name="lang" value="zh-Hans">' in door
     shown = client.get(f"/studies/{study.key}/preview/", {"consent": "yes", "lang": "zh-Hans"})
     preview = shown.context["state"]
-    session = sessions.start(study, Arrival(simulated=True, language="zh-Hans"))
+    session = lifecycle.start(study, Arrival(simulated=True, language="zh-Hans"))
     stored = state_of(session)
     assert preview["study"] == stored["study"]
     for part in ("title", "instructions", "criteria", "justification"):

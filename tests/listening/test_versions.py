@@ -23,7 +23,7 @@ from listening.studies import (
     correcting,
     create_study,
 )
-from listening.views.state import state_of
+from listening.web.rater.state import state_of
 from tests.factories import answer_all, arrive, make_user
 from tests.listening.folders import CONDITIONS, STUDY, make_folder
 from tests.listening.test_researcher_pages import page_of, words_of

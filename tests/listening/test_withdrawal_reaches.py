@@ -14,10 +14,11 @@ from django.urls import reverse
 
 from analysis.models import AnalysisRun, RunFile
 from analysis.statistics.options import Options
-from listening import erasure, sessions
 from listening.models import Rater, Rating, Session, Study, Trial
 from listening.models.sealed import seal
-from listening.monitor import forget_progress
+from listening.selectors.monitor import forget_progress
+from listening.sessions import lifecycle
+from listening.studies import erasure
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.test_rater_doors import enter, post
 from tests.listening.test_researcher_pages import words_of
@@ -81,8 +82,8 @@ def test_the_search_finds_what_is_there(session):
 def test_no_table_holds_what_the_withdrawn_gave(session, rejected):
     analysed(session)
     if rejected:
-        sessions.reject(session, "too fast")
-    sessions.withdraw(session)
+        lifecycle.reject(session, "too fast")
+    lifecycle.withdraw(session)
     session.refresh_from_db()
     assert [tables_with(word) for word in WORDS] == [[]] * len(WORDS)
     assert (session.status, Rating.objects.count()) == ("withdrawn", 0)
@@ -98,7 +99,7 @@ def test_stored_analyses_are_stale_and_their_files_gone(
     queued = a_run(session, state="queued")
     other = analysed(arrive(make_study(key="other")))
     with django_capture_on_commit_callbacks(execute=True) as callbacks:
-        sessions.withdraw(session)
+        lifecycle.withdraw(session)
     assert callbacks  # once more after the commit: runs that began meanwhile
     states = {run.pk: run.state for run in AnalysisRun.objects.all()}
     assert states == {
@@ -112,15 +113,15 @@ def test_stored_analyses_are_stale_and_their_files_gone(
 
 def test_who_gave_no_answer_leaves_analyses_as_they_are(session):
     run, idle = analysed(session), arrive(session.study)
-    sessions.withdraw(idle)
+    lifecycle.withdraw(idle)
     run.refresh_from_db()
     assert run.state == "done"
 
 
 def test_a_second_withdrawal_changes_nothing_more(session):
-    sessions.withdraw(session)
+    lifecycle.withdraw(session)
     run = analysed(session)
-    sessions.withdraw(session)
+    lifecycle.withdraw(session)
     run.refresh_from_db()
     assert run.state == "done"
 
@@ -129,7 +130,7 @@ def test_a_second_withdrawal_changes_nothing_more(session):
 def test_the_researcher_reads_which_results_were_deleted(session, admin_client):
     run = analysed(session)
     AnalysisRun.objects.filter(pk=run.pk).update(parameters=Options().parameters())
-    sessions.withdraw(session)
+    lifecycle.withdraw(session)
     page = admin_client.get(reverse("results", args=[session.study.key])).content.decode()
     assert "The last analysis was deleted" in page
     assert reverse("results-again", args=[session.study.key, run.pk]) in page
@@ -208,7 +209,7 @@ def test_the_page_offers_the_way_out_after_the_end_too(rejected):
     post(client, session, "loaded", {})
     answer_all(session)
     if rejected:
-        sessions.reject(session, "too fast")
+        lifecycle.reject(session, "too fast")
     address = f"/api/s/{session.code}/"
     end = json.loads(client.get(address).content)["end"]
     assert (end["outcome"], end["withdrawable"]) == ("complete", True)
@@ -239,7 +240,7 @@ def test_what_was_estimated_goes_and_the_pages_say_who_is_gone_from_what(
         assert owner.get(reverse(name, args=[study.key, *kind])).status_code == 200
     for each in (session, other):
         with django_capture_on_commit_callbacks(execute=True):
-            sessions.withdraw(each)
+            lifecycle.withdraw(each)
     assert cache.get(estimates) is None
     assert owner.get(reverse("results-sessions", args=[study.key])).status_code == 200
     forget_progress(study.key)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from metrics import audio
-from metrics.material import Material
-from metrics.metric import make_metric
+from metrics.core import decoding
+from metrics.core.material import Material
+from metrics.core.metric import make_metric
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
@@ -29,7 +29,7 @@ def beside(folder, wave, rate_hz=RATE_HZ):
     """The material of a clip that is compared with this wave."""
     path = folder / f"reference-{len(wave)}.wav"
     soundfile.write(path, wave, rate_hz, subtype="DOUBLE")
-    sha256 = audio.file_sha256(path)
+    sha256 = decoding.file_sha256(path)
     return Material(reference_audio_path=str(path), reference_audio_sha256=sha256)
 
 

@@ -2,13 +2,13 @@
 
 import sys
 
-from metrics import plugins
-from metrics.metric import Metric
+from metrics.core.metric import Metric
+from metrics.scoring import plugins
 
 METRIC = '''
 """A metric of another package."""
 
-from metrics.metric import Metric
+from metrics.core.metric import Metric
 
 
 class {name}(Metric):

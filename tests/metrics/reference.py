@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metrics import audio
+from metrics.core import decoding
 
 torch = pytest.importorskip("torch")
 
@@ -18,7 +18,7 @@ LONG = ("long_same-human", "long_dialog-human-flite_slt", "long_pauses-human")
 
 @functools.cache
 def wave(clip, rate_hz=16_000):
-    return torch.from_numpy(audio.load_wave(path(clip), rate_hz))
+    return torch.from_numpy(decoding.load_wave(path(clip), rate_hz))
 
 
 def square_wave(samples):

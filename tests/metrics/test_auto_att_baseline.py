@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from metrics import weights
 from metrics.auto_att import baseline, run
 from metrics.auto_att.baseline import Ridge
 from metrics.auto_att.dataset import LabelledClip
 from metrics.auto_att.sources import DatasetError
-from metrics.metric import make_metric
+from metrics.core import weights
+from metrics.core.metric import make_metric
 from tests.metrics.tiny_listener import save_voice
 
 torch = pytest.importorskip("torch")

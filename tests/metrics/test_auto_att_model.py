@@ -4,12 +4,12 @@ import dataclasses
 
 import pytest
 
-from metrics import weights
 from metrics.auto_att import checkpoints, model, predict, run, sharding, train, zero_shot
 from metrics.auto_att.model import ModelError, ModelPlan
 from metrics.auto_att.ranks import Ranks, joined
 from metrics.auto_att.train import TrainingPlan
-from metrics.metric import ParameterError, make_metric
+from metrics.core import weights
+from metrics.core.metric import ParameterError, make_metric
 from tests.metrics.tiny_listener import SECONDS, adapter_of, log_of, save_tiny, voices
 
 torch = pytest.importorskip("torch")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from metrics import weights
-from metrics.material import Material
-from metrics.metric import ParameterError, make_metric
+from metrics.core import weights
+from metrics.core.material import Material
+from metrics.core.metric import ParameterError, make_metric
 from tests.metrics import tiny_models
 
 torch = pytest.importorskip("torch")

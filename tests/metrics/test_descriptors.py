@@ -7,8 +7,9 @@ import pyloudnorm
 import pytest
 import soundfile
 
-from metrics import periods, runner
-from metrics.metric import ParameterError, make_metric
+from metrics.core.metric import ParameterError, make_metric
+from metrics.scoring import runner
+from metrics.signal import periods
 from tests.metrics import paired, reference
 
 torch = pytest.importorskip("torch")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metrics.metric import make_metric
+from metrics.core.metric import make_metric
 from metrics.suite import distillmos
 from tests.metrics import reference
 

@@ -11,10 +11,10 @@ import pytest
 import soundfile
 from django.core.management import CommandError, call_command
 
+from metrics.core.weights import Unavailable
 from metrics.distribution import FACTORS, Feature, feature_type
 from metrics.distribution.score import distribution_score, feature_score
 from metrics.distribution.spread import Numbers, pooled, spread_of, wasserstein
-from metrics.weights import Unavailable
 from tests.metrics import paired, reference, tiny_models
 
 torch = pytest.importorskip("torch")

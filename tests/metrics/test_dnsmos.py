@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from metrics import metric as contract
-from metrics import weights
-from metrics.metric import ParameterError, make_metric
-from metrics.predictors import dnsmos, onnxfile
+from metrics.core import metric as contract
+from metrics.core import weights
+from metrics.core.metric import ParameterError, make_metric
+from metrics.networks.predictors import dnsmos, onnxfile
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

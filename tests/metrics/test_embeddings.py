@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from metrics import weights
-from metrics.embeddings import embedding_type
-from metrics.embeddings.resemblyzer import partial_starts
-from metrics.metric import ParameterError
+from metrics.core import weights
+from metrics.core.metric import ParameterError
+from metrics.networks.embeddings import embedding_type
+from metrics.networks.embeddings.resemblyzer import partial_starts
 from tests.metrics import reference, tiny_models
 
 torch = pytest.importorskip("torch")

@@ -7,8 +7,8 @@ import pytest
 import soundfile
 from django.core.management import call_command
 
-from metrics.material import Material
-from metrics.metric import ParameterError, make_metric
+from metrics.core.material import Material
+from metrics.core.metric import ParameterError, make_metric
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

@@ -8,9 +8,16 @@ import copy
 
 import pytest
 
-from metrics import forced_alignment, weights
-from metrics.forced_alignment import AlignmentError, TurnAligner, aligned_spans, tokens_of, widened
-from metrics.material import Turn
+from metrics.core import weights
+from metrics.core.material import Turn
+from metrics.networks import forced_alignment
+from metrics.networks.forced_alignment import (
+    AlignmentError,
+    TurnAligner,
+    aligned_spans,
+    tokens_of,
+    widened,
+)
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from metrics import selectors
-from metrics.imported_scores import ImportedScoreError
-from metrics.imports import import_scores
 from metrics.models import MetricScore
+from metrics.scoring import selectors
+from metrics.scoring.imported_scores import ImportedScoreError
+from metrics.scoring.score_imports import import_scores
 
 pytestmark = pytest.mark.django_db
 

@@ -5,9 +5,10 @@ import pytest
 import soundfile
 import soxr
 
-from metrics import audio, input_warnings, runner
-from metrics.material import Material
-from metrics.metric import Accepts, make_metric, undefined
+from metrics.core import decoding, input_warnings
+from metrics.core.material import Material
+from metrics.core.metric import Accepts, make_metric, undefined
+from metrics.scoring import runner
 from tests.metrics import reference
 
 RATE_HZ = 16_000
@@ -16,12 +17,12 @@ WIDE = Accepts(least_bandwidth_hz=6_000)
 
 @pytest.fixture(scope="module")
 def speech():
-    wave = audio.load_wave(reference.path("human-0880-clean"), RATE_HZ)
+    wave = decoding.load_wave(reference.path("human-0880-clean"), RATE_HZ)
     return wave - wave.mean()
 
 
 def facts_of(path):
-    return audio.decoded(path, (RATE_HZ,)).facts
+    return decoding.decoded(path, (RATE_HZ,)).facts
 
 
 def warned(tmp_path, samples, rate_hz=RATE_HZ, cut=0.0, name="a.wav", **options):
@@ -250,7 +251,7 @@ def test_warnings_go_with_every_output(tmp_path, speech):
 
 
 def test_every_warning_has_a_title():
-    source = (audio.__file__).replace("audio.py", "input_warnings.py")
+    source = input_warnings.__file__
     with open(source, encoding="utf-8") as file:
         text = file.read()
     assert all(text.count(f'"{code}"') > 1 for code in input_warnings.TITLES)

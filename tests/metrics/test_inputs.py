@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from metrics import audio, inputs
+from metrics.core import decoding
+from metrics.core.material import Turn
 from metrics.management.commands import score_files
-from metrics.material import Turn
+from metrics.scoring import inputs
 
 
 @pytest.fixture
@@ -65,8 +66,8 @@ def test_a_manifest_gives_names_texts_turns_reference_and_attributes(folder):
 
 def test_a_reference_that_many_rows_name_is_hashed_once(folder, monkeypatch):
     hashed = []
-    real = audio.file_sha256
-    monkeypatch.setattr(audio, "file_sha256", lambda path: hashed.append(path) or real(path))
+    real = decoding.file_sha256
+    monkeypatch.setattr(decoding, "file_sha256", lambda path: hashed.append(path) or real(path))
     rows = "".join(f"a.wav,s{n},b.wav\n" for n in range(5))
     clips = inputs.clips_of([manifest(folder, f"file,stimulus,reference\n{rows}")])
     assert len({clip.material.reference_sha256 for clip in clips}) == len(hashed) == 1

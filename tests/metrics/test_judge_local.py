@@ -10,6 +10,7 @@ import urllib.request
 import numpy as np
 import pytest
 
+from metrics.core.metric import Take, make_metric
 from metrics.judges import asking, chat_server, endpoint, local_model
 from metrics.judges.client import Client
 from metrics.judges.endpoint import Endpoint
@@ -18,7 +19,6 @@ from metrics.judges.panel import Candidate, Plan, ask_panel, sheets
 from metrics.judges.question import Question, sound_of
 from metrics.judges.rubric import names, rubric
 from metrics.judges.schema import check_object, check_table, object_schema, table_schema
-from metrics.metric import Take, make_metric
 from tests.metrics.tiny_listener import SECONDS, bytes_alone, save_tiny, save_tiny_omni
 
 torch = pytest.importorskip("torch")

@@ -5,15 +5,15 @@ import re
 
 import pytest
 
+from metrics.core.material import Material
+from metrics.core.metric import ParameterError, make_metric
+from metrics.core.vocalisations import Vocalisation
+from metrics.core.weights import Unavailable
 from metrics.judges import endpoint
 from metrics.judges import judge as judge_module
 from metrics.judges.rubric import configure, names, rubric
 from metrics.judges.schema import Malformed
 from metrics.judges.verification import check_marked, other_types
-from metrics.material import Material
-from metrics.metric import ParameterError, make_metric
-from metrics.vocalisations import Vocalisation
-from metrics.weights import Unavailable
 from tests.metrics.judge_server import answer, score_of_level, text_of
 
 torch = pytest.importorskip("torch")

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from metrics.material import Material
-from metrics.metric import ParameterError, Score, make_metric
+from metrics.core.material import Material
+from metrics.core.metric import ParameterError, Score, make_metric
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metrics import weights
-from metrics.material import Material
-from metrics.metric import ParameterError, make_metric
+from metrics.core import weights
+from metrics.core.material import Material
+from metrics.core.metric import ParameterError, make_metric
+from metrics.core.weights import Unavailable
 from metrics.suite import dnsmos_pro, sigmos
-from metrics.weights import Unavailable
 from tests.metrics import paired, tiny_models, tiny_predictors
 
 torch = pytest.importorskip("torch")

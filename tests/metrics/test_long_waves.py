@@ -4,17 +4,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from metrics import (
-    audio,
-    long_envelopes,
-    long_modulation,
-    long_waves,
-    modulation,
-    shared,
-    speech,
-)
-from metrics.metric import unusable
-from metrics.silence import silence
+from metrics.core import decoding, long_waves, shared_work
+from metrics.core.metric import unusable
+from metrics.core.silence import silence
+from metrics.signal import long_envelopes, long_modulation, modulation, speech
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
@@ -22,7 +15,7 @@ torch = pytest.importorskip("torch")
 
 @pytest.fixture(scope="module")
 def wave():
-    return torch.from_numpy(audio.load_wave(reference.path("human-0880-clean"), 16_000))
+    return torch.from_numpy(decoding.load_wave(reference.path("human-0880-clean"), 16_000))
 
 
 @pytest.mark.parametrize(
@@ -60,9 +53,9 @@ def test_a_silent_long_wave_has_no_value_in_any_variant(monkeypatch):
 def test_a_long_wave_lies_in_a_file_with_the_same_samples(tmp_path, monkeypatch):
     path = tmp_path / "a.wav"
     soundfile.write(path, np.random.default_rng(0).normal(0, 0.1, 44_100), 44_100)
-    usual = audio.decoded(path, (16_000, 44_100)).waves
+    usual = decoding.decoded(path, (16_000, 44_100)).waves
     monkeypatch.setattr(long_waves, "SPOOL_S", 0.1)
-    mapped = audio.decoded(path, (16_000, 44_100)).waves
+    mapped = decoding.decoded(path, (16_000, 44_100)).waves
     for rate, samples in mapped.items():
         tensor = torch.from_numpy(samples)
         assert tensor.untyped_storage().data_ptr() in long_waves._maps
@@ -82,8 +75,10 @@ def test_no_room_for_a_long_wave_is_a_sentence(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(long_waves.tempfile, "TemporaryFile", full)
-    with pytest.raises(audio.AudioError, match=r"a\.wav: no room for its samples in .*set TMPDIR"):
-        audio.load_wave(path, 8_000)
+    with pytest.raises(
+        decoding.AudioError, match=r"a\.wav: no room for its samples in .*set TMPDIR"
+    ):
+        decoding.load_wave(path, 8_000)
 
 
 class Counting:
@@ -107,7 +102,7 @@ def test_the_speech_detector_runs_once_per_wave_however_many_ask(wave):
     chunks = detector.chunks
     speech.speech_segments([first.float(), second], detector)  # float() of float32 is the same
     assert detector.chunks == chunks + -(-len(second) // 512)
-    shared.forget([first])
+    shared_work.forget([first])
     speech.speech_segments([first], detector)
     assert detector.chunks == 2 * chunks + -(-len(second) // 512)
 
@@ -115,16 +110,16 @@ def test_the_speech_detector_runs_once_per_wave_however_many_ask(wave):
 def test_shared_work_goes_with_its_wave():
     made = []
     wave = torch.zeros(3)
-    assert shared.once(wave, "sum", lambda: made.append(1) or 7) == 7
-    assert shared.once(wave, "sum", lambda: made.append(1) or 7) == 7
+    assert shared_work.once(wave, "sum", lambda: made.append(1) or 7) == 7
+    assert shared_work.once(wave, "sum", lambda: made.append(1) or 7) == 7
     assert len(made) == 1
-    assert shared.once(torch.zeros(3), "sum", lambda: 8) == 8
+    assert shared_work.once(torch.zeros(3), "sum", lambda: 8) == 8
 
 
 @pytest.mark.medium
 def test_variants_of_srmr_share_their_gammatone_envelopes(wave, monkeypatch):
-    from metrics import quick_envelopes
-    from metrics.metric import make_metric
+    from metrics.core.metric import make_metric
+    from metrics.signal import quick_envelopes
 
     given, calls, original = [wave, wave[:30_000]], [], quick_envelopes.envelopes
     alone = [score.value for score in make_metric("srmr_norm").measure([w.clone() for w in given])]

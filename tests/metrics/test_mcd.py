@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from metrics import warping, world
-from metrics.metric import ParameterError, make_metric
+from metrics.core.metric import ParameterError, make_metric
+from metrics.signal import warping, world
 from metrics.suite.mcd import f0_differences
 from tests.metrics import paired
 

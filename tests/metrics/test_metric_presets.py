@@ -2,10 +2,10 @@
 
 import pytest
 
-from listening.plain_yaml import read_yaml
-from metrics import presets
-from metrics.metric import Metric
-from metrics.presets import Choice, PresetError
+from listening.common.plain_yaml import read_yaml
+from metrics.core.metric import Metric
+from metrics.scoring import presets
+from metrics.scoring.presets import Choice, PresetError
 
 
 def written(tmp_path, text):

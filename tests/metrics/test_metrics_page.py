@@ -13,9 +13,9 @@ from kombu.exceptions import OperationalError
 
 from analysis.models import AnalysisRun
 from listening.models import Stimulus
-from metrics import plugins
-from metrics.metric import make_metric
+from metrics.core.metric import make_metric
 from metrics.models import MetricScore, ScoringRun
+from metrics.scoring import plugins
 from tests.factories import make_study
 from tests.metrics.plugged import METRIC
 from tests.metrics.test_beside_raters import part, row
@@ -190,7 +190,7 @@ def test_scores_leave_as_files(study, owner):
 
 @pytest.mark.medium
 def test_too_many_conditions_are_cut_and_it_is_said(study, owner, monkeypatch):
-    monkeypatch.setattr("metrics.pages.MOST_CONDITIONS", 1)
+    monkeypatch.setattr("metrics.web.page.MOST_CONDITIONS", 1)
     keep(study.stimuli.first(), 2.0)
     page = text(owner.get(f"/studies/{study.key}/metrics/"))
     assert "Only the first 1 conditions are shown; 1 more" in page
@@ -239,7 +239,7 @@ def test_what_is_kept_of_the_page_changes_with_scores_and_texts(study, owner, mo
     stimulus = Stimulus.objects.filter(study=study).first()
     keep(stimulus, None, "Broke", failed=True)
     assert "1 × Broke" in text(owner.get(url))
-    monkeypatch.setattr("metrics.pages.heard_stimuli", None)
+    monkeypatch.setattr("metrics.web.page.heard_stimuli", None)
     assert "1 × Broke" in text(owner.get(url))  # kept: nothing is read again
     monkeypatch.undo()
     monkeypatch.setattr("listening.audio.local_place", lambda name: f"/nowhere/{name}")

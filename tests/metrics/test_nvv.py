@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from metrics.material import Material
-from metrics.metric import ParameterError, make_metric
+from metrics.core.material import Material
+from metrics.core.metric import ParameterError, make_metric
 
 torch = pytest.importorskip("torch")
 

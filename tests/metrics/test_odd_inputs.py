@@ -10,8 +10,8 @@ import pytest
 import soundfile
 from django.core.management import CommandError, call_command
 
-from metrics import inputs, record_file
-from metrics.record_file import RecordFile, RecordsError
+from metrics.scoring import inputs, record_file
+from metrics.scoring.record_file import RecordFile, RecordsError
 
 RATE_HZ = 8_000
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from metrics import pairs
-from metrics.material import Material
-from metrics.metric import ParameterError, make_metric
-from metrics.weights import Unavailable
+from metrics.core import paired_metric
+from metrics.core.material import Material
+from metrics.core.metric import ParameterError, make_metric
+from metrics.core.weights import Unavailable
 from tests.metrics import paired
 
 torch = pytest.importorskip("torch")
@@ -60,9 +60,9 @@ def test_the_longer_one_is_cut_and_the_difference_is_told():
 
 def test_of_equally_good_lags_the_smallest_is_taken():
     tone = np.tile([1.0, 0, 0, 0], 100)
-    assert pairs.best_lag(tone, tone, 8) == 0
-    assert pairs.best_lag(-tone, tone, 8) == 0  # turned over is no lag
-    assert pairs.best_lag(np.ones(3), np.ones(2), 50) == 0
+    assert paired_metric.best_lag(tone, tone, 8) == 0
+    assert paired_metric.best_lag(-tone, tone, 8) == 0  # turned over is no lag
+    assert paired_metric.best_lag(np.ones(3), np.ones(2), 50) == 0
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from metrics import plugins, provenance, testing
-from metrics.metric import Metric, ParameterError, make_metric
+from metrics import testing
+from metrics.core.metric import Metric, ParameterError, make_metric
+from metrics.scoring import plugins, provenance
 from tests.metrics.plugged import METRIC
 from tests.metrics.reference import square_wave
 

@@ -15,12 +15,12 @@ from django.core.management import call_command
 from listening import audio
 from listening.audio import fetching
 from listening.selectors import stimulus_rows
-from metrics import portions
-from metrics.inputs import clips_of
-from metrics.material import Material
-from metrics.metric import make_metric
-from metrics.parts_of_files import part_of
-from metrics.runner import Clip
+from metrics.core.material import Material
+from metrics.core.metric import make_metric
+from metrics.scoring import portions
+from metrics.scoring.file_parts import part_of
+from metrics.scoring.inputs import clips_of
+from metrics.scoring.runner import Clip
 from tests.factories import make_study
 
 

@@ -7,9 +7,9 @@ from unittest import mock
 
 import pytest
 
-from metrics.embeddings import embedding_type
-from metrics.metric import ParameterError, Score, make_metric
-from metrics.weights import Unavailable
+from metrics.core.metric import ParameterError, Score, make_metric
+from metrics.core.weights import Unavailable
+from metrics.networks.embeddings import embedding_type
 from tests.metrics import filled, paired, reference, tiny_predictors
 
 torch = pytest.importorskip("torch")

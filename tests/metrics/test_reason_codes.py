@@ -110,7 +110,9 @@ def test_the_page_asks_only_after_a_tick(
     django_capture_on_commit_callbacks,
 ):
     sent = []
-    monkeypatch.setattr("metrics.code_views.suggest_codes.delay", lambda *told: sent.append(told))
+    monkeypatch.setattr(
+        "metrics.web.code_suggestions.suggest_codes.delay", lambda *told: sent.append(told)
+    )
     client.force_login(job.study.owner)
     url = f"/studies/voices/reviews/{job.pk}/suggestions/"
     assert "These 5 reasons may be sent there" in client.get(url).content.decode()

@@ -8,11 +8,11 @@ from unittest import mock
 
 import pytest
 
-from metrics import weights
-from metrics.material import Material
-from metrics.metric import Take, make_metric
-from metrics.recognisers import faster_whisper, recogniser
-from metrics.recognisers.recogniser import Options, whisper_code
+from metrics.core import weights
+from metrics.core.material import Material
+from metrics.core.metric import Take, make_metric
+from metrics.networks.recognisers import faster_whisper, recogniser
+from metrics.networks.recognisers.recogniser import Options, whisper_code
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

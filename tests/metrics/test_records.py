@@ -13,12 +13,13 @@ import pytest
 import soundfile
 from django.core.management import CommandError, call_command
 
-from metrics import metric as contract
-from metrics import records, runner, summary
-from metrics.material import Material
-from metrics.metric import Metric, Output, Score, make_metric
-from metrics.record_file import RecordFile, RecordsError
-from metrics.runner import Clip, ScoredBatch, ScoredClip
+from metrics.core import metric as contract
+from metrics.core.material import Material
+from metrics.core.metric import Metric, Output, Score, make_metric
+from metrics.scoring import records, runner
+from metrics.scoring.record_file import RecordFile, RecordsError
+from metrics.scoring.runner import Clip, ScoredBatch, ScoredClip
+from metrics.web import summary
 from tests.config.helpers import wait_for
 
 ROOT = Path(__file__).parent.parent.parent
@@ -243,7 +244,7 @@ def test_kill_9_of_a_run_loses_at_most_the_batch_in_flight(folder, tmp_path):
     path, marker = tmp_path / "out.jsonl", tmp_path / "third"
     code = (
         "import pathlib, signal\n"
-        "from metrics import runner\n"
+        "from metrics.scoring import runner\n"
         "runner.BATCH_S['cpu'] = 1.0\n"
         "old, calls = runner.measured, []\n"
         "def measured(*given):\n"

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import soundfile
 
-from metrics import metric as contract
-from metrics import plugins, suite, testing
-from metrics.metric import Metric, Score, make_metric
-from metrics.titles import title_of
+from metrics import suite, testing
+from metrics.core import metric as contract
+from metrics.core.metric import Metric, Score, make_metric
+from metrics.core.titles import title_of
+from metrics.scoring import plugins
 from tests.metrics import reference, tiny_listener, tiny_models, tiny_predictors
 
 torch = pytest.importorskip("torch")
@@ -215,7 +216,7 @@ def test_pure_modules_bring_neither_django_nor_torch():
     code = (
         "import importlib, sys\n"
         f"[importlib.import_module('metrics.' + name) for name in {pure.split()}]\n"
-        "from metrics.metric import Metric\n"
+        "from metrics.core.metric import Metric\n"
         "assert 'srmr' in Metric.registry  # its reader imports every metric\n"
         "print(sorted({'django', 'torch'} & set(sys.modules)))"
     )

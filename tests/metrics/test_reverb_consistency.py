@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from metrics import speech
-from metrics.metric import ParameterError, make_metric
+from metrics.core.metric import ParameterError, make_metric
+from metrics.signal import speech
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from metrics import modulation
-from metrics.forced_alignment import AlignmentError
-from metrics.material import Material, Turn
-from metrics.metric import make_metric
+from metrics.core.material import Material, Turn
+from metrics.core.metric import make_metric
+from metrics.networks.forced_alignment import AlignmentError
+from metrics.signal import modulation
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

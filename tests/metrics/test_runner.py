@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from metrics import metric as contract
-from metrics import runner
-from metrics.metric import Metric
-from metrics.runner import Clip
+from metrics.core import metric as contract
+from metrics.core.metric import Metric
+from metrics.scoring import runner
+from metrics.scoring.runner import Clip
 
 torch = pytest.importorskip("torch")
 

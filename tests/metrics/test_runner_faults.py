@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 import soundfile
 
-from metrics import audio, runner
-from metrics import metric as contract
-from metrics.metric import Metric, Output, Score
-from metrics.weights import Unavailable
+from metrics.core import decoding
+from metrics.core import metric as contract
+from metrics.core.metric import Metric, Output, Score
+from metrics.core.weights import Unavailable
+from metrics.scoring import runner
 
 torch = pytest.importorskip("torch")
 
@@ -89,13 +90,13 @@ def scored(work, **options):
 
 def test_a_clip_is_decoded_once_for_all_metrics(kinds, clips, monkeypatch):
     read = []
-    original = audio.decoded
+    original = decoding.decoded
 
     def spy(path, rates, loudness):
         read.append((path, frozenset(rates)))
         return original(path, rates, loudness)
 
-    monkeypatch.setattr(audio, "decoded", spy)
+    monkeypatch.setattr(decoding, "decoded", spy)
     metrics = [kinds["peak"](), kinds["greedy"](), kinds["two"]()]
     found = scored([(clip, metrics) for clip in clips])
     assert sorted(read) == sorted((c.path, frozenset({8_000, 16_000})) for c in clips)
@@ -222,7 +223,7 @@ def test_memory_stays_below_the_bound(kinds, clips, monkeypatch):
     original = runner.score_group
 
     def spy(group, read, device):
-        held.append(sum(audio.duration_s(clip.path) for clip, _ in group))
+        held.append(sum(decoding.duration_s(clip.path) for clip, _ in group))
         return original(group, read, device)
 
     monkeypatch.setattr(runner, "score_group", spy)

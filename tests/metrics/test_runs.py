@@ -14,10 +14,12 @@ from django.db import connection
 from django.utils import timezone
 
 from listening.models import Condition, Item, Study
-from metrics import audio, jobs, runner, runs, scoring
+from metrics import jobs
+from metrics.core import decoding
 from metrics.management.commands import score_progress
 from metrics.models import MetricScore, ScoringRun, ScoringShard
-from metrics.presets import Choice
+from metrics.scoring import runner, runs, study_scores
+from metrics.scoring.presets import Choice
 from tests.config.helpers import wait_for
 from tests.factories import make_stimulus, make_user
 from tests.metrics import reference
@@ -36,7 +38,7 @@ def study(tmp_path, monkeypatch):
         path = tmp_path / f"{clip}.flac"
         shutil.copyfile(reference.path(clip), path)
         stimulus = make_stimulus(study, condition, Item.objects.create(study=study, key=clip))
-        stimulus.original, stimulus.sha256 = path.name, audio.file_sha256(path)
+        stimulus.original, stimulus.sha256 = path.name, decoding.file_sha256(path)
         stimulus.save()
     return study
 
@@ -164,18 +166,18 @@ def test_a_cancelled_run_stops_after_its_batch_and_can_be_continued(
 ):
     monkeypatch.setitem(runner.BATCH_S, "cpu", 0.1)  # a batch per clip
     run = ask(study, queue, shards=1)
-    store = scoring.store
+    store = study_scores.store
 
     def cancelling(batch, device):
         store(batch, device)
         runs.cancel(run)
 
-    monkeypatch.setattr(scoring, "store", cancelling)
+    monkeypatch.setattr(study_scores, "store", cancelling)
     work(queue)
     run.refresh_from_db()
     assert run.state == STATE.CANCELLED
     assert MetricScore.objects.count() == len(counted) == 1
-    monkeypatch.setattr(scoring, "store", store)
+    monkeypatch.setattr(study_scores, "store", store)
     assert not runs.cancel(run)
     assert runs.continue_run(run, queue.append) == 1
     work(queue)
@@ -277,7 +279,7 @@ def test_a_worker_computes_as_the_settings_say(study, queue, settings, monkeypat
         own = [(metric.key, metric.parameters_dict().get("precision")) for metric in metrics]
         asked.append((own, device, more["metric_by_metric"]))
 
-    monkeypatch.setattr(scoring, "score_and_store", score)
+    monkeypatch.setattr(study_scores, "score_and_store", score)
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     settings.EARNEST_METRIC_PRECISION = "bf16"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from config.embedded import socket_folder
+from config.run.embedded_servers import socket_folder
 from tests.config.helpers import BASE_DIR, PATIENCE_S, wait_for
 from tests.demo_house import DemoHouse
 

@@ -7,7 +7,7 @@ import pytest
 import soundfile
 from django.core.management import CommandError, call_command
 
-from metrics import weights
+from metrics.core import weights
 from metrics.suite.length_s import Length
 
 
@@ -15,7 +15,7 @@ def test_weights_that_are_missing_are_said_once_with_a_count(tmp_path, monkeypat
     def load(self, device):
         raise weights.Unavailable("no weights: put them somewhere")
 
-    monkeypatch.setattr("metrics.runner._LOADED", {})
+    monkeypatch.setattr("metrics.scoring.runner._LOADED", {})
     monkeypatch.setattr(Length, "load", load)
     for name in "abc":
         soundfile.write(tmp_path / f"{name}.wav", np.zeros(1600) + float(ord(name)) / 1e3, 16000)

@@ -12,11 +12,12 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from metrics import audio, runner, scoring, selectors
-from metrics.metric import Score, make_metric
+from metrics.core import decoding
+from metrics.core.metric import Score, make_metric
 from metrics.models import MetricScore
-from metrics.runner import ScoredBatch, ScoredClip
-from metrics.studymaterial import study_clips
+from metrics.scoring import runner, selectors, study_scores
+from metrics.scoring.runner import ScoredBatch, ScoredClip
+from metrics.scoring.study_material import study_clips
 from tests.metrics import reference
 
 CLIPS = ("human-0880-clean", "human-0930-rt08", "flite_rms-0920-clean")
@@ -34,7 +35,7 @@ def study(tmp_path, monkeypatch):
                 "stimulus": f"s{place}",
                 "file": f"audio/s{place}.flac",
                 "path": str(path),
-                "sha256": audio.file_sha256(path),
+                "sha256": decoding.file_sha256(path),
                 "text": f"text {place}",
                 "attributes": {"caption": "dry"},
             }
@@ -62,13 +63,13 @@ def counted(monkeypatch):
 def score(study, keys, device, parameters=None):
     given = parameters or {}
     metrics = [make_metric(key, given.get(key)) for key in keys]
-    work, stored = scoring.missing(study_clips(study, metrics), metrics)
-    return scoring.score_and_store(work, stored, metrics, device)
+    work, stored = study_scores.missing(study_clips(study, metrics), metrics)
+    return study_scores.score_and_store(work, stored, metrics, device)
 
 
 def stored(metric, clip, value):
     batch = ScoredBatch(metric, [ScoredClip(clip, value)])
-    scoring.store(batch, "cpu")
+    study_scores.store(batch, "cpu")
 
 
 @pytest.mark.slow
@@ -304,17 +305,17 @@ def test_a_study_of_the_listening_room_is_scored_from_its_original_files():
 @pytest.mark.django_db
 @pytest.mark.medium
 def test_warnings_and_facts_are_stored_exported_and_listed(study):
-    from metrics.clip_warnings import warned_clips
     from metrics.models import ClipFacts
-    from metrics.score_tables import as_csv, export_rows
-    from metrics.studymaterial import study_stimuli
+    from metrics.scoring.clip_warnings import warned_clips
+    from metrics.scoring.study_material import study_stimuli
+    from metrics.web.score_tables import as_csv, export_rows
 
     for row in study:
         row.update(condition="c", item="i", role="", language="en", run="")
     clip = study[1]
     wave, rate_hz = soundfile.read(clip["path"])
     soundfile.write(clip["path"], wave + 0.4, rate_hz)
-    clip["sha256"] = audio.file_sha256(clip["path"])
+    clip["sha256"] = decoding.file_sha256(clip["path"])
     score("demo", ["length_s", "pauses"], "cpu")
     (kind,) = warned_clips(study_stimuli("demo"))
     (warned,) = kind.clips

@@ -2,12 +2,13 @@
 
 import pytest
 
-from metrics import metric as contract
-from metrics import runner, score_tables, scoring, selectors
-from metrics.metric import Metric, Output, Score, make_metric
+from metrics.core import metric as contract
+from metrics.core.metric import Metric, Output, Score, make_metric
 from metrics.models import MetricScore
-from metrics.runner import Clip, ScoredBatch, ScoredClip
-from metrics.studymaterial import material_of
+from metrics.scoring import runner, selectors, study_scores
+from metrics.scoring.runner import Clip, ScoredBatch, ScoredClip
+from metrics.scoring.study_material import material_of
+from metrics.web import score_tables
 
 pytestmark = pytest.mark.django_db
 
@@ -40,7 +41,7 @@ def keep(metric, row, value, more=None, failed=False):
     clip = Clip(row["path"], row["sha256"], material=material_of(row))
     also = {"test_insertions": more} if more is not None else {}
     score = Score(value, "" if value is not None else "broke", failed=failed, also=also)
-    scoring.store(ScoredBatch(metric, [ScoredClip(clip, score)]), "cpu")
+    study_scores.store(ScoredBatch(metric, [ScoredClip(clip, score)]), "cpu")
     return clip
 
 
@@ -60,13 +61,13 @@ def test_a_text_that_changed_hides_the_scores_that_depend_on_it(rows, errors):
     clip = keep(errors, rows[0], 0.5, 2.0)
     keep(make_metric("srmr"), rows[0], 7.0)
     assert found() == {"test_errors": 0.5, "test_insertions": 2.0, "srmr": 7.0}
-    assert scoring.missing([clip], [errors])[0] == []
+    assert study_scores.missing([clip], [errors])[0] == []
     mark = selectors.scores_mark("demo")
     rows[0]["text"] = "two"
     assert found() == {"srmr": 7.0}
     assert selectors.scores_mark("demo") != mark
     changed = Clip("s.wav", rows[0]["sha256"], material=material_of(rows[0]))
-    assert [metrics for _, metrics in scoring.missing([changed], [errors])[0]] == [(errors,)]
+    assert [metrics for _, metrics in study_scores.missing([changed], [errors])[0]] == [(errors,)]
 
 
 def test_other_parameters_have_a_name_of_their_own(rows):
@@ -88,13 +89,13 @@ def test_an_output_without_a_value_has_a_row_and_a_failed_one_has_none(rows, err
     MetricScore.objects.all().delete()
     clip = keep(errors, rows[0], None, failed=True)
     assert found() == {}
-    assert len(scoring.missing([clip], [errors])[0]) == 1
+    assert len(study_scores.missing([clip], [errors])[0]) == 1
 
 
 def test_a_metric_is_done_only_with_every_output(rows, errors):
     clip = keep(errors, rows[0], 0.5, 2.0)
     MetricScore.objects.filter(metric="test_insertions").delete()
-    assert len(scoring.missing([clip], [errors])[0]) == 1
+    assert len(study_scores.missing([clip], [errors])[0]) == 1
 
 
 def test_the_mark_changes_when_a_score_is_made_again_or_goes(rows):

@@ -6,11 +6,11 @@ import warnings
 import numpy as np
 import pytest
 
-from metrics.embeddings import embedding_type
-from metrics.metric import make_metric
-from metrics.predictors import lengths, masking
-from metrics.predictors.masking import Masked
-from metrics.sharing import buckets
+from metrics.core.batch_sharing import buckets
+from metrics.core.metric import make_metric
+from metrics.networks.embeddings import embedding_type
+from metrics.networks.predictors import lengths, masking
+from metrics.networks.predictors.masking import Masked
 from tests.metrics import paired, reference, tiny_models
 
 torch = pytest.importorskip("torch")
@@ -158,9 +158,9 @@ def test_clips_of_unequal_length_score_in_one_batch_what_they_score_alone(
 ):
     """As on a GPU: on a processor each of them would have a batch of its own."""
     from benchmarks.gpu.models import Models
-    from metrics import weights
-    from metrics.embeddings import wavlm_large
-    from metrics.material import Material
+    from metrics.core import weights
+    from metrics.core.material import Material
+    from metrics.networks.embeddings import wavlm_large
     from metrics.suite import audiobox_pq, nisqa
 
     for module in (audiobox_pq, nisqa, wavlm_large):

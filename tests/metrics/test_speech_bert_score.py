@@ -2,8 +2,8 @@
 
 import pytest
 
-from metrics.metric import ParameterError, make_metric
-from metrics.weights import Unavailable
+from metrics.core.metric import ParameterError, make_metric
+from metrics.core.weights import Unavailable
 from tests.metrics import paired, tiny_models
 
 torch = pytest.importorskip("torch")

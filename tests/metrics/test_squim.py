@@ -2,8 +2,8 @@
 
 import pytest
 
-from metrics import weights
-from metrics.metric import ParameterError, make_metric
+from metrics.core import weights
+from metrics.core.metric import ParameterError, make_metric
 from metrics.suite import squim_pesq
 from tests.metrics import reference, tiny_predictors
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from metrics import modulation
+from metrics.signal import modulation
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

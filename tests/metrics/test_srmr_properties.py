@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metrics import (
+from metrics.core.metric import make_metric
+from metrics.signal import (
     envelopes,
     filterbanks,
     gammatonegram,
@@ -15,7 +16,6 @@ from metrics import (
     modulation_filters,
     quick_envelopes,
 )
-from metrics.metric import make_metric
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

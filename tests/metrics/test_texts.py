@@ -5,8 +5,8 @@ import unicodedata
 
 import pytest
 
-from metrics import texts
-from metrics.texts import Errors, errors, normalised, units
+from metrics.core import texts
+from metrics.core.texts import Errors, errors, normalised, units
 from tests.metrics import reference
 
 ASR = json.loads((reference.DATA / "asr.json").read_text())

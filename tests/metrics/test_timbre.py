@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metrics import audio, voices, weights
-from metrics.forced_alignment import AlignmentError
-from metrics.material import Material, Turn
-from metrics.metric import ParameterError, Take, make_metric
-from metrics.turns import turns_of
+from metrics.core import decoding, weights
+from metrics.core.material import Material, Turn
+from metrics.core.metric import ParameterError, Take, make_metric
+from metrics.networks import voices
+from metrics.networks.forced_alignment import AlignmentError
+from metrics.signal.turns import turns_of
 from tests.metrics import reference
 from tests.metrics.test_embeddings import tiny_wavlm  # noqa: F401
 
@@ -25,7 +26,7 @@ DIALOGUE = "long_dialog-human-flite_slt"
 LONG = [clip for clip in KNOWN if clip.startswith("long_") or "rms" in clip]
 TURNS = tuple(Turn(*turn) for turn in KNOWN[DIALOGUE]["turns"])
 VOICE_PATH = reference.path("human-0920-clean")
-VOICE = Material(reference_path=str(VOICE_PATH), reference_sha256=audio.file_sha256(VOICE_PATH))
+VOICE = Material(reference_path=str(VOICE_PATH), reference_sha256=decoding.file_sha256(VOICE_PATH))
 
 
 def made(key, **parameters):
@@ -184,7 +185,7 @@ def test_a_reference_that_has_changed_fails_until_it_is_back(similarity, tmp_pat
     path.write_bytes(Path(VOICE.reference_path).read_bytes())
     (score,) = similarity.measure([wave], [given])
     assert (score.failed, "has changed" in score.reason) == (True, True)
-    again = dataclasses.replace(given, reference_sha256=audio.file_sha256(path))
+    again = dataclasses.replace(given, reference_sha256=decoding.file_sha256(path))
     assert similarity.measure([wave], [again])[0].value is not None
 
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from metrics.material import Material, Turn
-from metrics.turns import known_turns, speaker_streams, speakers_of, timed, turns_of
+from metrics.core.material import Material, Turn
+from metrics.signal.turns import known_turns, speaker_streams, speakers_of, timed, turns_of
 
 torch = pytest.importorskip("torch")
 

@@ -6,8 +6,8 @@ import types
 import numpy as np
 import pytest
 
-from metrics import weights
-from metrics.metric import ParameterError, make_metric
+from metrics.core import weights
+from metrics.core.metric import ParameterError, make_metric
 from tests.metrics import reference, tiny_predictors
 
 torch = pytest.importorskip("torch")

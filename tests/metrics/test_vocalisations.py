@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from metrics.vocalisations import (
+from metrics.core.vocalisations import (
     TYPES,
     Comparison,
     Vocalisation,

@@ -7,9 +7,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
-from metrics.metric import make_metric
+from metrics.core.metric import make_metric
 from metrics.models import MetricScore
-from metrics.warning_filter import NoSuchWarning, warning_filter
+from metrics.scoring.warning_filter import NoSuchWarning, warning_filter
 from tests.factories import make_study
 from tests.rest.asking import Script, token_of
 
@@ -67,7 +67,7 @@ def test_the_page_counts_warnings_per_kind_and_condition_and_plays_the_clips(
     first = study.stimuli.order_by("condition__key", "key").first()
     assert page.count(f'aria-label="{first.key}"') == 1
     assert '<span class="badge">Clipped</span>' in look("metric/?metric=srmr")
-    monkeypatch.setattr("metrics.clip_warnings.MOST", 1)
+    monkeypatch.setattr("metrics.scoring.clip_warnings.MOST", 1)
     assert "1 of 2 are shown." in (page := look(""))
     assert 'metrics/scores.csv?only=dc_offset" download>All of them as CSV' in page
 

@@ -19,8 +19,7 @@ from analysis.web import jobs
 from earnest import Client, EarnestError, folders
 from earnest.cli import main
 from earnest.sending import Sender
-from listening import asked_jobs
-from listening.models import Draft, Rating, Study, StudyEvent
+from listening.models import Draft, Rating, Study, StudyEvent, requested_jobs
 from rest.models import ApiToken
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.folders import TOML, make_folder
@@ -144,7 +143,7 @@ def test_the_notebook_goes_from_a_folder_to_results(client, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(earnest, "Client", lambda: client)
     at_once = SimpleNamespace(on_commit=lambda do: do(), atomic=transaction.atomic)
-    monkeypatch.setattr(asked_jobs, "transaction", at_once)
+    monkeypatch.setattr(requested_jobs, "transaction", at_once)
     monkeypatch.setattr(jobs.run_analysis, "delay", jobs.run_analysis)
     names: dict[str, object] = {}
     for cell in code:

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from config.commands import OF_THE_CLIENT
+from config.run.commands import OF_THE_CLIENT
 from earnest import Client, EarnestError
 from earnest.cli import main, parser
 from earnest.csv_files import CURSOR
@@ -231,7 +231,10 @@ def test_what_is_asked_wrongly_is_said_before_the_server_is_asked(
 
 @pytest.mark.medium
 def test_the_commands_are_listed_where_people_look_for_them():
-    code = "from config.command_help import Commands; print(Commands(['earnest']).main_help_text())"
+    code = (
+        "from config.run.command_help import Commands; "
+        "print(Commands(['earnest']).main_help_text())"
+    )
     env = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
     of_the_api = done.stdout.partition("by its REST API")[2]

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 from django.db import connection
 
-from listening import sessions
 from listening.models import Rating, StudyEvent
 from listening.selectors import settled
+from listening.sessions import lifecycle
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.web import database_url
 from tests.rest.asking import Script, content, token_of
@@ -108,4 +108,4 @@ def test_every_form_has_the_same_ratings_and_the_log_says_once_that_they_were_ta
     assert (refused.status_code, refused.json()["mistakes"][0]["field"]) == (422, "since")
     assert script.get("studies/voices/ratings?format=xlsx").status_code == 406
     assert connection.in_atomic_block
-    assert sessions.delete_simulated(study) == 2
+    assert lifecycle.delete_simulated(study) == 2

@@ -7,7 +7,7 @@ from django.http import Http404
 from django.urls import reverse
 from django.utils import timezone
 
-from listening import access
+from listening.access import rights
 from listening.models import Draft, Membership, Project, Study
 from rest import tokens
 from rest.models import ApiToken
@@ -99,13 +99,13 @@ def outcome(answer):
 def test_every_method_asks_the_one_place_that_decides_and_gets_what_the_table_says(
     lab, monkeypatch
 ):
-    check = access._check
+    check = rights._check
 
     def stop_where_it_passes(wants, may):
         check(wants, may)
         raise Http404("passed")
 
-    monkeypatch.setattr(access, "_check", stop_where_it_passes)
+    monkeypatch.setattr(rights, "_check", stop_where_it_passes)
     people = {"nobody": Script(), "stranger": Script(token_of("researcher"))}
     people |= {role: Script(token_of(role)) for role in ROLES}
     people["root"] = Script(token_of("root"))  # no superuser through a token

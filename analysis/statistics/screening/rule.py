@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from listening.registry import Registry
+from listening.common.registry import Registry
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics.metric import Metric, ParameterError, Parameters, Score, undefined
+from metrics.core.metric import Metric, ParameterError, Parameters, Score, undefined
 
 if TYPE_CHECKING:
     import torch

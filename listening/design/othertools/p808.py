@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from listening.common.spreadsheets import TableError, read_table
 from listening.design.othertools.taken import (
     CannotTake,
     Table,
@@ -21,7 +22,6 @@ from listening.design.othertools.taken import (
     sounds_below,
 )
 from listening.design.scanning import UnclearNames, scan
-from listening.spreadsheets import TableError, read_table
 
 METHODS = {"acr": "acr_html", "dcr": "dcr_ccr_html", "ccr": "dcr_ccr_html", "p835": "p835_html"}
 IN_PAIRS = ("dcr", "ccr")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from listening.common.plain_yaml import YamlError, is_true, read_yaml
 from listening.design.anchors import LABELS
 from listening.design.othertools.taken import (
     CannotTake,
@@ -23,7 +24,6 @@ from listening.design.othertools.taken import plain_text as words_of
 from listening.design.othertools.webmushra_likert import LIKERT, likert_task
 from listening.design.othertools.webmushra_questions import questionnaire
 from listening.design.scanning import UnclearNames, scan
-from listening.plain_yaml import YamlError, is_true, read_yaml
 
 LOOSE = re.compile(r"^(\s*(?:-\s+)*)([A-Za-z_][\w ]*):\s+(?![|>'\"\[{&*!])(.*(?:: | #).*)$")
 TRUE_MUSHRA = ("type", "id", "name", "content", "reference", "stimuli")

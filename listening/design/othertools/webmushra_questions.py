@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from listening.common.plain_yaml import is_true
+from listening.common.spreadsheets import strict_number
 from listening.design.othertools.taken import Table, once, slug
-from listening.plain_yaml import is_true
-from listening.spreadsheets import strict_number
 
 KINDS = {"text": "text", "long_text": "text", "number": "number", "likert": "one"}
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from listening.common.command_name import command
+from listening.common.input_limits import APART_FROM_TABLE_BYTES
+from listening.common.reading_process import TookTooLong, read_apart
+from listening.common.sound_files.names import EXTENSIONS
 from listening.design.studyfile.archive import Limits, study_folder, unpack, unpack_sent
 from listening.design.studyfile.conditionpart import with_undeclared
 from listening.design.studyfile.csvpart import items_of, read_rows, stimuli_of
@@ -30,10 +34,6 @@ from listening.design.studyfile.problems import (
 )
 from listening.design.studyfile.tomlpart import read_study_toml
 from listening.design.studyfile.writer import csv_text, toml_text
-from listening.input_limits import APART_FROM_TABLE_BYTES
-from listening.program import command
-from listening.reading_process import TookTooLong, read_apart
-from listening.sound_files.names import EXTENSIONS
 
 __all__ = [
     "CSV",

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from listening import input_limits
+from listening.common import input_limits
+from listening.common.reading_process import TookTooLong, read_apart
+from listening.common.sound_files.names import is_system_file
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import TOML, Problem
 from listening.design.studyfile.shapes import Wrong
-from listening.reading_process import TookTooLong, read_apart
-from listening.sound_files.names import is_system_file
 
 PIECE = 1024**2
 ENCRYPTED = 0x1

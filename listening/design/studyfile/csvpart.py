@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from listening.common.input_limits import CELL_CHARACTERS, TABLE_BYTES, TABLE_COLUMNS, TABLE_ROWS
+from listening.common.spreadsheets import TableError, decoded, separated, without_empty_end
 from listening.design.studyfile import shapes
 from listening.design.studyfile.entries import ItemEntry, StimulusEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.shapes import Field, Wrong
-from listening.input_limits import CELL_CHARACTERS, TABLE_BYTES, TABLE_COLUMNS, TABLE_ROWS
-from listening.spreadsheets import TableError, decoded, separated, without_empty_end
 
 ITEM_COLUMNS = {
     "text": Field(shapes.text),

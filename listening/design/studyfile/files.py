@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from listening.common.sound_files.names import is_system_file
 from listening.design.studyfile.csvpart import Row
 from listening.design.studyfile.problems import Notebook, quoted
 from listening.design.studyfile.shapes import Wrong
-from listening.sound_files.names import is_system_file
 
 MAX_FILES = 400_000
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from listening.common.plain_toml import TomlError, read_toml
 from listening.design.studyfile import shapes
 from listening.design.studyfile.entries import (
     OUTCOMES,
@@ -30,7 +31,6 @@ from listening.design.studyfile.translationpart import (
     read_task_words,
 )
 from listening.methods import Method, method_named
-from listening.plain_toml import TomlError, read_toml
 
 ROLES = ("test", "reference", "anchor", "trap")
 MOST_HYPOTHESES, LONGEST_HYPOTHESIS = 30, 1000

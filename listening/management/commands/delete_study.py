@@ -8,9 +8,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from listening import studies
+from listening.common.command_name import command
 from listening.management.commands.open_study import study_named
-from listening.monitor import forget_progress
-from listening.program import command
+from listening.selectors.monitor import forget_progress
 
 
 class Command(BaseCommand):

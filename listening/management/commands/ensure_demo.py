@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand
 from django.db import connection, transaction
 
 from listening import studies
+from listening.common.command_name import command
 from listening.management.commands.import_study import imported, opened
 from listening.models import Study
-from listening.program import command
 
 LOCK = 7_304_211  # any number; the same for everybody who might make the demo at once
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from listening import erasure, studies
+from listening import studies
 from listening.management.commands.open_study import study_named
-from listening.retention import rule_of, why_not_erased
+from listening.studies import erasure
+from listening.studies.retention import rule_of, why_not_erased
 
 
 class Command(BaseCommand):

@@ -15,11 +15,11 @@ from django.db import transaction
 from django.db.models import Count
 
 from listening import studies
-from listening.addresses import public_route
 from listening.audio.store import forget
+from listening.common.addresses import public_route
+from listening.common.command_name import command
 from listening.design.studyfile import Problem, mistakes
 from listening.models import Study
-from listening.program import command
 
 NOT_OPENED = "The study was not opened."
 

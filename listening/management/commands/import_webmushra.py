@@ -8,11 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from listening.common.plain_toml import read_toml
 from listening.design.othertools import CannotTake, read_config, webmushra_study
 from listening.design.presets import presets
 from listening.management.commands.new_study import demo_folder
 from listening.management.taken import file_text, whole, write_and_tell
-from listening.plain_toml import read_toml
 
 RATERS = 20  # BS.1534 calls 20 enough in most cases
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from listening.models import Study
-from listening.studies.overview import Overview, overviews
+from listening.selectors.study_overview import Overview, overviews
 from listening.studies.searching import FILTERS, filtered
 
 

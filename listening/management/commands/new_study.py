@@ -10,9 +10,9 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from listening.common.command_name import command
 from listening.design.presets import Preset, PresetError, presets, write_preset
 from listening.design.studyfile import did_you_mean
-from listening.program import command
 
 
 class Command(BaseCommand):

@@ -10,12 +10,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from listening.common.spreadsheets import TableError, decoded, located, raw_bytes
 from listening.design.pasted_texts import UnclearTexts, texts_in
 from listening.design.scanning import Scan, UnclearNames, scan, stimuli_of
 from listening.design.studyfile import CSV
 from listening.design.studyfile.problems import quoted
 from listening.design.studyfile.writer import rows_text
-from listening.spreadsheets import TableError, decoded, located, raw_bytes
 
 MOST_SHOWN = 12  # systems of the table, ignored files, holes
 

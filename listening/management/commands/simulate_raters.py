@@ -21,7 +21,10 @@ from django.db import OperationalError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.urls import reverse
 
-from listening.bots import (
+from listening.common.command_name import command
+from listening.models import Rating, Study
+from listening.recruitment.evidence import evidence_of
+from listening.sessions.simulated_raters import (
     Kind,
     Shares,
     Summary,
@@ -30,10 +33,12 @@ from listening.bots import (
     planned_kinds,
     send_crowd,
 )
-from listening.bots.knowledge import known_to_raters, roles_of, stored_trials, truth_file
-from listening.models import Rating, Study
-from listening.program import command
-from listening.recruitment.evidence import evidence_of
+from listening.sessions.simulated_raters.knowledge import (
+    known_to_raters,
+    roles_of,
+    stored_trials,
+    truth_file,
+)
 
 AWAY_S = 120.0  # as long as a database may take to come back after it was stopped
 LOOK_AGAIN_S = 0.5

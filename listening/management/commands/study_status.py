@@ -8,11 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from listening.addresses import public_route
+from listening.common.addresses import public_route
 from listening.management.commands.list_studies import facts, line
 from listening.management.commands.open_study import study_named
 from listening.selectors import study_progress
-from listening.studies.overview import overviews
+from listening.selectors.study_overview import overviews
 
 
 class Command(BaseCommand):

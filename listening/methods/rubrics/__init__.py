@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from listening.plain_toml import read_toml
+from listening.common.plain_toml import read_toml
 
 FOLDER = Path(__file__).parent
 MARK = 12  # hex digits of the SHA-256 in the name of one's own

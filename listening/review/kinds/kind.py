@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar
 
+from listening.common.registry import Registry
 from listening.models import ReviewAssignment, ReviewJob, Study
-from listening.registry import Registry
 from listening.review.rules import Rule, Said, decide_codes
 
 

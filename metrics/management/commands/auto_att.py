@@ -12,7 +12,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from listening.selectors import no_study
-from metrics import runner
 from metrics.auto_att import (
     baseline,
     dataset,
@@ -27,9 +26,10 @@ from metrics.auto_att import (
 )
 from metrics.auto_att.model import MODEL, ModelPlan
 from metrics.auto_att.train import TrainingPlan, train
+from metrics.core.weights import Unavailable
 from metrics.management.judging import table
 from metrics.management.metric_options import thread_count
-from metrics.weights import Unavailable
+from metrics.scoring import runner
 
 PLANNED = ("rank", "alpha", "dropout", "label_tokens", "template")
 KNOWN = (ValueError, Unavailable)  # each message names the remedy

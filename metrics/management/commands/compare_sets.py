@@ -9,14 +9,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import audio
-from metrics.embeddings import SpeakerEmbedding, embedding_type
-from metrics.inputs import InputClip, InputError, clips_of
-from metrics.metric import ParameterError
-from metrics.sets import SetMetric, distances
-from metrics.sets.set_metric import Array, Distance
-from metrics.sets.vectors import clip_vectors
-from metrics.weights import Unavailable
+from metrics.core import decoding
+from metrics.core.metric import ParameterError
+from metrics.core.weights import Unavailable
+from metrics.distribution.sets import SetMetric, distances
+from metrics.distribution.sets.set_metric import Array, Distance
+from metrics.distribution.sets.vectors import clip_vectors
+from metrics.networks.embeddings import SpeakerEmbedding, embedding_type
+from metrics.scoring.inputs import InputClip, InputError, clips_of
 
 
 class Command(BaseCommand):
@@ -79,7 +79,7 @@ class Command(BaseCommand):
         for clip in clips:
             try:
                 vectors = clip_vectors(clip.path, embedding, window_s, hop_s)
-            except audio.AudioError as error:
+            except decoding.AudioError as error:
                 self.stderr.write(f"left out: {error}")
                 continue
             if len(vectors):

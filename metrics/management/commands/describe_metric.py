@@ -8,9 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import plugins
-from metrics.management.commands.list_metrics import DIRECTIONS, needed
-from metrics.metric import Metric, Output, ParameterError, make_metric, outputs
+from metrics.core.material import needed_columns
+from metrics.core.metric import Metric, Output, ParameterError, make_metric, outputs
+from metrics.management.commands.list_metrics import DIRECTIONS
+from metrics.scoring import plugins
 
 
 class Command(BaseCommand):
@@ -43,7 +44,7 @@ def description(metric: Metric) -> Iterator[str]:
     yield f"  audio: {metric.accepts.words(metric.sample_rate_hz)}"
     yield f"  shares a batch: {metric.sharing.words()}"
     yield f"  computes in: {metric.precisions.words()}"
-    yield f"  needs beside the audio: {needed(metric) or 'nothing'}"
+    yield f"  needs beside the audio: {needed_columns(metric.needs) or 'nothing'}"
     if metric.asked_only:
         yield f"  runs only when it is named{': ' + metric.costs if metric.costs else ''}"
     yield "  outputs:"

@@ -9,14 +9,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.devices import torch_threads
+from metrics.core.devices import torch_threads
+from metrics.core.metric import ParameterError
+from metrics.core.weights import Unavailable
 from metrics.distribution import FACTORS, Feature, feature_type
 from metrics.distribution.hearing import HeardSet, by_feature, learnt
 from metrics.distribution.score import DistributionScore, distribution_score
-from metrics.inputs import InputClip, InputError, clips_of
 from metrics.management.commands.compare_sets import by_condition
-from metrics.metric import ParameterError
-from metrics.weights import Unavailable
+from metrics.scoring.inputs import InputClip, InputError, clips_of
 
 NOISE = (
     "TTSDS2's own noise is the data set ttsds/noise-reference on Hugging Face: unpack "

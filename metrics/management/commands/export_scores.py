@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from listening.selectors import no_study
-from metrics import score_tables
-from metrics.clip_warnings import study_filter
-from metrics.input_warnings import TITLES
-from metrics.warning_filter import ANY, NoSuchWarning
+from metrics.core.input_warnings import TITLES
+from metrics.scoring.clip_warnings import study_filter
+from metrics.scoring.warning_filter import ANY, NoSuchWarning
+from metrics.web import score_tables
 
 
 class Command(BaseCommand):

@@ -8,16 +8,17 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import audio, runner
+from metrics.core import decoding
+from metrics.core.metric import Metric, ParameterError, make_metric
+from metrics.core.weights import Unavailable
 from metrics.judges import batch, endpoint
 from metrics.judges.batch import BatchClient, BatchError
 from metrics.judges.client import Client
 from metrics.judges.judge import Judge
 from metrics.management.judging import add_source, source_clips
 from metrics.management.metric_options import chosen_parameters
-from metrics.metric import Metric, ParameterError, make_metric
-from metrics.runner import Clip
-from metrics.weights import Unavailable
+from metrics.scoring import runner
+from metrics.scoring.runner import Clip
 
 
 class Command(BaseCommand):
@@ -53,7 +54,7 @@ class Command(BaseCommand):
                 self.collect(judge, clips, options["collect"])
             else:
                 self.ask(judge, clips, options)
-        except (ParameterError, audio.AudioError, BatchError, Unavailable) as error:
+        except (ParameterError, decoding.AudioError, BatchError, Unavailable) as error:
             raise CommandError(str(error)) from error
         except openai.OpenAIError as error:
             said = endpoint.current().hidden(str(error))
@@ -65,7 +66,7 @@ class Command(BaseCommand):
         judge = make_metric(key, chosen_parameters(options).get(key))
         assert isinstance(judge, Judge)
         return judge, [
-            Clip(clip.path, audio.file_sha256(clip.path), clip.stimulus, clip.material)
+            Clip(clip.path, decoding.file_sha256(clip.path), clip.stimulus, clip.material)
             for clip in source_clips(options)
         ]
 

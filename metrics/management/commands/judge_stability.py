@@ -6,13 +6,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import audio, runner
+from metrics.core import decoding
+from metrics.core.metric import Metric, ParameterError, make_metric
 from metrics.judges.judge import RepeatedJudge
 from metrics.judges.stability import Stability, stability
 from metrics.management.judging import add_source, number, source_clips, table
 from metrics.management.metric_options import chosen_parameters
-from metrics.metric import Metric, ParameterError, make_metric
-from metrics.runner import Clip, ScoredClip
+from metrics.scoring import runner
+from metrics.scoring.runner import Clip, ScoredClip
 
 
 class Command(BaseCommand):
@@ -37,10 +38,10 @@ class Command(BaseCommand):
         try:
             judge = make_metric(key, parameters)
             clips = [
-                Clip(clip.path, audio.file_sha256(clip.path), clip.stimulus, clip.material)
+                Clip(clip.path, decoding.file_sha256(clip.path), clip.stimulus, clip.material)
                 for clip in source_clips(options)
             ]
-        except (ParameterError, audio.AudioError) as error:
+        except (ParameterError, decoding.AudioError) as error:
             raise CommandError(str(error)) from error
         scored_clips = list(runner.score_clips(judge, clips, "cpu"))
         for scored in scored_clips:

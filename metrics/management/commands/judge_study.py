@@ -13,8 +13,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import audio, texts, vocalisations
-from metrics.inputs import InputClip
+from metrics.core import decoding, texts, vocalisations
+from metrics.core.silence import silence
+from metrics.core.weights import Unavailable
 from metrics.judges import asking, endpoint
 from metrics.judges.client import Client, Reply
 from metrics.judges.judge import SHORTEST_S
@@ -35,9 +36,8 @@ from metrics.judges.stability import stability
 from metrics.judges.verification import requested_vocalisations
 from metrics.management.judging import add_source, number, source_clips, table
 from metrics.management.progress import Progress
-from metrics.silence import silence
+from metrics.scoring.inputs import InputClip
 from metrics.suite.nvv import spoken
-from metrics.weights import Unavailable
 
 TASKS = {"tags": "nvv_tags.v2", "captions": "nvv_captions.v2"}
 ANY_KIND = "the sound that was asked for"  # where nobody says its type
@@ -204,8 +204,8 @@ def why_not(clip: InputClip, known: dict[str, str]) -> str:
         }
         return f"no {names.get(missing[0], missing[0])}"
     try:
-        wave = audio.load_wave(clip.path, RATE_HZ)
-    except audio.AudioError as error:
+        wave = decoding.load_wave(clip.path, RATE_HZ)
+    except decoding.AudioError as error:
         return str(error)
     if len(wave) < SHORTEST_S * RATE_HZ:
         return "too short"
@@ -216,7 +216,7 @@ def why_not(clip: InputClip, known: dict[str, str]) -> str:
 
 def wav_of(path: str) -> Sound:
     """A file as it is sent."""
-    return sound_of(audio.load_wave(path, RATE_HZ))
+    return sound_of(decoding.load_wave(path, RATE_HZ))
 
 
 def write_ratings(

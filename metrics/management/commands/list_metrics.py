@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from metrics import plugins
-from metrics.material import column_of
-from metrics.metric import Metric
+from metrics.core.material import needed_columns
+from metrics.core.metric import Metric
+from metrics.scoring import plugins
 
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "no direction"}
 
@@ -38,14 +38,9 @@ def described(metric: Metric) -> str:
             f"    {metric.description}",
             *([f"    from: {origin}"] if origin else []),
             *([f"    also gives: {more}"] if more else []),
-            *([f"    needs: {needed(metric)}"] if metric.needs else []),
+            *([f"    needs: {needed_columns(metric.needs)}"] if metric.needs else []),
             *([f"    runs {asked}"] if metric.asked_only else []),
             f"    parameters: {settings or 'none'}; audio at {metric.sample_rate_hz} Hz",
             f"    source: {metric.source}",
         ]
     )
-
-
-def needed(metric: Metric) -> str:
-    """What its numbers depend on beside the audio, as columns of a manifest."""
-    return ", ".join(map(column_of, metric.needs))

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from metrics.presets import Choice, Preset, shipped
+from metrics.scoring.presets import Choice, Preset, shipped
 
 
 class Command(BaseCommand):

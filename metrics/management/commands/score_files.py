@@ -8,20 +8,22 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import audio, records, runner, summary
-from metrics.audio_paths import printable
-from metrics.inputs import KNOWN, InputClip, InputError, clips_of
+from metrics.core import decoding
+from metrics.core.audio_paths import printable
+from metrics.core.metric import Metric, Score
 from metrics.management.input_notes import InputNotes
 from metrics.management.metric_options import add_metric_options, chosen, settled
 from metrics.management.no_value_reasons import Reasons, one_line
 from metrics.management.progress import Progress
-from metrics.metric import Metric, Score
-from metrics.over_runs import run_of
-from metrics.parts_of_files import part_of
-from metrics.record_file import RecordFile, RecordsError
-from metrics.records import Inputs
-from metrics.runner import Clip, ScoredBatch
-from metrics.selectors import label_of
+from metrics.scoring import records, runner
+from metrics.scoring.file_parts import part_of
+from metrics.scoring.inputs import KNOWN, InputClip, InputError, clips_of
+from metrics.scoring.record_file import RecordFile, RecordsError
+from metrics.scoring.records import Inputs
+from metrics.scoring.runner import Clip, ScoredBatch
+from metrics.scoring.selectors import label_of
+from metrics.web import summary
+from metrics.web.synthesis_runs import run_of
 
 EPILOG = f"""A manifest is CSV or JSONL with the column file, any of {", ".join(KNOWN[1:])}, and
 attributes under other names (caption, synthesis_s)."""
@@ -109,7 +111,7 @@ class Command(BaseCommand):
             seen.add(name)
             try:
                 pairs.append((each, runner.clip_of(each.path, each.material)))
-            except audio.AudioError as error:
+            except decoding.AudioError as error:
                 self.tell_unread(each, str(error), self.stderr.write)
         return Inputs(pairs)
 
@@ -117,9 +119,9 @@ class Command(BaseCommand):
         """Score what is missing, telling it as it comes; how many failed."""
         failed, clips = 0, self.inputs.clips
         if self.store:
-            from metrics import scoring
+            from metrics.scoring import study_scores
 
-            work, _ = scoring.missing(clips, metrics)
+            work, _ = study_scores.missing(clips, metrics)
         elif self.file:
             work, _ = self.file.missing(clips, metrics)
         else:
@@ -147,9 +149,9 @@ class Command(BaseCommand):
         """Write a batch's scores wherever they are wanted; how many failed."""
         new_records = records.records(batch, self.device, self.inputs)
         if self.store:
-            from metrics import scoring
+            from metrics.scoring import study_scores
 
-            scoring.store(batch, self.device)
+            study_scores.store(batch, self.device)
         if self.file:
             self.file.add(new_records)
         else:

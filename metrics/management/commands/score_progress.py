@@ -8,8 +8,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from listening.selectors import no_study
-from metrics import runs
 from metrics.models import ScoringRun
+from metrics.scoring import runs
 
 EVERY_S = 5.0
 

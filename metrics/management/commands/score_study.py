@@ -6,16 +6,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import runner, scoring
+from metrics.core.metric import Metric
 from metrics.management.input_notes import InputNotes
 from metrics.management.metric_options import add_metric_options, arithmetic_of, chosen, settled
 from metrics.management.no_value_reasons import Reasons
 from metrics.management.progress import Progress
-from metrics.metric import Metric
-from metrics.presets import Choice
-from metrics.runner import Clip, ScoredBatch
-from metrics.selectors import label_of
-from metrics.studymaterial import heard_stimuli, study_clips
+from metrics.scoring import runner, study_scores
+from metrics.scoring.presets import Choice
+from metrics.scoring.runner import Clip, ScoredBatch
+from metrics.scoring.selectors import label_of
+from metrics.scoring.study_material import heard_stimuli, study_clips
 
 
 class Command(BaseCommand):
@@ -54,12 +54,12 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         if not options["lines"]:
             self.tell_left_out(options["study"])
-        work, stored = scoring.missing(clips, metrics)
+        work, stored = study_scores.missing(clips, metrics)
         total = sum(len(wanted) for _, wanted in work)
         with Progress(total, self.stderr) as self.progress:
             self.reasons, self.notes = Reasons(self.progress.say), InputNotes()
             self.unread: set[Clip] = set()
-            tallies = scoring.score_and_store(
+            tallies = study_scores.score_and_store(
                 work,
                 stored,
                 metrics,
@@ -89,8 +89,8 @@ class Command(BaseCommand):
 
     def queue(self, study: str, metrics: list[Metric], options: dict[str, Any]) -> None:
         """Ask the workers, as the page does."""
-        from metrics import runs
         from metrics.jobs import score_shard
+        from metrics.scoring import runs
 
         metrics = settled(metrics, options, "", self.stderr.write)
         choices = [Choice(metric.key, metric.parameters_dict()) for metric in metrics]

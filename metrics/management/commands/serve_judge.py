@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics import runner
+from metrics.core.weights import Unavailable
 from metrics.judges import chat_server, local_model
 from metrics.management.metric_options import thread_count
-from metrics.weights import Unavailable
+from metrics.scoring import runner
 
 MODEL = "Qwen/Qwen2.5-Omni-7B"
 

@@ -7,11 +7,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.http import Http404
 
-from listening.signals import acted
-from metrics.code_suggestions import plan, suggest
+from listening.common.signals import acted
+from metrics.core.weights import Unavailable
+from metrics.judges.code_suggestions import plan, suggest
 from metrics.judges.reason_codes import RUBRIC
 from metrics.models import CodeSuggestion
-from metrics.weights import Unavailable
 
 
 class Command(BaseCommand):

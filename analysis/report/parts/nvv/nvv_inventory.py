@@ -26,7 +26,7 @@ class Inventory:
 
     def holds(self, kind: str) -> bool:
         """Whether a type, in any known spelling, is supported."""
-        from metrics.selectors import type_name
+        from metrics.scoring.selectors import type_name
 
         return type_name(kind) in self.canonical
 
@@ -43,7 +43,7 @@ class InventoryRow:
 
 def inventories(inputs: PartInput) -> dict[str, Inventory]:
     """The inventory of each system and condition that has one, by both of its names."""
-    from metrics.selectors import coverage_of, type_name
+    from metrics.scoring.selectors import coverage_of, type_name
 
     told: dict[str, list[str]] = {}
     for each in inputs.facts["conditions"] if inputs.facts else ():

@@ -22,7 +22,7 @@ from analysis.report.parts.nvv.nvv_means import (
 )
 from analysis.report.parts.nvv.nvv_objective import Systems, systems_of
 from analysis.statistics.intervals import t_interval
-from listening.program import command
+from listening.common.command_name import command
 
 PANEL = "judge_panel_"  # how the metrics of `manage.py judge_study` begin; then the criterion
 NOT_THERE = (

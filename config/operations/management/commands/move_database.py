@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config.backups import BackupError
 from config.backups.moving import move, place_of
-from config.embedded import POSTGRES
-from config.reachable import note_moved
+from config.run.embedded_servers import POSTGRES
+from config.run.server_checks import note_moved
 
 
 class Command(BaseCommand):

@@ -1,0 +1,111 @@
+"""What a light installation leaves out: which package is missing, what brings it, and the command.
+
+Pages, jobs and commands all say it in these words. `requirements-*.txt` list the packages.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import platform
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution, distributions
+from pathlib import Path
+from shlex import quote
+from urllib.parse import unquote, urlsplit
+
+from listening.common.command_name import IN_A_CLONE
+
+EXTRAS = {  # the names that code imports, by the extra that brings them
+    "analysis": ("matplotlib", "pandas", "pyarrow", "scipy", "threadpoolctl"),
+    "bayes": ("arviz", "nutpie", "pymc"),
+    "metrics": (
+        *("accelerate", "distillmos", "faster_whisper", "google", "jiwer", "librosa"),
+        *("onnxruntime", "openai", "peft", "pystoi", "pyworld", "safetensors", "silero_vad"),
+        *("torch", "torchaudio", "tqdm", "transformers", "zhconv", "zhon"),
+    ),
+    "paired": ("pesq", "visqol", "ai_edge_litert"),
+}
+NEEDED_FOR = {
+    "analysis": "results, plans and exports",
+    "bayes": "models that are fitted by sampling",
+    "metrics": "scores of audio",
+    "paired": "PESQ and ViSQOL, which are built here by a C and a C++ compiler",
+}
+NO_GPU = "Without a GPU, first read how to avoid 5 GB of CUDA: docs/running.md, Install less."
+
+
+def extra_of(package: str) -> str | None:
+    """The extra that brings a package which code imports by this name."""
+    top = package.partition(".")[0]
+    return next((extra for extra, names in EXTRAS.items() if top in names), None)
+
+
+def remedy(error: BaseException | None) -> str:
+    """What to install for a package that is not here; empty for every other error."""
+    for each in chain_of(error):
+        if isinstance(each, ModuleNotFoundError) and (words := sentence(each.name or "")):
+            return words
+    return ""
+
+
+def sentence(package: str) -> str:
+    """The same of a package by the name that code imports; empty where no extra brings it."""
+    extra = extra_of(package)
+    if extra is None:
+        return ""
+    how = f"{installing(f'earnest[{extra}]')}; then start Earnest again."
+    cuda = extra == "metrics" and (sys.platform, platform.machine()) == ("linux", "x86_64")
+    return (
+        f"The package {package} is not installed here. It is needed for {NEEDED_FOR[extra]}: {how}"
+        f"{f' {NO_GPU}' if cuda else ''}"
+    )
+
+
+def failure(error: Exception, queue: str, log: logging.Logger, what: str) -> str:
+    """Why a job failed, for its page: what its worker lacks, or that it broke, with the log."""
+    if words := remedy(error):
+        return f"The worker of queue {queue} cannot do it. {words}"
+    log.exception("%s broke", what)
+    return f"it broke ({type(error).__name__}: {error}); see the worker's log"
+
+
+def installing(requirement: str) -> str:
+    """The command that brings `earnest[metrics]` or another package into this very environment."""
+    if IN_A_CLONE:
+        extra = requirement.removeprefix("earnest[").removesuffix("]")
+        listed = f"-r requirements-{extra}.txt" if extra != requirement else quote(requirement)
+        return f".venv/bin/pip install {listed}"
+    return installing_beside_a_wheel(requirement, Path(sys.prefix), sys.executable, _wheel())
+
+
+def installing_beside_a_wheel(requirement: str, prefix: Path, python: str, wheel: str) -> str:
+    """By what made the environment: pipx, uvx, or whoever made one for pip or uv."""
+    if (prefix / "pipx_metadata.json").is_file():
+        return f"pipx runpip {prefix.name} install {quote(requirement)}"
+    if "archive-v0" in prefix.parts:  # what uvx made, and forgets
+        if requirement.startswith("earnest["):
+            return f"uvx --from {quote(wheel + requirement.removeprefix('earnest'))} earnest"
+        return f"uvx --with {quote(requirement)} --from {quote(wheel)} earnest"
+    if any(distributions(name="pip")):
+        return f"{quote(python)} -m pip install {quote(requirement)}"
+    return f"uv pip install --python {quote(python)} {quote(requirement)}"
+
+
+def _wheel() -> str:
+    """The file that Earnest was installed from, where the installer has noted it (PEP 610)."""
+    try:
+        noted = distribution("earnest").read_text("direct_url.json")
+        return unquote(urlsplit(json.loads(noted or "{}")["url"]).path)
+    except (PackageNotFoundError, KeyError, ValueError):
+        return "earnest"
+
+
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and those that led to it, each once."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__

@@ -1,0 +1,1 @@
+"""Starting Earnest: process tree, embedded servers, commands."""

@@ -1,0 +1,340 @@
+"""One process tree: databases, pages and workers started in order, healed, and stopped together."""
+
+import errno
+import fcntl
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from config.environment import full_disk
+from config.paths import CODE
+from config.run.embedded_servers import EmbeddedError
+from config.run.liveness import REQUEST, Liveness
+from config.run.log_pipes import LogPipes
+from config.run.preparation import AWAY_STATUS
+from config.run.preparation_stamp import fingerprint, is_as_left, result_file
+from config.run.private_files import close_all
+from config.run.processes import last_lines, signal_group, spawn, stop
+from config.run.running_instance import lock_file, write_address
+from config.run.server_checks import UnreachableError, try_database, try_media, try_redis
+from config.run.services import LONGEST_PAUSE_S, MOST_CONNECTIONS, Service, services
+from config.run.shared_server import Use, join
+from listening.common.command_name import IN_A_CLONE, OF_THE_DOCUMENTATION
+
+LOOK_EVERY_S = 0.1
+GRACE_S = 4.0
+RESEARCHER_PATH = "/studies/"
+
+
+class StartError(Exception):
+    """Earnest cannot start; the message says why and what to do."""
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+class Supervisor:
+    def __init__(self) -> None:
+        self.var: Path = settings.EARNEST_VAR
+        self.host: str = settings.EARNEST_HOST
+        self.port: int = settings.EARNEST_PORT
+        self.stopping = False
+        self.after_a_kill = False
+        self.uses: list[Use] = []
+        self.services: list[Service] = []
+        self.pipes = LogPipes()
+        self.liveness = Liveness(loopback(self.host), self.port)
+
+    def run(self) -> int:
+        self.take_lock()
+        try:
+            self.check_port()
+            self.catch_signals()
+            allow_open_files(2 * MOST_CONNECTIONS)
+            say(f"Earnest starts; its data and logs are in {self.var} ...")
+            self.close_files()
+            as_left = is_as_left(fingerprint())
+            try_database()
+            try_redis()
+            try_media()
+            self.import_pages(early=as_left)
+            self.uses = join(self.var, settings.EMBEDDED)
+            entry = self.prepare()
+            if not self.stopping:
+                self.open_pages()
+                self.announce(entry)
+            self.watch()
+        finally:
+            self.stop()
+        return 0
+
+    # --- Starting ------------------------------------------------------------------------------
+
+    def take_lock(self) -> None:
+        """One supervisor per EARNEST_VAR; the kernel frees the lock of a killed one."""
+        self.lock = os.open(lock_file(self.var), os.O_RDWR | os.O_CREAT, 0o600)
+        where = os.pread(self.lock, 200, 0).decode(errors="replace").partition("\n")[0]
+        deadline = time.monotonic() + 0.3  # a command that looks for us holds it for an instant
+        while not self.locked():
+            if time.monotonic() > deadline:
+                raise StartError(
+                    f"It already runs with the data in {self.var} (at {where or 'another address'})"
+                    ". Stop that one with Ctrl-C first, or set EARNEST_VAR to another folder."
+                )
+            time.sleep(LOOK_EVERY_S)
+        self.after_a_kill = bool(where)  # a clean stop empties the file
+        write_address(self.lock, settings.EARNEST_PUBLIC_URL, self.host, self.port)
+
+    def locked(self) -> bool:
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def check_port(self) -> None:
+        """A killed predecessor's pages get time to go; another program's port is an error."""
+        deadline = time.monotonic() + (8.0 if self.after_a_kill else 0.0)
+        while error := self.bind_error():
+            taken = error.errno == errno.EADDRINUSE
+            if not taken or time.monotonic() > deadline:
+                os.truncate(self.lock, 0)
+                why = "is taken by another program" if taken else f"cannot be used ({error})"
+                raise StartError(
+                    f"Port {self.port} on {self.host} {why}. Stop that program, or choose another "
+                    f"port, for instance: EARNEST_PORT={self.port + 1} make run"
+                )
+            time.sleep(LOOK_EVERY_S)
+
+    def bind_error(self) -> OSError | None:
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        with socket.socket(family) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((self.host, self.port))
+            except OSError as error:
+                return error
+        return None
+
+    def close_files(self) -> None:
+        """What an earlier version left open to other accounts."""
+        media = Path(settings.MEDIA_ROOT)
+        closed, left = close_all(self.var, media, settings.EARNEST_FILE_GROUP)
+        if closed:
+            say(f"{len(closed)} files and folders were open to other accounts and are closed now.")
+        for path in left[:5]:
+            say(f"{path} is open to other accounts and belongs to one of them: close it by hand.")
+
+    def import_pages(self, *, early: bool) -> None:
+        """Now, where nothing has changed; else when static files and tables are made."""
+        workers = settings.EARNEST_WEB_WORKERS
+        result_file().unlink(missing_ok=True)
+        self.services = services(self.var, self.host, self.port, workers, self.pipes)
+        if early:
+            self.services[0].start()
+
+    def prepare(self) -> dict[str, str]:
+        """Tables, demo study, static files and log-in; returns where raters enter which study.
+
+        A database that dies meanwhile, or a full disk, is waited for; a mistake is not.
+        """
+        result, log = result_file(), self.var / "logs" / "prepare.log"
+        tries = 0
+        while not self.stopping:
+            status = self.prepare_once(result, log)
+            if self.stopping:
+                break
+            if status == 0:
+                entry: dict[str, str] = json.loads(result.read_text())
+                return entry
+            if status != AWAY_STATUS:
+                raise StartError(f"The preparation failed; see {log}. Its end:\n{last_lines(log)}")
+            tries += 1
+            pause_s = min(0.5 * 2**tries, LONGEST_PAUSE_S)
+            say(f"The preparation waits for a server or for space: {last_lines(log, 1)}")
+            self.wait(pause_s)
+        return {}
+
+    def prepare_once(self, result: Path, log: Path) -> int:
+        result.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "config.run.preparation", str(result)]
+        child = spawn(command, log=log, cwd=CODE)
+        while child.poll() is None and not self.stopping:
+            self.heal()
+            self.pipes.pump(LOOK_EVERY_S / 4)
+        stop([child], grace_s=GRACE_S)
+        return child.returncode
+
+    def wait(self, seconds: float) -> None:
+        """Heals what runs meanwhile, and ends early when all is to stop."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and not self.stopping:
+            self.heal()
+            self.pipes.pump(LOOK_EVERY_S)
+
+    def open_pages(self, limit_s: float = 60.0) -> None:
+        web, *workers = self.services
+        deadline = time.monotonic() + limit_s
+        if web.child is None:
+            web.start()
+        while self.pages_live() != 200 and not self.stopping:
+            self.heal(web)
+            if time.monotonic() > deadline:
+                raise StartError(
+                    f"The pages do not answer; see {web.log}. Its end:\n{last_lines(web.log)}"
+                )
+            self.pipes.pump(LOOK_EVERY_S / 4)
+        self.heal(*workers)
+
+    def pages_live(self) -> int | None:
+        """The status of /livez, or None when nothing answers.
+
+        Not of /readyz: pages that run and say that the disk is full are better than none.
+        """
+        try:
+            with socket.create_connection((loopback(self.host), self.port), timeout=5) as client:
+                client.sendall(REQUEST)
+                return status_of(client.recv(64))
+        except OSError:
+            return None
+
+    def announce(self, entry: dict[str, str]) -> None:
+        if self.stopping:
+            return
+        url: str = settings.EARNEST_PUBLIC_URL
+        study = f"study “{entry['study']}”" if entry["study"] else "no study is open yet"
+        raters = urlsplit(url)._replace(path=entry["path"]).geturl()
+        say(f"\n  Raters:      {raters}   ({study})")
+        say(f"  Researcher:  {url}{RESEARCHER_PATH}")
+        login = self.var / "researcher-login.txt"
+        if login.exists():
+            say(f"               {shown_login(login)}")
+        if not IN_A_CLONE:
+            say(f"\n{OF_THE_DOCUMENTATION}")
+        say("\nCtrl-C stops everything; the data stays.")
+
+    # --- Running -------------------------------------------------------------------------------
+
+    def catch_signals(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self.on_signal)
+
+    def on_signal(self, number: int, frame: object) -> None:
+        if self.stopping:  # asked twice: at once
+            for service in self.services:
+                if service.child:
+                    signal_group(service.child, signal.SIGKILL)
+        self.stopping = True
+
+    def watch(self) -> None:
+        while not self.stopping:
+            self.heal(*self.services)
+            self.end_hung_pages()
+            self.pipes.pump(LOOK_EVERY_S)
+
+    def end_hung_pages(self) -> None:
+        """Pages that run and answer nothing for long are killed; `heal` starts them again."""
+        web = self.services[0]
+        if web.child is None:
+            self.liveness.forget()
+        elif self.liveness.is_dead(time.monotonic()):
+            say("web does not answer; killing it")
+            signal_group(web.child, signal.SIGKILL)
+            self.liveness.forget()
+
+    def heal(self, *started: Service) -> None:
+        for service in started:
+            seen = service.heal()
+            if seen:
+                say(seen)
+        for use in self.uses:
+            try:
+                use.ensure_kept()
+            except EmbeddedError as error:
+                say(f"{error}\nTrying again.")
+                self.pipes.pump(1)
+
+    # --- Stopping ------------------------------------------------------------------------------
+
+    def stop(self) -> None:
+        began = time.monotonic()
+        children = [service.child for service in self.services if service.child]
+        ask(children, signal.SIGTERM, GRACE_S * 0.75, self.pipes)  # jobs may end
+        ask(children, signal.SIGQUIT, GRACE_S * 0.25, self.pipes)  # jobs go back to their queue
+        stop(children, grace_s=0)
+        self.pipes.drain()
+        for use in self.uses:
+            use.leave()
+        for use in self.uses:
+            use.wait_until_stopped(10)
+        os.truncate(self.lock, 0)
+        if self.uses or children:
+            say(f"Earnest stopped in {time.monotonic() - began:.1f} s.")
+
+
+def shown_login(file: Path) -> str:
+    """The first log-in, for who sits before a terminal; a log is told only where it is kept."""
+    if not sys.stdout.isatty():
+        return f"user and first password are kept in {file}"
+    return f"{', '.join(file.read_text().split(chr(10))).strip(', ')}   (kept in {file})"
+
+
+def allow_open_files(wanted: int) -> None:
+    """Each connection is an open file, and the usual limit is 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+
+
+def loopback(host: str) -> str:
+    """Where the supervisor reaches pages that listen on every address."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+
+
+def status_of(reply: bytes) -> int | None:
+    """The number in the first line of an answer over HTTP; None of anything else."""
+    words = reply.split(b" ", 2)
+    return int(words[1]) if len(words) == 3 and words[1].isdigit() else None
+
+
+def ask(
+    children: list[subprocess.Popen[bytes]], number: int, patience_s: float, pipes: LogPipes
+) -> None:
+    """Signals all that still run, and waits until they ended or the patience did."""
+    for child in children:
+        if child.poll() is None:
+            child.send_signal(number)
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline and any(child.poll() is None for child in children):
+        pipes.pump(0.02)
+
+
+def main() -> int:
+    try:
+        return Supervisor().run()
+    except (ImproperlyConfigured, EmbeddedError, UnreachableError, StartError) as error:
+        print(f"Earnest cannot start. {error}", file=sys.stderr, flush=True)
+        return 1
+    except OSError as error:
+        if not (words := full_disk(error, settings.EARNEST_VAR)):
+            raise
+        print(f"Earnest cannot start. {words}", file=sys.stderr, flush=True)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Who may do what: rights of accounts and members, and projects."""

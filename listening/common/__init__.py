@@ -1,0 +1,1 @@
+"""Building blocks without studies or raters: registry, tables, queues, languages, sound files."""

@@ -1,0 +1,15 @@
+"""Signals between apps: who receives them connects in its `apps.py`."""
+
+from django.dispatch import Signal
+
+acted = Signal()  # study_id, by, what, details: for the study's log, see listening.models.study_log
+withdrawn = Signal()  # study_id, study_key: answers were deleted because their rater withdrew
+reasons_erased = Signal()  # study_id, study_key: what raters wrote as reasons was erased
+closed = Signal()  # study_id, study_key: this study was closed, in the transaction that closes it
+analysed = Signal()  # study_id, run, state ("done" or "failed"), ratings: an analysis has ended
+code_hints = Signal()  # items, version: receivers return {item: codes}, for reviewers of codes
+metrics_beside_raters = Signal()  # study_key: receivers return what an analysis says, or None
+clip_hints = Signal()  # study_key, sha256: receivers return sentences about a clip, for reviewers
+job_lost = (
+    Signal()
+)  # job, why: its message is gone or its worker died; see listening.models.requested_jobs

@@ -1,0 +1,247 @@
+"""Blocks planned and claimed; a database constraint makes their number exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from random import Random
+from typing import Any
+
+from django.db import connection, transaction
+
+from listening.design.blocks import PlannedBlock, plan_blocks
+from listening.design.studyfile.drawing import drawn_clips, is_scattered, only_drawn
+from listening.methods import PlannedTrial, StimulusRef, method_named
+from listening.models import Block, Item, Slot, Stimulus, Study, Task, Trial
+from listening.sessions.answer_statements import rows_of
+from listening.sessions.leases import (
+    ANSWERED,
+    FULL_LEASE,
+    LEASED,
+    OPEN,
+    PLANNED,
+    RAN_OUT,
+    return_expired_leases,
+)
+
+COPY_BATCH = 2000  # blocks written at a time
+
+
+def material_of(task: Task) -> list[StimulusRef]:
+    """The stimuli that a task rates: its conditions and dimensions, or what was drawn of them.
+
+    Never traps, and of several runs of the synthesis the first.
+
+    What settings make of lines is rated where a task names it.
+    """
+    stimuli = Stimulus.objects.filter(study=task.study_id, trap="", run=1)
+    if conditions := task.material.get("conditions"):
+        stimuli = stimuli.filter(condition__key__in=conditions)
+    else:
+        stimuli = stimuli.filter(derived=False)
+    if dimensions := task.material.get("dimensions"):
+        stimuli = stimuli.filter(item__dimension__in=dimensions)
+    drawn = drawn_clips(task.material.get("draw", {}))
+    fields = ("pk", "item_id", "condition__key", "condition__role", "item__key", "key")
+    return [
+        StimulusRef(pk, item, condition, role)
+        for pk, item, condition, role, item_key, key in stimuli.values_list(*fields)
+        if drawn(item_key, condition, key)
+    ]
+
+
+def trials_of(task: Task) -> list[PlannedTrial]:
+    """The screens of one replicate."""
+    planned = method_named(task.method).trials(material_of(task), task.options)
+    keys = dict(Item.objects.filter(study=task.study_id).values_list("pk", "key"))
+    return only_drawn(planned, task.material.get("draw", {}), keys)
+
+
+@transaction.atomic
+def plan_study(study: Study) -> int:
+    """Write blocks and slots of every task that has none yet; the number of slots written."""
+    Study.objects.select_for_update().get(pk=study.pk)
+    return sum(_plan_task(t) for t in study.tasks.filter(blocks__isnull=True))
+
+
+def _plan_task(task: Task) -> int:
+    trials = trials_of(task)
+    blocks = plan_blocks(
+        trials,
+        block_size=task.block_size,
+        replicates=task.ratings_per_stimulus,
+        seed=task.study.seed + task.order,
+        repeat_items=task.repeat_items,
+        steady_chunks=task.blocks_per_rater > 1,
+        scattered=is_scattered(task.material.get("draw", {})),
+    )
+    rng = Random(f"queue {task.study.seed} {task.order}")
+    while batch := list(islice(blocks, COPY_BATCH)):
+        _write_blocks(task, batch, rng)
+    written = Slot.objects.filter(task=task).count()
+    if written != len(trials) * task.ratings_per_stimulus:
+        raise AssertionError(f"{written} slots planned for {len(trials)} trials of task {task.key}")
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE listening_block, listening_slot")
+    return written
+
+
+def _write_blocks(task: Task, batch: Sequence[PlannedBlock], rng: Random) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence('listening_block', 'id'))"
+            " FROM generate_series(1, %s)",
+            [len(batch)],
+        )
+        ids = [row[0] for row in cursor.fetchall()]
+        with cursor.copy(
+            "COPY listening_block (id, task_id, replicate, ord, keys, state) FROM STDIN"
+        ) as copy:
+            for pk, block in zip(ids, batch, strict=True):
+                keys = [_meets(task, slot.trial.item, slot.trial.rated[0]) for slot in block.slots]
+                place = rng.getrandbits(31)
+                copy.write_row((pk, task.pk, block.replicate, place, keys, Block.State.OPEN))
+        with cursor.copy(
+            "COPY listening_slot (block_id, task_id, position, stimulus_id, versus_id,"
+            " versus_first, others, context, replicate, target) FROM STDIN"
+        ) as copy:
+            for row in _slot_rows(task, ids, batch):
+                copy.write_row(row)
+
+
+def _slot_rows(
+    task: Task, ids: Sequence[int], batch: Sequence[PlannedBlock]
+) -> Iterator[tuple[Any, ...]]:
+    for pk, block in zip(ids, batch, strict=True):
+        for position, slot in enumerate(block.slots):
+            rated, *others = slot.trial.rated
+            yield (
+                *(pk, task.pk, position, rated, slot.trial.versus, slot.versus_first),
+                *(others, list(slot.trial.context), block.replicate, task.ratings_per_stimulus),
+            )
+
+
+def _meets(task: Task, item: int, stimulus: int) -> int:
+    """What a rater may meet once in this task: the item, or the stimulus where items may repeat."""
+    return stimulus if task.repeat_items else item
+
+
+# SKIP LOCKED: raters who come at once take different blocks instead of waiting for one another.
+# NO KEY: rows that refer to a block (slots, trials) may be written while it is being claimed.
+CLAIM = f"""
+WITH picked AS MATERIALIZED (
+    SELECT id FROM listening_block
+    WHERE task_id = %(task)s AND {OPEN} AND ord >= %(low)s AND ord < %(high)s
+      AND NOT keys && %(met)s::bigint[]
+    ORDER BY ord LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE listening_block b
+SET {LEASED}, session_id = %(session)s, {FULL_LEASE}
+FROM picked WHERE b.id = picked.id RETURNING b.id, b.keys
+"""
+
+
+# What a rater has met in a task, by block, and whether it counts as taken: held or answered, not
+# lost half-way. Found by the index of sessions.
+BEFORE = f"""
+SELECT bool_or({PLANNED} OR {ANSWERED}) AND NOT bool_or(state = '{Trial.State.GONE}') AS taken,
+       coalesce(array_agg(meets) FILTER (WHERE meets IS NOT NULL), '{{}}') AS keys
+FROM listening_trial
+WHERE session_id = ANY(ARRAY(SELECT id FROM listening_session WHERE rater_id = %(rater)s))
+  AND task_id = %(task)s GROUP BY block_id
+"""
+
+
+def claim_blocks(
+    task: Task, *, session: int, rater: int, lease_s: int, wanted: int, rng: Random
+) -> list[int]:
+    """Lease up to `wanted` open blocks that hold nothing this rater has met in the task.
+
+    Fewer, where the rater has taken some before: no more than the task's `blocks_per_rater`.
+    """
+    before = rows_of(BEFORE, rater=rater, task=task.pk)
+    met = {key for block in before for key in block.keys}
+    wanted = min(wanted, task.blocks_per_rater - sum(block.taken for block in before))
+    claimed: list[int] = []
+    while len(claimed) < wanted:
+        block = _claim_one(task.pk, session, lease_s, met, rng)
+        if block is None and return_expired_leases(task.pk):  # no rater waits for the next beat
+            block = _claim_one(task.pk, session, lease_s, met, rng)
+        if block is None:
+            break
+        claimed.append(block[0])
+        met |= set(block[1])
+    return claimed
+
+
+def _claim_one(
+    task: int, session: int, lease_s: int, met: set[int], rng: Random
+) -> tuple[int, list[int]] | None:
+    """From a random place in the queue to its end, then from its start to that place.
+
+    From one place for all, each claim would walk over all that others hold at this moment.
+    """
+    start = rng.getrandbits(31)
+    own = {"task": task, "session": session, "lease_s": lease_s, "met": list(met)}
+    for low, high in ((start, 2**31), (0, start)):
+        for block, keys in rows_of(CLAIM, **own, low=low, high=high):
+            return block, keys
+    return None
+
+
+def has_room(study: int) -> bool:
+    """Whether any block of the study is open, or held under a lease that ran out."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT 1 FROM listening_task k WHERE k.study_id = %s AND ("
+            f" EXISTS (SELECT 1 FROM listening_block WHERE task_id = k.id AND {OPEN})"
+            f" OR EXISTS (SELECT 1 FROM listening_block WHERE task_id = k.id AND {RAN_OUT})))",
+            [study],
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def is_finished(study: int) -> bool:
+    """Whether all blocks of the study are done: none can become free any more."""
+    blocks = Block.objects.filter(task__study=study)
+    return blocks.exists() and not blocks.exclude(state=Block.State.DONE).exists()
+
+
+SAMPLE = 400  # blocks that tell how far a task is; smaller tasks are looked at in full
+
+
+def open_share(task: int, rng: Random) -> float:
+    """About which share of the task's blocks is open, from a random stretch of its queue."""
+    planned = _planned_blocks(task)
+    width = min(2**31, 2**31 * SAMPLE // planned) if planned else 2**31
+    low = rng.randrange(2**31 - width + 1)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM listening_block"
+            f" WHERE task_id = %s AND {OPEN} AND ord >= %s AND ord < %s",
+            [task, low, low + width],
+        )
+        return float(cursor.fetchone()[0]) / max(planned * width / 2**31, 1)
+
+
+@lru_cache(maxsize=1024)
+def _planned_blocks(task: int) -> int:
+    """Blocks are planned once, before the study opens, and then stay."""
+    return Block.objects.filter(task=task).count()
+
+
+# With what a trial in it needs to know of its clip.
+OPEN_SLOTS = """
+SELECT s.id AS pk, s.block_id, s.stimulus_id, s.versus_id, s.versus_first, s.others, s.context,
+       u.item_id
+FROM listening_slot s JOIN listening_stimulus u ON u.id = s.stimulus_id
+WHERE s.block_id = ANY(%(blocks)s) AND NOT EXISTS (
+    SELECT 1 FROM listening_rating r WHERE r.slot_id = s.id AND r.counts)
+ORDER BY s.block_id, s.position
+"""
+
+
+def open_slots(blocks: Iterable[int]) -> list[Any]:
+    """Slots of these blocks that still lack a counting rating, in playing order: rows."""
+    return rows_of(OPEN_SLOTS, blocks=list(blocks))

@@ -1,0 +1,328 @@
+"""The few statements that run for every answer: prepared once per connection, rows by name."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from django.db import DEFAULT_DB_ALIAS, connections
+from msgspec import Raw, Struct
+from msgspec.json import decode
+from psycopg import Cursor
+from psycopg.rows import namedtuple_row
+
+from listening.design.traps import TRAINING
+from listening.models import Block, Session
+from listening.sessions.leases import ANSWERED, FULL_LEASE_OF, PLANNED, SKIPPED, VOID
+
+
+def rows_of(statement: str, **values: Any) -> list[Any]:
+    """The rows of a statement that the server plans once and keeps; JSON comes as text.
+
+    Django's own cursors send every statement as text, to be parsed and planned again each time.
+    """
+    connection = connections[DEFAULT_DB_ALIAS]  # looked up once: it differs by thread
+    connection.close_if_health_check_failed()
+    connection.ensure_connection()
+    with connection.wrap_database_errors:
+        connection.connection.prepare_threshold = 0
+        cursor = Cursor(connection.connection, row_factory=namedtuple_row)
+        return cursor.execute(statement, values, prepare=True).fetchall()
+
+
+# `{trials}` in these parts of statements: all trials, or those of one session, read before.
+
+# The time there was to hear the current trial, in the worst case over how far one looks back:
+# since the page could first have played some earlier trial, which it has `ahead` trials before its
+# turn, less what that trial and all later ones took to hear. So answers that a page kept while it
+# had no network may come at once, and nobody gains time by holding trials ahead.
+SPARE = """
+SELECT min(extract(epoch FROM statement_timestamp() - coalesce(d.since, plan.first_fetch))
+           - %(fastest)s * d.later_s)::float AS spare_s
+FROM (SELECT lag(p.answered_at, %(ahead)s::int) OVER (ORDER BY p.answered_at, p.position) AS since,
+             sum(coalesce(p.needed_s, 0)) OVER (ORDER BY p.answered_at DESC, p.position DESC)
+                 AS later_s
+      FROM {trials} p WHERE p.session_id = t.session_id AND p.answered_at IS NOT NULL
+      UNION ALL
+      SELECT (SELECT p.answered_at FROM {trials} p
+              WHERE p.session_id = t.session_id AND p.answered_at IS NOT NULL
+              ORDER BY p.answered_at DESC, p.position DESC OFFSET %(ahead)s - 1 LIMIT 1), 0) d
+"""
+# A session, and what its page needs of its study and its rater.
+SITTING_OF = """
+SELECT s.id AS pk, s.code, s.status, s.ready, s.checks::text, s.questionnaires::text, s.comment,
+       s.prolific_session, t.title, coalesce(nullif(s.language, ''), t.language) AS language,
+       t.texts::text, t.translations::text, t.checks::text AS asked,
+       t.questionnaires::text AS questions,
+       t.completion_codes::text, t.break_every, s.review, s.rejected_because,
+       s.prolific_session <> '' OR r.prolific_id IS NOT NULL AS from_prolific,
+       s.source, t.sources::text, s.external_session, r.external_id, t.owner_id, t.id AS study,
+       t.wording, s.wording_last, t.link, r.code AS rater
+FROM listening_session s JOIN listening_study t ON t.id = s.study_id
+JOIN listening_rater r ON r.id = s.rater_id WHERE s.code = {session}
+"""
+ONE = {"session": "%(session)s", "code": "%(code)s", "trials": "listening_trial"}
+SITTING = SITTING_OF.format(**ONE)
+LOCK = f"{SITTING} FOR NO KEY UPDATE OF s"
+# What stands around the trial, read after the session's row is locked.
+LOAD_OF = f"""
+SELECT t.id, t.code, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.item_id,
+       t.stimulus_id, t.versus_id, t.others, t.context,
+       t.versus_first, t.trap, t.expected::text, r.simulated,
+       plan.current, plan.left_in_block, plan.left, t.fetched,
+       clips.sum_s, clips.start_s, least(
+           listened.spare_s, extract(epoch FROM statement_timestamp() - t.fetched_at)) AS spare_s
+FROM {{trials}} t JOIN listening_session s ON s.id = t.session_id
+JOIN listening_rater r ON r.id = t.rater_id,
+LATERAL (SELECT sum(duration_s) AS sum_s, sum(least(duration_s, %(start)s)) AS start_s
+    FROM listening_stimulus
+    WHERE id IN (t.stimulus_id, t.versus_id) OR id = ANY(t.others) OR id = ANY(t.context)) clips,
+LATERAL (SELECT min(p.position) FILTER (WHERE p.{PLANNED}) AS current,
+        count(*) FILTER (WHERE p.{PLANNED}) AS left,
+        count(*) FILTER (WHERE p.{PLANNED} AND p.block_id = t.block_id) AS left_in_block,
+        coalesce(min(p.fetched_at), s.started_at) AS first_fetch
+    FROM {{trials}} p WHERE p.session_id = t.session_id) plan,
+LATERAL ({SPARE}) listened
+WHERE t.code = {{code}} AND s.code = {{session}}
+"""
+LOAD = LOAD_OF.format(**ONE)
+
+# The trials that come next, without the one that is answered just now, and their clips: as JSON.
+UPCOMING_OF = f"""
+SELECT coalesce(json_agg(u), '[]')::text AS upcoming FROM (
+    SELECT t.id AS pk, t.code, t.task_id, t.block_id, t.item_id, t.stimulus_id, t.versus_id,
+           t.versus_first, t.others, t.context, t.trap,
+           (SELECT json_agg(c) FROM (
+                SELECT c.id, c.served, c.lines, c.trimmed_s, i.text, i.dimension,
+                       c.attributes->>'caption' AS caption
+                FROM listening_stimulus c JOIN listening_item i ON i.id = c.item_id
+                WHERE c.id IN (t.stimulus_id, t.versus_id) OR c.id = ANY(t.others)
+                    OR c.id = ANY(t.context)) c) AS clips
+    FROM {{trials}} t JOIN listening_session s ON s.id = t.session_id
+    WHERE s.code = {{session}} AND t.{PLANNED} AND t.code <> {{code}}
+    ORDER BY t.position LIMIT %(ahead)s) u
+"""
+UPCOMING = UPCOMING_OF.format(**ONE)
+# All that is read for some answers, or states, in one go; without a lock, so WRITE looks again.
+ASKED = {"session": "asked.session", "code": "asked.code", "trials": "mine"}
+READ = " ".join(
+    f"""
+SELECT (
+    WITH mine AS MATERIALIZED (
+        SELECT p.id, p.session_id, p.rater_id, p.code, p.state, p.position, p.task_id, p.block_id,
+               p.slot_id, p.item_id, p.stimulus_id, p.versus_id, p.others, p.context,
+               p.versus_first, p.trap, p.expected, p.fetched, p.fetched_at, p.answered_at,
+               p.needed_s
+        FROM listening_trial p JOIN listening_session s ON s.id = p.session_id
+        WHERE s.code = asked.session ORDER BY p.position)
+    SELECT json_build_object(
+        'sitting', (SELECT row_to_json(sitting) FROM ({SITTING_OF.format(**ASKED)}) sitting),
+        'trial', (SELECT row_to_json(trial) FROM ({LOAD_OF.format(**ASKED)}) trial),
+        'upcoming', ({UPCOMING_OF.format(**ASKED)})::json,
+        'answered', count(*) FILTER (WHERE p.{ANSWERED} OR p.{SKIPPED}),
+        'left', count(*) FILTER (WHERE p.{PLANNED}), 'lost', count(*) FILTER (WHERE p.{VOID}),
+        'tasks', coalesce(json_agg(p.task_id), '[]'))::text
+    FROM mine p)
+FROM unnest(%(sessions)s::text[], %(codes)s::text[]) WITH ORDINALITY AS asked(session, code, n)
+ORDER BY n
+""".split()
+)  # one of up to 4,096 characters is parsed once by psycopg, not each time
+
+
+# What is kept of trials for a crowd is nothing that Python's collector of garbage looks through: of
+# 10,000 raters it took 0.4 s, in which nobody was answered.
+
+
+class Clip(Struct, frozen=True, gc=False):
+    """A clip as the page of its trial needs it."""
+
+    id: int
+    served: str
+    lines: Raw
+    trimmed_s: float
+    text: str
+    dimension: str
+    caption: str | None
+
+
+class Upcoming(Struct, frozen=True, eq=False, gc=False):
+    """A trial of UPCOMING; the same object for the same content: see `upcoming_of`."""
+
+    pk: int
+    code: str
+    task_id: int
+    block_id: int
+    item_id: int
+    stimulus_id: int
+    versus_id: int | None
+    versus_first: bool
+    others: tuple[int, ...]
+    context: tuple[int, ...]
+    trap: str
+    clips: tuple[Clip, ...]
+
+
+@lru_cache(maxsize=32_768)  # each trial is read again at each of the answers before it
+def upcoming_of(content: bytes) -> Upcoming:
+    """A trial of UPCOMING, of its JSON."""
+    return decode(content, type=Upcoming)
+
+
+class Sitting(Struct):
+    """A row of SITTING; what is JSON comes as text."""
+
+    pk: int
+    code: str
+    status: str
+    ready: bool
+    checks: str
+    questionnaires: str
+    comment: str
+    prolific_session: str
+    title: str
+    language: str
+    texts: str
+    translations: str
+    asked: str
+    questions: str
+    completion_codes: str
+    break_every: int
+    review: str
+    rejected_because: str
+    from_prolific: bool
+    source: str
+    sources: str
+    external_session: str
+    external_id: str | None
+    owner_id: int
+    study: int
+    wording: int
+    wording_last: int
+    link: str
+    rater: str  # the code
+
+
+class LoadedTrial(Struct):
+    """A row of LOAD: the trial, its clips' lengths, and where its session stands."""
+
+    id: int
+    code: str
+    state: str
+    position: int
+    task_id: int
+    block_id: int
+    slot_id: int | None
+    item_id: int
+    stimulus_id: int
+    versus_id: int | None
+    others: list[int]
+    context: list[int]
+    versus_first: bool
+    trap: str
+    expected: str  # JSON
+    simulated: bool
+    current: int | None  # the position that is to be answered next
+    left_in_block: int  # this trial included, where it is still planned
+    left: int
+    fetched: int  # one bit per clip that was sent to this session
+    sum_s: float
+    start_s: float  # of the first seconds of each
+    spare_s: float  # time there was to hear it, in seconds
+
+
+class Read(Struct):
+    """What READ returns of each that is asked."""
+
+    sitting: Sitting | None
+    trial: LoadedTrial | None
+    upcoming: list[Raw]
+    answered: int
+    left: int
+    lost: int  # trials whose block went back
+    tasks: list[int] = []
+
+
+# What some answers, or a skip, change: those of `given` whose session listens and holds the block
+# and whose trial is planned. What was read before may be old: it is looked at again here, and
+# nothing is stored where it is. Locked in the order of all who change them: session, block, trial.
+# `|| ''`, `+ 0`: by the primary key; while its counts are old, PostgreSQL would walk through all.
+HELD_OF = f"""
+    SELECT given.* FROM given,
+    LATERAL (SELECT id FROM listening_session WHERE id = given.session AND ready
+        AND status || '' = '{Session.Status.STARTED}' FOR NO KEY UPDATE {{wait}}) s,
+    LATERAL (SELECT id FROM listening_block WHERE id = given.block AND session_id = s.id
+        AND state + 0 = {Block.State.LEASED} FOR NO KEY UPDATE {{wait}}) b,
+    LATERAL (SELECT id FROM listening_trial WHERE id = given.trial AND block_id = b.id
+        AND {PLANNED} FOR NO KEY UPDATE {{wait}}) t
+"""
+EXTENDED = f"""
+    UPDATE listening_block b SET {FULL_LEASE_OF.format(lease_s="held.lease_s")}
+    FROM held WHERE b.id = held.block
+"""
+# One statement, so that each answer is stored whole or not at all; it tells which are. What comes
+# twice is stored once: whose trial it was the first time has all.
+WRITE_OF = f"""
+WITH given AS (
+    SELECT * FROM json_to_recordset(%(answers)s::json) AS g(n int, session bigint, block bigint,
+        lease_s float8, trial bigint, slot bigint, counts boolean, trap_passed boolean,
+        needed_s float8, latency_ms int, plays int, heard float8, playback jsonb, ratings json,
+        text text, keystrokes int, pasted_chars int, typing_ms int)
+), held AS MATERIALIZED ({HELD_OF}), lease AS ({EXTENDED}), answered AS (
+    UPDATE listening_trial t SET {ANSWERED}, answered_at = statement_timestamp(),
+        latency_ms = held.latency_ms, plays = held.plays, heard_fraction = held.heard,
+        playback = held.playback, trap_passed = held.trap_passed, needed_s = held.needed_s
+    FROM held WHERE t.id = held.trial RETURNING t.id, held.*
+), rated AS (
+    INSERT INTO listening_rating
+        (trial_id, slot_id, criterion_id, stimulus_id, label, score, counts, rated_at)
+    SELECT answered.id, slot, r.criterion, r.stimulus, r.label, r.score, counts,
+        statement_timestamp()
+    FROM answered, json_to_recordset(ratings)
+        AS r(criterion bigint, stimulus bigint, label text, score float8)
+), reason AS (
+    INSERT INTO listening_justification (trial_id, text, keystrokes, pasted_chars, typing_ms)
+    SELECT id, text, keystrokes, pasted_chars, typing_ms FROM answered WHERE text <> ''
+)
+SELECT n FROM answered
+"""
+WRITE = WRITE_OF.format(wait="")
+# Of many answers at once: whose rows are locked by somebody is left out, and keeps nobody waiting.
+WRITE_FREE = WRITE_OF.format(wait="SKIP LOCKED")
+# How the traps of a block went for its session.
+OUTCOMES = f"""
+SELECT trap, coalesce(trap_passed, false) AS passed FROM listening_trial
+WHERE session_id = %(session)s AND block_id = %(block)s AND {ANSWERED}
+    AND trap NOT IN ('', '{TRAINING}')
+"""
+# A clip is on its way to a rater; the first time counts.
+FETCHED = """
+UPDATE listening_trial SET fetched = fetched | %(clip)s,
+    fetched_at = coalesce(fetched_at, statement_timestamp())
+WHERE id = %(trial)s AND (fetched & %(clip)s <> %(clip)s OR fetched_at IS NULL) RETURNING id
+"""
+# The same of many trials, each once, by bits of its clips. Tells of which it is not noted, since
+# somebody has locked them: nobody is waited for.
+FETCHED_FREE = """
+WITH given AS (
+    SELECT g.* FROM json_to_recordset(%(fetched)s::json) AS g(trial bigint, clips bigint),
+    LATERAL (SELECT FROM listening_trial
+        WHERE id = trial AND (fetched & clips <> clips OR fetched_at IS NULL)) t
+), free AS MATERIALIZED (
+    SELECT given.* FROM given,
+    LATERAL (SELECT FROM listening_trial WHERE id = trial FOR NO KEY UPDATE SKIP LOCKED) t
+), noted AS (
+    UPDATE listening_trial t SET fetched = t.fetched | free.clips,
+        fetched_at = coalesce(t.fetched_at, statement_timestamp())
+    FROM free WHERE t.id = free.trial
+)
+SELECT trial FROM given WHERE trial NOT IN (SELECT trial FROM free)
+"""
+SKIP = f"""
+WITH given AS (
+    SELECT %(session)s::bigint AS session, %(block)s::bigint AS block, %(trial)s::bigint AS trial,
+        %(lease_s)s::float8 AS lease_s
+), held AS MATERIALIZED ({HELD_OF.format(wait="")}), lease AS ({EXTENDED})
+UPDATE listening_trial t SET {SKIPPED}, answered_at = statement_timestamp(),
+    playback = %(playback)s::jsonb
+FROM held WHERE t.id = held.trial RETURNING t.id
+"""

@@ -1,0 +1,259 @@
+"""One answer checked and stored in one transaction: a repeat returns what is stored already."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from msgspec.json import encode
+
+from listening.common.secret_seeds import rng_of
+from listening.design.traps import TRAINING, trap_passed
+from listening.methods import Method, Scale
+from listening.models import Session, Trial
+from listening.sessions import clip_deliveries, leases, stages
+from listening.sessions.answer_statements import (
+    LOAD,
+    LOCK,
+    SKIP,
+    WRITE,
+    LoadedTrial,
+    Sitting,
+    rows_of,
+)
+from listening.sessions.refusals import (
+    CRITERION_MISSING,
+    LEASE_LOST,
+    MORE_THAN_ASKED,
+    NOT_FETCHED,
+    NOT_HEARD,
+    NOT_READY,
+    OUTSIDE_SCALE,
+    REASON_MISSING,
+    REASON_TOO_SHORT,
+    REFERENCE_LATER,
+    SESSION_OVER,
+    UNKNOWN_TRIAL,
+    WRONG_ORDER,
+    Refused,
+)
+from listening.sessions.rejection import block_is_valid
+from listening.sessions.task_rules import TaskRules, parts_of, task_rules
+from listening.sessions.training_feedback import training_feedback
+
+HEARD_ENOUGH = 0.95  # of the shortest-heard clip; players report the last frames late
+FASTEST = 0.8  # of the clips' length: nobody hears them in less, whatever the page reports
+START_S = 2  # of every clip where a task asks for no share; deck.js knows it too
+AHEAD = 3  # trials that the page may hold: the current one and two that it preloads
+DEALT_WITH = (Trial.State.ANSWERED, Trial.State.SKIPPED)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the browser sent for one trial."""
+
+    trial: str
+    labels: Mapping[str, str]  # criterion's index, or index.place where several clips are rated
+    justification: Mapping[str, Any] | None = None
+    latency_ms: int = 0
+    plays: int = 0
+    heard_fraction: float = 0.0
+    playback: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StoredAnswer:
+    """What became of it: stored now or before, and whether the session has nothing left."""
+
+    repeat: bool
+    over: bool
+    sitting: Sitting  # as it was when the answer came
+    feedback: Mapping[str, Any] | None = None  # after a training trial: {"right", "text"}
+
+
+class NewRating(NamedTuple):
+    """One judgement that an answer holds, as it is stored: a comparison's sign is turned here."""
+
+    criterion: int
+    stimulus: int
+    label: str
+    score: float | None
+
+
+@transaction.atomic
+def store_answer(session: str, answer: Answer) -> StoredAnswer:
+    """Store the answer to the current trial of the session with this code.
+
+    The order of the checks defines what each wrong answer gets: another session's trial is
+    unknown; a repeat returns the first answer; then the session must be open, the lease held,
+    the trial the current one, and the answer complete, on the scale and heard out.
+    """
+    sitting, trial = _locked_trial(session, answer.trial)
+    if trial.state == Trial.State.ANSWERED:  # the page sends until it hears back; the first counts
+        return StoredAnswer(repeat=True, over=trial.left == 0, sitting=sitting)
+    rules = task_rules(trial.task_id)
+    values = checked(sitting, trial, rules, answer)
+    if not rows_of(WRITE, answers=encode([values]).decode()):  # its block went to somebody else
+        raise Refused(LEASE_LOST)
+    _close_block_after(sitting.pk, trial, rules)
+    feedback = None
+    if trial.trap == TRAINING:
+        right = bool(values["trap_passed"])
+        feedback = training_feedback(rules, trial, right, sitting.language)
+    return StoredAnswer(repeat=False, over=trial.left == 1, sitting=sitting, feedback=feedback)
+
+
+@transaction.atomic
+def skip_trial(session: str, code: str, reason: str, playback: Mapping[str, Any]) -> bool:
+    """Go on without a clip that cannot be played here; whether the session has nothing left.
+
+    The trial is marked, its place goes to somebody else, and nothing is held against the rater.
+    """
+    sitting, trial = _locked_trial(session, code)
+    if trial.state in DEALT_WITH:
+        return trial.left == 0
+    _check_turn(sitting, trial)
+    rules = task_rules(trial.task_id)
+    facts = {"playback": json.dumps({**playback, "skipped_because": reason})}
+    block = {"block": trial.block_id, "session": sitting.pk, "lease_s": rules.lease_s}
+    if not rows_of(SKIP, trial=trial.id, **block, **facts):
+        raise Refused(LEASE_LOST)
+    _close_block_after(sitting.pk, trial, rules)
+    return trial.left == 1
+
+
+def _locked_trial(session: str, code: str) -> tuple[Sitting, LoadedTrial]:
+    """The session, and its trial with what stands around it.
+
+    The session's row is locked first and stays so: what a rater sends from two tabs, or twice, is
+    stored one after the other, and what is read here holds until the answer is written.
+    """
+    locked = rows_of(LOCK, session=session)
+    if not locked:
+        raise Session.DoesNotExist
+    sitting: Sitting = locked[0]
+    loaded = rows_of(LOAD, code=code, session=session, ahead=AHEAD, fastest=FASTEST, start=START_S)
+    if not loaded:
+        raise Refused(UNKNOWN_TRIAL)
+    return sitting, loaded[0]
+
+
+def checked(
+    sitting: Sitting, trial: LoadedTrial, rules: TaskRules, answer: Answer
+) -> dict[str, Any]:
+    """What WRITE stores of an answer that is all that its task asks; else Refused."""
+    _check_turn(sitting, trial)
+    ratings = _ratings(rules, trial, answer.labels)
+    _check_justification(rules.justification, answer.justification)
+    share = rules.playback.share
+    needed_s = trial.start_s if share is None else share * trial.sum_s
+    _check_heard(trial, answer, rules, needed_s)
+    reason = dict(answer.justification or {})
+    return {
+        **{"lease_s": rules.lease_s, "block": trial.block_id, "session": sitting.pk},
+        **{"trial": trial.id, "slot": trial.slot_id, "counts": trial.slot_id is not None},
+        **{"trap_passed": _trap_passed(rules, trial, ratings), "needed_s": needed_s},
+        **{"latency_ms": answer.latency_ms, "plays": answer.plays},
+        **{"heard": answer.heard_fraction, "playback": answer.playback},
+        **{"ratings": [rating._asdict() for rating in ratings]},
+        **{"text": str(reason.get("text", "")).strip()},
+        **{k: reason.get(k) for k in ("keystrokes", "pasted_chars", "typing_ms")},
+    }
+
+
+def _check_turn(sitting: Sitting, trial: LoadedTrial) -> None:
+    """A trial that is dealt with comes before: whose last answer was its end may send it again."""
+    if sitting.status != Session.Status.STARTED:
+        raise Refused(SESSION_OVER)
+    if not sitting.ready:
+        raise Refused(NOT_READY)
+    if trial.state != Trial.State.PLANNED:
+        raise Refused(LEASE_LOST)
+    if trial.position != trial.current:
+        raise Refused(WRONG_ORDER)
+
+
+def _ratings(rules: TaskRules, trial: LoadedTrial, labels: Mapping[str, str]) -> list[NewRating]:
+    """One for everything that the screen asks; Refused unless all is answered, and no more."""
+    parts = enumerate(parts_of(rules.method, trial))
+    rated = [(f".{place}", part.stimulus) for place, part in parts if part.role == "rated"]
+    if len(rated) == 1:
+        rated = [("", rated[0][1])]
+    ratings = []
+    for index, criterion in enumerate(rules.criteria):
+        chosen = _chosen(labels, [f"{index}{suffix}" for suffix, _ in rated])
+        scores = _scores(rules.method, criterion.scale, chosen)
+        for (_, stimulus), label, score in zip(rated, chosen, scores, strict=True):
+            stored = rules.method.stored_score(
+                score, versus_first=trial.versus_first, rng=rng_of(trial.code)
+            )
+            ratings.append(NewRating(criterion.pk, stimulus, label, stored))
+    if len(labels) != len(ratings):
+        raise Refused(MORE_THAN_ASKED)
+    return ratings
+
+
+def _chosen(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
+    if any(key not in labels for key in keys):
+        raise Refused(CRITERION_MISSING)
+    return [labels[key] for key in keys]
+
+
+def _scores(method: Method, scale: Scale, chosen: Sequence[str]) -> list[float | None]:
+    try:
+        method.check_labels(chosen)
+        return [scale.score(label) for label in chosen]
+    except ValueError:
+        raise Refused(OUTSIDE_SCALE) from None
+
+
+def _check_justification(rules: Mapping[str, Any], given: Mapping[str, Any] | None) -> None:
+    text = str((given or {}).get("text", "")).strip()
+    shortest = max(int(rules.get("min_chars", 0)), 1)
+    if rules.get("required") and len(text) < shortest:
+        raise Refused(REASON_MISSING if shortest == 1 else REASON_TOO_SHORT, n=shortest)
+
+
+def _check_heard(trial: LoadedTrial, answer: Answer, rules: TaskRules, needed_s: float) -> None:
+    """The page says what was played; what was sent, and that there was time for it, is known here.
+
+    Scripted raters, whom only the server's own key makes, need no time.
+    """
+    if not trial.simulated:
+        clips = len(parts_of(rules.method, trial))
+        if trial.fetched & clip_deliveries.all_of(clips) != clip_deliveries.all_of(clips):
+            raise Refused(NOT_FETCHED)
+        if trial.spare_s < FASTEST * needed_s:
+            raise Refused(NOT_HEARD)
+    share = rules.playback.share or 0.0  # 0: the page counts seconds
+    if answer.heard_fraction < min(share, HEARD_ENOUGH) or answer.plays < 1:
+        raise Refused(NOT_HEARD)
+    if not rules.playback.in_order(answer.playback):
+        raise Refused(REFERENCE_LATER)
+
+
+def _trap_passed(rules: TaskRules, trial: LoadedTrial, ratings: Sequence[NewRating]) -> bool | None:
+    if not trial.trap:
+        return None
+    labels = {c.key: [r.label for r in ratings if r.criterion == c.pk] for c in rules.criteria}
+    return trap_passed(rules.traps, trial.trap, json.loads(trial.expected), labels)
+
+
+def _close_block_after(session: int, trial: LoadedTrial, rules: TaskRules) -> None:
+    """After the block's last trial: count it, or hand it on; questions may come before the next."""
+    if trial.left_in_block != 1:
+        return
+    _settle_or_hand_on(session, trial.block_id, rules)
+    if rules.asks_between:
+        stages.hold(Session.objects.select_related("study").get(pk=session))
+
+
+def _settle_or_hand_on(session: int, block: int, rules: TaskRules) -> None:
+    """A block whose traps failed goes to somebody else."""
+    if rules.judges_blocks and not block_is_valid(session, block, rules.traps):
+        leases.give_back([block])
+    else:
+        leases.settle([block])

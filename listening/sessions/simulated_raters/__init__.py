@@ -1,0 +1,26 @@
+"""Scripted raters with known opinions, who take a study through its real pages."""
+
+from listening.sessions.simulated_raters.crowd import Shares, Summary, planned_kinds, send_crowd
+from listening.sessions.simulated_raters.opinions import (
+    KnownClip,
+    Opinions,
+    Spread,
+    Truth,
+    drawn_qualities,
+)
+from listening.sessions.simulated_raters.scripted_rater import Kind, Report, ScriptedRater
+
+__all__ = [
+    "Kind",
+    "KnownClip",
+    "Opinions",
+    "Report",
+    "ScriptedRater",
+    "Shares",
+    "Spread",
+    "Summary",
+    "Truth",
+    "drawn_qualities",
+    "planned_kinds",
+    "send_crowd",
+]

@@ -1,0 +1,111 @@
+"""What a scripted rater answers to a trial, whatever its scales, and to questions before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from listening.design.questionnaires import PREFER_NOT
+from listening.sessions.simulated_raters.opinions import KnownClip, Opinions
+
+State = Mapping[str, Any]
+TEXT = "The second half sounded a little hurried."
+
+
+def trial_answers(
+    opinions: Opinions, trial: State, task: State, clips: Sequence[KnownClip], *, careless: bool
+) -> dict[str, str]:
+    """Labels by criterion, or by criterion and place where several clips are rated."""
+    rated = [place for place, part in enumerate(trial["parts"]) if part["role"] == "rated"]
+    answers: dict[str, str] = {}
+    for criterion in task["criteria"]:
+        index, scale = criterion["index"], criterion["scale"]
+        if len(rated) == 1:
+            answers[f"{index}"] = _label(opinions, scale, trial, clips, careless)
+            continue
+        labels = _labels_of_many(opinions, scale, [clips[place] for place in rated], careless)
+        answers |= {f"{index}.{place}": label for place, label in zip(rated, labels, strict=True)}
+    return answers
+
+
+def _label(
+    opinions: Opinions, scale: State, trial: State, clips: Sequence[KnownClip], careless: bool
+) -> str:
+    steps = [step["label"] for step in scale["steps"]]
+    if scale["widget"] == "text":
+        return TEXT[: scale["longest"]]
+    if scale["widget"] == "many":
+        chosen = opinions.random.sample(steps, opinions.random.randint(1, len(steps)))
+        return "|".join(label for label in steps if label in chosen)
+    rated = next(k for k, part in enumerate(trial["parts"]) if part["role"] == "rated")
+    if scale["span"]:
+        return _number(opinions, scale, clips[rated], careless)
+    if careless:
+        return opinions.any_label(steps)
+    if {"A", "B"} <= set(steps):
+        return _one_of_two(opinions, steps, clips)
+    compared = any(label.startswith("-") for label in steps)
+    return opinions.label(steps, clips if compared else [clips[rated]])
+
+
+def _one_of_two(opinions: Opinions, steps: Sequence[str], clips: Sequence[KnownClip]) -> str:
+    """The better of two; of three, the one that the last is equal to, as far as one can hear."""
+    if len(clips) == 3:
+        same = "A" if clips[2].stimulus == clips[0].stimulus else "B"
+        sure = opinions.random.random() < opinions.attention
+        return same if sure else opinions.any_label(["A", "B"])
+    return "A" if opinions.utility(clips[0]) >= opinions.utility(clips[1]) else "B"
+
+
+def _labels_of_many(
+    opinions: Opinions, scale: State, clips: Sequence[KnownClip], careless: bool
+) -> list[str]:
+    if scale["widget"] != "ranking":
+        return [_number(opinions, scale, clip, careless) for clip in clips]
+    heard = [opinions.random.random() if careless else opinions.utility(clip) for clip in clips]
+    order = sorted(heard, reverse=True)
+    return [str(order.index(utility) + 1) for utility in heard]
+
+
+def _number(opinions: Opinions, scale: State, clip: KnownClip, careless: bool) -> str:
+    """A place on a slider: utilities from -2 to 2 fill it."""
+    low, high, step = scale["span"]
+    share = opinions.random.random() if careless else (opinions.utility(clip) + 2) / 4
+    steps = round(min(max(share, 0.0), 1.0) * (high - low) / step)
+    return f"{low + steps * step:g}"
+
+
+def question_answers(
+    questionnaire: State, avoided: Mapping[str, Sequence[str]], opinions: Opinions
+) -> dict[str, Any]:
+    """An answer to each question that is asked, none that would end the session."""
+    answers: dict[str, Any] = {}
+    for question in questionnaire["questions"]:
+        rule = question["show_if"]
+        if rule and not _leads_here(answers.get(rule["question"]), rule["answers"]):
+            continue
+        answers[question["key"]] = _answer(
+            question, set(avoided.get(question["key"], ())), opinions
+        )
+    return answers
+
+
+def _leads_here(answer: Any, wanted: Sequence[str]) -> bool:
+    given = answer if isinstance(answer, list) else [answer]
+    return any(str(each) in wanted for each in given)
+
+
+def _answer(question: State, avoided: set[str], opinions: Opinions) -> Any:
+    if question["kind"] == "text":
+        return TEXT[: question["longest"] or len(TEXT)]
+    if question["kind"] == "number":
+        return question["low"] if question["low"] is not None else min(question["high"] or 1, 1)
+    values = list(_allowed(question, avoided))
+    chosen = opinions.random.choice(values)
+    return [chosen] if question["kind"] == "many" else chosen
+
+
+def _allowed(question: State, avoided: set[str]) -> Iterator[str]:
+    for option in question["options"]:
+        if option["value"] not in avoided and option["value"] != PREFER_NOT:
+            yield option["value"]

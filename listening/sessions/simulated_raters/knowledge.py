@@ -1,0 +1,116 @@
+"""What a crowd is told beforehand from the database, which it never touches: clips and truth."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from listening import audio
+from listening.methods import method_named
+from listening.models import Criterion, Slot, Study, Task, Trial
+from listening.sessions.simulated_raters.opinions import KnownClip, Truth
+from listening.sessions.simulated_raters.scripted_rater import Kind, Known
+from listening.sessions.stages import check_and_settings, check_seed
+
+
+def roles_of(study: Study) -> dict[str, str]:
+    return dict(study.conditions.values_list("key", "role"))
+
+
+def known_to_raters(study: Study) -> Known:
+    """All that scripted raters need of a study to go through it."""
+    language, checks = study.language, list(study.checks)
+
+    def truths(code: str, key: str, attempt: int) -> list[str]:
+        check, asked = check_and_settings(checks, key, language)
+        return [trial.truth for trial in check.plan(asked, check_seed(code, key, attempt))]
+
+    avoided = {
+        each["key"]: {q["key"]: q["screen_out"] for q in each["questions"]}
+        for each in study.questionnaires
+    }
+    clips = known_clips(study)
+
+    def clip_of(code: str, url: str) -> KnownClip | None:
+        return clips.get(audio.served_copy_of(url, code))
+
+    return Known(clip_of, truths, avoided)
+
+
+def known_clips(study: Study) -> dict[str, KnownClip]:
+    """The clips by the names of their served copies: of its sound, no two appearances are alike.
+
+    A clip that is both rated and a trap is answered as rated: the rater cannot tell which it is.
+    """
+    expected: defaultdict[str, set[str]] = defaultdict(set)
+    for traps in study.tasks.values_list("traps", flat=True):
+        for kind in traps.get("kinds", []):
+            expected[kind["kind"]].update(kind.get("expected", ()))
+    clips: dict[str, KnownClip] = {}
+    rated: dict[str, KnownClip] = {}  # by content: a trap may be the same sound
+    for s in study.stimuli.select_related("condition").order_by("trap", "pk"):  # rated ones first
+        own = str(s.attributes.get("expected", "")).split("|") if s.trap else []
+        labels = frozenset(filter(None, own)) or frozenset(expected[s.trap] if s.trap else ())
+        known = KnownClip(s.condition.key, s.key, labels)
+        if not s.trap:
+            rated[s.served_sha256] = known
+        clips[s.served] = rated.get(s.served_sha256, known)
+    return clips
+
+
+def stored_trials(codes: Iterable[str]) -> set[str]:
+    """Those of the trials that are answered in the database."""
+    answered = Trial.objects.filter(code__in=list(codes), ratings__isnull=False)
+    return set(answered.values_list("code", flat=True))
+
+
+def truth_file(study: Study, truth: Truth, kinds: Sequence[Kind]) -> dict[str, Any]:
+    """Qualities, spreads, and the score that careful raters give on average."""
+    return {
+        "study": study.key,
+        "seed": truth.seed,
+        "raters": dict(Counter(kinds)),
+        "qualities": dict(truth.qualities),
+        "spread": vars(truth.spread),
+        "expected": [row for task in study.tasks.all() for row in expected_scores(task, truth)],
+    }
+
+
+def expected_scores(task: Task, truth: Truth) -> Iterator[dict[str, Any]]:
+    """Per criterion and condition: over all stimuli that might be, and of those in the study."""
+    heard = Slot.objects.filter(task=task).order_by().distinct()
+    rows: Iterable[Any] = heard.values_list(
+        "stimulus__condition__key", "versus__condition__key", "stimulus__key", "versus__key"
+    )
+    cells: defaultdict[tuple[str, str | None], list[tuple[str, str | None]]] = defaultdict(list)
+    for condition, versus, stimulus, other in rows:
+        cells[condition, versus].append((stimulus, other))
+    for criterion in Criterion.objects.filter(task=task):
+        scores = {step["label"]: step["score"] for step in criterion.scale["steps"]}
+        if criterion.scale["widget"] not in ("choice", "steps") or {"A", "B"} <= set(scores):
+            continue  # what is expected of these is not worked out
+        for (condition, versus), stimuli in sorted(cells.items(), key=str):
+            each = [_expected(truth, scores, condition, versus, pair) for pair in stimuli]
+            yield {
+                "task": task.key,
+                "estimand": method_named(task.method).estimand.key,
+                "criterion": criterion.key,
+                "condition": condition,
+                "versus_condition": versus or "",
+                "expected": _expected(truth, scores, condition, versus, None),
+                "expected_for_these_stimuli": sum(each) / len(each),
+            }
+
+
+def _expected(
+    truth: Truth,
+    scores: dict[str, float],
+    condition: str,
+    versus: str | None,
+    stimuli: tuple[str, str | None] | None,
+) -> float:
+    if versus is None or not any(label.startswith("-") for label in scores):
+        return truth.single_score(scores, condition, stimuli[0] if stimuli else None)
+    pair = (stimuli[0], str(stimuli[1])) if stimuli else None
+    return truth.difference_score(scores, condition, versus, pair)

@@ -1,0 +1,228 @@
+"""Who took part, forgotten on a date: ratings stay, nothing that names a rater does."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from listening.common.signals import reasons_erased
+from listening.design.occasions import questionnaire_of
+from listening.models import (
+    BonusBatch,
+    HookEvent,
+    Invitation,
+    Justification,
+    Rater,
+    Session,
+    Study,
+    StudyEvent,
+    Submission,
+)
+from listening.models.study_log import COMMAND_LINE, note
+from listening.review.forgetting import forget_notes
+from listening.sessions.playback_facts import AFTER_ERASURE, SKIPPED_BECAUSE
+from listening.studies.errors import StudyError
+from listening.studies.retention import due_at, rule_of, why_not_erased
+
+MARKS = (  # of a session: where it came from, and in what it was heard
+    *("prolific_session", "prolific_study", "external_session"),
+    *("origin", "browser_of", "device", "agent"),
+)
+# What stays of `trial.playback`: facts of listening, as long as they are no text.
+_STAYS = f"""
+SELECT coalesce(jsonb_object_agg(key, value), '{{}}') FROM jsonb_each(t.playback)
+WHERE key = ANY(%(kept)s) AND (key = '{SKIPPED_BECAUSE}' AND value #>> '{{}}' IN ('load', 'decode')
+    OR jsonb_typeof(value) IN ('number', 'boolean') OR jsonb_typeof(value) = 'array'
+        AND NOT jsonb_path_exists(value, '$[*] ? (@.type() != "number")'))
+"""
+_OF_STUDY = "s.id = t.session_id AND s.study_id = %(study)s"
+COUNT_PLAYBACK = f"""
+SELECT count(*) FROM listening_trial t JOIN listening_session s ON {_OF_STUDY}
+WHERE t.playback <> ({_STAYS})
+"""
+ERASE_PLAYBACK = f"""
+UPDATE listening_trial t SET playback = ({_STAYS}) FROM listening_session s
+WHERE {_OF_STUDY} AND t.playback <> ({_STAYS})
+"""
+BY_DATE = "the date that the study set"
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Erased:
+    """How much was erased of a study, or would be."""
+
+    participant_ids: int = 0  # of raters who are in no other study that still needs them
+    ids_kept: int = 0  # of the others
+    sessions: int = 0  # that lose submission, address, browser, device
+    trials: int = 0  # that lose what their page reported of the device
+    comments: int = 0
+    answers_in_words: int = 0  # to questionnaires
+    reasons: int = 0
+    invitations: int = 0
+    submissions: int = 0  # at Prolific; what was decided and paid stays
+
+    def rows(self) -> list[tuple[str, int]]:
+        words = {
+            "participant_ids": "ids of Prolific or of another source",
+            "ids_kept": "of them stay, for another study that is not erased yet",
+            "sessions": "sessions: submission, address, browser, device",
+            "trials": "trials: what the page reported of the device",
+            "comments": "comments",
+            "answers_in_words": "answers to questionnaires in raters’ own words",
+            "reasons": "reasons for ratings",
+            "invitations": "invitations: ids and mail addresses",
+            "submissions": "submissions at Prolific: ids; what was paid stays",
+        }
+        return [(words[name], count) for name, count in asdict(self).items()]
+
+    def __str__(self) -> str:
+        found = [f"{count:,} {words}" for words, count in self.rows() if count]
+        return "; ".join(found) or "nothing"
+
+
+def due_studies() -> list[Study]:
+    """Closed ones whose date has come, not yet erased."""
+    dated = Q(erase_after_days__isnull=False) | Q(erase_on__isnull=False)
+    closed = Study.objects.filter(dated, state=Study.State.CLOSED, erased_at__isnull=True)
+    now = timezone.now()
+    return [study for study in closed if (at := due_at(study)) is not None and at <= now]
+
+
+def erase(study: Study, *, dry_run: bool = False, by: str = COMMAND_LINE) -> Erased:
+    """Erases ids, marks of address and browser, and words; StudyError where money is still owed.
+
+    A rater who also takes part in a study that is not erased keeps the id for that one. Reasons go
+    only where the study says so. Done once more it takes what came since.
+    """
+    with transaction.atomic():
+        row = Study.objects.select_for_update().get(pk=study.pk)
+        parts = _Parts(row)
+        erased = parts.count()
+        if dry_run:
+            return erased
+        if problem := why_not_erased(row):
+            raise StudyError(f"Nothing was erased. {problem}")
+        parts.erase()
+        row.erased_at = study.erased_at = timezone.now()
+        row.save(update_fields=["erased_at"])
+        rule = "with the reasons" if row.erase_reasons else "without the reasons"
+        note(row, "erased", by, **asdict(erased), rule=rule if by != BY_DATE else str(rule_of(row)))
+        if erased.reasons:
+            reasons_erased.send(Study, study_id=row.pk, study_key=row.key)
+    return erased
+
+
+class _Parts:
+    """The rows of a study that hold something to be erased."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.sessions = Session.objects.filter(study=study)
+        named = Q(prolific_id__isnull=False) | Q(external_id__isnull=False)
+        self.named = Rater.objects.filter(named, pk__in=self.sessions.values("rater"))
+        others = Session.objects.exclude(study=study).filter(study__erased_at__isnull=True)
+        self.raters = self.named.exclude(pk__in=others.values("rater"))
+        self.places = Submission.objects.filter(recruitment__study=study).exclude(participant="")
+        self.answered = self._answered()
+
+    @property
+    def reasons(self) -> QuerySet[Justification]:
+        rows = Justification.objects.filter(trial__session__study=self.study)
+        return rows if self.study.erase_reasons else rows.none()
+
+    @property
+    def marked(self) -> QuerySet[Session]:
+        marks = Q()
+        for name in MARKS:
+            marks |= ~Q(**{name: ""})
+        return self.sessions.filter(marks)
+
+    def count(self) -> Erased:
+        ids = self.raters.count()
+        return Erased(
+            participant_ids=ids,
+            ids_kept=self.named.count() - ids,
+            sessions=self.marked.count(),
+            trials=self._trials(COUNT_PLAYBACK)[0][0],
+            comments=self.sessions.exclude(comment="").count(),
+            answers_in_words=sum(count for _, count in self.answered),
+            reasons=self.reasons.count(),
+            invitations=Invitation.objects.filter(study=self.study).count(),
+            submissions=self.places.count(),
+        )
+
+    def _trials(self, statement: str) -> list[Any]:
+        """Rows of a statement about the trials whose playback facts do not stay as they are."""
+        with connection.cursor() as cursor:
+            kept = list(AFTER_ERASURE)
+            cursor.execute(statement, {"study": self.study.pk, "kept": kept})
+            return cursor.fetchall() if cursor.description else []
+
+    def _answered(self) -> list[tuple[Session, int]]:
+        """Sessions with answers in words taken out, and how many those were; not stored yet."""
+        words = {
+            each["key"]: {q["key"] for q in each["questions"] if q["kind"] == "text"}
+            for each in self.study.questionnaires
+        }
+        if not any(words.values()):
+            return []
+        rows = self.sessions.exclude(questionnaires={}).only("pk", "questionnaires")
+        counted = ((row, _without_words(row.questionnaires, words)) for row in rows.iterator())
+        return [(row, count) for row, count in counted if count]
+
+    def erase(self) -> None:
+        self.marked.update(**dict.fromkeys(MARKS, ""))
+        self._trials(ERASE_PLAYBACK)
+        self.sessions.exclude(comment="").update(comment="")
+        rows = [row for row, _ in self.answered]
+        Session.objects.bulk_update(rows, ["questionnaires"], batch_size=500)
+        ids = list(self.raters.values_list("pk", flat=True))
+        Rater.objects.filter(pk__in=ids).update(prolific_id=None, external_id=None)
+        if self.study.erase_reasons:
+            forget_notes(self.study)
+        self.reasons.delete()
+        Invitation.objects.filter(study=self.study).delete()
+        HookEvent.objects.filter(resource__in=[place.prolific_id for place in self.places]).delete()
+        for place in self.places:
+            place.prolific_id, place.participant, place.code = f"erased {place.pk}", "", ""
+            place.save(update_fields=["prolific_id", "participant", "code"])
+        BonusBatch.objects.filter(recruitment__study=self.study).update(before={})
+
+
+def _without_words(given: dict[str, Any], words: dict[str, set[str]]) -> int:
+    """Takes the answers to such questions out; how many there were."""
+    count = 0
+    for kept, stored in given.items():
+        answers = stored.get("answers", {})
+        for question in words.get(questionnaire_of(kept), set()) & set(answers):
+            del answers[question]
+            count += 1
+    return count
+
+
+def erase_due() -> list[str]:
+    """What the clock says, once a day; what cannot be yet is tried again, and the pages say why."""
+    done = []
+    for study in due_studies():
+        try:
+            done.append(f"{study.key}: {erase(study, by=BY_DATE)}")
+        except StudyError as problem:
+            log.warning("%s: %s", study.key, problem)
+    return done
+
+
+def erased_in(record: StudyEvent) -> Erased:
+    """The counts of a record; of one that was written before they were this many, what it has."""
+    known = {field.name for field in fields(Erased)}
+    return Erased(**{name: n for name, n in record.details.items() if name in known})
+
+
+def record_of(study: Study) -> StudyEvent | None:
+    """The line of the log that says what was erased, when, by which rule and by whom."""
+    return StudyEvent.objects.filter(study_id=study.pk, what="erased").first()

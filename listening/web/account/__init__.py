@@ -1,0 +1,1 @@
+"""Login, second factors, sign-on and the account page."""

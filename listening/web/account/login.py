@@ -1,0 +1,111 @@
+"""Log-in and leaving, a new password, and a lost one."""
+
+from __future__ import annotations
+
+from allauth.account.internal.flows.login import record_authentication
+from allauth.account.utils import perform_login
+from allauth.usersessions.models import UserSession
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.forms import (
+    AuthenticationForm,
+    PasswordChangeForm,
+    PasswordResetForm,
+    SetPasswordForm,
+)
+from django.contrib.auth.models import User
+from django.contrib.auth.views import (
+    LoginView,
+    LogoutView,
+    PasswordChangeView,
+    PasswordResetConfirmView,
+    PasswordResetView,
+)
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse_lazy
+
+from listening.accounts import logins
+from listening.accounts.links import LinkByMail
+from listening.common.addresses import public
+
+
+class LogIn(LoginView):
+    """The way in; it says what to do about a lost password, which depends on a mail server."""
+
+    redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: object) -> dict[str, object]:
+        return super().get_context_data(**kwargs) | {
+            "can_mail": bool(settings.EARNEST_MAIL),
+            "providers": settings.EARNEST_SIGN_ONS,
+        }
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """The password is right: what else the account asks for comes next."""
+        self.request.password_was_right = True  # type: ignore[attr-defined]  # for limits
+        user, onward = form.get_user(), self.get_success_url()
+        record_authentication(self.request, user, method="password")
+        done: HttpResponse = perform_login(self.request, user, redirect_url=onward)
+        return done
+
+
+class ChangePassword(PasswordChangeView):
+    """Asks for the old one; all other log-ins of the account end."""
+
+    template_name = "registration/password.html"
+    success_url = reverse_lazy("account")
+
+    def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
+        response = super().form_valid(form)
+        logins.end(form.user, self.request)
+        UserSession.objects.create_from_request(self.request)
+        words = "Your password is changed. You are logged out of all other browsers."
+        messages.success(self.request, words)
+        return response
+
+
+class LostPassword(PasswordResetView):
+    """Mails a link to the account's address. What it says tells nobody who has an account."""
+
+    form_class = LinkByMail
+    template_name = "registration/lost.html"
+    email_template_name = "registration/lost_mail.txt"
+    subject_template_name = "registration/lost_subject.txt"
+    success_url = reverse_lazy("login")
+
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        if not settings.EARNEST_MAIL:
+            raise Http404("No mail server is named, so no link can be mailed.")
+        self.extra_email_context = {
+            "site": settings.EARNEST_PUBLIC_URL,
+            "origin": public(""),
+        }
+        return super().dispatch(request, *args, **kwargs)
+
+    def form_valid(self, form: PasswordResetForm) -> HttpResponse:
+        response = super().form_valid(form)
+        words = "If an account has this address, a link is on its way. It may take minutes."
+        messages.success(self.request, words)
+        return response
+
+
+class SetPassword(PasswordResetConfirmView):
+    """What a link leads to that was mailed, or printed by `manage.py password_link`."""
+
+    template_name = "registration/set_password.html"
+    success_url = reverse_lazy("login")
+
+    def form_valid(self, form: SetPasswordForm[User]) -> HttpResponse:
+        response = super().form_valid(form)
+        messages.success(self.request, "Your password is set. Log in with it.")
+        return response
+
+
+class LogOut(LogoutView):
+    """The browser drops what it kept of pages, too."""
+
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        response = super().dispatch(request, *args, **kwargs)
+        response["Clear-Site-Data"] = '"cache"'
+        return response

@@ -1,0 +1,1 @@
+"""Pages and requests of raters."""

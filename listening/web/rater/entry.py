@@ -1,0 +1,252 @@
+"""How a rater comes to a study's door: what the address brings along, and from which source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from django.core import signing
+from django.http import HttpRequest
+
+from listening.access.rights import EDIT, account_may
+from listening.common.secret_seeds import secret_seed
+from listening.design.sources import INVITATION, PARAMETER, Source, source_of_arrival, sources_of
+from listening.models import Rater, Recruitment, Study
+from listening.models.study_versions import earlier_versions
+from listening.recruitment.children import named_by
+from listening.recruitment.prolific.signed_links import is_signed_for
+from listening.sessions.lifecycle import Arrival
+from listening.studies.invitations import invitation_named
+from listening.web.rater.session_ownership import rater_code_in
+
+PROLIFIC_KEYS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+PILOT_S = 3600
+LONGEST_ID = 100  # characters of another source's ids
+NO_SOURCE, NO_ID, LOOKING, NO_INVITATION = "no_source", "no_id", "looking", "no_invitation"
+PILOT, PILOT_OVER = "pilot", "pilot_over"  # what a researcher's address carries, and its problem
+SIGNED = "signed"  # ours: Prolific's signature was verified on arrival, for this person
+SIGNED_S = 6 * 3600  # Prolific's own holds for two minutes, and consent is read with care
+TOKEN = "prolific_token"
+UNSIGNED = "unsigned"
+OBJECT_ID = re.compile(r"[0-9a-f]{24}", re.IGNORECASE)  # what an id of Prolific's looks like
+NO_IDS = ("undefined", "null", "none", "nan", "nil")  # what programs write for an id they lack
+
+
+def refusal(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> str:
+    """Why nobody begins by this address: its `problem`; "" where one may.
+
+    Where a study names sources, only those lead in; and Prolific, and scripts of ours.
+    """
+    source = arrival.source
+    if PILOT in carried:
+        return "" if arrival.pilot else PILOT_OVER
+    if lacks_signature(study, arrival, carried):
+        return UNSIGNED
+    if not study.sources:
+        return ""
+    if source is None:
+        return "" if "PROLIFIC_PID" in carried or arrival.simulated else NO_SOURCE
+    looking = source.facts.preview
+    if looking and carried.get(source.submission_parameter) == looking:
+        return LOOKING
+    if INVITATION in carried and source.takes_invitations:
+        return "" if arrival.external_id else NO_INVITATION
+    wanted = source.participant_parameter
+    missing = source.invited_only or (wanted and wanted not in carried)
+    return NO_ID if missing else ""
+
+
+def lacks_signature(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> bool:
+    """Whether a participant of Prolific's comes unsigned to a study whose links are signed."""
+    if not arrival.prolific_id or arrival.simulated or _is_signed(study, arrival, carried):
+        return False
+    states = (Recruitment.State.DRAFT, Recruitment.State.PUBLISHING, Recruitment.State.LIVE)
+    at_prolific = study.recruitments.filter(state__in=states)
+    if not at_prolific.filter(secure=True).exists():
+        return False
+    study_there = arrival.prolific_study
+    unsigned = at_prolific.filter(named_by(study_there), secure=False)
+    return not (study_there and unsigned.exists())
+
+
+def verify_arrival(request: HttpRequest, study: Study, arrival: Arrival) -> dict[str, str]:
+    """What the next pages carry in place of Prolific's signature, which is checked here.
+
+    Empty where the address has none. NotSigned where it has one that does not hold.
+    """
+    token = request.GET.get(TOKEN, "")
+    if request.method != "GET" or not token:
+        return {}
+    ids = {"prolific_id": arrival.prolific_id, "session": arrival.prolific_session}
+    if not is_signed_for(token, path=request.path, **ids):
+        raise NotSigned
+    named = [study.key, arrival.prolific_id, arrival.prolific_session]
+    return {SIGNED: signing.dumps(named, salt=SIGNED)}
+
+
+class NotSigned(Exception):
+    """The address has a signature that is not Prolific's, is too old, or is for another page."""
+
+
+def _is_signed(study: Study, arrival: Arrival, carried: Mapping[str, str]) -> bool:
+    try:
+        named = signing.loads(carried.get(SIGNED, ""), salt=SIGNED, max_age=SIGNED_S)
+    except signing.BadSignature:
+        return False
+    return bool(named == [study.key, arrival.prolific_id, arrival.prolific_session])
+
+
+def carried_by(request: HttpRequest, study: Study) -> dict[str, str]:
+    """What the address brought along and the form must bring back."""
+    given = {**request.GET.dict(), **request.POST.dict()}
+    others = {  # ids of other platforms, by their parameter: what an address holds instead of one
+        name: source.facts.holes.get(usual, "")
+        for source in sources_of(study.sources)
+        if source.kind != "prolific"
+        for name, usual in (
+            (source.participant_parameter, source.facts.participant),
+            (source.submission_parameter, source.facts.submission),
+        )
+        if name
+    }
+    names = (
+        *PROLIFIC_KEYS,
+        *sorted(others.keys() - {*PROLIFIC_KEYS}),
+        "simulate",
+        PILOT,
+        "lang",
+        PARAMETER,
+        INVITATION,
+        SIGNED,
+    )
+    words = {k: _printable(given.get(k, "")) for k in names}
+    holes = ("{{", "${", "%SURVEY_CODE%")  # never filled in
+    kept = {k: word for k, word in words.items() if word and not any(h in word for h in holes)}
+    return {k: word for k, word in kept.items() if _may_be_id(k, word, others)}
+
+
+def _may_be_id(name: str, word: str, others: Mapping[str, str]) -> bool:
+    """Whether a word of the address can be the id that its parameter holds; all else may be."""
+    if name in others:
+        return word.lower() not in NO_IDS and word != others[name]
+    return name not in PROLIFIC_KEYS or bool(OBJECT_ID.fullmatch(word))
+
+
+def _printable(text: str) -> str:
+    """Without what no id holds and no database keeps: controls, spaces around it, half a pair."""
+    return "".join(c for c in text if c.isprintable()).strip()[:300]
+
+
+def pilot_token(study: Study, by: str) -> str:
+    """Lets who has it try a draft: its pages sign one for who may."""
+    return signing.dumps([study.key, by], salt=PILOT)
+
+
+def _pilot_by(token: str, study: Study) -> str:
+    """Who tries the draft; "" where nobody may, as when it is a draft no more."""
+    if not token or study.state != Study.State.DRAFT:
+        return ""
+    try:
+        key, by = signing.loads(token, salt=PILOT, max_age=PILOT_S)
+    except (signing.BadSignature, ValueError, TypeError):
+        return ""
+    return str(by) if key == study.key and account_may(str(by), study, EDIT) else ""
+
+
+def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -> Arrival:
+    if _pilot_by(carried.get(PILOT, ""), study):  # each begins anew, and fills nobody's quota
+        device = _device(request.headers.get("User-Agent", ""))
+        return Arrival(pilot=True, device=device, language=carried.get("lang", ""))
+    memory = rater_code_in(request, study.link)
+    known = Rater.objects.filter(code=memory).first() if memory else None
+    source = _source(request, study)
+    identity, submission = _identity(source, carried, study)
+    simulated = _simulated(carried.get("simulate", ""), study)
+    return Arrival(
+        browser_of=known.code if known else "",
+        source=source,
+        external_id=identity,
+        external_session=submission,
+        prolific_id=carried.get("PROLIFIC_PID", "")[:64].lower(),  # they are hexadecimal
+        prolific_study=carried.get("STUDY_ID", "")[:64].lower(),
+        prolific_session=carried.get("SESSION_ID", "")[:64].lower(),
+        device=_device(request.headers.get("User-Agent", "")),
+        origin=_origin(request, study),
+        agent=_signer(request) or ("" if simulated else _bare_client(request)),
+        scripts_ran=None if simulated else False,
+        simulated=simulated,
+        earlier=_earlier(request, study),
+        rater=None if carried.get("PROLIFIC_PID") or identity else known,
+        language=carried.get("lang", ""),
+    )
+
+
+def _earlier(request: HttpRequest, study: Study) -> tuple[str, ...]:
+    """By which raters this browser took part in versions that the study keeps out."""
+    if not study.keeps_out_earlier:
+        return ()
+    codes = (rater_code_in(request, version.link) for version in earlier_versions(study))
+    return tuple(code for code in codes if code)
+
+
+def _source(request: HttpRequest, study: Study) -> Source | None:
+    """The way in by which somebody comes, of those that the study names."""
+    given = {**request.GET.dict(), **request.POST.dict()}
+    key, from_prolific = given.get(PARAMETER, ""), bool(given.get("PROLIFIC_PID"))
+    return source_of_arrival(study.sources, key, from_prolific=from_prolific)
+
+
+def _identity(source: Source | None, carried: Mapping[str, str], study: Study) -> tuple[str, str]:
+    """Who comes by a source other than Prolific, and the id of this sitting there."""
+    if source is None or source.kind == "prolific":
+        return "", ""
+    if source.takes_invitations and INVITATION in carried:
+        invitation = invitation_named(study, source, carried[INVITATION])
+        own_id = invitation.own_id if invitation else ""
+        submission = invitation.code if invitation else ""
+        return source.identity(own_id, owner=study.owner_id, study=study.pk), submission
+    if source.invited_only:
+        return "", ""
+    participant = carried.get(source.participant_parameter, "")[:LONGEST_ID]
+    submission = carried.get(source.submission_parameter, "")[:LONGEST_ID]
+    return source.identity(participant, owner=study.owner_id, study=study.pk), submission
+
+
+def _simulated(token: str, study: Study) -> bool:
+    """Only who runs the server can sign a token; scripted raters are marked for good."""
+    try:
+        return bool(token) and signing.loads(token, salt="simulate", max_age=3600) == study.key
+    except signing.BadSignature:
+        return False
+
+
+def _signer(request: HttpRequest) -> str:
+    """The program that has signed the request with its name; mostly none."""
+    return _printable(request.headers.get("Signature-Agent", "")).strip('"')[:200]
+
+
+def _bare_client(request: HttpRequest) -> str:
+    """The name of an HTTP client that is no browser: each browser sends a language, and over HTTPS
+    the newer ones say what they fetch a page for. "" where a browser has asked.
+    """
+    name = _printable(request.headers.get("User-Agent", ""))
+    if not name.startswith(("Mozilla/", "Opera/")):
+        return name[:200] or "an HTTP client without a name"
+    newer = request.is_secure() and "Chrome/" in name
+    if "Accept-Language" not in request.headers or (
+        newer and "Sec-Fetch-Mode" not in request.headers
+    ):
+        return f"an HTTP client, not {name}"[:200]
+    return ""
+
+
+def _origin(request: HttpRequest, study: Study) -> str:
+    """The same for the same address and browser in one study, and only while our key is known."""
+    agent = request.headers.get("User-Agent", "")
+    return secret_seed("origin", study.pk, request.META.get("CLIENT_ADDRESS", ""), agent)[:24]
+
+
+def _device(agent: str) -> str:
+    if "iPad" in agent or ("Android" in agent and "Mobile" not in agent):
+        return "tablet"
+    return "phone" if "Mobi" in agent else "desktop"

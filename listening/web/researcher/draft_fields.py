@@ -1,0 +1,270 @@
+"""The fields that the pages of a draft show: what is in study.toml, beside what it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from listening.checks import Check
+from listening.checks.check_settings import Unfit
+from listening.common.languages import name_of
+from listening.design.consent import ETHICS, LONG
+from listening.design.draft_fields import reasons_of, shown
+from listening.design.draft_ticks import SCREEN_OUTS
+from listening.design.draft_toml import roles
+from listening.design.ready_questions import READY_MADE, TITLES
+from listening.design.sources import KINDS
+from listening.methods import Method, Scale, method_named
+from listening.methods.paired import Paired
+from listening.web.researcher.checks_and_traps import chance_text
+from listening.web.researcher.draft_consent import consent_text
+from listening.web.researcher.gallery import purpose_of
+
+TEXTS = (
+    ("welcome", "Welcome", 5),
+    ("consent", "Consent", 8),
+    ("contact", "Whom raters write to", 1),
+    ("end", "At the end", 2),
+    ("debrief", "What the study was about, shown last", 3),
+    ("comment_prompt", "Question above the box for comments (empty: no box)", 1),
+)
+SCREEN_OUT_WORDS = {
+    "screen.loudspeaker": "who listens by loudspeaker",
+    "screen.loss": "who reports a hearing loss",
+    "screen.not_native": "who did not grow up with the language of the study",
+    "screen.under_18": "who is under 18",
+}
+CODES = {
+    "complete": "who finished",
+    "screened_out": "who was screened out",
+    "partial": "who stopped",
+    "needs_review": "who failed traps",
+    "no_consent": "who declined",
+}
+USUAL_LANGUAGES = ("en", "zh-Hans", "de", "fr", "es", "ja")
+
+
+# --- Questions ------------------------------------------------------------------------------------
+
+
+def question_fields(
+    top: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
+) -> list[dict[str, Any]]:
+    """One for each task: its words, its scale with the words at its answers, its criteria."""
+    conditions = list(dict.fromkeys(row["condition"] for row in rows if not row.get("trap")))
+    return [_task(n, task, conditions, top) for n, task in enumerate(top.get("tasks", []))]
+
+
+def _task(
+    place: int, task: Mapping[str, Any], conditions: list[str], top: Mapping[str, Any]
+) -> dict[str, Any]:
+    key = task.get("method", "")
+    method = method_named(key) if key in Method.registry else None
+    options = task.get("options", {})
+    role = roles(dict(top))
+    steps, criteria = _steps(method, options), _criteria(method, task)
+    return {
+        "place": place,
+        "task": task,
+        "method": method,
+        "purpose": purpose_of(type(method)) if method else "",
+        "steps": steps,
+        "criteria": criteria,
+        "paired": isinstance(method, Paired),
+        "conditions": conditions,
+        "reference": [c for c in conditions if role.get(c) == "reference"],
+        "wants_reference": method is not None and method.screen == "parallel",
+        "scale": _scale_fields(key, options),
+        "usual_reach": "2" if key == "preference" else "3",
+        "reasons": _reasons(task, method),
+        "languages": [_task_words(tag, place, task, steps, criteria) for tag in languages_of(top)],
+    }
+
+
+def _scale_fields(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Which numbers of the scale may be chosen, beside what they are."""
+    if method in ("mos", "context_mos"):
+        return {"step": options.get("step", 1 if method == "mos" else 0.5), "points": True}
+    return {"reach": options.get("reach", "")} if method in ("cmos", "preference", "ccr") else {}
+
+
+def _reasons(task: Mapping[str, Any], method: Method | None) -> dict[str, Any]:
+    own = task.get("justification", {})
+    return {
+        "asked": reasons_of(task),
+        "usual": "required" if method and method.justification_required else "not asked",
+        "own": own,
+        "good": "\n".join(own.get("good", [])),
+        "poor": "\n".join(own.get("poor", [])),
+    }
+
+
+def _task_words(
+    tag: str,
+    place: int,
+    task: Mapping[str, Any],
+    steps: Sequence[Mapping[str, Any]],
+    criteria: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The words of a task in one more language, beside those that they translate."""
+    own = task.get("translations", {}).get(tag, {})
+    at = f"tasks.{place}.translations.{tag}"
+    fields = [_word(f"{at}.title", "Heading", task.get("title", ""), own.get("title", ""))]
+    words = (own.get("instructions", ""), True)
+    fields.append(_word(f"{at}.instructions", "Instructions", task.get("instructions", ""), *words))
+    for each in criteria:
+        mine, where = own.get("criteria", {}).get(each["key"], {}), f"{at}.criteria.{each['key']}"
+        given = (each["question"], mine.get("question", ""))
+        fields.append(_word(f"{where}.question", "Question", *given))
+        given = (each["entry"].get("help_text", ""), mine.get("help_text", ""))
+        fields.append(_word(f"{where}.help_text", "Small words below it", *given))
+        for step in steps:
+            given = (step["words"] or step["own"], mine.get("names", {}).get(step["label"], ""))
+            fields.append(_word(f"{where}.names.{step['label']}", f"At {step['label']}", *given))
+    if "justification" in task:
+        mine = own.get("justification", {}).get("prompt", "")
+        given = (task["justification"].get("prompt", ""), mine)
+        fields.append(_word(f"{at}.justification.prompt", "Question for the reason", *given))
+    return _language(tag, fields)
+
+
+def _word(name: str, words: str, original: str, value: str, long: bool = False) -> dict[str, Any]:
+    return {
+        "name": name,
+        "words": words,
+        "original": original,
+        "value": value,
+        "rows": 5 if long else 1,
+    }
+
+
+def _language(tag: str, fields: list[dict[str, Any]]) -> dict[str, Any]:
+    asked = [each for each in fields if each["original"]]
+    missing = sum(not each["value"] for each in asked)
+    return {"tag": tag, "name": name_of(tag), "fields": asked, "missing": missing}
+
+
+def languages_of(top: Mapping[str, Any]) -> list[str]:
+    """The further languages in which the study is offered."""
+    return list(top.get("study", {}).get("translations", {}))
+
+
+def _steps(method: Method | None, options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The answers with their words; a scale of more than a dozen is a slider."""
+    if method is None:
+        return []
+    try:
+        scale: Scale = method.scale(options)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return []
+    named = options.get("names", {})
+    whole = [s for s in scale.steps if s.label.lstrip("-").isdecimal() or not _is_number(s.label)]
+    return [
+        {"label": step.label, "words": named.get(step.label, ""), "own": step.text}
+        for step in whole
+        if len(whole) <= 12
+    ]
+
+
+def _is_number(label: str) -> bool:
+    return label.replace(".", "", 1).lstrip("-").isdecimal()
+
+
+def _criteria(method: Method | None, task: Mapping[str, Any]) -> list[dict[str, Any]]:
+    own = method.default_question if method else ""
+    return [
+        {"place": n, "key": c.get("key", ""), "question": c.get("question") or own, "entry": c}
+        for n, c in enumerate(task.get("criteria", []))
+    ]
+
+
+# --- Raters ---------------------------------------------------------------------------------------
+
+
+def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
+    study = top.get("study", {})
+    own = [q for q in top.get("questionnaires", []) if not set(q) <= {"key", "when", "use"}]
+    return {
+        "study": study,
+        "texts": [
+            {"key": key, "words": words, "rows": rows, "value": study.get("texts", {}).get(key, "")}
+            for key, words, rows in TEXTS
+        ],
+        "consent_version": study.get("texts", {}).get("consent_version", ""),
+        "codes": [
+            {"key": key, "words": words, "value": study.get("completion_codes", {}).get(key, "")}
+            for key, words in CODES.items()
+        ],
+        "checks": [_check(key, study) for key in _in_order(Check.registry)],
+        "forms": [_form(key, top) for key in READY_MADE],
+        "own_forms": [form.get("key", "") for form in own],
+        "screens": [
+            {"name": name, "words": SCREEN_OUT_WORDS[name], "ticked": shown(top, name)}
+            for name in SCREEN_OUTS
+        ],
+        "tasks": [(n, task, _traps(task)) for n, task in enumerate(top.get("tasks", []))],
+        "ethics": [
+            {"name": name, "words": words, "long": name in LONG}
+            | {"value": study.get("ethics", {}).get(name, "")}
+            for name, words in ETHICS.items()
+        ],
+        "has_ethics": bool(study.get("ethics")),
+        "composed": consent_text(top, study.get("language", "en")),
+        "payment": study.get("payment", {}),
+        "sources": [
+            {"entry": each, "kind": KINDS[each["kind"]].title}
+            for each in top.get("sources", [])
+            if each.get("kind", "link") in KINDS
+        ],
+        "source_kinds": [(key, kind.title) for key, kind in KINDS.items()],
+        "languages": [_study_words(tag, study) for tag in languages_of(top)],
+    }
+
+
+def _in_order(keys: Any) -> list[str]:
+    """The volume first, as raters meet it."""
+    return sorted(keys, key=lambda key: (key != "volume", key))
+
+
+def _check(key: str, study: Mapping[str, Any]) -> dict[str, Any]:
+    given = next((c for c in study.get("checks", []) if c.get("key") == key), None)
+    check = Check.registry[key]()
+    try:
+        asked = check.settings(given or {}, language=study.get("language", "en"))
+    except Unfit:  # said under Review; the page shows what was typed
+        asked = check.settings({}, language=study.get("language", "en"))
+    return {
+        "key": key,
+        "title": asked.title,
+        "purpose": purpose_of(Check.registry[key]),
+        "ticked": given is not None,
+        "given": given or {},
+        "asked": asked,
+        "guessing": chance_text(check.odds(asked)) if asked.trials else "",
+    }
+
+
+def _form(key: str, top: dict[str, Any]) -> dict[str, Any]:
+    questions = [question["question"] for question in READY_MADE[key]]
+    ticked = shown(top, f"forms.{key}")
+    return {"key": key, "title": TITLES[key], "questions": questions, "ticked": ticked}
+
+
+def _traps(task: Mapping[str, Any]) -> dict[str, Any]:
+    plan = task.get("traps", {})
+    kinds = [
+        {"place": n, "entry": kind, "expected": ", ".join(map(str, kind.get("expected", [])))}
+        for n, kind in enumerate(plan.get("kinds", []))
+    ]
+    return {"per": plan.get("per", 10), "placement": plan.get("placement"), "kinds": kinds}
+
+
+def _study_words(tag: str, study: Mapping[str, Any]) -> dict[str, Any]:
+    own = study.get("translations", {}).get(tag, {})
+    at = f"study.translations.{tag}"
+    fields = [_word(f"{at}.title", "Title", study.get("title", ""), own.get("title", ""))]
+    for key, words, rows in TEXTS:
+        original = study.get("texts", {}).get(key, "")
+        value = own.get("texts", {}).get(key, "")
+        fields.append(_word(f"{at}.texts.{key}", words, original, value) | {"rows": rows})
+    return _language(tag, fields)

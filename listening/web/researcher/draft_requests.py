@@ -1,0 +1,346 @@
+"""What the pages of a draft send: changed fields, pieces of files, and the buttons."""
+
+from __future__ import annotations
+
+from tempfile import TemporaryFile
+from typing import IO, Any, cast
+from zipfile import ZipFile
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+)
+from django.shortcuts import redirect
+from django.template.defaultfilters import pluralize
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from listening.access.rights import ANALYSE, EDIT, LOOK, OWN, projects_of
+from listening.audio.pieces import piece_of
+from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES, WEB_SOUND_BYTES
+from listening.common.plain_json import read_json
+from listening.common.sound_files.names import EXTENSIONS, is_system_file
+from listening.design import draft_fields, draft_parts, draft_toml
+from listening.design.scanning import UnclearNames
+from listening.design.studyfile import mistakes
+from listening.design.studyfile.files import Shelf
+from listening.design.studyfile.shapes import Wrong
+from listening.drafts import files as received
+from listening.drafts import folder, making, merging, moving, sounds
+from listening.drafts.figures import reading_of
+from listening.drafts.merging import Merged
+from listening.models import Draft
+from listening.studies import StudyError, StudyProblems
+from listening.web.posted_values import whole_number
+from listening.web.researcher import draft_sounds
+from listening.web.researcher.draft_consent import compose_consent
+from listening.web.researcher.draft_mistakes import shown_mistakes
+from listening.web.researcher.draft_sidebar import sidebar
+from listening.web.researcher.drafts import own_draft
+
+MOST_CHANGES = 200  # fields in one request
+PARTS = {  # button -> what it does to study.toml; whether it could
+    "add-source": lambda top, given: draft_parts.add_source(top, given.get("kind", "")),
+    "remove-source": lambda top, given: draft_parts.remove_source(top, given.get("source", "")),
+    "add-language": lambda top, given: draft_parts.add_language(top, given.get("language", "")),
+    "remove-language": lambda top, given: draft_parts.remove_language(
+        top, given.get("language", "")
+    ),
+    "remove-task": lambda top, given: draft_parts.remove_task(top, given.get("task", "")),
+    "compose": lambda top, given: compose_consent(top),
+}
+NAMED = 5  # files and mistakes
+LONGEST_NAME = 255  # that is remembered of a file that is ignored
+OF_SOUNDS = ("arrange", "take-back", *draft_sounds.TABLE)  # buttons that lead back to the sounds
+SHOWN_AT = {"move": "draft-review", "add-source": "draft-raters", "remove-source": "draft-raters"}
+SHOWN_AT |= {"compose": "draft-raters"}
+
+# --- Fields, as they are typed --------------------------------------------------------------------
+
+
+@never_cache
+@login_required
+@require_POST
+def save(request: HttpRequest, code: str) -> HttpResponse:
+    """Changed fields; what comes back is the sidebar, and what others changed meanwhile.
+
+    409 where both changed one field: those are not saved, all others are.
+    """
+    draft = own_draft(request, code, EDIT)
+    try:
+        sent = read_json(request.body)
+        changes, seen = dict(sent["changes"]), int(sent["revision"])
+        over = None if sent.get("anyway") is True else list(sent.get("over", ()))
+        assert len(changes) <= MOST_CHANGES
+    except (ValueError, TypeError, KeyError, AssertionError):
+        return JsonResponse({"message": "This is no change of a draft."}, status=400)
+    try:
+        merged = merging.save_fields(draft, changes, seen, over)
+    except draft_fields.UnknownField as field:
+        return JsonResponse({"message": f"There is no field {field}."}, status=400)
+    except folder.Unreadable as problem:
+        return JsonResponse({"message": str(problem)}, status=422)
+    return _news(request, draft, merged)
+
+
+@never_cache
+@login_required
+@require_GET
+def state(request: HttpRequest, code: str) -> HttpResponse:
+    """What others changed since the revision that a page shows; asked for while it is open."""
+    draft = own_draft(request, code, LOOK)
+    seen = request.GET.get("seen", "")
+    if whole_number(seen, -1) >= draft.revision:
+        return JsonResponse({"revision": draft.revision})
+    return _news(request, draft, merging.news(draft, whole_number(seen)))
+
+
+def _news(request: HttpRequest, draft: Draft, merged: Merged) -> HttpResponse:
+    figures = render_to_string("researcher/_draft_figures.html", sidebar(draft), request)
+    known = {"revision": draft.revision, "figures": figures, **merged.as_dict()}
+    return JsonResponse(known, status=409 if merged.collisions else 200)
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+@never_cache
+@login_required
+@require_GET
+def files(request: HttpRequest, code: str) -> HttpResponse:
+    """What is there already, so that an upload goes on where it stopped."""
+    draft = own_draft(request, code)
+    asked, size = request.GET.get("path"), request.GET.get("size", "")
+    if asked is None:
+        return JsonResponse({"files": received.uploaded(draft)})
+    try:
+        there = received.received_of(draft, asked, int(size) if _is_size(size) else 0)
+    except Wrong:
+        there = 0  # the upload itself is refused, and says why
+    return JsonResponse({"received": there})
+
+
+@never_cache
+@login_required
+@require_POST
+def upload(request: HttpRequest, code: str) -> HttpResponse:
+    """A piece of a file; the last one says what is in it, or why it is no sound."""
+    draft, path = own_draft(request, code, EDIT), request.GET.get("path", "")
+    told, status = _received(request, draft, path)
+    if path and ("done" in told or (status == 422 and "problem" in told)):
+        received.note_problem(draft, path, told.get("problem", ""))
+    return JsonResponse(told, status=status)
+
+
+def _received(request: HttpRequest, draft: Draft, path: str) -> tuple[dict[str, Any], int]:
+    """What the page is told of a piece, and the status."""
+    zipped = received.is_zip(path)
+    try:
+        given = [request.GET[name] for name in ("size", "offset")]
+        if not all(map(_is_size, given)):
+            raise ValueError
+        size, offset = map(int, given)
+    except (KeyError, ValueError):
+        return {"problem": "The size is missing."}, 400
+    largest = WEB_ARCHIVE_BYTES if zipped else WEB_SOUND_BYTES
+    if not 0 < size <= largest:
+        what = "The file is empty." if size < 1 else f"More than {largest // 1024**2:,} MB."
+        return {"problem": what}, 422
+    if is_system_file(path):
+        received.ignore(draft, [path[:LONGEST_NAME]])
+        return {"done": True}, 200
+    if offset == 0 and received.is_full(draft):
+        what = f"A draft holds at most {WEB_FILES:,} files. Import the folder instead."
+        return {"problem": what}, 422
+    try:
+        whole = received.receive(draft, path, size, offset, request.body)
+    except received.WrongPiece as wrong:
+        return {"received": wrong.received}, 409
+    except Wrong as wrong:
+        return {"problem": f"{wrong.what} {wrong.remedy}"}, 422
+    except OSError as error:
+        return {"problem": f"It cannot be kept: {error.strerror}."}, 507
+    if not whole:
+        return {"received": offset + len(request.body)}, 200
+    return _what_came(draft, path, zipped), 200
+
+
+def _is_size(text: str) -> bool:
+    return text.isdecimal() and len(text) < 16
+
+
+def _what_came(draft: Draft, path: str, zipped: bool) -> dict[str, Any]:
+    if zipped:
+        problems = received.unzip(draft, path)
+        return {"done": True, "problem": " ".join(map(str, problems[:NAMED]))}
+    if path.rpartition(".")[2].casefold() not in EXTENSIONS:
+        return {"done": True}
+    name = f"{received.SOUNDS}/{path}"
+    return {"done": True, "problem": received.facts_of(draft, [name])[name].get("problem", "")}
+
+
+@login_required
+@require_GET
+def clip(request: HttpRequest, code: str, name: str) -> HttpResponseBase:
+    """A sound as it was uploaded."""
+    draft = own_draft(request, code)
+    try:
+        path = Shelf(folder.folder_of(draft)).file(name)
+    except Wrong:
+        raise Http404 from None
+    if path.suffix[1:].casefold() not in EXTENSIONS:
+        raise Http404
+    response = piece_of(path, request.headers.get("Range", ""))
+    response["Accept-Ranges"] = "bytes"
+    response["Cache-Control"] = "private, no-cache"
+    return response
+
+
+@login_required
+@require_GET
+def download(request: HttpRequest, code: str) -> HttpResponseBase:
+    """The study folder as it is now: for scripts, for the archive, to change what no page shows."""
+    draft = own_draft(request, code, ANALYSE)
+    source = folder.folder_of(draft)
+    name = folder.table_of(draft).get("study", {}).get("key") or "study"
+    file = cast(IO[bytes], TemporaryFile())  # noqa: SIM115  closed by the response
+    with ZipFile(file, "w") as opened:  # sounds hardly pack
+        for path in sorted(p for p in source.rglob("*") if p.is_file()):
+            opened.write(path, f"{name}/{path.relative_to(source).as_posix()}")
+    file.seek(0)
+    return FileResponse(file, as_attachment=True, filename=f"{name}.zip")
+
+
+# --- Buttons --------------------------------------------------------------------------------------
+
+
+@login_required
+@require_POST
+def act(request: HttpRequest, code: str) -> HttpResponse:
+    do = request.POST.get("do", "")
+    draft = own_draft(request, code, OWN if do in ("delete", "move") else EDIT)
+    try:
+        if do == "delete":
+            folder.delete(draft)
+            messages.success(request, "The draft and its sounds are deleted.")
+            return redirect("new-study")
+        if do == "forget-problems":
+            received.forget_problems(draft)
+            return _back(draft, "arrange", "")
+        if do == "measure":
+            return JsonResponse({"left": received.measure_some(draft)})
+        if do == "make-sounds":
+            return draft_sounds.make_sounds(request, draft)
+        if do in ("make", "open"):
+            return _make_or_open(request, draft, do)
+        if do == "move":
+            return _move(request, draft)
+        _edit(request, draft, do)
+    except folder.ChangedMeanwhile:
+        words = (
+            "The draft was changed in another window meanwhile. This is the newest; do it again."
+        )
+        if "step" in request.POST:
+            return JsonResponse({"problem": words}, status=409)
+        messages.warning(request, words)
+    except folder.Unreadable as problem:
+        messages.error(request, str(problem))
+    except UnclearNames as unclear:
+        messages.warning(request, unclear.what)
+    return _back(draft, do, request.POST.get("page", ""))
+
+
+def _back(draft: Draft, do: str, page: str) -> HttpResponse:
+    """To the page on which the button stands."""
+    if do not in OF_SOUNDS:
+        return redirect(SHOWN_AT.get(do, "draft-questions"), code=draft.code)
+    query = f"?page={page}" if page.isdecimal() else ""
+    return redirect(reverse("draft", args=[draft.code]) + query)
+
+
+def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
+    given = request.POST
+    if do == "arrange":
+        _arrange(request, draft)
+        return
+    if do == "take-back":
+        draft_sounds.take_back(request, draft)
+        return
+
+    def make(top: draft_toml.Table, rows: folder.Rows) -> None:
+        if do in draft_sounds.TABLE:
+            draft_sounds.TABLE[do](request, top, rows)
+        elif do in PARTS and not PARTS[do](top, given):
+            messages.error(request, "That is there already, or cannot be used.")
+
+    seen = given.get("revision", "")
+    folder.change(draft, make, whole_number(seen))
+
+
+def _arrange(request: HttpRequest, draft: Draft) -> None:
+    found = sounds.arrange(draft, request.POST.get("pattern", "").strip())
+    if not folder.table_of(draft):
+        words = "There is no study.toml in it: start with another card, or add one."
+        messages.warning(request, words)
+    if found is not None:
+        systems, sentences = len(found.systems), len(found.sentences)
+        words = f"{systems} system{pluralize(systems)}, {sentences} sentence{pluralize(sentences)}"
+        words += f": {found.how}."
+        messages.success(request, words)
+    _name_unsent(request)
+
+
+def _name_unsent(request: HttpRequest) -> None:
+    """What the page did not send: hidden files, and what is no sound by its ending."""
+    count = request.POST.get("unsent-count", "")
+    if whole_number(count) == 0:
+        return
+    try:
+        names = [str(name)[:200] for name in read_json(request.POST.get("unsent", "[]"))]
+    except (ValueError, TypeError):
+        names = []
+    shown, left = ", ".join(names[:NAMED]), int(count) - len(names[:NAMED])
+    more = f" and {left} more" if left > 0 else ""
+    messages.warning(request, f"Not sent (hidden, or no sound by their ending): {shown}{more}.")
+
+
+def _move(request: HttpRequest, draft: Draft) -> HttpResponse:
+    asked = request.POST.get("project", "")
+    number = whole_number(asked)
+    project = projects_of(request.user, EDIT).filter(pk=number).first()
+    if asked and project is None:
+        messages.error(request, "You are in no such project as editor or owner.")
+        return redirect("draft-review", code=draft.code)
+    moving.move(draft, project)
+    where = f"It is in the project {project} now." if project else "It is its owner’s alone now."
+    messages.success(request, where)
+    mine = project is not None or draft.owner_id == request.user.pk
+    return redirect("draft-review", code=draft.code) if mine else redirect("new-study")
+
+
+def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:
+    assert request.user.is_authenticated
+    try:
+        if do == "open":
+            anyway = "anyway" in request.POST
+            study = making.open_made(draft, anyway=anyway, by=request.user.get_username())
+            messages.success(request, "The study is open: raters can start. Their link is below.")
+            return redirect("study", key=study.key)
+        making.make(draft, request.user)
+    except StudyProblems as wrong:
+        if not reading_of(draft).problems:  # else the page lists them
+            found = mistakes(wrong.problems)[:NAMED]
+            for each in shown_mistakes(found, folder.table_of(draft), folder.rows_of(draft)):
+                messages.error(request, f"{each.page_name}: {each.field} {each.words}")
+    except StudyError as error:
+        for line in str(error).splitlines():
+            messages.error(request, line)
+    return redirect("draft-review", code=draft.code)

@@ -1,0 +1,271 @@
+"""A study made in the browser: what it is begun as, its sounds, questions, raters, and opening."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from listening.access.rights import (
+    EDIT,
+    LOOK,
+    draft_for,
+    projects_of,
+    study_for,
+    visible_drafts,
+    visible_studies,
+)
+from listening.audio.spoiling import FLAWS
+from listening.common.languages import name_of
+from listening.common.sound_files.names import EXTENSIONS
+from listening.design import draft_context
+from listening.design.draft_fields import shown
+from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
+from listening.design.scanning import UnclearNames, scan
+from listening.design.studyfile import Reading, StimulusEntry, mistakes
+from listening.drafts import folder, levels, made, making, sounds
+from listening.drafts.figures import length_of, reading_of, whole
+from listening.drafts.files import Facts, facts_of, names_of, problems_of
+from listening.drafts.journal import last_by
+from listening.models import Draft
+from listening.studies import count_pilots
+from listening.studies.address_findings import address_findings
+from listening.studies.design_findings import design_findings
+from listening.studies.sound_findings import sound_findings
+from listening.web.researcher.draft_fields import (
+    USUAL_LANGUAGES,
+    languages_of,
+    question_fields,
+    rater_fields,
+)
+from listening.web.researcher.draft_mistakes import shown_mistakes
+from listening.web.researcher.draft_sidebar import sidebar
+from listening.web.researcher.preview_studies import GALLERY
+from listening.web.researcher.study_preview import what_it_is
+
+SENTENCES_PER_PAGE = 40
+NAMED = 20  # files that are not used
+MOST_BROKEN = 50  # files that cannot be used
+MOST_DRAFTS = 100
+ROLES = {
+    "test": "Compared",
+    "reference": "Reference",
+    "anchor": "Anchor",
+    "trap": "Trap: must get a low score",
+}
+STEPS = (
+    ("draft", "Sounds"),
+    ("draft-questions", "Questions"),
+    ("draft-raters", "Raters"),
+    ("draft-review", "Review and open"),
+)
+TRY = ("ab", "cmos", "mos", "mushra", "att", "dcr", "ccr", "p835")  # kinds that are a method
+
+
+def own_draft(request: HttpRequest, code: str, wants: str = "") -> Draft:
+    """The draft, for who may do that with it; without a word, look at it or change it."""
+    return draft_for(request.user, code, wants or (LOOK if request.method == "GET" else EDIT))
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "POST"])
+def new_study(request: HttpRequest) -> HttpResponse:
+    if request.method == "POST":
+        return _begin(request)
+    cards = [
+        {"key": key, "kind": kind, "url": _try_it(key, kind.preset)} for key, kind in KINDS.items()
+    ]
+    drafts = visible_drafts(request.user)
+    context = {
+        "cards": cards,
+        "drafts": drafts.select_related("owner", "project")[:MOST_DRAFTS],
+        "more_drafts": max(drafts.count() - MOST_DRAFTS, 0),
+        "projects": projects_of(request.user, EDIT),
+        "studies": visible_studies(request.user).order_by("-created_at")[:50],
+    }
+    return render(request, "researcher/new_study.html", context)
+
+
+def _try_it(key: str, preset: str) -> str:
+    """One trial of the gallery where it has the method, else the preset from its first page."""
+    if key in TRY:
+        return f"{reverse('example-preview', args=[GALLERY])}?{urlencode({'task': key})}"
+    return reverse("example-preview", args=[preset])
+
+
+def _begin(request: HttpRequest) -> HttpResponse:
+    assert request.user.is_authenticated
+    kind, asked = request.POST.get("kind", ""), request.POST.get("project", "")
+    number = int(asked) if asked.isdecimal() and len(asked) < 10 else 0
+    project = projects_of(request.user, EDIT).filter(pk=number).first()
+    if kind in KINDS:
+        draft = folder.begin(request.user, kind, project)
+    elif kind == "folder":
+        draft = folder.begin_empty(request.user, project)
+    elif kind == "copy":
+        study = study_for(request.user, request.POST.get("study", ""), EDIT)
+        draft = folder.begin_copy(request.user, study, project)
+        messages.success(request, f"This is a copy of “{study.title}”; the study itself stays.")
+    else:
+        messages.error(request, "Choose what kind of study it is.")
+        return redirect("new-study")
+    return redirect("draft", code=draft.code)
+
+
+# --- The steps ------------------------------------------------------------------------------------
+
+
+def _shown(
+    request: HttpRequest, code: str, template: str, more: Callable[[Draft, Reading], dict[str, Any]]
+) -> HttpResponse:
+    draft = own_draft(request, code, LOOK)
+    reading = reading_of(draft)
+    here = request.resolver_match.view_name if request.resolver_match else ""
+    context = {"draft": draft, "reading": reading, "steps": STEPS, "here": here}
+    context["last_by"] = last_by(draft.changes)
+    found = mistakes(reading.problems)
+    try:
+        top = folder.table_of(draft)
+        context |= {**sidebar(draft, reading), "table": top}
+        context["mistakes"] = shown_mistakes(found, top, folder.rows_of(draft))
+        context |= more(draft, reading)
+    except folder.Unreadable as problem:
+        context["unreadable"] = str(problem)
+        return render(request, "researcher/draft_review.html", context)
+    return render(request, template, context)
+
+
+@never_cache
+@login_required
+@require_GET
+def sounds_page(request: HttpRequest, code: str) -> HttpResponse:
+    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
+        top, rows = folder.table_of(draft), folder.rows_of(draft)
+        pages = Paginator(range(len({row["item"] for row in rows})), SENTENCES_PER_PAGE)
+        page = pages.get_page(request.GET.get("page"))
+        left, broken = sounds.not_used(draft), problems_of(draft)
+        facts = facts_of(draft, [row["file"] for row in rows])
+        return {
+            "matrix": sounds.matrix(draft, page.number, SENTENCES_PER_PAGE, facts),
+            "page": page,
+            "left": left[:NAMED],
+            "left_more": len(left) - NAMED,
+            "unusable": levels.unusable(facts),
+            "unclear": _unclear(draft),
+            "broken": list(broken.items())[:MOST_BROKEN],
+            "broken_more": len(broken) - MOST_BROKEN,
+            "endings": " ".join(EXTENSIONS),
+            "piece": settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
+            **_buttons(draft, top, rows, facts),
+        }
+
+    return _shown(request, code, "researcher/draft_sounds.html", more)
+
+
+def _buttons(
+    draft: Draft, top: Table, rows: folder.Rows, facts: dict[str, Facts]
+) -> dict[str, Any]:
+    """What the buttons of the page of sounds offer, and what they would do."""
+    study = top.get("study", {})
+    known = [each["sample_rate_hz"] for each in facts.values() if "sample_rate_hz" in each]
+    return {
+        "change": levels.change_to(study.get("loudness_lufs"), facts),
+        "resampled": levels.resampled(study.get("sample_rate_hz"), facts),
+        "lowest_rate": max(min(known), 8000) if known else None,
+        "rates": sorted(set(known)),
+        "usual_loudness": LOUDNESS_LUFS,
+        "made": list(made.made(rows)),
+        "flaws": FLAWS,
+        "can_trap": made.can_trap(draft, top),
+        "compares": sounds.compares(top),
+        "context": draft_context.form_of(top),
+        "forms": draft_context.FORMS,
+        "roles": [(role, ROLES[role]) for role in sounds.offered_roles(top, rows)],
+    }
+
+
+def _unclear(draft: Draft) -> UnclearNames | None:
+    """Why files that came are in no table yet: their names can be read in several ways."""
+    names = names_of(draft)
+    if not names or folder.rows_of(draft):
+        return None
+    try:
+        scan(names, draft.pattern)
+    except UnclearNames as unclear:
+        return unclear
+    return None
+
+
+@never_cache
+@login_required
+@require_GET
+def questions_page(request: HttpRequest, code: str) -> HttpResponse:
+    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
+        top = folder.table_of(draft)
+        return {
+            "tasks": question_fields(top, folder.rows_of(draft)),
+            "hypotheses": shown(top, "study.hypotheses"),
+            "language_name": name_of(top.get("study", {}).get("language", "en")),
+            "offered": [(tag, name_of(tag)) for tag in languages_of(top)],
+            "usual_languages": [(tag, name_of(tag)) for tag in USUAL_LANGUAGES],
+        }
+
+    return _shown(request, code, "researcher/draft_questions.html", more)
+
+
+@never_cache
+@login_required
+@require_GET
+def raters_page(request: HttpRequest, code: str) -> HttpResponse:
+    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
+        return rater_fields(folder.table_of(draft))
+
+    return _shown(request, code, "researcher/draft_raters.html", more)
+
+
+@never_cache
+@login_required
+@require_GET
+def review_page(request: HttpRequest, code: str) -> HttpResponse:
+    def more(draft: Draft, reading: Reading) -> dict[str, Any]:
+        made = making.is_made(draft)
+        study = whole(reading)
+        length = length_of(draft, reading)
+        findings = making.findings_of(draft) if made else []
+        if study is not None and length is not None and not made:
+            rows = folder.rows_of(draft)
+            facts = facts_of(draft, [row["file"] for row in rows])
+            clips = levels.measured(rows, facts, study.loudness_lufs)
+            findings = [*sound_findings(clips), *design_findings(study, length)]
+            findings.sort(key=lambda finding: finding.level)
+        findings = [*address_findings(), *findings]
+        return {
+            "made_of": what_it_is(study, lambda entry: _clip_address(draft, entry))
+            if study
+            else None,
+            "projects": projects_of(request.user, EDIT),
+            "made": made,
+            "tries": count_pilots(draft.study) if made and draft.study else 0,
+            "findings": findings,
+            "serious": any(each.level == "problem" for each in findings),
+        }
+
+    return _shown(request, code, "researcher/draft_review.html", more)
+
+
+def _clip_address(draft: Draft, entry: StimulusEntry) -> str:
+    """What settings made of lines is heard as it was joined, a clip as it was uploaded."""
+    if entry.file:
+        return reverse("draft-clip", args=[draft.code, entry.file])
+    return reverse("draft-preview-clip", args=[draft.code, entry.key])

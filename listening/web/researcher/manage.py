@@ -1,0 +1,210 @@
+"""The pages Manage and Log of a study: its name, tags, copies, archive, end; and who did what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from listening import studies
+from listening.access.projects import move_study
+from listening.access.rights import EDIT, LOOK, OWN, projects_of, study_for, visible_studies
+from listening.drafts.folder import draft_of
+from listening.models import Study, StudyEvent, study_log
+from listening.selectors.monitor import forget_progress
+from listening.studies import StudyError
+from listening.web.posted_values import number_in
+from listening.web.researcher.erasure import erase_now, retention_facts, set_retention
+from listening.web.researcher.study_page import who
+
+EVENTS_PER_PAGE = 50
+MOST_NAMED = 20  # of a list in a line of the log; all of them are in its CSV
+DELETED_SHOWN = 50
+OWNERS = ("delete", "move", "retention", "erase")  # actions of theirs alone
+
+
+@login_required
+@require_GET
+def page(request: HttpRequest, key: str) -> HttpResponse:
+    study = study_for(request.user, key, EDIT)
+    context = {
+        "study": study,
+        "tags": ", ".join(study.tags),
+        "key_of_copy": studies.free_key(study, False),
+        "key_of_version": studies.free_key(study, True),
+        "projects": projects_of(request.user, EDIT),
+        "contents": studies.contents_of(study) if OWN in study.may else None,
+        "why_not": studies.why_not(study),
+        **retention_facts(study),
+    }
+    return render(request, "researcher/manage.html", context)
+
+
+# --- What can be done ----------------------------------------------------------------------------
+
+
+@login_required
+@require_POST
+def do(request: HttpRequest, key: str) -> HttpResponse:
+    """One action of the page; what is refused says why, and nothing is half done."""
+    name = request.POST.get("action", "")
+    action = ACTIONS.get(name)
+    study = study_for(request.user, key, OWN if name in OWNERS else EDIT)
+    if action is None:
+        messages.error(request, "There is no such action.")
+        return redirect("manage", key=key)
+    try:
+        to, words = action(request, study)
+    except StudyError as error:
+        messages.error(request, str(error))
+        return redirect("manage", key=key)
+    messages.success(request, words)
+    if name == "change" or (name == "copy" and request.POST.get("as") == "version"):
+        return _to_draft(request, str(to))
+    return redirect("studies") if to is None else redirect("manage", key=to)
+
+
+def _to_draft(request: HttpRequest, key: str) -> HttpResponse:
+    """On to the pages of the draft; where its folder cannot be written, to the study's own."""
+    assert isinstance(request.user, User)
+    try:
+        draft = draft_of(request.user, Study.objects.get(key=key))
+    except StudyError as error:
+        messages.warning(request, f"It cannot be changed in the browser. {error}")
+        return redirect("manage", key=key)
+    return redirect("draft", code=draft.code)
+
+
+Done = tuple[str | None, str]  # the key of the study whose page comes next, and what was done
+
+
+def _name(request: HttpRequest, study: Study) -> Done:
+    by = who(request)
+    renamed = studies.rename_study(study, request.POST.get("name", ""), by=by)
+    tagged = studies.tag_study(study, studies.tags_in(request.POST.get("tags", "")), by=by)
+    return study.key, "Saved." if renamed or tagged else "Nothing was changed."
+
+
+def _archive(request: HttpRequest, study: Study) -> Done:
+    studies.archive_study(study, by=who(request))
+    return (
+        study.key,
+        "Archived: the list shows it no more, unless it is asked for what is archived.",
+    )
+
+
+def _unarchive(request: HttpRequest, study: Study) -> Done:
+    studies.archive_study(study, archived=False, by=who(request))
+    return study.key, "Back in the list."
+
+
+def _copy(request: HttpRequest, study: Study) -> Done:
+    assert isinstance(request.user, User)
+    as_version = request.POST.get("as") == "version"
+    copy = studies.copy_study(
+        study,
+        request.user,
+        key=request.POST.get("key", ""),
+        as_version=as_version,
+        keep_out=request.POST.get("earlier") != "let_in",
+        by=who(request),
+    )
+    what = f"version {copy.version}" if as_version else "a copy"
+    done = f"Made {what}: “{copy.key}”, a draft. Its completion codes are new."
+    if as_version:
+        done += " Its page Planning starts from the ratings of this version."
+    return copy.key, done
+
+
+def _change(request: HttpRequest, study: Study) -> Done:
+    """The pages that change a study which nobody has opened; see `do`."""
+    assert isinstance(request.user, User)
+    draft_of(request.user, study)
+    return study.key, "Change what you like. Nothing here reaches raters before it is opened."
+
+
+def _move(request: HttpRequest, study: Study) -> Done:
+    number = number_in(request, "project")
+    project = projects_of(request.user, EDIT).filter(pk=number).first()
+    if request.POST.get("project") and project is None:
+        raise StudyError("You are in no such project as editor or owner.")
+    moved = move_study(study, project, by=who(request))
+    forget_progress(study.key)
+    if not moved:
+        return study.key, "Nothing was changed."
+    where = f"It is in the project {project} now." if project else "It belongs to its owner alone."
+    seen = visible_studies(request.user).filter(pk=study.pk).exists()
+    return study.key if seen else None, where
+
+
+def _delete(request: HttpRequest, study: Study) -> Done:
+    went = studies.delete_study(study, request.POST.get("typed", ""), by=who(request))
+    forget_progress(study.key)
+    words = f"{went.sessions:,} sessions and {went.ratings:,} ratings"
+    return None, f"Deleted “{study.key}” with {words}. That it was deleted stays in the log."
+
+
+ACTIONS: dict[str, Callable[[HttpRequest, Study], Done]] = {
+    "name": _name,
+    "archive": _archive,
+    "unarchive": _unarchive,
+    "copy": _copy,
+    "change": _change,
+    "move": _move,
+    "delete": _delete,
+    "retention": set_retention,
+    "erase": erase_now,
+}
+
+
+# --- Who did what --------------------------------------------------------------------------------
+
+
+@login_required
+@require_GET
+def log(request: HttpRequest, key: str) -> HttpResponse:
+    study = study_for(request.user, key, LOOK)
+    rows = StudyEvent.objects.filter(study_id=study.pk)
+    page = Paginator(rows, EVENTS_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "researcher/log.html", {"study": study, "page": page, **_said(page)})
+
+
+@login_required
+@require_GET
+def log_csv(request: HttpRequest, key: str) -> HttpResponse:
+    study = study_for(request.user, key, LOOK)
+    response = HttpResponse(study_log.as_csv(study.pk), content_type="text/csv; charset=utf-8")
+    stamp = timezone.now().strftime("%Y-%m-%d")
+    response["Content-Disposition"] = f'attachment; filename="{study.key}-log-{stamp}.csv"'
+    return response
+
+
+@login_required
+@require_GET
+def deleted(request: HttpRequest) -> HttpResponse:
+    """Studies that are no more: whose they were, who deleted them, and how much that was."""
+    rows = StudyEvent.objects.filter(what="deleted")
+    if not request.user.is_superuser:
+        rows = rows.filter(owner_id=int(request.user.pk or 0))
+    page = Paginator(rows, DELETED_SHOWN).get_page(request.GET.get("page"))
+    return render(request, "researcher/deleted.html", {"page": page, **_said(page)})
+
+
+def _said(page: Any) -> dict[str, Any]:
+    rows = [
+        {
+            "event": event,
+            "what": study_log.said(event),
+            "details": study_log.details_said(event, MOST_NAMED),
+        }
+        for event in page
+    ]
+    return {"rows": rows}

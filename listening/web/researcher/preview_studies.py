@@ -1,0 +1,244 @@
+"""Studies to look at, of the demo or stored ones, with their clips; the database is only read."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Protocol
+
+from django.conf import settings
+
+from listening import audio
+from listening.audio.ends import AFTER_S, BEFORE_S
+from listening.audio.low_cut import HEARD_FROM_HZ
+from listening.audio.store import write_plain_flac
+from listening.checks import Check
+from listening.common.sound_files import AudioError, duration_s
+from listening.design.duration import SessionLength, estimate
+from listening.design.presets import Preset, presets
+from listening.design.ready_questions import READY_MADE
+from listening.design.settings import Recipe, derive
+from listening.design.studyfile import CSV, TOML, StudyFile, StudyProblems, read_sent_folder
+from listening.design.studyfile.problems import Notebook
+from listening.design.studyfile.questionpart import read_questionnaires
+from listening.models import Study
+from listening.sessions.line_marks import moved
+from listening.studies import study_as_file
+from listening.studies.length import session_length
+from listening.studies.trimming import Trimming
+
+GALLERY = "gallery"  # the folder with a task for every method
+Lines = list[dict[str, Any]]
+
+CUT = (BEFORE_S, AFTER_S, HEARD_FROM_HZ)  # what was made with others has another name
+
+
+class Source(Protocol):
+    """A study that can be looked at, whatever it is made of."""
+
+    @property
+    def file(self) -> StudyFile:
+        """The study with what its settings make of lines."""
+
+    @property
+    def length(self) -> SessionLength:
+        """How long a session of it takes."""
+
+    def clip(self, stimulus: str) -> Path | None:
+        """What raters hear of this stimulus; None when there is none."""
+
+    def lines(self, stimuli: Iterable[str]) -> Mapping[str, Lines]:
+        """When each line of these stimuli sounds; those that are plain clips may be left out."""
+
+
+class StoredSource:
+    """A study of the database: its raters' own clips."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    @cached_property
+    def file(self) -> StudyFile:
+        file = study_as_file(self.study)
+        return derive(file).added_to(file)
+
+    @property
+    def length(self) -> SessionLength:
+        return session_length(self.study)
+
+    def clip(self, stimulus: str) -> Path | None:
+        served = self.study.stimuli.filter(key=stimulus).values_list("served", flat=True).first()
+        return audio.local_path(served) if served else None
+
+    def lines(self, stimuli: Iterable[str]) -> Mapping[str, Lines]:
+        rows = self.study.stimuli.filter(key__in=list(stimuli), derived=True)
+        return {row.key: moved(row.lines, -row.trimmed_s) for row in rows}
+
+
+class FolderSource:
+    """A folder of the demo, whose sounds lie beside it; what settings make is joined when asked."""
+
+    def __init__(self, folder: Path, sounds: Path) -> None:
+        reading = read_sent_folder(folder, sounds)
+        if reading.study is None:
+            raise StudyProblems(reading.problems)
+        derived = derive(reading.study)
+        self.file = derived.added_to(reading.study)
+        self.recipes = {recipe.entry.key: recipe for recipe in derived.stimuli}
+        self.entries = {s.key: s for s in reading.study.stimuli}
+        self.paths = {s.key: reading.audio[s.file].path for s in reading.study.stimuli}
+        files = {name: use.path for name, use in reading.audio.items()}
+        self.trimming = Trimming(reading.study, lambda name: audio.probed(files[name]))
+
+    @cached_property
+    def length(self) -> SessionLength:
+        files = {path: _seconds(path) for path in set(self.paths.values())}
+        plain = {key: files[path] for key, path in self.paths.items()}
+        pieces = {key: recipe.parts(plain.__getitem__) for key, recipe in self.recipes.items()}
+        joined = {key: sum(seconds) for key, seconds in pieces.items()}
+        return estimate(self.file, plain | joined)
+
+    def clip(self, stimulus: str) -> Path | None:
+        if recipe := self.recipes.get(stimulus):
+            return self._joined(recipe)[0]
+        return self._served(stimulus) if stimulus in self.paths else None
+
+    def lines(self, stimuli: Iterable[str]) -> Mapping[str, Lines]:
+        recipes = [self.recipes[key] for key in stimuli if key in self.recipes]
+        return {recipe.entry.key: self._joined(recipe)[1] for recipe in recipes}
+
+    def _served(self, stimulus: str) -> Path:
+        """With loudness, sampling rate and ends as the study names them, as after an import."""
+        path = self.paths[stimulus]
+        loudness, rate_hz = self.file.loudness_lufs, self.file.sample_rate_hz
+        copy = _shelf("served", loudness, rate_hz, self.file.ends, CUT, stimulus, _mark(path))
+        if not copy.exists():
+            span = self.trimming.span(self.entries[stimulus])
+            gain_db = 0.0 if loudness is None else audio.gain_for(audio.probed(path), loudness)
+            _write(
+                copy,
+                lambda draft: write_plain_flac(path, draft, gain_db, rate_hz, span, low_cut=True),
+            )
+        return copy
+
+    def _joined(self, recipe: Recipe) -> tuple[Path, Lines]:
+        parts = recipe.parts(self._served)
+        marks = [_mark(part) if isinstance(part, Path) else part for part in parts]
+        clip = _shelf("joined", self.file.ends, CUT, *marks)
+        times = clip.with_suffix(".json")
+        if not (clip.exists() and times.exists()):
+            whole = _shelf("joined whole", *marks)
+            spans: list[tuple[float, float]] = []
+            _write(whole, lambda draft: spans.extend(audio.join(parts, draft)))
+            heard = [s for part, s in zip(parts, spans, strict=True) if isinstance(part, Path)]
+            span = self.trimming.span_of_joined(audio.probed(whole))
+            is_cut = span is not None
+            _write(clip, lambda draft: write_plain_flac(whole, draft, span=span, low_cut=is_cut))
+            whole.unlink(missing_ok=True)
+            joined = {"heard": heard, "trimmed_s": span.start_s if span else 0.0}
+            _write(times, lambda draft: draft.write_text(json.dumps(joined)))
+        facts = json.loads(times.read_text())
+        return clip, moved(recipe.timeline(facts["heard"]), -facts["trimmed_s"])
+
+
+def _seconds(path: Path) -> float:
+    """How long a sound lasts; 0 where none can be read, which the page of sounds says."""
+    with suppress(AudioError):
+        return duration_s(path)
+    return 0.0
+
+
+def _mark(path: Path) -> tuple[str, int, int]:
+    facts = path.stat()
+    return path.name, facts.st_size, facts.st_mtime_ns
+
+
+def _shelf(*words: object) -> Path:
+    """Where a sound made for previews is kept: another sound of other words has another name."""
+    folder = Path(settings.EARNEST_VAR) / "previews"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{sha256(repr(words).encode()).hexdigest()[:32]}.flac"
+
+
+def _write(target: Path, make: Callable[[Path], Any]) -> None:
+    """All of the file or nothing of it, even when two pages make it at once."""
+    with tempfile.TemporaryDirectory(dir=target.parent) as space:
+        draft = Path(space) / target.name
+        make(draft)
+        os.replace(draft, target)
+
+
+def demo_folder() -> Path:
+    return Path(settings.BASE_DIR) / "demo"
+
+
+def shown_presets() -> dict[str, Preset]:
+    return presets(demo_folder())
+
+
+def example(name: str) -> FolderSource | None:
+    """A preset, or the gallery's own study, as it is on the disk now; None when there is none."""
+    demo = demo_folder()
+    folder = demo / GALLERY if name == GALLERY else demo / "presets" / name
+    known = name == GALLERY or name in presets(demo)
+    if not known or not (folder / TOML).is_file():
+        return None
+    return _example(folder, demo, _mark(folder / TOML), _mark(folder / CSV))
+
+
+def folder_source(folder: Path) -> FolderSource:
+    """Any study folder as it is on the disk now; StudyProblems where it cannot be read."""
+    for name in (TOML, CSV):
+        if not (folder / name).is_file():
+            raise StudyProblems(read_sent_folder(folder).problems)
+    return _example(folder, folder, _mark(folder / TOML), _mark(folder / CSV))
+
+
+@lru_cache(maxsize=16)
+def _example(folder: Path, demo: Path, *marks: tuple[str, int, int]) -> FolderSource:
+    source = FolderSource(folder, demo)
+    if folder.name == GALLERY:
+        source.file = replace(
+            source.file, checks=every_check(), questionnaires=ready_questionnaires()
+        )
+    return source
+
+
+def every_check() -> tuple[dict[str, Any], ...]:
+    """Each check of the registry with its usual settings; the volume comes first, as in studies."""
+    kinds = sorted(Check.registry.values(), key=lambda check: (check.kind != "volume", check.key))
+    return tuple({"key": check.key} for check in kinds)
+
+
+def ready_questionnaires() -> tuple[dict[str, Any], ...]:
+    return read_questionnaires(
+        [{"key": name, "when": "before", "use": [name]} for name in READY_MADE], Notebook()
+    )
+
+
+def only(
+    file: StudyFile, *, task: str = "", check: str = "", questionnaire: str = ""
+) -> StudyFile | None:
+    """The study with one part of it alone; all of it when none is named, None when it has not."""
+    asked = {"tasks": task, "checks": check, "questionnaires": questionnaire}
+    if not any(asked.values()):
+        return file
+    kept: dict[str, Any] = {
+        part: tuple(each for each in getattr(file, part) if _key(each) == key)
+        for part, key in asked.items()
+    }
+    if any(key and not kept[part] for part, key in asked.items()):
+        return None
+    alone = tuple({**each, "when": "before"} for each in kept["questionnaires"])
+    return replace(file, **kept | {"questionnaires": alone})
+
+
+def _key(part: Any) -> str:
+    return str(part["key"] if isinstance(part, Mapping) else part.key)

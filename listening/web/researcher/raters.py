@@ -1,0 +1,187 @@
+"""The page of a study's raters: their table, its CSV, and what is decided about those chosen."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+
+from listening.access.rights import ANALYSE, EDIT, LOOK, may_see_ids, study_for
+from listening.common.spreadsheets import safe_cell
+from listening.common.tables import Shown
+from listening.models import Session, Study, session_summaries
+from listening.models.study_log import note
+from listening.sessions.rejection import AT_ONCE, Judged
+from listening.studies import StudyError
+from listening.web.pay_marks import MARKS, mark_pay
+from listening.web.posted_values import whole_number
+from listening.web.researcher.raters_table import described, raters_table, rows_of
+from listening.web.researcher.study_page import who
+from listening.web.session_decisions import decide
+
+READ_AT_ONCE = 2000  # rows of a CSV
+LEFT = {  # why a session stays as it was
+    "rejected": "withdrawn, screened out or rejected already",
+    "restored": "not rejected already",
+    **dict.fromkeys(MARKS, "marked so already, scripted, or of Prolific, where Recruiting pays"),
+}
+
+
+def _shown(request: HttpRequest, study: Study, asked: QueryDict) -> Shown:
+    table = raters_table(study, sees_ids=may_see_ids(study, request.user))
+    return table.read(rows_of(study), asked)
+
+
+@login_required
+@require_GET
+def page(request: HttpRequest, key: str) -> HttpResponse:
+    study = study_for(request.user, key, LOOK)
+    uncounted = session_summaries.bring_up_to_date(study.pk)
+    shown = _shown(request, study, request.GET)
+    rows = described(shown.page)
+    context = {
+        "study": study,
+        "shown": shown,
+        "rows": rows,
+        "uncounted": uncounted,
+        "as_of": min((row["summary"].made_at for row in rows if row["summary"]), default=None),
+        "at_once": AT_ONCE,
+        "shared_from": session_summaries.SHARED_FROM,
+        "shows_prolific_ids": may_see_ids(study, request.user),
+    }
+    return render(request, "researcher/raters.html", context)
+
+
+# --- Decided about those chosen ------------------------------------------------------------------
+
+
+@login_required
+@require_POST
+def judge(request: HttpRequest, key: str) -> HttpResponse:
+    """Rejects, restores or marks as paid the chosen sessions, or all that the filters leave."""
+    study = study_for(request.user, key, EDIT)
+    to, reason = request.POST.get("to", ""), request.POST.get("reason", "")
+    chosen, trouble = _chosen(request, study)
+    try:
+        if trouble:
+            raise StudyError(trouble)
+        act = mark_pay if to in MARKS else decide
+        judged = act(study, chosen, to, reason, by=who(request))
+    except StudyError as error:
+        messages.error(request, f"Nothing was changed. {error}")
+        return redirect(_back(request, study))
+    _tell(request, to, judged)
+    return redirect(_back(request, study))
+
+
+def _chosen(request: HttpRequest, study: Study) -> tuple[list[int], str]:
+    """Which sessions, and what stands against it; "" where nothing does."""
+    if "all" in request.POST:
+        shown = _shown(request, study, QueryDict(request.POST.get("query", "")))
+        if shown.ignored:
+            return [], " ".join(shown.ignored)
+        chosen = list(shown.filtered.values_list("pk", flat=True))
+        if str(len(chosen)) != request.POST["all"]:
+            return [], f"{len(chosen):,} sessions match now: others came meanwhile. Look again."
+    else:
+        asked = [whole_number(pk) for pk in request.POST.getlist("session")]
+        chosen = list(study.sessions.filter(pk__in=asked).values_list("pk", flat=True))
+        if len(chosen) < len(set(asked)):
+            return [], "Some of these sessions are not of this study, or are gone. Look again."
+    return chosen, ""
+
+
+def _tell(request: HttpRequest, to: str, judged: Judged) -> None:
+    """What became of it: how many, and what was not done."""
+    count = len(judged.raters)
+    named = f"the session of {judged.raters[0]}" if count == 1 else f"{count:,} sessions"
+    after = {
+        "rejected": "The ratings are kept but no longer count, and the places are open again.",
+        "restored": "The ratings count again where their places are still free.",
+        **dict.fromkeys(MARKS, "Ratings and places stay as they are."),
+    }
+    if count:
+        said = f"Said to be {to}: {named}." if to in MARKS else f"{to.capitalize()} {named}."
+        messages.success(request, f"{said} {after[to]}")
+    if judged.not_counting:
+        said = f"{judged.not_counting:,} of their ratings fill no place"
+        why = "others have given it meanwhile, or the block had not passed its traps"
+        messages.warning(request, f"{said}: {why}. They are kept.")
+    if left := judged.left_as_they_were:
+        messages.warning(request, f"{left:,} left as before: {LEFT[to]}.")
+
+
+def _back(request: HttpRequest, study: Study) -> str:
+    """To the page that asked: one rater's, or the table as it was filtered."""
+    pk = request.POST.get("from", "")
+    if pk.isdecimal() and len(pk) < 16:
+        return reverse("rater", args=[study.key, int(pk)])
+    query = QueryDict(request.POST.get("query", "")[:2000]).urlencode()
+    return reverse("raters", args=[study.key]) + (f"?{query}" if query else "")
+
+
+# --- Taken out -----------------------------------------------------------------------------------
+
+
+@login_required
+@require_GET
+def raters_csv(request: HttpRequest, key: str) -> HttpResponse | StreamingHttpResponse:
+    """What the filters leave, in the order of the table."""
+    study = study_for(request.user, key, ANALYSE)
+    session_summaries.bring_up_to_date(study.pk)
+    shown = _shown(request, study, request.GET)
+    if shown.ignored:
+        return HttpResponse("\n".join(shown.ignored), status=400, content_type="text/plain")
+    note(study, "exported", who(request), file="raters.csv", filters=shown.query or "none")
+    stamp = timezone.now().strftime("%Y-%m-%d")
+    response = StreamingHttpResponse(_lines(shown), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{study.key}-raters-{stamp}.csv"'
+    return response
+
+
+class _Line:
+    """What csv writes to."""
+
+    def write(self, line: str) -> str:
+        return line
+
+
+FIGURES = (
+    *("trials", "answered", "skipped", "traps", "traps_failed", "checks_failed"),
+    *("median_ms", "agreement", "shared", "signs"),
+)
+HEAD = (
+    *("session", "rater", "state", "rejected_because", "review", "source", "device"),
+    *("simulated", *FIGURES, "started_at_utc"),
+)
+
+
+def _lines(shown: Shown) -> Iterator[str]:
+    writer = csv.writer(_Line(), lineterminator="\n")
+    yield writer.writerow(HEAD)
+    part: list[Session] = []
+    for session in shown.ordered.iterator(chunk_size=READ_AT_ONCE):
+        part.append(session)
+        if len(part) == READ_AT_ONCE:
+            yield from (writer.writerow(_cells(row)) for row in described(part))
+            part = []
+    yield from (writer.writerow(_cells(row)) for row in described(part))
+
+
+def _cells(row: dict[str, Any]) -> list[Any]:
+    session, summary = row["session"], row["summary"]
+    return [
+        *(f"s{session.pk}", session.rater.code, row["called"]),
+        *(safe_cell(session.rejected_because), session.review, session.source, session.device),
+        session.rater.simulated,
+        *(getattr(summary, name) if summary else None for name in FIGURES),
+        session.started_at.strftime("%Y-%m-%d %H:%M:%S"),
+    ]

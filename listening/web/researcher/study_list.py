@@ -1,0 +1,55 @@
+"""The list of studies: searched, filtered and paged in the database."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from listening.access.rights import projects_of, visible_studies
+from listening.common.cached_counts import Patience
+from listening.models import Study
+from listening.selectors.study_overview import Overview, overviews
+from listening.studies.searching import FILTERS, filtered, tags_of
+from listening.web.researcher.time_plot import SPARK_BARS, TimePlot, time_plot
+
+STUDIES_PER_PAGE = 50
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    return redirect("studies" if request.user.is_authenticated else "login")
+
+
+@login_required
+@require_GET
+def studies(request: HttpRequest) -> HttpResponse:
+    visible = visible_studies(request.user)
+    asked = {name: request.GET.get(name, "").strip()[:200] for name in FILTERS}
+    found = filtered(visible, asked)
+    page = Paginator(found.select_related("owner", "project"), STUDIES_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    rows = overviews(page, Patience())
+    context = {
+        "rows": [(row, _plot(row)) for row in rows],
+        "uncounted": sum(not row.has_counts for row in rows),
+        "page": page,
+        "asked": asked,
+        "narrowed": any(asked[name] for name in ("q", "state", "tag", "project")),
+        "states": Study.State.choices,
+        "tags": tags_of(visible),
+        "projects": projects_of(request.user),
+        "archived": visible.filter(archived_at__isnull=False).count(),
+        "any": visible.exists(),
+        "query": urlencode({name: value for name, value in asked.items() if value}),
+    }
+    return render(request, "researcher/studies.html", context)
+
+
+def _plot(row: Overview) -> TimePlot | None:
+    return time_plot(row.hours, row.study.closed_at or timezone.now(), most=SPARK_BARS)

@@ -1,0 +1,159 @@
+"""The page of one study, live, and the few things to do there."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST
+from redis.exceptions import RedisError
+
+from listening import studies
+from listening.access.rights import EDIT, LOOK, study_for
+from listening.common.addresses import public_route
+from listening.design.settings import derive
+from listening.design.studyfile import StimulusEntry
+from listening.design.studyfile.drawing import draws_of
+from listening.models import Study
+from listening.models.study_log import note, withdrawals_of
+from listening.selectors import unplayed_clips
+from listening.selectors.monitor import forget_progress, page_progress
+from listening.selectors.rating_times import rating_times, state_marks
+from listening.sessions import lifecycle
+from listening.studies import (
+    Finding,
+    StudyError,
+    check_study,
+    count_pilots,
+    study_as_file,
+)
+from listening.studies.length import MEASURED_FROM, session_length
+from listening.web.researcher.checks_and_traps import beforehand
+from listening.web.researcher.raters_table import described, rows_of
+from listening.web.researcher.study_preview import what_it_is
+from listening.web.researcher.time_plot import time_plot
+
+CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
+FINDINGS_KEPT_S = 600
+NEWEST_SHOWN = 5  # sessions; the page of raters has all of them
+TOLD = {
+    Study.State.OPEN: "The study is open: raters can start.",
+    Study.State.PAUSED: "The study is paused: nobody new can start.",
+    Study.State.CLOSED: "The study is closed.",
+}
+
+
+def home(request: HttpRequest) -> HttpResponse:
+    return redirect("studies" if request.user.is_authenticated else "login")
+
+
+def who(request: HttpRequest) -> str:
+    """The user name, as logs keep it."""
+    return str(request.user.get_username())
+
+
+# --- One study -----------------------------------------------------------------------------------
+
+
+@login_required
+@require_GET
+def study(request: HttpRequest, key: str) -> HttpResponse:
+    mine = study_for(request.user, key, LOOK)
+    findings = _findings(mine, asked="check" in request.GET)
+    progress = page_progress(key)
+    context = {
+        "study": mine,
+        "progress": progress,
+        "withdrawals": withdrawals_of(mine) if progress["sessions"]["withdrawn"] else None,
+        "findings": findings,
+        "must_be_solved": any(f.level == "problem" for f in findings or ()),
+        "link": public_route("landing", mine.link),
+        "monitor": f"{settings.EARNEST_PATH}/ws/studies/{mine.key}/",
+        "before": beforehand(mine),
+        "length": session_length(mine),
+        "made_of": _what_it_is(mine) if mine.state == Study.State.DRAFT else None,
+        "drawn": draws_of(mine.tasks.order_by("order")),
+        "measured_from": MEASURED_FROM,
+        "tries": count_pilots(mine),
+        "unplayed": unplayed_clips(key),
+        **_over_time(mine),
+        "newest": described(rows_of(mine).order_by("-started_at", "-pk")[:NEWEST_SHOWN]),
+    }
+    return render(request, "researcher/study.html", context)
+
+
+def _over_time(study: Study) -> dict[str, object]:
+    kept = rating_times(study.key)
+    assert kept is not None  # who looks with patience gets something
+    marks, all_marks = state_marks(study.pk)
+    plot = time_plot(kept.value, study.closed_at or timezone.now(), marks, all_marks=all_marks)
+    return {"plot": plot, "plot_counted_at": kept.counted_at if kept.is_old else None}
+
+
+def _what_it_is(study: Study) -> dict[str, Any]:
+    """Of a draft: its wording, scale, clips and plan, as there is no progress to show."""
+    file = study_as_file(study)
+
+    def address(entry: StimulusEntry) -> str:
+        return reverse("study-preview-clip", args=[study.key, entry.key])
+
+    return what_it_is(derive(file).added_to(file), address)
+
+
+def _findings(study: Study, asked: bool) -> list[Finding] | None:
+    """What stands against opening a draft; None when that has to be asked for.
+
+    Every clip is decoded for it, so a large study is looked at on request, and the result is
+    kept for a while.
+    """
+    if study.state != Study.State.DRAFT:
+        return []
+    name = f"findings/{study.pk}"
+    kept: list[Finding] | None = None
+    with suppress(RedisError):
+        kept = cache.get(name)
+    if asked or (kept is None and study.stimuli.count() <= CHECKED_UNASKED):
+        kept = check_study(study)
+        with suppress(RedisError):
+            cache.set(name, kept, timeout=FINDINGS_KEPT_S)
+    return kept
+
+
+# --- What can be done ----------------------------------------------------------------------------
+
+
+@login_required
+@require_POST
+def change_state(request: HttpRequest, key: str) -> HttpResponse:
+    """Open, pause or close; a study that is not ready says what is missing instead."""
+    mine = study_for(request.user, key, EDIT)
+    to = request.POST.get("to", "")
+    try:
+        studies.change_state(mine, to, anyway="anyway" in request.POST, by=who(request))
+    except StudyError as error:
+        for line in str(error).splitlines():
+            messages.error(request, line)
+    else:
+        forget_progress(key)
+        messages.success(request, TOLD[Study.State(to)])
+    return redirect("study", key=key)
+
+
+@login_required
+@require_POST
+def delete_simulated(request: HttpRequest, key: str) -> HttpResponse:
+    mine = study_for(request.user, key, EDIT)
+    deleted = lifecycle.delete_simulated(mine)
+    note(mine, "simulated_deleted", who(request), sessions=deleted)
+    forget_progress(key)
+    word = "session" if deleted == 1 else "sessions"
+    messages.success(request, f"Deleted {deleted} {word} of simulated raters with their ratings.")
+    return redirect("study", key=key)

@@ -1,0 +1,1 @@
+"""The reviewer’s desk and the pages of reviews."""

@@ -1,0 +1,149 @@
+"""The reviewer's desk: its page, what is given next, verdicts taken, clips; and one's own reviews.
+
+What a reviewer is shown of an item is made by `listening.review.seen` alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from listening import audio
+from listening.access.rights import reviews_of
+from listening.audio.pieces import flac_response
+from listening.common.plain_json import is_storable
+from listening.models import ReviewAssignment, Reviewer, ReviewJob
+from listening.review import ReviewError, Shut, give_next, kind_named, reviewer_at, store
+from listening.review.progress import own_progress
+from listening.review.reviewers import MEMBER
+from listening.review.seen import framed, heard_copies
+from listening.review.training import kept_back, told_after
+from listening.web.rater.api import Malformed, replied, sent
+
+GONE = "This desk is shut: its time is over, or the link was not copied whole."
+CLIPS_KEPT_S = 3600
+UNKNOWN = {"error": "unknown_desk", "message": GONE}
+
+
+@never_cache
+@login_required
+@require_GET
+def mine(request: HttpRequest) -> HttpResponse:
+    """The reviews in which somebody may take part by their role."""
+    jobs = ReviewJob.objects.filter(study__in=reviews_of(request.user)).exclude(
+        state=ReviewJob.State.DRAFT
+    )
+    shut = Reviewer.objects.filter(user=request.user.pk, revoked_at__isnull=False)
+    jobs = jobs.exclude(pk__in=shut.values("job"))
+    rows = [
+        {
+            "job": job,
+            "what": kind_named(job.kind).what,
+            "desk": reverse("review-desk", args=[f"{MEMBER}{job.pk}"]),
+            "progress": own_progress(found) if found else None,
+        }
+        for job in jobs
+        for found in [job.reviewers.filter(user=request.user.pk).first()]
+    ]
+    return render(request, "review/mine.html", {"rows": rows})
+
+
+@never_cache
+@require_GET
+def desk(request: HttpRequest, token: str) -> HttpResponse:
+    reviewer = reviewer_at(token, request.user)
+    if reviewer is None:
+        return render(request, "review/gone.html", {"words": GONE}, status=404)
+    job = reviewer.job
+    kind = kind_named(job.kind)
+    question = kind.desk(kind.settings_from(job.settings))
+    told = {
+        "reviewer": str(reviewer),
+        "kind": job.kind,
+        "question": {**question, "hints": question.get("hints", False) or kind.suggests(job)},
+        "open": job.state == ReviewJob.State.OPEN,
+        "clips": reverse("review-clip", args=[token, "0" * 8 + "-0000" * 3 + "-" + "0" * 12, 0]),
+    }
+    context = {"job": job, "kind": kind, "told": told, "reviewer": reviewer, "token": token}
+    return render(request, "review/desk.html", context)
+
+
+@never_cache
+@require_POST
+def next_items(request: HttpRequest, token: str) -> HttpResponse:
+    """Items to judge, as many as the page wants ahead."""
+    reviewer = reviewer_at(token, request.user)
+    if reviewer is None:
+        return replied(UNKNOWN, 404)
+    try:
+        want = sent(request).get("want")
+    except Malformed as error:
+        return _refused(error, error.status)
+    given = give_next(reviewer, want if type(want) is int else 0)
+    kept = {} if given else {"kept_back": kept_back(reviewer.job, reviewer)}
+    return replied({"items": seen_by(reviewer, given), **kept, **_standing(reviewer)})
+
+
+def seen_by(reviewer: Reviewer, given: list[ReviewAssignment]) -> list[dict[str, Any]]:
+    kind = kind_named(reviewer.job.kind)
+    return framed(given, kind.seen(reviewer.job, given), kind.say)
+
+
+@never_cache
+@require_POST
+def verdicts(request: HttpRequest, token: str) -> HttpResponse:
+    reviewer = reviewer_at(token, request.user)
+    if reviewer is None:
+        return replied(UNKNOWN, 404)
+    try:
+        data = sent(request).get("verdicts")
+        if not isinstance(data, list) or not is_storable(data):
+            raise Malformed
+        stored = store(reviewer, data)
+    except Shut as error:
+        return replied({"error": "shut", "message": str(error)}, 409)
+    except ReviewError as error:
+        return _refused(error, 422)
+    except Malformed as error:
+        return _refused(error, error.status)
+    body = {
+        "stored": stored.keys,
+        "refused": [{"key": key, "message": message} for key, message in stored.refused],
+        **told_after(reviewer, stored.keys),
+    }
+    return replied({**body, **_standing(reviewer)}, 201)
+
+
+def _refused(error: Exception, status: int) -> HttpResponse:
+    return replied({"error": "malformed", "message": str(error)}, status)
+
+
+def _standing(reviewer: Reviewer) -> dict[str, Any]:
+    state = ReviewJob.objects.values_list("state", flat=True).get(pk=reviewer.job_id)
+    return {"open": state == ReviewJob.State.OPEN, "progress": own_progress(reviewer)}
+
+
+@require_GET
+def clip(request: HttpRequest, token: str, item: str, place: int) -> HttpResponseBase:
+    """A clip of an item that this reviewer was given, where the job lets them hear it."""
+    reviewer = reviewer_at(token, request.user)
+    if reviewer is None:
+        raise Http404
+    rows = ReviewAssignment.objects.select_related("item__trial")
+    assignment = get_object_or_404(rows, reviewer=reviewer, code=item)
+    copies = heard_copies(assignment) if kind_named(reviewer.job.kind).hears(reviewer.job) else []
+    try:
+        path = audio.local_path(copies[place])
+        response = flac_response(path, request.headers.get("Range", ""))
+    except (IndexError, FileNotFoundError):
+        raise Http404 from None
+    response["Cache-Control"] = f"private, max-age={CLIPS_KEPT_S}"
+    del response["Content-Disposition"]  # it would name the stored file
+    return response

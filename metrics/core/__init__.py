@@ -1,0 +1,1 @@
+"""What every metric shares: the contract, clips, texts, devices, precision, weights."""

@@ -1,0 +1,370 @@
+"""Metric and the registry."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from listening.common.registry import Registry
+from metrics.core import long_waves, precision
+from metrics.core.batch_sharing import Sharing
+from metrics.core.material import Material
+from metrics.core.precision import FLOAT32, Arithmetic, PrecisionError, Precisions
+from metrics.core.silence import silence
+
+if TYPE_CHECKING:
+    import torch
+
+
+class ParameterError(ValueError):
+    """A parameter that the metric does not have, or a value it cannot take."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameters:
+    """What a metric can be told; a metric with parameters subclasses this with its defaults."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Output:
+    """One named number of a metric: what it says, its unit, its range and its direction."""
+
+    key: str  # stored with every score: never renamed
+    description: str = ""
+    unit: str = ""  # empty: a pure number
+    low: float | None = None  # the least and the greatest value that there can be
+    high: float | None = None
+    higher_is_better: bool | None = None  # None: no direction is claimed
+    title: str = ""  # what pages and reports call it; empty: its key
+
+
+@dataclasses.dataclass(frozen=True)
+class Hint:
+    """A published threshold of an output, shown beside scores; it judges nothing."""
+
+    output: str
+    at: float
+    words: str  # what the source says of values from ``at`` in the better direction
+    source: str
+
+
+WIDE_BAND_HZ = 6_000.0  # sound of 16 kHz recordings ends above (7.3 kHz and more, 60 dB down)
+
+
+@dataclasses.dataclass(frozen=True)
+class Accepts:
+    """What audio a metric's numbers are meant for; other audio is scored with a warning."""
+
+    least_bandwidth_hz: float = 0.0  # sound is expected up to here; 0: any bandwidth will do
+    shortest_s: float = 0.0  # a shorter clip gets a reason instead of a value
+    whole_file: bool = False  # measured on all channels at the file's own rate
+
+    def words(self, rate_hz: int) -> str:
+        """As one line: "mono at 16000 Hz …"."""
+        mono = f"mono at {rate_hz} Hz (channels averaged, other rates resampled)"
+        parts = ["all channels, at the file's own rate" if self.whole_file else mono]
+        if self.least_bandwidth_hz:
+            parts.append(f"meant for sound up to {self.least_bandwidth_hz:g} Hz")
+        if self.shortest_s:
+            parts.append(f"{self.shortest_s:g} s or more")
+        return "; ".join(parts)
+
+
+@dataclasses.dataclass(frozen=True)
+class Score:
+    """One clip's value, or None with the reason why there is none; and what else was learnt.
+
+    ``warnings``: why the value may not mean what it usually does, in words, by their codes.
+    """
+
+    value: float | None
+    reason: str = ""
+    details: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    failed: bool = False  # the run broke: worth another try, unlike audio that has no value
+    also: Mapping[str, float | None] = dataclasses.field(default_factory=dict)  # further outputs
+    warnings: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Take:
+    """A clip as a metric gets it: its wave, (samples,) at the metric's rate, and what is known."""
+
+    wave: torch.Tensor
+    material: Material = dataclasses.field(default_factory=Material)
+
+
+def undefined(reason: str, **details: Any) -> Score:
+    """A score without a value: `reason` is a short phrase such as "too short"."""
+    return Score(None, reason, details)
+
+
+class Metric:
+    """An objective score of one clip of audio. A subclass registers itself by its `key`.
+
+    It has one output, named as itself, or several (``more_outputs``: those beside the first).
+    """
+
+    key: ClassVar[str] = ""  # names the metric and its first output; never renamed
+    version: ClassVar[str] = "1"  # bumped when the numbers change
+    sample_rate_hz: ClassVar[int] = 16_000
+    description: ClassVar[str] = ""
+    title: ClassVar[str] = ""  # what pages and reports call its first output; empty: its key
+    source: ClassVar[str] = ""  # the paper or code that defines the numbers
+    unit: ClassVar[str] = ""
+    low: ClassVar[float | None] = None
+    high: ClassVar[float | None] = None
+    higher_is_better: ClassVar[bool | None] = None  # None: no direction is claimed
+    more_outputs: ClassVar[tuple[Output, ...]] = ()
+    accepts: ClassVar[Accepts] = Accepts()
+    sharing: ClassVar[Sharing] = Sharing()  # how its clips share a batch
+    precisions: ClassVar[Precisions] = Precisions()  # what its networks compute in beside float32
+    needs: ClassVar[tuple[str, ...]] = ()  # fields of Material (attributes.NAME) it depends on
+    packages: tuple[str, ...] = ("torch", "numpy")  # named in the provenance
+    parameters_type: ClassVar[type[Parameters]] = Parameters
+    asked_only: ClassVar[bool] = False  # run only when named: it costs money, sends audio away
+    registry: ClassVar[Registry[Metric]] = Registry(
+        "metric", "metrics.suite", also="metrics.scoring.plugins"
+    )
+    costs: ClassVar[str] = ""  # what a run costs beside time, for who decides; empty: nothing
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not cls.__dict__.get("key"):
+            return
+        for other in Metric.registry.declared.values():
+            taken = {o.key for o in cls.outputs()} & {o.key for o in other.outputs()}
+            if taken and other.__qualname__ != cls.__qualname__:
+                keys = ", ".join(sorted(taken))
+                raise ValueError(f"{cls.__name__}: {other.__name__} gives {keys} already")
+        Metric.registry.add(cls)
+
+    def __init__(self, **parameters: Any) -> None:
+        own, asked = self._split(parameters)
+        self.arithmetic, self.arithmetic_said = asked or FLOAT32, asked is not None
+        self.parameters = self._checked(own)
+        self._compiled: dict[tuple[int, str], Any] = {}
+        self.device = "cpu"
+        self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
+        self.device_notes: dict[str, str] = {}  # for the provenance, where load() had to give way
+
+    @classmethod
+    def outputs(cls) -> tuple[Output, ...]:
+        """What it says of a clip, the main value first."""
+        about = (cls.description, cls.unit, cls.low, cls.high, cls.higher_is_better)
+        return (Output(cls.key, *about, title=cls.title), *cls.more_outputs)
+
+    def _split(self, given: dict[str, Any]) -> tuple[dict[str, Any], Arithmetic | None]:
+        """Its own parameters and what its networks are to compute in, which it must allow."""
+        own = [field.name for field in dataclasses.fields(self.parameters_type)]
+        try:
+            rest, asked = precision.taken(given, own)
+        except PrecisionError as error:
+            raise ParameterError(f"{self.key}: {error}") from error
+        if asked and (said := self.precisions.refusal(asked)):
+            raise ParameterError(f"{self.key} runs {said}")
+        return rest, asked
+
+    def _checked(self, given: dict[str, Any]) -> Parameters:
+        allowed = [field.name for field in dataclasses.fields(self.parameters_type)]
+        unknown = sorted(set(given) - set(allowed))
+        if unknown:
+            raise ParameterError(
+                f"{self.key} has no parameter {', '.join(unknown)}; "
+                f"it has {', '.join(allowed) or 'none'}"
+            )
+        for field in dataclasses.fields(self.parameters_type):
+            if field.name in given and (wanted := unfit(given[field.name], field.default)):
+                said = f"{field.name} is {json.dumps(given[field.name])}, but must be {wanted}"
+                raise ParameterError(f"{self.key}: {said}")
+        return self.parameters_type(**given)
+
+    def load(self, device: str = "cpu") -> None:
+        """Make ready for `device` ("cpu", "cuda"): weights are fetched here, never at import.
+
+        Fills ``weights``, and ``device_notes`` where the device lacks what was asked for; raises
+        `weights.Unavailable` when a file or package is missing.
+        """
+        self.device = device
+
+    def score(self, waves: Sequence[torch.Tensor]) -> Sequence[Score | float]:
+        """One score per wave; each wave: (samples,), floating point, mono, in [-1, 1], finite."""
+        raise NotImplementedError
+
+    def score_takes(self, takes: Sequence[Take]) -> Sequence[Score | float]:
+        """One score per take; overridden instead of `score` by metrics that need the material."""
+        return self.score([take.wave for take in takes])
+
+    def measure(
+        self, waves: Sequence[torch.Tensor], materials: Sequence[Material] | None = None
+    ) -> list[Score]:
+        """`score_takes`, guarded: one Score per wave, in order; no value comes with a reason.
+
+        Each wave: (samples,) at `sample_rate_hz`; floating point in [-1, 1] or a signed integer
+        type at full scale. Empty waves, silence (`core.silence`) and waves with NaN or infinity
+        never reach `score`.
+        """
+        known = materials or [Material()] * len(waves)
+        takes = [Take(as_floating(w), m) for w, m in zip(waves, known, strict=True)]
+        scores = [self._unusable(take.wave) for take in takes]
+        usable = [i for i, score in enumerate(scores) if score is None]
+        if usable:
+            given = self._computed([takes[i] for i in usable])
+            for i, result in zip(usable, given, strict=True):
+                scores[i] = as_score(result)
+        return [score for score in scores if score is not None]
+
+    def _unusable(self, wave: torch.Tensor) -> Score | None:
+        """The score of a wave without anything to measure; metrics refuse short ones."""
+        if (score := unusable(wave)) or len(wave) < self.accepts.shortest_s * self.sample_rate_hz:
+            return score
+        why = silence(wave, self.sample_rate_hz)
+        return undefined(why) if why else None
+
+    def _computed(self, takes: Sequence[Take]) -> Sequence[Score | float]:
+        """`score_takes` with its networks as they were asked for."""
+        if self.arithmetic.compile:
+            by = precision.backend(self.device)
+            precision.compiled(self.compilable(), self._compiled, by)
+        with precision.running(self.arithmetic.on(self.device), self.device):
+            return self.score_takes(takes)
+
+    def compilable(self) -> Sequence[tuple[Any, str]]:
+        """Objects and their attributes that `torch.compile` may take, after `load`. Default: none.
+
+        A metric with ``precisions.compile`` names its networks: ``[(self, "model")]``.
+        """
+        return ()
+
+    def by_output(self, score: Score) -> dict[str, Score]:
+        """A clip's score as one score per output; details stay with the first."""
+        named = {self.key: dataclasses.replace(score, also={})}
+        for output in self.more_outputs:
+            value = score.also.get(output.key)
+            reason = score.reason or f"{self.key} gave no {output.key}"
+            named[output.key] = (
+                Score(None, reason, failed=score.failed, warnings=score.warnings)
+                if value is None
+                else Score(value, warnings=score.warnings)
+            )
+        return named
+
+    def pooled(self, details: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        """Further numbers of a condition from the details of its clips that have a value.
+
+        Such as errors over words of all clips; a name here is no output. Default: none.
+        """
+        return {}
+
+    def hints(self) -> list[Hint]:
+        """Published thresholds that hold for these parameters. Default: none."""
+        return []
+
+    def parameters_dict(self) -> dict[str, Any]:
+        """The parameters as plain JSON values, stored with every score.
+
+        With them what its networks compute in, where that is not float32.
+        """
+        plain: dict[str, Any] = json.loads(canonical_json(dataclasses.asdict(self.parameters)))
+        return plain | self.arithmetic.plain()
+
+
+def unfit(value: Any, usual: Any) -> str:
+    """What a value must be that stands in the place of ``usual``; empty where it is that."""
+    kinds = {
+        bool: (bool, "true or false"),
+        int: (int, "a whole number"),
+        float: (int | float, "a number"),
+        str: (str, "a text"),
+    }
+    kind, words = kinds.get(type(usual), (object, ""))
+    if isinstance(value, bool) and kind is not object and kind is not bool:
+        return words
+    if isinstance(value, float) and not math.isfinite(value):
+        return words
+    return "" if isinstance(value, kind) else words
+
+
+def as_floating(wave: torch.Tensor) -> torch.Tensor:
+    """The wave in floating point; a signed integer wave is divided by its full scale."""
+    import torch
+
+    if wave.is_floating_point():
+        return wave
+    return wave.to(torch.float64) / -float(torch.iinfo(wave.dtype).min)
+
+
+def unusable(wave: torch.Tensor) -> Score | None:
+    """The score of a wave that no metric can use; None when the wave is fine."""
+    import torch
+
+    if wave.ndim != 1:
+        return undefined(f"not mono: {wave.ndim} axes, expected one")
+    if wave.numel() == 0:
+        return undefined("no samples")
+    if not all(bool(torch.isfinite(part).all()) for part in long_waves.parts_of(wave)):
+        return undefined("audio holds NaN or infinity; export it again, as 16 or 24 bit")
+    return None
+
+
+def as_score(result: Score | float) -> Score:
+    """A plain number as a Score; a value that is not finite becomes None with its reason.
+
+    Of the details, too, no number stays that JSON does not know.
+    """
+    score = result if isinstance(result, Score) else Score(float(result))
+    if score.details:
+        score = dataclasses.replace(score, details=without_nan(score.details))
+    if score.value is not None and not math.isfinite(score.value):
+        return undefined(f"result is {score.value}", **score.details)
+    if score.value is None and not score.reason:
+        return dataclasses.replace(score, reason="the metric gave no value and no reason")
+    if any(value is not None and not math.isfinite(value) for value in score.also.values()):
+        finite = {k: v for k, v in score.also.items() if v is None or math.isfinite(v)}
+        return dataclasses.replace(score, also=finite)
+    return score
+
+
+def without_nan(value: Any) -> Any:
+    """A plain value with None in place of every NaN and infinity in it."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: without_nan(part) for name, part in value.items()}
+    return [without_nan(part) for part in value] if isinstance(value, list | tuple) else value
+
+
+def canonical_json(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def canonical_parameters(parameters: Mapping[str, Any]) -> str:
+    """Parameters as text that tells scores apart: equal ones give equal text, 3 and 3.0 too.
+
+    JSON, YAML and PostgreSQL each write a number in their own way.
+    """
+    return canonical_json(
+        {
+            name: int(value) if isinstance(value, float) and value.is_integer() else value
+            for name, value in parameters.items()
+        }
+    )
+
+
+def outputs() -> dict[str, type[Metric]]:
+    """Every output's key with the metric that gives it."""
+    return {
+        output.key: metric for metric in Metric.registry.values() for output in metric.outputs()
+    }
+
+
+def make_metric(key: str, parameters: Mapping[str, Any] | None = None) -> Metric:
+    """A metric of the registry with its parameters (defaults where none are given)."""
+    known = Metric.registry
+    if key not in known:
+        broken = "".join(f"; {name} is left out: {why}" for name, why in known.left_out.items())
+        raise ParameterError(f"no metric is called {key!r}; there are {', '.join(known)}{broken}")
+    return known[key](**(parameters or {}))

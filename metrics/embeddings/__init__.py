@@ -1,5 +1,0 @@
-"""Speaker embeddings, one file each; their base's registry finds them."""
-
-from metrics.embeddings.speaker_embedding import SpeakerEmbedding, embedding_type
-
-__all__ = ["SpeakerEmbedding", "embedding_type"]

@@ -1,0 +1,1 @@
+"""Neural networks: predictors, embeddings, recognisers."""

@@ -1,0 +1,32 @@
+"""WavLM x-vectors (transformers), the speaker embedding of LFS-Bench."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from metrics.networks.embeddings.speaker_embedding import SpeakerEmbedding
+from metrics.networks.predictors.pretrained import pretrained
+
+if TYPE_CHECKING:
+    import torch
+
+
+class WavlmXvector(SpeakerEmbedding):
+    """The x-vector head over WavLM; the preprocessor's own normalisation of each window."""
+
+    key = "wavlm"
+    source = "transformers WavLMForXVector; Chen et al. (2022), WavLM"
+    default_model = "microsoft/wavlm-base-plus-sv"
+    packages = ("torch", "transformers")
+
+    def load(self, device: str = "cpu") -> None:
+        """Load model and preprocessor of a folder, or of a hub's model, onto `device`."""
+        self.loaded = pretrained(self.model, "WavLMForXVector", device, "Wav2Vec2FeatureExtractor")
+        self.weights = self.loaded.weights
+        self.similar = self.loaded.similar
+
+    def _embed(self, waves: Sequence[torch.Tensor]) -> torch.Tensor:
+        heard = self.loaded.heard([wave.cpu().numpy() for wave in waves], self.rate_hz)
+        vectors: torch.Tensor = heard.embeddings
+        return vectors

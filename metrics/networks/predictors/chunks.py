@@ -1,0 +1,103 @@
+"""Long clips in chunks, and the mean over them weighted by their lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metrics.core.metric import ParameterError, Parameters, Score, undefined
+from metrics.networks.predictors.inference import exact
+from metrics.networks.predictors.lengths import Piece, batches, chunks, cut_out, too_short
+
+if TYPE_CHECKING:
+    import torch
+
+Values = NDArray[np.float64]
+RATE_HZ = 16_000
+SHORTEST_S = 0.5  # no shorter clip or rest is given to a network
+
+
+@dataclass(frozen=True)
+class ChunkRule(Parameters):
+    """Clips are cut into chunks of `chunk_s` (0: not at all) and a rest of `rest_s` or more."""
+
+    chunk_s: float = 10.0
+    rest_s: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("chunk_s", "rest_s"):  # 10 and 10.0 are stored alike
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if self.chunk_s and not self.chunk_s >= 1:
+            raise ParameterError(f"chunk_s is {self.chunk_s}; it must be 0 (whole clip), 1 or more")
+        if not SHORTEST_S <= self.rest_s <= 10:
+            raise ParameterError(f"rest_s is {self.rest_s}; it must be in {SHORTEST_S}..10")
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """What a network says of one clip: the mean over the chunks used, or why there is none."""
+
+    values: Values | None
+    undefined: Score | None
+    details: dict[str, Any]
+
+
+def averaged(
+    waves: Sequence[torch.Tensor],
+    rule: ChunkRule,
+    most_s: float,
+    predict: Callable[[Sequence[torch.Tensor]], torch.Tensor],
+    rate_hz: int = RATE_HZ,
+    similar: float = 1.0,
+) -> list[Averaged]:
+    """The mean of each wave, (samples,) at the rate, over its chunks, weighted by their lengths.
+
+    `predict` gets chunks, (samples,) each, at most `most_s` of audio or one chunk, and returns
+    (chunks, values). They are equally long, or up to ``similar`` times longer than the shortest.
+    Chunks of digital silence are left out.
+    """
+    size, rest = round(rule.chunk_s * rate_hz), round(rule.rest_s * rate_hz)
+    pieces = chunks(waves, size, rest)
+    usable = [piece for piece in pieces if is_usable(waves, piece, rate_hz)]
+    by_piece: dict[Piece, Values] = {}
+    for batch in batches(usable, round(most_s * rate_hz), similar):
+        with exact():
+            values = predict(cut_out(waves, batch)).double().cpu().numpy()
+        by_piece |= zip(batch, values, strict=True)
+    return [
+        mean(len(wave), [piece for piece in pieces if piece.index == index], by_piece, rate_hz)
+        for index, wave in enumerate(waves)
+    ]
+
+
+def first_value(each: Averaged) -> Score:
+    """The score of a network with one value, its chunks told in the details."""
+    if each.values is None:
+        return each.undefined or Score(None, "silent")
+    return Score(float(each.values[0]), details=each.details)
+
+
+def is_usable(waves: Sequence[torch.Tensor], piece: Piece, rate_hz: int = RATE_HZ) -> bool:
+    """Whether a piece is long enough and not silent."""
+    if piece.samples < SHORTEST_S * rate_hz:
+        return False
+    return bool(waves[piece.index][piece.start : piece.end].any())
+
+
+def mean(
+    samples: int, pieces: Sequence[Piece], by_piece: dict[Piece, Values], rate_hz: int = RATE_HZ
+) -> Averaged:
+    """One clip's mean over those of its pieces that have values."""
+    used = [piece for piece in pieces if piece in by_piece]
+    details = {"chunks_used": len(used), "chunks_total": len(pieces)}
+    if short := too_short(samples, SHORTEST_S, rate_hz):
+        return Averaged(None, short, {})
+    if not used:
+        return Averaged(None, undefined("silent", **details), details)
+    values = np.stack([by_piece[piece] for piece in used])
+    weights = [piece.samples for piece in used]
+    return Averaged(np.average(values, axis=0, weights=weights), None, details)

@@ -1,0 +1,76 @@
+"""What predicts one opinion score of speech, whoever made it, and the registry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from listening.common.registry import Registry
+from metrics.core import weights
+from metrics.core.metric import ParameterError
+
+if TYPE_CHECKING:
+    import torch
+
+LAYOUTS = ("batch_time", "batch_channel_time")
+
+
+class Predictor:
+    """An adapter to a predictor. A subclass registers itself by its `key`."""
+
+    key: ClassVar[str] = ""  # stored in the parameters of metrics: never renamed
+    source: ClassVar[str] = ""
+    default_model: ClassVar[str] = ""  # empty: the model must be named
+    packages: ClassVar[tuple[str, ...]] = ()
+    at_once_s: ClassVar[dict[str, float]] = {"cpu": 10.0, "cuda": 120.0}
+    registry: ClassVar[Registry[Predictor]] = Registry("predictor", "metrics.networks.predictors")
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        Predictor.registry.add(cls)
+
+    def __init__(
+        self, model: str = "", layout: str = "batch_channel_time", gives_rate: bool = False
+    ) -> None:
+        self.model_name = model or self.default_model
+        if not self.model_name:
+            raise ParameterError(f"predictor {self.key} needs a model: the name of its file")
+        if layout not in LAYOUTS:
+            raise ParameterError(f"layout is {layout!r}; choose {' or '.join(LAYOUTS)}")
+        self.layout, self.gives_rate = layout, gives_rate
+        self.device = "cpu"
+        self.weights: dict[str, str] = {}  # file name -> SHA-256, filled by load()
+        self.device_notes: dict[str, str] = {}  # as `Metric.device_notes`
+
+    def load(self, device: str = "cpu") -> None:
+        """Make ready for `device`; raises `weights.Unavailable` when something is missing."""
+        self.device = device
+
+    def predict(self, waves: torch.Tensor) -> torch.Tensor:
+        """One score per wave, (waves,), of equally long waves (waves, samples) at 16 kHz."""
+        raise NotImplementedError
+
+    def laid_out(self, waves: torch.Tensor) -> torch.Tensor:
+        """The waves with the axes that the model wants."""
+        return waves[:, None] if self.layout == "batch_channel_time" else waves
+
+    def model_path(self) -> Path:
+        """The model's file: a path, in the models folder, or OWNER/NAME/FILE on the hub."""
+        try:
+            return weights.model_file(self.model_name)
+        except weights.Unavailable:
+            owner, _, rest = self.model_name.partition("/")
+            name, _, inside = rest.partition("/")
+            if not inside:
+                raise
+            path = weights.model_files(f"{owner}/{name}", (inside,)) / inside
+            if not path.is_file():
+                raise weights.Unavailable(f"no weights: {path} is missing; put it there") from None
+            return path
+
+
+def predictor_type(key: str) -> type[Predictor]:
+    """The predictor of the registry; a ParameterError lists what there is."""
+    if key not in Predictor.registry:
+        raise ParameterError(f"predictor is {key!r}; choose one of {', '.join(Predictor.registry)}")
+    return Predictor.registry[key]

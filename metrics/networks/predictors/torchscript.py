@@ -1,0 +1,42 @@
+"""A predictor in one TorchScript file: waves in, one score per wave out."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from metrics.core import weights
+from metrics.networks.predictors.predictor import Predictor
+
+if TYPE_CHECKING:
+    import torch
+
+
+class TorchScript(Predictor):
+    """Any scripted module; by default UTMOS22 strong as utmos-pytorch publishes it."""
+
+    key = "torchscript"
+    source = "the scripted module; by default UTMOS22 strong, as published by utmos-pytorch"
+    default_model = "Blinorot/UTMOS-PyTorch/utmos_scripted.pt"
+    packages = ("torch",)
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the file onto `device`."""
+        import torch
+
+        super().load(device)
+        path = self.model_path()
+        self.weights = weights.hashes([path])
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # torch would rather export
+                loaded = torch.jit.load(str(path), map_location=device)  # type: ignore[no-untyped-call]
+            self.model = loaded.eval()
+        except RuntimeError as error:
+            raise weights.Unavailable(f"{path} is no TorchScript file that torch reads") from error
+
+    def predict(self, waves: torch.Tensor) -> torch.Tensor:
+        """One score per wave, (waves,)."""
+        rate = (16_000,) if self.gives_rate else ()
+        scores: torch.Tensor = self.model(self.laid_out(waves), *rate)
+        return scores.reshape(len(waves))

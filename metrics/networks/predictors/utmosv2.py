@@ -1,0 +1,85 @@
+"""UTMOSv2 by its own package, made repeatable."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from metrics.core import weights
+from metrics.networks.predictors.predictor import Predictor
+
+if TYPE_CHECKING:
+    import torch
+
+PACKAGE = "git+https://github.com/sarulab-speech/UTMOSv2.git"
+REPETITIONS = 5  # random stretches of a clip, as in the paper
+SEED = 20240909
+CACHE = Path("~/.cache/utmosv2")  # where the package puts what it fetches
+
+
+class Utmosv2(Predictor):
+    """UTMOSv2 (fusion of stage 3, fold 0): the mean over five stretches drawn with a fixed seed."""
+
+    key = "utmosv2"
+    source = "Baba et al. (2024), UTMOSv2; package utmosv2, fusion_stage3, fold 0"
+    default_model = "fusion_stage3/fold0_s42_best_model.pth"
+    packages = ("torch", "utmosv2")
+
+    def load(self, device: str = "cpu") -> None:
+        """Build the package's model from a file of weights, or from what the package fetches."""
+        super().load(device)
+        weights.need_package("utmosv2", PACKAGE)
+        import utmosv2
+
+        def fetch() -> None:
+            with contextlib.redirect_stdout(io.StringIO()):
+                utmosv2.create_model(pretrained=True)
+
+        own = self.model_name == self.default_model  # no other file is the package's to fetch
+        cached = CACHE.expanduser() / "models" / self.model_name
+        path = weights.model_file(self.model_name, *((cached, fetch) if own else ()))
+        self.weights = weights.hashes([path])
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.model = utmosv2.create_model(checkpoint_path=path)
+
+    def predict(self, waves: torch.Tensor) -> torch.Tensor:
+        """One score per wave, (waves,); each alone, so that the draw does not depend on others."""
+        import torch
+
+        with torch.inference_mode(False), torch.no_grad():
+            return torch.stack([self.alone(wave.cpu().numpy()) for wave in waves])
+
+    def alone(self, wave: np.ndarray[tuple[int], np.dtype[np.float32]]) -> torch.Tensor:
+        """The score of one wave, (samples,)."""
+        import torch
+
+        with seeded():
+            prediction = self.model.predict(
+                data=wave[None],
+                device=self.device,
+                num_workers=0,
+                batch_size=1,
+                num_repetitions=REPETITIONS,
+                verbose=False,
+            )
+        return torch.tensor(float(np.asarray(prediction).reshape(-1)[0]))
+
+
+@contextlib.contextmanager
+def seeded() -> Iterator[None]:
+    """NumPy's and torch's global generators from a fixed seed, restored afterwards."""
+    import torch
+
+    before = np.random.get_state()  # noqa: NPY002 the package draws from the global generator
+    with torch.random.fork_rng(devices=[]):
+        np.random.seed(SEED)  # noqa: NPY002
+        torch.manual_seed(SEED)
+        try:
+            yield
+        finally:
+            np.random.set_state(before)  # noqa: NPY002

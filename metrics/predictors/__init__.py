@@ -1,5 +1,0 @@
-"""Networks that predict opinion scores, and what they share: batches of equal length, chunks."""
-
-from metrics.predictors.predictor import Predictor, predictor_type
-
-__all__ = ["Predictor", "predictor_type"]

@@ -1,0 +1,1 @@
+"""Scores planned, computed, stored and read."""

@@ -1,0 +1,128 @@
+"""The clips of a study whose audio is odd, by the kind of warning."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metrics.core.input_warnings import TITLES
+from metrics.core.metric import Metric
+from metrics.models import MetricScore
+from metrics.scoring.study_material import study_stimuli
+from metrics.scoring.warning_filter import (
+    NoSuchWarning,
+    WarningFilter,
+    codes_by_clip,
+    warning_filter,
+)
+
+AT_ONCE = 5_000  # hashes in one query
+MOST = 20  # clips of one kind that are named
+
+Stimuli = Sequence[tuple[Mapping[str, Any], Any]]
+
+
+@dataclass(frozen=True)
+class WarnedClip:
+    """A clip with a warning: its words, and how many of its scores carry it."""
+
+    stimulus: str
+    condition: str
+    words: str
+    scores: int
+
+
+@dataclass(frozen=True)
+class Warned:
+    """One kind of warning with its clips, and how many of how many clips per condition."""
+
+    code: str
+    title: str
+    clips: list[WarnedClip]
+    by_condition: list[tuple[str, int, int]]
+
+    @property
+    def shown(self) -> list[WarnedClip]:
+        return self.clips[:MOST]
+
+    @property
+    def more(self) -> int:
+        return max(0, len(self.clips) - MOST)
+
+
+def warned_clips(stimuli: Stimuli, names: Mapping[str, str] | None = None) -> list[Warned]:
+    """The kinds of warnings of a study's present scores, those of most clips first.
+
+    ``names``: what conditions are called, by their keys.
+    """
+    found: dict[str, dict[str, list[str]]] = {}  # by code: words by audio
+    for sha256, warnings in stored_warnings({row["sha256"] for row, _ in stimuli}):
+        for code, words in warnings.items():
+            found.setdefault(code, {}).setdefault(sha256, []).append(words)
+    kinds = [_warned(code, told, stimuli, names or {}) for code, told in found.items()]
+    return sorted(kinds, key=lambda kind: (-len(kind.clips), kind.code))
+
+
+def _warned(
+    code: str, told: Mapping[str, list[str]], stimuli: Stimuli, names: Mapping[str, str]
+) -> Warned:
+    rows = [row for row, _ in stimuli if row["sha256"] in told]
+    counts, of = (
+        Counter(row["condition"] for row in rows),
+        Counter(row["condition"] for row, _ in stimuli),
+    )
+    clips = [
+        WarnedClip(
+            row["stimulus"],
+            names.get(row["condition"], row["condition"]),
+            told[row["sha256"]][0],
+            len(told[row["sha256"]]),
+        )
+        for row in rows
+    ]
+    by_condition = [(names.get(key, key), n, of[key]) for key, n in sorted(counts.items())]
+    return Warned(code, TITLES.get(code, code), clips, by_condition)
+
+
+def clips_kept(
+    stimuli: Sequence[tuple[Mapping[str, Any], Any]], kept: WarningFilter
+) -> list[tuple[Mapping[str, Any], Any]]:
+    """The stimuli that a filter keeps, by the warnings of any of their present scores."""
+    if not kept:
+        return list(stimuli)
+    codes = codes_by_clip(stored_warnings({row["sha256"] for row, _ in stimuli}))
+    return [pair for pair in stimuli if kept.keeps(codes.get(pair[0]["sha256"], ()))]
+
+
+def study_filter(study: str, only: Iterable[str], without: Iterable[str]) -> WarningFilter:
+    """`warning_filter` that knows the codes of metrics from other packages, too."""
+    only, without = list(only), list(without)
+    try:
+        return warning_filter(only, without)
+    except NoSuchWarning:
+        hashes = {row["sha256"] for row, _ in study_stimuli(study)}
+        stored = stored_warnings(hashes)
+        return warning_filter(only, without, {code for _, told in stored for code in told})
+
+
+def stored_warnings(hashes: Collection[str]) -> list[tuple[str, dict[str, str]]]:
+    """(sha256, warnings) of the scores by the present versions of metrics."""
+    versions = {
+        output.key: metric.version
+        for metric in Metric.registry.values()
+        for output in metric.outputs()[:1]
+    }
+    ordered = sorted(hashes)
+    stored: list[tuple[str, dict[str, str]]] = []
+    for start in range(0, len(ordered), AT_ONCE):
+        scores = MetricScore.objects.filter(sha256__in=ordered[start : start + AT_ONCE])
+        told = scores.exclude(warnings={}).order_by("metric", "pk")
+        rows = told.values_list("metric", "version", "sha256", "warnings")
+        stored += [
+            (sha256, warnings)
+            for metric, version, sha256, warnings in rows
+            if versions.get(metric) == version
+        ]
+    return stored

@@ -1,0 +1,228 @@
+"""Length-sorted batches on one device: a clip is read once for all metrics that still miss it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from config.missing_packages import remedy
+from metrics.core import input_warnings, precision, shared_work
+from metrics.core.audio_facts import keep_facts
+from metrics.core.clips import Clip as Clip
+from metrics.core.clips import ScoredBatch as ScoredBatch
+from metrics.core.clips import ScoredClip as ScoredClip
+from metrics.core.clips import Work as Work
+from metrics.core.clips import clip_of as clip_of
+from metrics.core.clips import failure
+from metrics.core.devices import OUT_OF_MEMORY, empty_cache, is_out_of_memory, kind
+from metrics.core.devices import resolve_device as resolve_device
+from metrics.core.devices import torch_threads as torch_threads
+from metrics.core.metric import Metric, Score, canonical_parameters
+from metrics.core.reading import Read, batches, by_length, reading
+from metrics.core.weights import Unavailable
+from metrics.scoring.provenance import provenance as provenance
+from metrics.signal import speech
+
+if TYPE_CHECKING:
+    import torch
+
+log = logging.getLogger(__name__)
+
+# Seconds of audio in a batch, as long as its longest each. On a GPU the next one is read meanwhile.
+BATCH_S = {"cpu": 120.0, "cuda": 600.0}
+
+_LOADED: dict[tuple[type[Metric], str, str], Metric] = {}  # models stay for the process
+
+
+def score_clips(
+    metric: Metric,
+    clips: Iterable[Clip],
+    device: str,
+    batch_s: float | None = None,
+    threads: int = 1,
+) -> Iterator[ScoredClip]:
+    """One metric's score of each clip as soon as it is known; see `score_work`."""
+    work = [(clip, (metric,)) for clip in clips]
+    for batch in score_work(work, device, batch_s=batch_s, threads=threads):
+        yield from batch.clips
+
+
+def score_work(
+    work: Iterable[Work],
+    device: str,
+    batch_s: float | None = None,
+    threads: int = 1,
+    ahead: bool | None = None,
+    metric_by_metric: bool = False,
+) -> Iterator[ScoredBatch]:
+    """The scores of each batch by each metric as they come; unreadable clips first, then by length.
+
+    A clip is decoded once, resampled once per rate, and scored by all metrics that it misses.
+    ``batch_s``: seconds of audio in memory at once, at every rate that is wanted (default by
+    device). ``threads``: of torch; more than one gains little here, and on a machine that also
+    serves raters the waiting threads cost many times what they compute. ``ahead``: threads read
+    the next batch while this one is scored (default: on a GPU), which doubles the audio in memory.
+    ``metric_by_metric``: one model in memory at a time, and every clip decoded once per metric.
+    A model that finds no room beside the others has its turn after them, alone.
+    """
+    wanted = [(clip, tuple(metrics)) for clip, metrics in work if metrics]
+    if not wanted:
+        return
+    size = batch_s or BATCH_S[kind(device)]
+    early = kind(device) == "cuda" if ahead is None else ahead
+    crowded: list[Metric] = []
+    with torch_threads(threads):
+        if not metric_by_metric:
+            yield from _together(wanted, device, size, early, crowded)
+        alone = {id(m): m for _, ms in wanted for m in ms} if metric_by_metric else None
+        for metric in crowded if alone is None else alone.values():
+            forget_models()
+            empty_cache(device)
+            own = [(clip, (metric,)) for clip, ms in wanted if any(m is metric for m in ms)]
+            yield from _together(own, device, size, early, None)
+
+
+def _together(
+    wanted: Sequence[tuple[Clip, Sequence[Metric]]],
+    device: str,
+    batch_s: float,
+    ahead: bool,
+    crowded: list[Metric] | None,
+) -> Iterator[ScoredBatch]:
+    """The work with all its models loaded; ``crowded`` takes those that found no room."""
+    ready, broken = load_all({id(m): m for _, ms in wanted for m in ms}, device)
+    for metric, failed in broken:
+        if crowded is not None and ready and failed.reason == OUT_OF_MEMORY:
+            log.warning("%s finds no room beside the others: it is scored after them", metric.key)
+            crowded.append(metric)
+            continue
+        hit = [clip for clip, metrics in wanted if any(m is metric for m in metrics)]
+        yield ScoredBatch(metric, [ScoredClip(clip, failed) for clip in hit])
+    there = [(clip, tuple(ready[id(m)] for m in ms if id(m) in ready)) for clip, ms in wanted]
+    sized, unread = by_length([(clip, metrics) for clip, metrics in there if metrics])
+    yield from by_metric(unread)
+    with reading(batches(sized, batch_s), ahead) as groups:
+        for group, read in groups:
+            yield from score_group(group, read, device)
+
+
+def load_all(
+    metrics: dict[int, Metric], device: str
+) -> tuple[dict[int, Metric], list[tuple[Metric, Score]]]:
+    """Every metric made ready, by its id; and those that cannot be, with the failed score to give.
+
+    A metric that this process has loaded before (same parameters, same device) is used again.
+    """
+    ready, broken = {}, []
+    for name, metric in metrics.items():
+        key = (type(metric), canonical_parameters(metric.parameters_dict()), device)
+        if key not in _LOADED:
+            try:
+                if said := precision.unfit(metric.arithmetic, device):
+                    log.warning("%s runs in float32: %s", metric.key, said)
+                metric.load(device)
+            except Exception as error:
+                if not isinstance(error, Unavailable | ImportError):
+                    log.exception("%s could not be loaded", metric.key)
+                broken.append((metric, load_failure(metric, error)))
+                continue
+            _LOADED[key] = metric
+        ready[name] = _LOADED[key]
+    return ready, broken
+
+
+def forget_models() -> None:
+    """Let go of every model that this process holds."""
+    _LOADED.clear()
+    speech.load_detector.cache_clear()
+
+
+def load_failure(metric: Metric, error: Exception) -> Score:
+    """The failed score of every clip of a metric that cannot be loaded."""
+    if isinstance(error, Unavailable):
+        reason = str(error)
+    elif isinstance(error, ImportError):
+        what = remedy(error) or f"install what docs/metrics.md names for {metric.key}"
+        reason = f"no package: {error}; {what}"
+    elif is_out_of_memory(error):
+        reason = OUT_OF_MEMORY
+    else:
+        reason = f"{metric.key} could not be loaded ({type(error).__name__}: {error})"
+    return Score(None, reason, failed=True)
+
+
+def by_metric(unread: Iterable[tuple[Work, Score]]) -> Iterator[ScoredBatch]:
+    """The same score of an unreadable clip by each of its metrics, a batch per metric."""
+    by_metric_id: dict[int, ScoredBatch] = {}
+    for (clip, metrics), score in unread:
+        for metric in metrics:
+            batch = by_metric_id.setdefault(id(metric), ScoredBatch(metric, []))
+            batch.clips.append(ScoredClip(clip, score, unread=True))
+    yield from by_metric_id.values()
+
+
+def score_group(group: list[Work], read: list[Read], device: str) -> Iterator[ScoredBatch]:
+    """The scores of one batch of clips, metric by metric; first of those that cannot be read.
+
+    Each wave is brought to the device once, and is the same tensor for every metric, so that
+    they share what they know of it (`shared`).
+    """
+    usable = [(w, r) for w, r in zip(group, read, strict=True) if not isinstance(r, Score)]
+    yield from by_metric((w, r) for w, r in zip(group, read, strict=True) if isinstance(r, Score))
+    waves = [{rate: on_device(wave, device) for rate, wave in r.waves.items()} for _, r in usable]
+    for (_, decoded), own in zip(usable, waves, strict=True):
+        for wave in own.values():
+            keep_facts(wave, decoded.facts)
+    for metric in {id(m): m for (_, metrics), _ in usable for m in metrics}.values():
+        mine = [
+            (clip, own[metric.sample_rate_hz], decoded.facts)
+            for ((clip, metrics), decoded), own in zip(usable, waves, strict=True)
+            if any(m is metric for m in metrics)
+        ]
+        scores = score_batch(metric, [(clip, wave) for clip, wave, _ in mine], device)
+        yield ScoredBatch(
+            metric,
+            [
+                ScoredClip(clip, input_warnings.warned(score, facts, metric.accepts), facts)
+                for (clip, _, facts), score in zip(mine, scores, strict=True)
+            ],
+        )
+    for own in waves:
+        shared_work.forget(list(own.values()))
+
+
+def on_device(wave: object, device: str) -> torch.Tensor:
+    """A wave as a tensor on the device; to a GPU it goes from pinned memory, without waiting."""
+    import torch
+
+    tensor: torch.Tensor = torch.from_numpy(wave)
+    if kind(device) == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor
+
+
+def score_batch(
+    metric: Metric, clips: Sequence[tuple[Clip, torch.Tensor]], device: str
+) -> list[Score]:
+    """A score per clip; a batch too large for the memory is halved, a broken one taken apart."""
+    try:
+        return measured(metric, clips)
+    except Exception as error:
+        if len(clips) == 1:
+            return [failure(error)]
+        memory = is_out_of_memory(error)
+        if not memory and not isinstance(error, Unavailable):  # that is a sentence, not a fault
+            log.exception("%s: a batch of %d clips failed, trying each", metric.key, len(clips))
+    if not memory:
+        return [score for clip in clips for score in score_batch(metric, [clip], device)]
+    empty_cache(device)
+    log.warning("%s: out of memory with %d clips, trying halves", metric.key, len(clips))
+    half = len(clips) // 2
+    parts = clips[:half], clips[half:]
+    return [score for part in parts for score in score_batch(metric, part, device)]
+
+
+def measured(metric: Metric, clips: Sequence[tuple[Clip, torch.Tensor]]) -> list[Score]:
+    """What the metric says of the clips, their waves being on its device."""
+    return metric.measure([wave for _, wave in clips], [clip.material for clip, _ in clips])

@@ -1,0 +1,267 @@
+"""The only reads that leave the room: score_rows, and scores_mark, which changes with them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypedDict
+
+from django.db.models import Count, Max, TextField
+from django.db.models.functions import Cast
+
+from metrics.core import vocalisations
+from metrics.core.material import Material
+from metrics.core.metric import (
+    Metric,
+    Output,
+    ParameterError,
+    Score,
+    canonical_parameters,
+    make_metric,
+)
+from metrics.core.titles import title_of, unusual
+from metrics.models import CodeSuggestion, MetricScore
+from metrics.scoring.study_material import study_stimuli
+
+AT_ONCE = 5_000  # hashes in one query
+COMPUTED, IMPORTED = MetricScore.Origin.COMPUTED, MetricScore.Origin.IMPORTED
+
+
+class ScoreRow(TypedDict):
+    """One output's score of one stimulus; value None: the metric has no value for this audio."""
+
+    sha256: str
+    stimulus: str
+    metric: str  # the output's key; with other than the default parameters, key[name=value]
+    version: str
+    value: float | None
+    higher_is_better: bool | None  # None: no direction is claimed
+    low: float | None  # the least and the greatest value that there can be
+    high: float | None
+    reason: str  # why there is no value
+    title: str  # what pages and reports call the metric
+
+
+@dataclass(frozen=True)
+class Series:
+    """One output of one metric with one set of parameters, as it is stored for a study."""
+
+    label: str
+    output: Output
+    version: str
+    origin: str
+    metric: Metric | None = None  # None: computed elsewhere
+    scores: Mapping[tuple[str, str], Score] = field(default_factory=dict)  # by (sha256, given)
+    title: str = ""  # what pages call it, as no other series of the study is called
+
+
+class Keys:
+    """Under which (sha256, given) the scores of a study's stimuli are stored."""
+
+    def __init__(self, study: str, stimuli: Sequence[tuple[Mapping[str, Any], Material]]) -> None:
+        self.study, self.stimuli = study, stimuli
+        self._known: dict[tuple[str, ...] | None, list[tuple[str, str]]] = {}
+
+    def of(self, series: Series) -> list[tuple[str, str]]:
+        """The key of every stimulus, in their order; metrics with equal needs share them."""
+        metric = series.metric
+        return self.by_needs(None if metric is None else tuple(sorted(metric.needs)))
+
+    def by_needs(self, needs: tuple[str, ...] | None) -> list[tuple[str, str]]:
+        """The key of every stimulus for metrics of these needs; None: for imported scores."""
+        if needs not in self._known:
+            mark = study_mark(self.study)
+            marks: dict[Any, str] = {}  # by what is said, which many clips share
+            keys = []
+            for row, material in self.stimuli:
+                said = None if not needs else tuple(map(material.said, needs))
+                if said not in marks:
+                    marks[said] = mark if needs is None else material.fingerprint(needs)
+                keys.append((row["sha256"], marks[said]))
+            self._known[needs] = keys
+        return self._known[needs]
+
+
+def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
+    """Stored scores of a study's stimuli by one metric (its label; or all), in the stimuli's order.
+
+    Only the present version of each metric and the present material of each stimulus; default
+    parameters first, others under a label of their own, then what was imported. A stimulus that
+    was not scored yet, or whose run broke, has no row.
+    """
+    stimuli = study_stimuli(study_slug)
+    keys, rows = Keys(study_slug, stimuli), []
+    hashes = {row["sha256"] for row, _ in stimuli}
+    for series in stored_series(study_slug, hashes, metric):
+        if metric is not None and series.label != metric:
+            continue
+        for (row, _), key in zip(stimuli, keys.of(series), strict=True):
+            score = series.scores.get(key)
+            if score is not None and not score.failed:
+                rows.append(
+                    ScoreRow(
+                        sha256=row["sha256"],
+                        stimulus=row["stimulus"],
+                        metric=series.label,
+                        version=series.version,
+                        value=score.value,
+                        higher_is_better=series.output.higher_is_better,
+                        low=series.output.low,
+                        high=series.output.high,
+                        reason=score.reason,
+                        title=series.title,
+                    )
+                )
+    return rows
+
+
+def stored_series(study: str, hashes: Collection[str], label: str | None = None) -> list[Series]:
+    """Every output with scores of these audio files, failed ones too, in the registry's order.
+
+    The scores are without their details. With a ``label``, only outputs of its key.
+    """
+    scores: dict[tuple[str, str, str, str], dict[tuple[str, str], Score]] = {}
+    own = study_mark(study)
+    about: dict[str, dict[str, Any]] = {}
+    columns = ("sha256", "metric", "version", "parameters_text", "given", "origin")
+    canonical: dict[str, str] = {}  # parsed once per set of parameters, not once per score
+    for stored in _chunks(hashes):
+        if label is not None:
+            stored = stored.filter(metric=label.partition("[")[0])
+        texts = stored.annotate(parameters_text=Cast("parameters", TextField()))
+        for sha256, key, version, parameters_text, given, origin, *score in texts.values_list(
+            *columns, "value", "reason", "failed"
+        ):
+            if origin == IMPORTED and given != own:
+                continue
+            if parameters_text not in canonical:
+                canonical[parameters_text] = canonical_parameters(json.loads(parameters_text))
+            series = (key, version, canonical[parameters_text], origin)
+            value, reason, failed = score
+            scores.setdefault(series, {})[sha256, given] = Score(value, reason, failed=failed)
+        elsewhere = stored.filter(origin=IMPORTED, given=study_mark(study))
+        about |= dict(elsewhere.values_list("metric", "details"))
+    return series_of(scores, about)
+
+
+def series_of(scores: Mapping[Any, Any], about: Mapping[str, Mapping[str, Any]]) -> list[Series]:
+    """The known ones of (output, version, parameters as text, origin), in the registry's order.
+
+    ``about``: the details of imported metrics, by their names.
+    """
+    return titled([*_computed(scores), *_imported(scores, about)])
+
+
+def titled(series: Sequence[Series]) -> list[Series]:
+    """The series with their titles; those that would be called alike keep their labels."""
+    titles = [
+        each.label if each.metric is None else title_of(each.metric, each.output) for each in series
+    ]
+    often = Counter(titles)
+    return [
+        replace(each, title=title if often[title] == 1 else each.label)
+        for each, title in zip(series, titles, strict=True)
+    ]
+
+
+def _chunks(hashes: Collection[str]) -> Iterator[Any]:
+    ordered = sorted(hashes)
+    for start in range(0, len(ordered), AT_ONCE):
+        yield MetricScore.objects.filter(sha256__in=ordered[start : start + AT_ONCE])
+
+
+def _computed(scores: Mapping[Any, Any]) -> Iterator[Series]:
+    by_output: dict[tuple[str, str], list[str]] = {}
+    for key, version, parameters, origin in scores:
+        if origin == COMPUTED:
+            by_output.setdefault((key, version), []).append(parameters)
+    for key, kind in Metric.registry.items():
+        usual = canonical_parameters(make_metric(key).parameters_dict())
+        for output in kind.outputs():
+            sets = by_output.get((output.key, kind.version), [])
+            for parameters in sorted(sets, key=lambda text: (text != usual, text)):
+                metric = _as_stored(key, parameters)
+                if metric is not None:
+                    yield Series(
+                        label_of(metric, output),
+                        output,
+                        metric.version,
+                        COMPUTED,
+                        metric,
+                        scores[output.key, metric.version, parameters, COMPUTED],
+                    )
+
+
+def _as_stored(key: str, parameters: str) -> Metric | None:
+    """The metric with stored parameters; None where it no longer has just these."""
+    try:
+        metric = make_metric(key, json.loads(parameters))
+    except (ParameterError, TypeError):
+        return None
+    return metric if canonical_parameters(metric.parameters_dict()) == parameters else None
+
+
+def _imported(
+    scores: Mapping[Any, Any], about: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Series]:
+    for key, version, parameters, origin in sorted(scores):
+        if origin == IMPORTED:
+            said = about.get(key, {})
+            better = said.get("higher_is_better")
+            output = Output(
+                key, "Computed elsewhere", str(said.get("unit", "")), None, None, better
+            )
+            yield Series(
+                key, output, version, IMPORTED, None, scores[key, version, parameters, origin]
+            )
+
+
+def label_of(metric: Metric, output: Output) -> str:
+    """The output's key; with other than the default parameters, key[name=value,name=value]."""
+    other = [f"{name}={value}" for name, value in unusual(metric).items()]
+    return f"{output.key}[{','.join(other)}]" if other else output.key
+
+
+def study_mark(study: str) -> str:
+    """The mark, in ``given``, of scores that were imported into this study."""
+    return hashlib.sha256(f"study {study}".encode()).hexdigest()
+
+
+def scores_mark(study_slug: str) -> str:
+    """A mark that changes when scores of a study's stimuli come, go or are made again.
+
+    It changes with what is said of the stimuli, too, and with the versions of the metrics.
+    """
+    stimuli = study_stimuli(study_slug)
+    needs = sorted({need for metric in Metric.registry.values() for need in metric.needs})
+    lines = [f"{row['sha256']} {material.fingerprint(needs)}" for row, material in stimuli]
+    hashes = {row["sha256"] for row, _ in stimuli}
+    for stored in _chunks(hashes):
+        facts = stored.order_by().values("metric", "version", "origin", "failed")
+        for fact in facts.annotate(n=Count("pk"), at=Max("computed_at"), last=Max("pk")):
+            lines.append(" ".join(str(value) for value in fact.values()))
+    lines += [f"{key} {metric.version}" for key, metric in Metric.registry.items()]
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:16]
+
+
+def type_name(name: str) -> str:
+    """A type of vocalisation in the taxonomy's spelling ("laugh" of "Laughs")."""
+    return vocalisations.canonical(name)
+
+
+def coverage_of(types: Collection[str]) -> float:
+    """Share of the taxonomy's types of vocalisation that these are, 0 to 1."""
+    return vocalisations.coverage(types)
+
+
+def suggested_codes(items: Collection[int]) -> dict[str, dict[int, list[str]]]:
+    """By judge model and version of the codebook: the codes that it named for these items."""
+    rows = CodeSuggestion.objects.filter(item__in=items, codes__isnull=False)
+    found: dict[str, dict[int, list[str]]] = {}
+    for row in rows.order_by("judge", "version", "rubric", "item"):
+        name = f"{row.judge}, {row.rubric}, codebook {row.version}"
+        found.setdefault(name, {})[row.item_id] = list(row.codes or ())
+    return found

@@ -1,0 +1,1 @@
+"""Signal processing: SRMR, F0, envelopes, speech segments."""

@@ -1,0 +1,1 @@
+"""The metrics pages of a study."""

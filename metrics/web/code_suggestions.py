@@ -1,0 +1,66 @@
+"""The page on which a judge model is asked for codes of reasons, after what is sent was said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from listening.common.signals import acted
+from listening.models.requested_jobs import ask as ask_for
+from listening.models.requested_jobs import asked as asked_for
+from listening.selectors import codes_to_suggest, study_head_or_404
+from metrics.core.weights import Unavailable
+from metrics.jobs import suggest_codes
+from metrics.judges.code_suggestions import plan
+from metrics.models import CodeSuggestion
+
+
+@never_cache
+@login_required
+@require_GET
+def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    study = study_head_or_404(key, request.user, "edit")
+    context: dict[str, Any] = {"study": study, "review": codes_to_suggest(key, pk)}
+    context["under_way"] = _under_way(key, pk)
+    try:
+        asked = plan(key, pk)
+        context |= {"asked": asked, "failed": sorted(asked.failed.items())}
+    except Unavailable as error:
+        context["problem"] = str(error)
+    return render(request, "metrics/suggest_codes.html", context)
+
+
+def _under_way(key: str, pk: int) -> Any:
+    return asked_for(suggest_codes).filter(given__0=key, given__1=pk).first()
+
+
+@login_required
+@require_POST
+def ask(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """Has a worker ask; only who ticked that reasons may be sent gets that far."""
+    study = study_head_or_404(key, request.user, "edit")
+    by = request.user.get_username()
+    try:
+        asked = plan(key, pk)
+        if request.POST.get("send") != "on":
+            messages.error(request, "Nothing was sent: tick first that the reasons may be sent.")
+            return redirect("review-suggestions", key, pk)
+        if _under_way(key, pk) is not None:  # twice at once would be paid for twice
+            messages.error(request, "It is being asked already. Load this page to see how far.")
+            return redirect("review-suggestions", key, pk)
+        ask_for(suggest_codes, key, pk, asked.model, by)
+    except Unavailable as error:
+        messages.error(request, str(error))
+    else:
+        details = asked.details(len(asked.missing))
+        acted.send(
+            CodeSuggestion, study_id=study["pk"], by=by, what="codes_suggested", details=details
+        )
+        messages.success(request, f"{asked.model} is being asked. Load this page to see how far.")
+    return redirect("review-suggestions", key, pk)

@@ -1,0 +1,253 @@
+"""What the metrics page says first: which metric goes with raters, how far, and where they differ.
+
+The numbers are those of the study's newest analysis; who has it answers a signal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from django.core.cache import cache
+
+from listening.common.signals import metrics_beside_raters
+from metrics.scoring.selectors import score_rows
+
+MOST_METRICS = 8  # of one task and criterion; the results have all
+MOST_CLIPS = 4  # at either end
+KEPT_S = 24 * 3600
+
+Values = Callable[[str], Mapping[str, float | None]]
+
+
+def beside_raters(
+    study: str,
+    odd: Mapping[str, Sequence[str]] | None = None,
+    titles: Mapping[str, str] | None = None,
+) -> dict[str, Any] | None:
+    """Per task and criterion: sentences, metrics, and clips to hear; None without an analysis.
+
+    ``odd``: what is odd about the audio of clips, by stimulus. ``titles``: of metrics that the
+    analysis knows by their keys alone.
+    """
+    answers: list[Any] = [each for _, each in metrics_beside_raters.send(__name__, study_key=study)]
+    told: dict[str, Any] | None = next((each for each in answers if each is not None), None)
+    if told is None:
+        return None
+    run = told["run"]
+
+    def values(metric: str) -> dict[str, float | None]:
+        key = f"beside-values-{study}-{run}-{hashlib.sha256(metric.encode()).hexdigest()}"
+        kept: dict[str, float | None] | None = cache.get_or_set(
+            key, lambda: values_of(study, metric), KEPT_S
+        )
+        return kept or {}
+
+    named = [with_titles(family, titles or {}) for family in told["families"]]
+    families = [shown(family, values) for family in named]
+    for clip in (each for family in families for _, clips in family["clips"] for each in clips):
+        clip["odd"] = list((odd or {}).get(clip["stimulus"], ()))
+    return {**told, "families": families}
+
+
+def with_titles(family: Mapping[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
+    """A family of which metrics that have no title have those of the study's scores."""
+    metrics = [
+        {**each, "title": titles.get(each["metric"], each["title"])}
+        if each["title"] == each["metric"]
+        else each
+        for each in family["metrics"]
+    ]
+    return {**family, "metrics": metrics}
+
+
+def values_of(study: str, metric: str) -> dict[str, float | None]:
+    """What the metric of this label says of each stimulus that has a score."""
+    return {row["stimulus"]: row["value"] for row in score_rows(study, metric)}
+
+
+def shown(family: Mapping[str, Any], values: Values) -> dict[str, Any]:
+    """One task and criterion as the page has it; ``values``: of a metric, by stimulus."""
+    known = ranked(family["metrics"])
+    others = [each for each in family["metrics"] if each not in known]
+    metrics = [*known, *sorted(others, key=lambda each: not each["directed"])]
+    clips = clips_apart(points_of(family, known, values), known)
+    return {
+        **family,
+        "sentence": sentence(family, known),
+        "rivals": rivals(known),
+        "metrics": [{**each, "said": numbers_said(each)} for each in metrics[:MOST_METRICS]],
+        "more_metrics": max(0, len(metrics) - MOST_METRICS),
+        "best": known[0]["title"] if known else "",
+        "clips": clips,
+        "no_clips": "" if clips or not known else why_no_clips(family),
+        "cut": "are drawn" in family["drawn"],
+        "described": any(each["directed"] for each in known)
+        and not all(each["directed"] for each in family["metrics"]),
+    }
+
+
+def why_no_clips(family: Mapping[str, Any]) -> str:
+    """Why no clip is named on which metric and raters differ."""
+    if family["unit"] == "pair":
+        return "Clips on which both differ most are not named: raters compared pairs of clips."
+    return (
+        f"Clips on which both differ most are named from {2 * MOST_CLIPS} clips with a score and "
+        "ratings on."
+    )
+
+
+def ranked(metrics: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those that may be said to agree with raters, in order.
+
+    Levels, F0 and whatever else declares no better way describe a clip and are no opinion of it:
+    they come after those that do, and are ranked only where there is nothing else.
+    """
+    known = [each for each in metrics if each["srcc"] is not None and not each["against"]]
+    return [each for each in known if each["directed"]] or known
+
+
+def points_of(
+    family: Mapping[str, Any], known: Sequence[Mapping[str, Any]], values: Values
+) -> list[dict[str, Any]]:
+    """The clips that the analysis draws, with the first metric beside what raters gave.
+
+    It may draw another one's, which goes farther but against its direction.
+    """
+    if family["unit"] == "pair" or not known:
+        return []
+    best = known[0]["metric"]
+    if family["drawn_title"] in (best, known[0]["title"]):
+        return list(family["points"])
+    own = values(best)
+    points = ({**point, "x": own.get(point["title"])} for point in family["points"])
+    return [point for point in points if point["x"] is not None]
+
+
+def sentence(family: Mapping[str, Any], known: Sequence[Mapping[str, Any]]) -> str:
+    """Which metric agrees best, and by how much less than raters among themselves."""
+    unit = family["unit"]
+    if not known:
+        if any(each["against"] for each in family["metrics"]):
+            return (
+                "No metric’s correlation has the sign of its direction: none is shown to agree "
+                "with raters."
+            )
+        return f"No metric has a defined correlation with raters per {unit}."
+    best, top = known[0], known[0]["ceiling"]
+    units = "pairs" if unit == "pair" else "stimuli"
+    if best["n"] < family["fewest"]:
+        return (
+            f"{best['n']} {units} are too few to say which metric agrees with raters: "
+            f"{family['fewest']} or more are needed."
+        )
+    found = f"SRCC {ranged(best['srcc'], best['srcc_low'], best['srcc_high'])} over "
+    found += f"{best['n']} {units}"
+    if best["srcc_low"] is not None and min(magnitudes(best)) <= 0:
+        return (
+            f"The nearest to raters is {best['title']}, and it is not told apart from a metric "
+            f"that has nothing to do with them: {found}.{reachable(top)}"
+        )
+    agrees = ""
+    if len(known) > 1:
+        agrees = " has the largest correlation" if rivals(known) else " agrees best"
+        agrees += " with raters"
+    said = f"{best['title']}{agrees}: {found}."
+    if top is None:
+        return f"{said}{reachable(None)}"
+    said += " Raters agree among themselves so far that a perfect metric could reach "
+    said += ranged(top["value"], top["low"], top["high"])
+    behind = best["gap"]
+    if behind is None:
+        return f"{said}; the metric's interval is not known, so nothing is said of the difference."
+    apart = ranged(behind["value"], behind["low"], behind["high"])
+    if behind["low"] > 0:
+        return f"{said}: it stays behind that by {apart}."
+    return f"{said}. Whether it stays behind that is not told apart: {apart}."
+
+
+def reachable(top: Mapping[str, Any] | None) -> str:
+    """What a perfect metric could reach, as a sentence after another one."""
+    if top is None:
+        return " How far raters agree among themselves is not known: there are too few."
+    return f" A perfect metric could reach {ranged(top['value'], top['low'], top['high'])}."
+
+
+def rivals(known: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The metrics that may be as good as the first: none of them is shown to be best.
+
+    Their interval reaches that of the first, or one of both is not known.
+    """
+    if not known or known[0]["srcc_low"] is None:
+        return [each["title"] for each in known[1:]]
+    floor = min(magnitudes(known[0]))
+    return [e["title"] for e in known[1:] if e["srcc_low"] is None or max(magnitudes(e)) >= floor]
+
+
+def magnitudes(metric: Mapping[str, Any]) -> tuple[float, float]:
+    """The ends of a coefficient's interval, turned where the coefficient is below 0."""
+    way = -1 if metric["srcc"] < 0 else 1
+    return way * metric["srcc_low"], way * metric["srcc_high"]
+
+
+def numbers_said(metric: Mapping[str, Any]) -> dict[str, str]:
+    """A metric's correlation, its ceiling and the gap between both, with their intervals."""
+    if metric["srcc"] is None:
+        return {}
+    said = {"srcc": ranged(metric["srcc"], metric["srcc_low"], metric["srcc_high"])}
+    for name in ("ceiling", "gap"):
+        known = metric[name]
+        said[name] = ranged(known["value"], known["low"], known["high"]) if known else ""
+    return said
+
+
+def ranged(value: float, low: float | None, high: float | None) -> str:
+    """A coefficient with its interval, two decimals."""
+    told = [f"{each:z.2f}" for each in (value, low, high) if each is not None]
+    words = f"{told[0]} [{told[1]}, {told[2]}]" if len(told) == 3 else told[0]
+    return words.replace("-", "−")
+
+
+def clips_apart(
+    points: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The clips that the first metric ranks highest above raters, and farthest below them.
+
+    By the difference of ranks, which is what SRCC is made of; clips that are ranked alike are not
+    among them.
+    """
+    if not known or len(points) < 2 * MOST_CLIPS:
+        return []
+    way = -1.0 if known[0]["srcc"] < 0 else 1.0
+    metric = ranks([way * point["x"] for point in points])
+    people = ranks([point["y"] for point in points])
+    apart = [
+        {
+            "stimulus": str(point["title"]),
+            "metric": point["x"],
+            "people": point["y"],
+            "apart": 100 * (m - p) / (len(points) - 1),
+        }
+        for point, m, p in zip(points, metric, people, strict=True)
+    ]
+    apart.sort(key=lambda clip: (-clip["apart"], clip["stimulus"]))
+    above = [clip for clip in apart[:MOST_CLIPS] if clip["apart"] > 0]
+    below = [clip for clip in reversed(apart[-MOST_CLIPS:]) if clip["apart"] < 0]
+    named = [("The metric ranks them higher than raters do", above), ("… and lower", below)]
+    return [(title, clips) for title, clips in named if clips]
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """Ranks from 0; equal values share the middle of theirs."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    found = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end < len(order) and values[order[end]] == values[order[start]]:
+            end += 1
+        for place in order[start:end]:
+            found[place] = (start + end - 1) / 2
+        start = end
+    return found

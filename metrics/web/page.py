@@ -1,0 +1,377 @@
+"""What the metrics page shows: what can be scored, how far a run is, scores by condition."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.core.cache import cache
+from django.db.models import Q
+from redis.exceptions import RedisError
+
+from metrics.core import remedies
+from metrics.core.material import Material, column_of, needed_columns
+from metrics.core.metric import Metric, make_metric
+from metrics.core.titles import pooled_words, title_of_key
+from metrics.models import MetricScore, ScoringRun
+from metrics.scoring import plugins, runs
+from metrics.scoring.clip_warnings import Warned, clips_kept, warned_clips
+from metrics.scoring.presets import Choice, same, shipped
+from metrics.scoring.selectors import IMPORTED, Keys, Series, stored_series
+from metrics.scoring.study_material import heard_stimuli
+from metrics.scoring.warning_filter import WarningFilter
+from metrics.web.human_correlations import beside_raters
+from metrics.web.outliers import far_off
+from metrics.web.summary import Summary, pooled, runs_past, span_of
+from metrics.web.sums import Sums, summed_series, table_mark
+from metrics.web.synthesis_runs import FIRST, OverRuns, over_runs, run_of
+
+REFRESH_S = 3
+KEPT_S = 24 * 3600
+MOST_CONDITIONS = 40  # in one table
+MOST_REASONS = 6
+MOST_ODD = 6
+LENGTH = "length_s"
+BETWEEN = "\x1f"  # a condition and its run, in one name
+
+Stimuli = Sequence[tuple[Mapping[str, Any], Material]]
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Why scores are missing, how often, and what to do."""
+
+    reason: str
+    count: int
+    remedy: str
+    failed: bool
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One output over the conditions."""
+
+    series: Series
+    n: int
+    missing: int  # clips without any stored score
+    summaries: list[Summary | None]  # per condition; None: nothing stored
+    troubles: list[Trouble] = field(default_factory=list)
+
+    @property
+    def without(self) -> int:
+        return sum(s.n_undefined + s.n_failed for s in self.summaries if s is not None)
+
+    @property
+    def imported(self) -> bool:
+        return self.series.origin == IMPORTED
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An output's numbers of one condition, called so; ``span``: the interval as text."""
+
+    called: str
+    summary: Summary | None
+    span: str
+
+
+@dataclass(frozen=True)
+class Choosable:
+    """A metric that can be ticked, with what keeps it from being of use here."""
+
+    key: str
+    title: str
+    description: str
+    costs: str
+    needs: str
+    lacking: str  # needed columns that no stimulus fills
+    trouble: str  # why it could not be loaded when it was tried last
+    origin: str  # the package that brings it; empty for one of this house
+
+
+def run_state(run: ScoringRun) -> dict[str, Any]:
+    """How far a run is, for the page and as JSON."""
+    works = run.state == ScoringRun.State.WORKING
+    return {
+        **runs.progress(run),
+        "asked_at": run.asked_at.isoformat(timespec="seconds"),
+        "asked_by": run.asked_by,
+        "metrics": [asked["metric"] for asked in run.metrics],
+        "titles": [title_of_key(asked["metric"]) for asked in run.metrics],
+        "works": works,
+        "refresh_s": REFRESH_S if works else 0,
+    }
+
+
+def page(study: str, kept: WarningFilter | None = None) -> dict[str, Any]:
+    """Everything on the page beside the newest run; the table is over the clips that are kept."""
+    overview = clips_and_scores(study)
+    looked_at = overview | (table_of_kept(study, kept) if kept else {})
+    rows = [(row, cells_of(row, looked_at["called"])) for row in looked_at["table"]]
+    return {
+        **looked_at,
+        "rows": rows,
+        "runs_past": any(runs_past(cell.span) for _, cells in rows for cell in cells),
+        "every_row": overview["table"],
+        "filter": kept or WarningFilter(),
+        "beside": beside_raters(
+            study,
+            odd_by_stimulus(overview["warned"]),
+            {row.series.label: row.series.title for row in overview["table"]},
+        ),
+        "presets": [(preset, preset_metrics(preset.metrics)) for preset in shipped().values()],
+        "groups": choosable(overview["lacking"]),
+        "left_out": sorted(Metric.registry.left_out.items()),
+    }
+
+
+def cells_of(row: TableRow, called: Sequence[str]) -> list[Cell]:
+    """A row's numbers with the conditions that they are of."""
+    return [
+        Cell(name, each, span_of(each, row.series.output, ".3f") if each else "")
+        for name, each in zip(called, row.summaries, strict=True)
+    ]
+
+
+def clips_and_scores(study: str) -> dict[str, Any]:
+    """What the page says of the clips and their scores; kept until anything of them changes."""
+    from listening.selectors import only_lines
+
+    left = len(only_lines(study))
+    key = f"metrics-page-2-{MOST_CONDITIONS}-{MOST_REASONS}-{left}-{table_mark(study)}"
+    with contextlib.suppress(RedisError):
+        if (kept := cache.get(key)) is not None:
+            return dict(kept)
+    stimuli, lines = heard_stimuli(study)
+    rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
+    conditions = sorted({row["condition"] for row, _ in rated})
+    shown = conditions[:MOST_CONDITIONS]
+    hashes = {row["sha256"] for row, _ in stimuli}
+    names = condition_names(study)
+    overview = {
+        "files": len(hashes),
+        "clips": len(stimuli),
+        "traps": len(stimuli) - len(rated),
+        "lines": lines,
+        "conditions": shown,
+        "called": [names.get(key, key) for key in shown],
+        "more_conditions": len(conditions) - len(shown),
+        "table": metric_table(Keys(study, rated), hashes, shown),
+        "odd": odd_lengths(study, hashes, Keys(study, stimuli)),
+        "warned": warned_clips(stimuli, names),
+        "lacking": {key: lacking(make_metric(key), stimuli) for key in Metric.registry},
+    }
+    with contextlib.suppress(RedisError):
+        cache.set(key, overview, KEPT_S)
+    return overview
+
+
+def odd_by_stimulus(warned: Sequence[Warned]) -> dict[str, list[str]]:
+    """What is odd about the audio of each clip that has a warning."""
+    odd: dict[str, list[str]] = {}
+    for kind in warned:
+        for clip in kind.clips:
+            odd.setdefault(clip.stimulus, []).append(kind.title)
+    return odd
+
+
+def table_of_kept(study: str, kept: WarningFilter) -> dict[str, Any]:
+    """The table over the clips that a filter keeps, and how many these are; kept as the page is."""
+    key = f"metrics-kept-{MOST_CONDITIONS}-{MOST_REASONS}-{table_mark(study)}{kept.query}"
+    with contextlib.suppress(RedisError):
+        if (held := cache.get(key)) is not None:
+            return dict(held)
+    stimuli = clips_kept(heard_stimuli(study)[0], kept)
+    rated = [(row, material) for row, material in stimuli if row.get("role") != "trap"]
+    conditions = sorted({row["condition"] for row, _ in rated})
+    names, shown = condition_names(study), conditions[:MOST_CONDITIONS]
+    hashes = {row["sha256"] for row, _ in stimuli}
+    found = {
+        "kept": len(stimuli),
+        "traps": len(stimuli) - len(rated),
+        "conditions": shown,
+        "called": [names.get(key, key) for key in shown],
+        "more_conditions": len(conditions) - len(shown),
+        "table": metric_table(Keys(study, rated), hashes, shown) if rated else [],
+    }
+    with contextlib.suppress(RedisError):
+        cache.set(key, found, KEPT_S)
+    return found
+
+
+def condition_names(study: str) -> dict[str, str]:
+    """What conditions are called: their labels, with the key where two have the same."""
+    from listening.selectors import condition_labels
+
+    labels = {key: label for key, label in condition_labels(study).items() if label}
+    often = Counter(labels.values())
+    return {
+        key: label if often[label] == 1 else f"{label} ({key})" for key, label in labels.items()
+    }
+
+
+def odd_lengths(study: str, hashes: Collection[str], keys: Keys) -> dict[str, Any]:
+    """The clips that are far shorter or longer than all others, where lengths are stored."""
+    lengths = next(iter(stored_series(study, hashes, LENGTH)), None)
+    if lengths is None:
+        return {"clips": [], "more": 0}
+    found = {
+        row["stimulus"]: score.value
+        for (row, _), key in zip(keys.stimuli, keys.of(lengths), strict=True)
+        if (score := lengths.scores.get(key)) is not None and score.value is not None
+    }
+    far = far_off(found)
+    return {"clips": far[:MOST_ODD], "more": max(0, len(far) - MOST_ODD)}
+
+
+def preset_metrics(choices: Sequence[Choice]) -> str:
+    """The metrics of a preset in words."""
+    return ", ".join(
+        title_of_key(choice.metric) + ("*" if not same(choice, Choice(choice.metric)) else "")
+        for choice in choices
+    )
+
+
+def metric_table(
+    keys: Keys, hashes: Collection[str], conditions: Sequence[str], only: str = ""
+) -> list[TableRow]:
+    """A row per stored output (or for one); each clip counts once per condition."""
+    runs = runs_by_output(keys, hashes, only)
+    return [
+        table_row(series, sums, keys, conditions, runs.get((series.label, series.origin), {}))
+        for series, sums in summed_series(keys, hashes, only)
+    ]
+
+
+def runs_by_output(
+    keys: Keys, hashes: Collection[str], only: str
+) -> dict[tuple[str, str], dict[str, OverRuns]]:
+    """Mean and deviation over runs of the synthesis, by output and condition, where it has some."""
+    if all(run_of(row.get("run")) == FIRST for row, _ in keys.stimuli):
+        return {}
+    apart = [
+        ({**row, "condition": f"{row['condition']}{BETWEEN}{run_of(row.get('run'))}"}, material)
+        for row, material in keys.stimuli
+    ]
+    return {
+        (series.label, series.origin): over_runs(
+            (name.rpartition(BETWEEN)[0], each.mean)
+            for name, each in sums.by_condition.items()
+            if each.mean is not None
+        )
+        for series, sums in summed_series(Keys(keys.study, apart), hashes, only)
+    }
+
+
+def table_row(
+    series: Series,
+    sums: Sums,
+    keys: Keys,
+    conditions: Sequence[str],
+    runs: Mapping[str, OverRuns],
+) -> TableRow:
+    """One output over the conditions, with what is missing and why."""
+    summaries = {
+        name: replace(each, over_runs=runs.get(name)) for name, each in sums.by_condition.items()
+    }
+    for condition, details in pooled_details(series, keys).items():
+        numbers = pooled(series.metric, details)
+        told = {pooled_words(series.output.key, name): value for name, value in numbers.items()}
+        summaries[condition] = replace(summaries[condition], pooled=told)
+    return TableRow(
+        series=series,
+        n=sum(summary.n for summary in summaries.values()),
+        missing=sums.wanted - sums.scored,
+        summaries=[summaries.get(name) for name in conditions],
+        troubles=troubles_of(sums),
+    )
+
+
+def pooled_details(series: Series, keys: Keys) -> dict[str, list[dict[str, Any]]]:
+    """Per condition, the details of an output whose metric pools them; else nothing."""
+    metric = series.metric
+    if metric is None or type(metric).pooled is Metric.pooled or series.output.key != metric.key:
+        return {}
+    wanted = keys.of(series)
+    stored = MetricScore.objects.filter(
+        metric=metric.key,
+        version=metric.version,
+        parameters=metric.parameters_dict(),
+        origin=series.origin,
+        sha256__in=sorted({sha256 for sha256, _ in wanted}),
+        value__isnull=False,
+    )
+    rows = stored.values_list("sha256", "given", "details")
+    details = {(sha256, given): clip_details for sha256, given, clip_details in rows.iterator()}
+    by_condition: dict[str, dict[tuple[str, str], Any]] = {}
+    for (row, _), key in zip(keys.stimuli, wanted, strict=True):
+        if key in details:
+            by_condition.setdefault(row["condition"], {})[key] = details[key]
+    return {condition: [*by_key.values()] for condition, by_key in by_condition.items()}
+
+
+def troubles_of(sums: Sums) -> list[Trouble]:
+    """The reasons for missing values, the most frequent first.
+
+    Only some are shown; the file of scores has them all.
+    """
+    often = sorted(sums.reasons.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        Trouble(reason, count, remedies.remedy(reason, failed), failed)
+        for (reason, failed), count in often[:MOST_REASONS]
+    ]
+
+
+def choosable(lacks: Mapping[str, Sequence[str]]) -> list[tuple[str, list[Choosable]]]:
+    """Every metric, grouped by what it needs beside the audio; ``lacks``: columns by its key."""
+    groups: dict[str, list[Choosable]] = {}
+    broken = load_troubles()
+    for metric in (make_metric(key) for key in Metric.registry):
+        group = (
+            "Only when ticked: these cost money or send audio away, or need a model of your own"
+            if metric.asked_only
+            else "With texts, turns, references or attributes"
+            if metric.needs
+            else "From the audio alone"
+        )
+        groups.setdefault(group, []).append(
+            Choosable(
+                metric.key,
+                metric.title or metric.key,
+                metric.description,
+                metric.costs,
+                needed_columns(metric.needs),
+                ", ".join(lacks[metric.key]),
+                broken.get(metric.key, ""),
+                plugins.origin_of(type(metric)),
+            )
+        )
+    return sorted(groups.items())
+
+
+def lacking(metric: Metric, stimuli: Stimuli) -> list[str]:
+    """The columns that a metric can use and that no stimulus of the study fills."""
+    missing = []
+    for need in metric.needs:
+        name = need.removeprefix("attributes.")
+        values = (m.attribute(name) if need != name else getattr(m, name) for _, m in stimuli)
+        if not any(values):
+            missing.append(column_of(need))
+    return missing
+
+
+def load_troubles() -> dict[str, str]:
+    """Why a metric could not be loaded when any study tried it last."""
+    stored = MetricScore.objects.filter(origin=MetricScore.Origin.COMPUTED)
+    missing = Q(reason__startswith="no weights") | Q(reason__startswith="no package")
+    newest = stored.filter(missing, failed=True).order_by("metric", "-computed_at")
+    return {
+        key: reason
+        for key, reason, at in newest.distinct("metric").values_list(
+            "metric", "reason", "computed_at"
+        )
+        if not stored.filter(metric=key, failed=False, computed_at__gt=at).exists()
+    }

@@ -1,0 +1,200 @@
+"""The metrics page of a study: what to score, how far it is, what came out, and files of it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+from kombu.exceptions import OperationalError
+
+from listening.common.signals import acted
+from listening.selectors import study_head_or_404
+from metrics.core.metric import ParameterError
+from metrics.jobs import score_shard
+from metrics.models import ScoringRun
+from metrics.scoring import runs
+from metrics.scoring.clip_warnings import study_filter
+from metrics.scoring.imported_scores import ImportedScoreError
+from metrics.scoring.presets import PresetError
+from metrics.scoring.score_imports import SCORE_FILES, import_scores
+from metrics.scoring.study_material import NoStimuli
+from metrics.scoring.warning_filter import ONLY, WITHOUT, NoSuchWarning, WarningFilter
+from metrics.web import output_details as details
+from metrics.web import page, score_tables
+from metrics.web.forms import choices_of
+from metrics.web.remaining_work import remainder
+
+NO_IMPORT = "Nothing was imported"
+NO_QUEUE = "The queue does not answer just now. Please try again in a minute."
+
+
+@login_required
+@require_GET
+@never_cache
+def metrics_page(request: HttpRequest, key: str) -> HttpResponse:
+    head = study_head_or_404(key, request.user)
+    try:
+        return _page(request, head, kept=asked_filter(key, request.GET))
+    except NoSuchWarning as error:
+        return _page(request, head, str(error), 400, title="There is no such warning")
+
+
+@login_required
+@require_GET
+@never_cache
+def state(request: HttpRequest, key: str) -> HttpResponse:
+    """How far the newest run is, for a page that looks again while it works."""
+    study_head_or_404(key, request.user)
+    run = runs_of(key).first()
+    return JsonResponse(page.run_state(run) if run else {"state": "none"})
+
+
+@login_required
+@require_POST
+def score(request: HttpRequest, key: str) -> HttpResponse:
+    """Ask the workers to score what has no score yet; asking twice does no harm."""
+    head = study_head_or_404(key, request.user, "analyse")
+    try:
+        choices = choices_of(request.POST)
+        runs.ask(head["pk"], key, choices, score_shard.delay, by=request.user.get_username())
+        _note(request, head, "scored", metrics=[str(choice.metric) for choice in choices])
+    except (PresetError, ParameterError, NoStimuli) as error:
+        return _page(request, head, problem=str(error), status=400)
+    except OperationalError:
+        messages.error(request, NO_QUEUE)
+    return redirect("metrics", key)
+
+
+@login_required
+@require_POST
+def cancel(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """Give up what a run has not scored yet."""
+    study_head_or_404(key, request.user, "analyse")
+    runs.cancel(get_object_or_404(runs_of(key), pk=pk))
+    return redirect("metrics", key)
+
+
+@login_required
+@require_POST
+def carry_on(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+    """Queue again what a run has not done and nobody works on."""
+    study_head_or_404(key, request.user, "analyse")
+    try:
+        runs.continue_run(get_object_or_404(runs_of(key), pk=pk), score_shard.delay)
+    except OperationalError:
+        messages.error(request, NO_QUEUE)
+    return redirect("metrics", key)
+
+
+@login_required
+@require_GET
+@never_cache
+def metric_page(request: HttpRequest, key: str) -> HttpResponse:
+    """One output in full: what it is, how it was made, its best and its worst clips."""
+    head = study_head_or_404(key, request.user)
+    try:
+        kept = asked_filter(key, request.GET)
+    except NoSuchWarning as error:
+        return _page(request, head, str(error), 400, title="There is no such warning")
+    context = details.metric_details(key, request.GET.get("metric", ""), kept)
+    if context is None:
+        raise Http404("There is no such metric.")
+    return render(request, "metrics/metric.html", {"study": head, **context})
+
+
+@login_required
+@require_GET
+@never_cache
+def export(request: HttpRequest, key: str, form: str) -> HttpResponse:
+    """The stored scores as a file."""
+    head = study_head_or_404(key, request.user, "analyse")
+    try:
+        kept = asked_filter(key, request.GET)
+    except NoSuchWarning as error:
+        return _page(request, head, str(error), 400, title="There is no such warning")
+    _note(request, head, "exported", file=f"scores.{form}")
+    rows = score_tables.export_rows(key, kept)
+    text, kind = (
+        (score_tables.as_csv(rows), "text/csv; charset=utf-8")
+        if form == "csv"
+        else (score_tables.as_jsonl(rows), "application/jsonl")
+    )
+    name = f"{key}-scores.{form}"
+    return HttpResponse(
+        text,
+        content_type=kind,
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+@login_required
+@require_POST
+def bring(request: HttpRequest, key: str) -> HttpResponse:
+    """Store scores that were computed elsewhere, from an uploaded file."""
+    head = study_head_or_404(key, request.user, "analyse")
+    given = request.FILES.get("file")
+    if given is None:
+        return _page(request, head, "Choose a file first.", 400, title=NO_IMPORT)
+    suffix = Path(given.name or "").suffix.lower()
+    if suffix not in SCORE_FILES:
+        wanted = f"Choose a file that ends in {', '.join(SCORE_FILES)}."
+        return _page(request, head, wanted, 400, title=NO_IMPORT)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"file{suffix}"
+        path.write_bytes(given.read())
+        prefix, name = request.POST.get("prefix", "").strip(), str(given.name)
+        notes: list[str] = []
+        try:
+            counts = import_scores(key, path, prefix, name, notes, sent=True)
+        except ImportedScoreError as error:
+            message = str(error).replace(str(path), name).replace(path.name, name)
+            return _page(request, head, message, 400, title=NO_IMPORT)
+    imported = ", ".join(f"{metric} ({count})" for metric, count in counts.items())
+    _note(request, head, "scores_imported", file=name, scores=imported)
+    messages.success(request, " ".join([f"Imported: {imported}.", *notes]))
+    return redirect("metrics", key)
+
+
+def _note(request: HttpRequest, head: Any, what: str, **details: Any) -> None:
+    """For the study's log."""
+    by = request.user.get_username()
+    acted.send(sender=__name__, study_id=head["pk"], by=by, what=what, details=details)
+
+
+def asked_filter(study: str, given: QueryDict) -> WarningFilter:
+    """The clips that an address asks for; raises NoSuchWarning."""
+    return study_filter(study, given.getlist(ONLY), given.getlist(WITHOUT))
+
+
+def _page(
+    request: HttpRequest,
+    head: Any,
+    problem: str = "",
+    status: int = 200,
+    title: str = "",
+    kept: WarningFilter | None = None,
+) -> HttpResponse:
+    run = runs_of(head["key"]).first()
+    shown = page.page(head["key"], kept)
+    context = {
+        "study": head,
+        "problem": problem,
+        "problem_title": title,
+        "import_open": title == NO_IMPORT,
+        "run": page.run_state(run) if run else None,
+        **shown,
+        "rest": remainder(head["key"], shown["every_row"]),
+    }
+    return render(request, "metrics/study.html", context, status=status)
+
+
+def runs_of(key: str) -> Any:
+    """A study's scoring runs, the newest first."""
+    return ScoringRun.objects.filter(study__key=key)
