@@ -30,7 +30,7 @@ from tests.factories import answer_all, arrive, make_study
 from tests.listening.recruited import Person, make_published
 from tests.listening.test_rater_doors import enter
 from tests.listening.test_researcher_pages import messages_of, words_of
-from tests.prolific_double.client import Double
+from tests.play_money import Double
 
 pytestmark = pytest.mark.django_db
 IDS = {"PROLIFIC_PID": "a1" * 12, "STUDY_ID": "b2" * 12, "SESSION_ID": "c3" * 12}

@@ -25,7 +25,7 @@ from tests.listening.recruited import (
     make_recruitment,
     settle,
 )
-from tests.prolific_double.client import Double
+from tests.play_money import Double
 
 pytestmark = [pytest.mark.django_db, pytest.mark.medium]
 State = Recruitment.State

@@ -16,7 +16,7 @@ from listening.web.pay_marks import mark_pay
 from listening.web.rater.state import state_of
 from tests.factories import arrive, make_study
 from tests.listening.recruited import CODES, Person, bonuses, make_published
-from tests.prolific_double.client import Double
+from tests.play_money import Double
 
 pytestmark = pytest.mark.django_db
 

@@ -11,8 +11,8 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tests.prolific_double import faults
-from tests.prolific_double.state import Json, State
+from listening.recruitment.play_money import faults
+from listening.recruitment.play_money.state import Json, State
 
 ISSUER = "https://www.prolific.com"
 LIFETIME_S = 120

@@ -5,8 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from tests.prolific_double import checks, hooks, money
-from tests.prolific_double.state import ApiError, Json, State, moment, number, stamp
+from listening.recruitment.play_money import checks, hooks, money
+from listening.recruitment.play_money.state import ApiError, Json, State, moment, number, stamp
 
 OPEN = ("RESERVED", "ACTIVE", "AWAITING REVIEW")
 TAKEN = (*OPEN, *money.PAID)

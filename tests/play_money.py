@@ -1,4 +1,4 @@
-"""Control over a double that runs as a program of its own, for tests."""
+"""Control of the play-money double of Prolific, started as a program of its own, for tests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent
 START_S = 30
 TOKEN = "play-money"
 
@@ -33,7 +33,14 @@ class Double:
     @contextmanager
     def running(cls, data: Path | None = None, *options: str) -> Iterator[Double]:
         """On a free port, until the end of the block; `options` are the program's own."""
-        command = [sys.executable, "-m", "tests.prolific_double", "--port", "0", *options]
+        command = [
+            sys.executable,
+            "-m",
+            "listening.recruitment.play_money",
+            "--port",
+            "0",
+            *options,
+        ]
         command += ["--data", str(data)] if data else []
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None

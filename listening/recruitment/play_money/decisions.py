@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tests.prolific_double import checks, messages, submissions
-from tests.prolific_double.state import ApiError, Json, State
+from listening.recruitment.play_money import checks, messages, submissions
+from listening.recruitment.play_money.state import ApiError, Json, State
 
 CATEGORIES = (
     *("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK"),

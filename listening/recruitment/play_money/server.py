@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from tests.prolific_double import (
+from listening.recruitment.play_money import (
     api,
     control,
     decisions,
@@ -23,9 +23,9 @@ from tests.prolific_double import (
     secure,
     studies,
 )
-from tests.prolific_double.api_studies import ROUTES as RESEARCHERS
-from tests.prolific_double.routing import Reply, Request
-from tests.prolific_double.state import ApiError, State
+from listening.recruitment.play_money.api_studies import ROUTES as RESEARCHERS
+from listening.recruitment.play_money.routing import Reply, Request
+from listening.recruitment.play_money.state import ApiError, State
 
 API, CONTROL = "/api/v1", "/control"
 TICK_S = 0.1

@@ -13,8 +13,8 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from tests.prolific_double import faults
-from tests.prolific_double.state import ApiError, Json, State, stamp
+from listening.recruitment.play_money import faults
+from listening.recruitment.play_money.state import ApiError, Json, State, stamp
 
 EVENT_TYPES = {
     "submission.status.change": "A submission has another status.",

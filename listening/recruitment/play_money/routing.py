@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
-from tests.prolific_double.state import ApiError, Json, State
+from listening.recruitment.play_money.state import ApiError, Json, State
 
 
 @dataclass

@@ -6,9 +6,17 @@ import secrets
 from decimal import Decimal
 from typing import Any
 
-from tests.prolific_double import faults, hooks, messages, money, people, studies, submissions
-from tests.prolific_double.routing import Reply, Request, Routes
-from tests.prolific_double.state import ApiError, Json, State, moment, number
+from listening.recruitment.play_money import (
+    faults,
+    hooks,
+    messages,
+    money,
+    people,
+    studies,
+    submissions,
+)
+from listening.recruitment.play_money.routing import Reply, Request, Routes
+from listening.recruitment.play_money.state import ApiError, Json, State, moment, number
 
 ROUTES = Routes()
 

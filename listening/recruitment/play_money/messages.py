@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.prolific_double import faults
-from tests.prolific_double.state import ApiError, Json, State, moment, stamp
+from listening.recruitment.play_money import faults
+from listening.recruitment.play_money.state import ApiError, Json, State, moment, stamp
 
 LONGEST_BACK_S = 30 * 86400
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.prolific_double.state import ApiError, Json, State
+from listening.recruitment.play_money.state import ApiError, Json, State
 
 USUAL = 20
 

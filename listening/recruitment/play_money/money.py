@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from tests.prolific_double.state import ApiError, Json, State, number
+from listening.recruitment.play_money.state import ApiError, Json, State, number
 
 PAID = ("APPROVED", "PARTIALLY APPROVED")
 OPEN = ("RESERVED", "ACTIVE", "AWAITING REVIEW")

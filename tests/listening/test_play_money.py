@@ -17,9 +17,9 @@ import httpx
 import jwt
 import pytest
 
+from listening.recruitment.play_money import hooks
 from listening.recruitment.prolific import NoReply, Prolific, Refused
-from tests.prolific_double import hooks
-from tests.prolific_double.client import TOKEN, Double
+from tests.play_money import TOKEN, Double
 
 CODES = [
     {"code": "DONE", "code_type": "COMPLETED", "actions": [{"action": "MANUALLY_REVIEW"}]},
@@ -505,7 +505,7 @@ def test_errors_have_the_shape_that_is_asked_for(double, prolific, shape):
 
 
 @pytest.mark.medium
-def test_the_double_shares_no_code_with_the_house():
+def test_the_double_shares_no_code_with_the_product():
     folder = Path(hooks.__file__).parent
     imported = {
         name
@@ -519,7 +519,11 @@ def test_the_double_shares_no_code_with_the_house():
             else []
         )
     }
-    first = {name.split(".")[0] for name in imported if not name.startswith("tests.prolific_")}
+    first = {
+        name.split(".")[0]
+        for name in imported
+        if not name.startswith("listening.recruitment.play_money")
+    }
     assert first - sys.stdlib_module_names == {"jwt", "cryptography"}
 
 

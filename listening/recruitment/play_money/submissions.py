@@ -5,8 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from tests.prolific_double import filters, hooks, messages, money, secure, studies
-from tests.prolific_double.state import ApiError, Json, State, stamp
+from listening.recruitment.play_money import filters, hooks, messages, money, secure, studies
+from listening.recruitment.play_money.state import ApiError, Json, State, stamp
 
 STATUSES = (
     *("RESERVED", "ACTIVE", "TIMED-OUT", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED"),

@@ -5,9 +5,18 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from tests.prolific_double import checks, faults, filters, hooks, lists, messages, money, people
-from tests.prolific_double.routing import Reply, Request, Routes
-from tests.prolific_double.state import ApiError, Json, number
+from listening.recruitment.play_money import (
+    checks,
+    faults,
+    filters,
+    hooks,
+    lists,
+    messages,
+    money,
+    people,
+)
+from listening.recruitment.play_money.routing import Reply, Request, Routes
+from listening.recruitment.play_money.state import ApiError, Json, number
 
 ROUTES = Routes()
 

@@ -7,9 +7,9 @@ from html import escape
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
-from tests.prolific_double import money, people, submissions
-from tests.prolific_double.routing import Reply, Request, Routes
-from tests.prolific_double.state import ApiError, Json, State
+from listening.recruitment.play_money import money, people, submissions
+from listening.recruitment.play_money.routing import Reply, Request, Routes
+from listening.recruitment.play_money.state import ApiError, Json, State
 
 ROUTES = Routes()
 STYLE = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.prolific_double import filters
-from tests.prolific_double.state import ApiError, Json, State, stamp
+from listening.recruitment.play_money import filters
+from listening.recruitment.play_money.state import ApiError, Json, State, stamp
 
 
 def create(

@@ -6,7 +6,7 @@ import random
 import re
 from typing import Any
 
-from tests.prolific_double.state import ApiError, Json, State
+from listening.recruitment.play_money.state import ApiError, Json, State
 
 NAMES = {
     "too_many": "429, nothing happens; `retry_after` in seconds is its header",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.prolific_double.state import Json, State
+from listening.recruitment.play_money.state import Json, State
 
 YES_NO = {"0": "Yes", "1": "No"}
 LANGUAGES = {"0": "English", "1": "French", "2": "German", "3": "Spanish", "4": "Mandarin"}

@@ -6,8 +6,8 @@ import math
 from collections import Counter
 from typing import Any, TypeGuard
 
-from tests.prolific_double import filters
-from tests.prolific_double.state import Json, State
+from listening.recruitment.play_money import filters
+from listening.recruitment.play_money.state import Json, State
 
 LABELS = (
     *("survey", "writing_task", "annotation", "decision_making_task", "interview", "other"),

@@ -1,4 +1,4 @@
-"""Starts the double: `python -m tests.prolific_double --port 0 --data FILE.json`."""
+"""Starts the double: `python -m listening.recruitment.play_money --port 0 --data FILE.json`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import threading
 from pathlib import Path
 from types import FrameType
 
-from tests.prolific_double import people
-from tests.prolific_double.server import Server
-from tests.prolific_double.state import State
+from listening.recruitment.play_money import people
+from listening.recruitment.play_money.server import Server
+from listening.recruitment.play_money.state import State
 
 
 def main() -> None:

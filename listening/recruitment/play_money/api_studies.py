@@ -7,11 +7,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from tests.prolific_double import decisions, money, people, studies, submissions
-from tests.prolific_double.api import ROUTES as ROUTES
-from tests.prolific_double.api import listed
-from tests.prolific_double.routing import Reply, Request
-from tests.prolific_double.state import ApiError, Json
+from listening.recruitment.play_money import decisions, money, people, studies, submissions
+from listening.recruitment.play_money.api import ROUTES as ROUTES
+from listening.recruitment.play_money.api import listed
+from listening.recruitment.play_money.routing import Reply, Request
+from listening.recruitment.play_money.state import ApiError, Json
 
 FLAGS = {
     "returned": ("RETURNED",),
