@@ -6,7 +6,7 @@ from listening.models.session import Session
 
 
 class SessionSummary(models.Model):
-    """Counts of a session's trials, kept up to date by `listening.models.session_summaries`."""
+    """Counts of a session's trials, kept up to date by `listening.sessions.session_summaries`."""
 
     session = models.OneToOneField(
         Session, models.CASCADE, primary_key=True, related_name="summary"

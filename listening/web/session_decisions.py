@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from listening.models import Study, session_summaries
+from listening.models import Study
 from listening.models.study_log import note
 from listening.selectors.monitor import forget_progress
+from listening.sessions import session_summaries
 from listening.sessions.rejection import AT_ONCE, Judged, reject_sessions, restore_sessions
 from listening.studies import StudyError
 

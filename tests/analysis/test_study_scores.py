@@ -46,7 +46,7 @@ def test_they_stand_behind_the_metrics_of_the_study(monkeypatch):
     made = [stimulus("a", "One two.", setting="isolation")]
     monkeypatch.setattr("metrics.scoring.selectors.score_rows", lambda slug: [score])
     monkeypatch.setattr("listening.selectors.stimulus_rows", lambda slug: made)
-    monkeypatch.setattr("listening.models.clip_facts", lambda slug: {"a": {"group": "open"}})
+    monkeypatch.setattr("listening.selectors.clip_facts", lambda slug: {"a": {"group": "open"}})
     rows = study_scores("any")
     assert [(row["metric"], row["group"]) for row in rows] == [
         ("srmr", "open"),

@@ -374,7 +374,7 @@ def test_a_study_file_says_when_by_day_or_by_days_and_not_both():
 def test_every_time_on_a_page_says_its_zone() -> None:
     """Right behind it, or in the head of its column."""
     folder = Path(__file__).resolve().parents[2] / "templates"
-    views = folder.parent / "listening" / "views"
+    views = folder.parent / "listening" / "web" / "researcher"
     heads = {  # columns that views name
         "researcher/_rater_row.html": views / "raters_table.py",
         "researcher/ratings.html": folder.parent / "listening" / "selectors" / "rating_table.py",

@@ -17,8 +17,9 @@ from django.views.decorators.http import require_GET, require_POST
 from listening.access.rights import ANALYSE, EDIT, LOOK, may_see_ids, study_for
 from listening.common.spreadsheets import safe_cell
 from listening.common.tables import Shown
-from listening.models import Session, Study, session_summaries
+from listening.models import Session, Study
 from listening.models.study_log import note
+from listening.sessions import session_summaries
 from listening.sessions.rejection import AT_ONCE, Judged
 from listening.studies import StudyError
 from listening.web.pay_marks import MARKS, mark_pay

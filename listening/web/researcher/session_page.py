@@ -13,12 +13,13 @@ from django.views.decorators.http import require_GET
 
 from listening.access.rights import LOOK, may_see_ids, study_for
 from listening.design.traps import TrapPlan
-from listening.models import Session, Study, StudyEvent, session_summaries
+from listening.models import Session, Study, StudyEvent
 from listening.models.study_log import said
 from listening.recruitment.evidence import evidence_of
 from listening.selectors.around_trials import odds_of_traps
 from listening.selectors.monitor import page_progress
 from listening.selectors.session_trials import FAR_SDS, ShownTrial, session_trials
+from listening.sessions import session_summaries
 from listening.sessions.outcomes import code_at_end, review_words
 from listening.web.researcher.checks_and_traps import chance_text
 from listening.web.researcher.raters_table import described, rows_of
