@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from listening.common.statements import rows_of
 from listening.models import Study
-from listening.sessions.answer_statements import rows_of
 from listening.sessions.leases import ANSWERED
 
 # People alone: scripted raters are paid nothing. Traps are paid, being clips like the others.

@@ -7,10 +7,10 @@ from random import Random
 from typing import Any
 
 from listening.common.secret_seeds import draws_of
+from listening.common.statements import rows_of
 from listening.design.traps import TRAINING, TrapKind, TrapPlan, draw_traps, labels_to_pass, weave
 from listening.models import Session, Stimulus, Task, Trial
 from listening.sessions import allocation
-from listening.sessions.answer_statements import rows_of
 from listening.sessions.task_rules import task_rules
 
 # Trials that the rater has had or is to have; what was lost with its block is neither.

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from msgspec.json import encode
 
+from listening.common.statements import rows_of
 from listening.models import Trial
-from listening.sessions.answer_statements import rows_of
 
 STORED = [f for f in Trial._meta.concrete_fields if not f.primary_key and not f.generated]
 ATTRIBUTES = [(f.column, f.attname) for f in STORED]
