@@ -126,7 +126,9 @@ class Sockets:
 
 
 def socket_routes() -> list[Any]:
-    from listening.web.routing import websocket_urlpatterns  # after Django's set-up, above
+    from listening.web.researcher.live_monitor import (
+        websocket_urlpatterns,  # after Django's set-up, above
+    )
 
     return websocket_urlpatterns
 

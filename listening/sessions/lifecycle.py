@@ -36,8 +36,7 @@ from listening.sessions.outcomes import finish_steps
 from listening.sessions.refusals import LEASE_LOST, Refused
 from listening.sessions.rejection import reject_sessions
 from listening.sessions.source_quotas import is_full, lock_quota
-from listening.sessions.trial_layout import lay_out
-from listening.sessions.trial_rows import store_trials
+from listening.sessions.trial_layout import lay_out, store_trials
 
 A_RATER = "a rater"  # who of them is not kept
 SCREENED_BEFORE = "screened out before"  # all that is kept of why, where such a rater withdraws
