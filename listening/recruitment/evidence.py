@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from listening.common.statements import rows_of
 from listening.models import Study
 from listening.models.sealed import unseal
-from listening.sessions.answer_statements import rows_of
 from listening.sessions.outcomes import WITHOUT_FACTS, outcome_of, review_words
 from listening.studies.length import session_length
 

@@ -12,15 +12,16 @@ from random import Random
 from typing import Any
 from urllib.parse import urlsplit
 
-from listening.sessions.simulated_raters.bot_answers import question_answers, trial_answers
-from listening.sessions.simulated_raters.browser import Browser, Page, Unreachable
-from listening.sessions.simulated_raters.opinions import KnownClip, Opinions
-from listening.sessions.simulated_raters.reasons import (
+from listening.sessions.simulated_raters.bot_answers import (
     agent_reason,
     lazy_reason,
+    question_answers,
     reason,
+    trial_answers,
     typing_facts,
 )
+from listening.sessions.simulated_raters.browser import Browser, Page, Unreachable
+from listening.sessions.simulated_raters.opinions import KnownClip, Opinions
 
 DEVICES = (
     "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0 ScriptedRater/1",
