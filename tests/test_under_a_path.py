@@ -14,10 +14,9 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.test import Client
 from websockets.sync.client import connect
 
-from config.answer_endpoint import AnswerDoor
 from config.public_path import below, restore
-from config.wsgi_bridge import Scope
 from listening.common.addresses import public
+from listening.common.asgi import Scope
 from listening.models import Study
 from tests.factories import make_study, make_user
 from tests.listening.sounds import give_sound
@@ -207,9 +206,10 @@ def test_a_proxy_may_take_the_path_away(settings: Any):
 
 def test_the_fast_path_of_answers_is_taken_below_the_path(settings: Any):
     settings.EARNEST_PATH = PATH
-    door = AnswerDoor(None, {}, None)  # type: ignore[arg-type]  # it is only asked what it takes
-    assert door.takes({"path": f"{PATH}/api/s/abc/answers/", "method": "POST"})
-    assert not door.takes({"path": f"{PATH}/api/s/abc/skips/", "method": "POST"})
+    from config.web import answers
+
+    assert answers.takes({"path": f"{PATH}/api/s/abc/answers/", "method": "POST"})
+    assert not answers.takes({"path": f"{PATH}/api/s/abc/skips/", "method": "POST"})
 
 
 def test_links_of_mails_and_recruiters_hold_the_path_once(settings: Any):

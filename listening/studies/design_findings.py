@@ -9,7 +9,7 @@ from listening.common.languages import name_of
 from listening.design.amounts import material_of
 from listening.design.draft_toml import FAILED
 from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
-from listening.design.guessing import through_traps
+from listening.design.odds import through_traps
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
 from listening.design.studyfile.rubricpart import OPTION

@@ -166,7 +166,6 @@ def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -
     known = Rater.objects.filter(code=memory).first() if memory else None
     source = _source(request, study)
     identity, submission = _identity(source, carried, study)
-    simulated = _simulated(carried.get("simulate", ""), study)
     return Arrival(
         browser_of=known.code if known else "",
         source=source,
@@ -177,9 +176,9 @@ def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -
         prolific_session=carried.get("SESSION_ID", "")[:64].lower(),
         device=_device(request.headers.get("User-Agent", "")),
         origin=_origin(request, study),
-        agent=_signer(request) or ("" if simulated else _bare_client(request)),
-        scripts_ran=None if simulated else False,
-        simulated=simulated,
+        agent=_signer(request) or _bare_client(request),
+        scripts_ran=False,
+        simulated=_simulated(carried.get("simulate", ""), study),
         earlier=_earlier(request, study),
         rater=None if carried.get("PROLIFIC_PID") or identity else known,
         language=carried.get("lang", ""),

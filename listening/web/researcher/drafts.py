@@ -33,7 +33,7 @@ from listening.design.draft_fields import shown
 from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
 from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
-from listening.drafts import folder, levels, made, making, sounds
+from listening.drafts import anchors_and_traps, folder, levels, making, sounds
 from listening.drafts.figures import length_of, reading_of, whole
 from listening.drafts.files import Facts, facts_of, names_of, problems_of
 from listening.drafts.journal import last_by
@@ -186,9 +186,9 @@ def _buttons(
         "lowest_rate": max(min(known), 8000) if known else None,
         "rates": sorted(set(known)),
         "usual_loudness": LOUDNESS_LUFS,
-        "made": list(made.made(rows)),
+        "made": list(anchors_and_traps.count_made_clips(rows)),
         "flaws": FLAWS,
-        "can_trap": made.can_trap(draft, top),
+        "can_trap": anchors_and_traps.can_trap(draft, top),
         "compares": sounds.compares(top),
         "context": draft_context.form_of(top),
         "forms": draft_context.FORMS,
