@@ -262,7 +262,7 @@ def test_lines_that_name_sentences_in_another_way_are_asked_about(pasted: str) -
 
 def test_words_that_hold_a_number_are_words() -> None:
     assert texts_in("1 dog.\nA cat.", ["1", "2"])[0] == {"1": "1 dog.", "2": "A cat."}
-    assert texts_in("Go on.\nWell, no.", ["go", "well"])[0] == {"go": "Go on.", "well": "Well, no."}
+    assert texts_in("Go on.\nWell no.", ["go", "well"])[0] == {"go": "Go on.", "well": "Well no."}
     assert texts_in("In 2001.\nIt was 1.", ["1", "2001"])[0] == {
         "1": "In 2001.",
         "2001": "It was 1.",
