@@ -1,8 +1,10 @@
+from typing import Any
+
 from django.conf import settings
 from django.db import migrations, models
 
 
-def find_makers(apps, schema_editor):
+def find_makers(apps: Any, schema_editor: Any) -> None:
     """Links were matched to accounts by name: each gets the account that has its name now."""
     accounts = apps.get_model(settings.AUTH_USER_MODEL).objects
     for name in ("Reviewer", "MemberInvitation"):
@@ -13,7 +15,7 @@ def find_makers(apps, schema_editor):
                 rows.filter(by=by).update(made_by=maker)
 
 
-def made_by():
+def made_by() -> models.ForeignKey[Any, Any]:
     return models.ForeignKey(
         null=True,
         on_delete=models.SET_NULL,
