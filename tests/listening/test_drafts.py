@@ -15,7 +15,8 @@ from django.test import Client
 
 from listening.design.draft_toml import KINDS
 from listening.drafts.figures import figures_of, reading_of
-from listening.drafts.folder import folder_of, rows_of, table_of
+from listening.drafts.files import ignore, ignored_of, problems_of
+from listening.drafts.folder import folder_of, place_of, rows_of, table_of
 from listening.models import Draft, Membership, Project, Slot, Study
 from tests.listening.folders import write_sound
 from tests.listening.test_studies import media  # noqa: F401
@@ -197,6 +198,24 @@ def test_files_that_cannot_be_used_stay_listed_until_they_come_again(
     assert "set/vits/s2.wav: " not in ada.get(page).content.decode()
     ada.post(f"{page}do/", {"do": "forget-problems"})
     assert "Hide the list" not in ada.get(page).content.decode()
+
+
+@pytest.mark.medium
+def test_lists_that_a_full_disk_cut_off_are_read_as_not_there(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    page = f"/drafts/{draft.code}/"
+    send(ada, draft, "vits/s1.wav", sound(tmp_path, 1))
+    send(ada, draft, "vits/s2.wav", b"RIFF, and no more")
+    ignore(draft, [".DS_Store"])
+    ada.post(f"{page}do/", {"do": "arrange"})
+    assert ignored_of(draft) == [".DS_Store"]
+    assert ada.get(page).context["matrix"]["total"] == 2
+    cut = [each for each in place_of(draft).rglob("*.json") if each.parent.name != "study"]
+    assert {each.parent.name for each in cut} >= {"problems", "facts"}
+    for each in cut:
+        each.write_bytes(each.read_bytes()[:4])
+    assert ada.get(page).context["matrix"]["total"] == 2
+    assert (ignored_of(draft), problems_of(draft)) == ([], {})
 
 
 @pytest.mark.medium
