@@ -10,12 +10,14 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.test import Client
 from websockets.sync.client import connect
 
 from config.public_path import below, restore
 from listening.common.addresses import public
 from listening.common.asgi import Scope
+from listening.models import Study
 from tests.factories import make_study, make_user
 from tests.listening.sounds import give_sound
 from tests.listening.web import WebProcess
@@ -23,6 +25,7 @@ from tests.visitor import Visitor
 
 HOST, PATH = "uni.example.org", "/earnest"
 SITE = f"https://{HOST}{PATH}"
+PASSWORD = "a long word of ada's own"
 NAMED = re.compile(r'(?:href|src|action|data-[\w-]+)="((?:/|https?:)[^"#]*)')
 IMPORTED = re.compile(r'from "([^"]+)"|import\("([^"]+)"\)|url\("?([^")]+)"?\)')
 
@@ -113,6 +116,42 @@ def test_every_address_of_every_page_lies_below_the_path(browser: httpx.Client):
             assert "/admin/" in url or "/ws/" in url or "-" in url, url
     assert {f"{SITE}/studies/voices/", f"{SITE}/account/"} <= done
     assert len(done) > 60
+
+
+def post(browser: httpx.Client, path: str, **fields: str) -> str:
+    """Sends a form as its page has it; the address that the answer leads to."""
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', browser.get(path).text)
+    assert token, path
+    page = browser.post(
+        fields.pop("to", path),
+        data={"csrfmiddlewaretoken": token[1], **fields},
+        headers={"Origin": f"https://{HOST}", "Referer": f"https://{HOST}{path}"},
+    )
+    assert page.status_code == 302, (path, page.text)
+    return str(page.headers["location"])
+
+
+@pytest.mark.medium
+@pytest.mark.django_db(transaction=True)
+def test_forms_lead_on_below_the_path(browser: httpx.Client):
+    owner = make_user("ada")
+    owner.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt", iterations=1)
+    owner.save()
+    asked = browser.get(f"{PATH}/account/").headers["location"]
+    assert asked == f"{PATH}/login/?next={PATH}/account/"
+    assert post(browser, asked, username="ada", password=PASSWORD) == f"{PATH}/account/"
+    assert "ada" in browser.get(f"{PATH}/account/").text
+    draft = post(browser, f"{PATH}/new/", kind="mos")
+    assert draft.startswith(f"{PATH}/drafts/")
+    assert browser.get(draft).status_code == 200
+    deleted = post(browser, draft, to=f"{draft}do/", do="delete")
+    assert deleted == f"{PATH}/new/"
+    key = make_study(key="voices").key
+    Study.objects.update(owner=owner)
+    manage = f"{PATH}/studies/{key}/manage/"
+    assert post(browser, manage, to=f"{manage}do/", action="name", name="Voices") == manage
+    assert post(browser, manage, to=f"{PATH}/logout/").startswith(f"{PATH}/")
+    assert browser.get(f"{PATH}/account/").headers["location"].startswith(f"{PATH}/login/")
 
 
 @pytest.mark.slow

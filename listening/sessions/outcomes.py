@@ -68,7 +68,7 @@ def review_of(course: Sequence[Any], *, simulated: bool) -> str:
         reasons.append("skips")
     if took_s is not None and took_s < needed_s and not simulated:
         reasons.append("pace")
-    if without_facts and not simulated:
+    if without_facts:
         reasons.append("facts")
     if scripts_ran is False:
         reasons.append("scripts")

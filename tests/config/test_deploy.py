@@ -55,7 +55,7 @@ def containers() -> dict[str, dict[str, Any]]:
 
 def known_settings() -> set[str]:
     """The names that stand in the settings' code."""
-    texts = [path.read_text() for path in sorted((CODE / "config").glob("*.py"))]
+    texts = [path.read_text() for path in sorted((CODE / "config").rglob("*.py"))]
     return {name for text in texts for name in re.findall(r'"([A-Z][A-Z_]+)"', text)}
 
 

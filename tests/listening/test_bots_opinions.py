@@ -8,6 +8,7 @@ from statistics import fmean, stdev
 import pytest
 
 from listening.methods import method_named
+from listening.recruitment.evidence import SHARED_WIDTH
 from listening.sessions.simulated_raters import (
     Kind,
     KnownClip,
@@ -132,6 +133,9 @@ def test_reasons_are_long_enough_and_seldom_the_same():
     texts = [reason(random, label, 30) for label in HLS for _ in range(100)]
     assert min(map(len, texts)) >= 30
     assert len(set(texts)) > 200
+    longer = [reason(random, label, 80) for label in HLS for _ in range(300)]
+    assert len(set(longer)) == len(longer)
+    assert max(len(reason(random, label, 1)) for label in HLS for _ in range(500)) < SHARED_WIDTH
     assert min(len(lazy_reason(random, 25)) for _ in range(50)) >= 25
 
 

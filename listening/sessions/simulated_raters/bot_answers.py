@@ -114,56 +114,54 @@ def _allowed(question: State, avoided: set[str]) -> Iterator[str]:
 
 HEARD = {
     "Human": (
-        "there is a small breath before the second phrase",
-        "the stress falls where the meaning needs it",
-        "the pace slows down towards the end, as in reading aloud",
-        "the pitch moves freely and the vowels are never quite the same",
-        "I can hear the mouth open before the first word",
-        "the sentence has one clear melody from start to end",
+        "there is a small breath in the middle",
+        "the stress falls where it should",
+        "the pace slows down towards the end",
+        "the pitch moves freely",
+        "I hear the mouth open at the start",
+        "the sentence has one clear melody",
     ),
     "Machine": (
         "every word has the same weight",
         "the consonants buzz a little",
         "the pauses are all of one length",
-        "the melody starts again with each word",
+        "the melody starts anew with each word",
         "the vowels sound cut together",
-        "there is a metallic ring under the voice",
+        "there is a ring under the voice",
     ),
     "Unclear": (
-        "the rhythm is natural but the timbre is flat",
-        "it could be a careful reader or a good synthesiser",
-        "one word sounded wrong, the rest was fine",
-        "the recording is too short for me to be sure",
-        "the voice is warm, yet the pauses are odd",
+        "the rhythm is fine but the timbre flat",
+        "it could be a careful reader",
+        "one word sounded wrong",
+        "it is too short to be sure",
+        "the voice is warm, the pauses are odd",
     ),
 }
-OPENINGS = (
-    "",
-    "To me ",
-    "I noticed that ",
-    "Mostly because ",
-    "I think ",
-    "After listening again: ",
-)
-ENDINGS = (
-    "",
-    ".",
-    ", so I decided quickly.",
-    ", though I am not quite certain.",
-    ". No other sign.",
-)
+OPENINGS = ("", "To me ", "I noticed ", "Mostly ", "I think ", "Again: ")
+ENDINGS = ("", ".", ", I think.", ", for sure.", ". Not sure.")
 LAZY = ("good", "ok sound", "idk", "just a feeling", "sounds like it", "nice voice nice voice")
 
 
 def reason(random: Random, label: str, min_chars: int) -> str:
-    """A sentence or two for this label, at least `min_chars` long."""
+    """A sentence or two for this label, at least `min_chars` long.
+
+    Two raters may write the same short sentence, as people do. A longer one names the moments.
+    """
     heard = list(HEARD.get(label, HEARD["Unclear"]))
     random.shuffle(heard)
-    opening = random.choice(OPENINGS)
-    text = opening + heard.pop() + random.choice(ENDINGS)
-    while len(text) < min_chars and heard:
-        text = f"{text.rstrip('.')}, and {heard.pop()}"
+    opening, ending = random.choice(OPENINGS), random.choice(ENDINGS)
+    text = opening + heard.pop()
+    if len(text + ending) < min_chars:
+        text += _moment(random)
+        while len(text + ending) < min_chars and heard:
+            text = f"{text}, and {heard.pop()}{_moment(random)}"
+    text += ending
     return _long_enough(text if opening else text[0].upper() + text[1:], min_chars)
+
+
+def _moment(random: Random) -> str:
+    start = random.uniform(0.1, 4)
+    return f" (from {start:.2f} s to {start + random.uniform(0.2, 4):.2f} s)"
 
 
 def lazy_reason(random: Random, min_chars: int) -> str:

@@ -48,6 +48,7 @@ from listening.web.researcher.draft_fields import compose_consent
 from listening.web.researcher.draft_mistakes import shown_mistakes
 from listening.web.researcher.draft_sidebar import sidebar
 from listening.web.researcher.drafts import own_draft
+from listening.web.researcher.shown_findings import lines_of
 
 WORDS = ("text", "transcript", "caption")  # columns of stimuli.csv that words are pasted into
 
@@ -466,6 +467,6 @@ def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:
             for each in shown_mistakes(found, folder.table_of(draft), folder.rows_of(draft)):
                 messages.error(request, f"{each.page_name}: {each.field} {each.words}")
     except StudyError as error:
-        for line in str(error).splitlines():
+        for line in lines_of(error):
             messages.error(request, line)
     return redirect("draft-review", code=draft.code)

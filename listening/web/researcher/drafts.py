@@ -51,6 +51,7 @@ from listening.web.researcher.draft_fields import (
 from listening.web.researcher.draft_mistakes import shown_mistakes
 from listening.web.researcher.draft_sidebar import sidebar
 from listening.web.researcher.preview_studies import GALLERY
+from listening.web.researcher.shown_findings import findings_of_draft
 from listening.web.researcher.study_preview import what_it_is
 
 SENTENCES_PER_PAGE = 40
@@ -257,7 +258,7 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
             "projects": projects_of(request.user, EDIT),
             "made": made,
             "tries": count_pilots(draft.study) if made and draft.study else 0,
-            "findings": findings,
+            "findings": findings_of_draft(findings, draft),
             "serious": any(each.level == "problem" for each in findings),
         }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from metrics.distribution.sets import neighbours
-from metrics.distribution.sets.set_metric import Array, SetMetric
+from metrics.distribution import neighbours
+from metrics.distribution.set_metric import Array, SetMetric
 
 
 class Density(SetMetric):

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from metrics.distribution.sets.set_metric import Array, SetMetric, too_few_for_covariance
+from metrics.distribution.set_metric import Array, SetMetric, too_few_for_covariance
 
 LEAST = 3  # vectors: of two the shrinkage cannot be told
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metrics.distribution.sets.set_metric import Array
+from metrics.distribution.set_metric import Array
 
 NEAREST = 5  # neighbours: the authors' choice for density and coverage
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metrics.distribution.sets.set_metric import Array, SetMetric
+from metrics.distribution.set_metric import Array, SetMetric
 
 
 class Kid(SetMetric):

@@ -9,7 +9,7 @@ import numpy as np
 
 from metrics.core import decoding
 from metrics.core.silence import silence
-from metrics.distribution.sets.set_metric import Array
+from metrics.distribution.set_metric import Array
 from metrics.networks.embeddings import SpeakerEmbedding
 from metrics.signal.speech import window_starts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metrics.distribution.sets.set_metric import Array, SetMetric, too_few_for_covariance
+from metrics.distribution.set_metric import Array, SetMetric, too_few_for_covariance
 
 
 class Fad(SetMetric):

@@ -7,7 +7,7 @@ import pytest
 import soundfile
 from django.core.management import CommandError, call_command
 
-from metrics.distribution.sets import SetMetric, distances
+from metrics.distribution import SetMetric, distances
 from tests.metrics import paired
 
 PRDC = {"density": 1.655, "coverage": 0.99}

@@ -26,7 +26,7 @@ class SetMetric:
     source: ClassVar[str] = ""
     low: ClassVar[float] = -math.inf  # intervals end where values do
     high: ClassVar[float] = math.inf
-    registry: ClassVar[Registry[SetMetric]] = Registry("set metric", "metrics.distribution.sets")
+    registry: ClassVar[Registry[SetMetric]] = Registry("set metric", "metrics.distribution")
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
