@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from listening.design.studyfile import shapes
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.shapes import Field, Wrong, read_table
-
-LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
-
-
-def _licence(value: Any, field: Field) -> str:
-    """A licence's short name, as SPDX and archives of data write it."""
-    clean = shapes.text(value, field)
-    if clean and not LICENCE.fullmatch(clean):
-        raise Wrong(
-            f"“{clean}” is no short name of a licence.",
-            "Write it as spdx.org/licenses does, like CC-BY-4.0.",
-        )
-    return clean
-
-
-PUBLICATION = {
-    "audio_licence": Field(_licence, default="", longest=60),
-    "ratings_licence": Field(_licence, default="", longest=60),
-    "consent_covers_ratings": Field(shapes.flag, default=False),
-    "consent_covers_words": Field(shapes.flag, default=False),
-}
+from listening.design.studyfile.reader import read_table
 
 
 def read_publication(
     table: Any, texts: Mapping[str, str], notes: Notebook
 ) -> dict[str, str | bool]:
     """What may leave; what is not said is left out of it, and does not."""
-    fields = read_table(table, PUBLICATION, "study.publication", notes)
+    fields = read_table(table, "study.publication", "study.publication", notes)
     said = {name: value for name, value in fields.items() if value}
     covered = [name for name in said if name.startswith("consent_covers_")]
     if covered and not texts.get("consent"):

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from listening.design.analysis_rules import LONGEST, rule_read
-from listening.design.studyfile import shapes
+from listening.design.analysis_rules import rule_read
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.shapes import Field, read_table
+from listening.design.studyfile.reader import read_table
 
 MOST = 30
-RULE = {
-    "rule": Field(shapes.text, required=True, default="", longest=LONGEST),
-    "why": Field(shapes.text, default="", longest=300),
-}
 
 
 def read_rules(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, str], ...]:
@@ -25,7 +20,7 @@ def read_rules(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, str], 
         if n > MOST:
             notes.toml(where, f"There are more than {MOST} rules.", "Keep those that you need.")
             break
-        fields = read_table(table, RULE, where, notes)
+        fields = read_table(table, "analysis_rules", where, notes)
         if not fields["rule"]:
             continue
         try:

@@ -32,7 +32,7 @@ from listening.design import draft_fields, draft_parts, draft_toml
 from listening.design.scanning import UnclearNames
 from listening.design.studyfile import mistakes
 from listening.design.studyfile.files import Shelf
-from listening.design.studyfile.shapes import Wrong
+from listening.design.studyfile.values import Wrong
 from listening.drafts import files as received
 from listening.drafts import folder, making, merging, moving, sounds
 from listening.drafts.figures import reading_of
