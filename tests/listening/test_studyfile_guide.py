@@ -28,7 +28,9 @@ def test_every_field_is_in_the_guide() -> None:
     assert study_tables.written(GUIDE) == GUIDE, "python -m tools.study_tables writes them"
     for path, table in schema.TABLES.items():
         for field in table.model_fields:
-            words = rf"`(\[*(study|tasks|questionnaires|tasks\.traps)\.)?{field}\]*[`.]|\.{field}\]"
+            words = (
+                rf"`(\[*(study|tasks|questionnaires|tasks\.traps)\.)?{field}\]*[`.]|[.[]{field}\]"
+            )
             assert re.search(words, GUIDE) or f"{field} = " in GUIDE, f"{path}.{field}"
     for column in csvpart.COLUMNS:
         assert f"`{column}`" in GUIDE

@@ -162,7 +162,7 @@ def _without_point(value: float) -> float:
 
 
 ReadySet = Annotated[str, Field(json_schema_extra={"enum": list(READY_MADE)})]
-Number = Annotated[float, AfterValidator(_without_point)]
+POINT = AfterValidator(_without_point)
 
 
 # --- Fields ---------------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def said(kind: Kind | None, label: str, help: str = "", default: Any = ..., usua
 class Table(BaseModel):
     """A table of study.toml; names that it does not declare are mistakes."""
 
-    model_config = ConfigDict(strict=True, extra="forbid")
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
 CHECK = Read(slug_of(40).read, {"enum": sorted(SoundCheck.registry)})
@@ -296,11 +296,11 @@ class Payment(Table):
     by: Annotated[str, one_of("prolific", "us", "nobody")] = said(
         RECORD, "Raters are paid", "who pays raters", "prolific"
     )
-    per_hour: Annotated[Number, AMOUNT] = said(RECORD, "Pay per hour", "an amount", None)
-    per_session: Annotated[Number, AMOUNT] = said(
+    per_hour: Annotated[float, AMOUNT, POINT] = said(RECORD, "Pay per hour", "an amount", None)
+    per_session: Annotated[float, AMOUNT, POINT] = said(
         RECORD, "Pay per session", "an amount, where you do not pay by the hour", None
     )
-    per_clip: Annotated[Number, AMOUNT] = said(
+    per_clip: Annotated[float, AMOUNT, POINT] = said(
         RECORD,
         "Pay per clip",
         "an amount for each clip that is answered, traps too; a pair or a screen counts once",
@@ -317,7 +317,7 @@ class Payment(Table):
 class Check(Table):
     """Its settings are read by the check itself: here they are only described."""
 
-    model_config = ConfigDict(strict=True, extra="allow")
+    model_config = ConfigDict(extra="allow")
 
     key: Annotated[str, CHECK] = said(MEASURED, "Check", "which check; each once")
     title: Annotated[str, KEPT] = said(
@@ -456,7 +456,7 @@ class Study(Table):
     sessions_per_rater: Annotated[int, Field(ge=1, le=1000)] = said(
         PLAN, "Sittings per person at most", "how often a rater may come", 1
     )
-    lease_minutes: Annotated[Number, Field(ge=1, le=7 * 24 * 60)] = said(
+    lease_minutes: Annotated[float, Field(ge=1, le=7 * 24 * 60), POINT] = said(
         PLAN,
         "Minutes away until others get the rest",
         "a rater who is away longer loses the rest of the block to others; 1 to 10080",
@@ -468,7 +468,7 @@ class Study(Table):
         "after so many clips the page offers a short break; `0`: never",
         0,
     )
-    loudness_lufs: Annotated[Number, Field(ge=-50, le=-10)] = said(
+    loudness_lufs: Annotated[float, Field(ge=-50, le=-10), POINT] = said(
         MEASURED,
         "One loudness for all, in LUFS",
         "bring every clip that raters hear to this loudness (BS.1770), such as `-23`; the gain of "
@@ -604,13 +604,13 @@ class Setting(Table):
         None,
         "all",
     )
-    gap_s: Annotated[Number, Field(ge=0, le=LONGEST_GAP_S)] = said(
+    gap_s: Annotated[float, Field(ge=0, le=LONGEST_GAP_S), POINT] = said(
         MEASURED,
         "Seconds between lines",
         f"seconds of silence between two lines; at most {LONGEST_GAP_S}",
         0.3,
     )
-    context_gap_s: Annotated[Number, Field(ge=0, le=LONGEST_GAP_S)] = said(
+    context_gap_s: Annotated[float, Field(ge=0, le=LONGEST_GAP_S), POINT] = said(
         MEASURED,
         "Seconds after the context",
         "seconds of silence between context and stimulus",
@@ -748,6 +748,10 @@ class ShowIf(Table):
 
 
 class Question(Table):
+    """One that changes a ready-made question repeats only its key: editors ask for no more."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["key"]})
+
     key: Annotated[str, slug_of(40)] = said(PLAN, "Key", "its name in the exported answers")
     question: Annotated[str, text_of(500, required=True)] = said(
         ASKED, "Question", "at most 500 characters"
@@ -775,10 +779,10 @@ class Question(Table):
         "adds “I prefer not to say”, kept as `prefer_not`. Ask personal things with it",
         False,
     )
-    low: Annotated[Number, WIDE] = said(
+    low: Annotated[float, WIDE, POINT] = said(
         PLAN, "Lowest", "lower limit of a `number`; first point of a `scale`", None
     )
-    high: Annotated[Number, WIDE] = said(
+    high: Annotated[float, WIDE, POINT] = said(
         PLAN,
         "Highest",
         "upper limit of a `number`; last point of a `scale` (at most 11 points)",
@@ -859,7 +863,7 @@ class Draw(Table):
     number: Annotated[int, Field(ge=1, le=200_000)] = said(
         PLAN, "Number", "how many of each group", None, "this or `share`"
     )
-    share: Annotated[Number, Field(ge=0, le=1)] = said(
+    share: Annotated[float, Field(ge=0, le=1), POINT] = said(
         PLAN, "Share", "which share of each group (rounded up)", None, "this or `number`"
     )
     of: Annotated[str, one_of("items", "clips", "pairs")] = said(
@@ -940,7 +944,7 @@ class TrapKind(Table):
     pass_at_least: Annotated[int, Field(ge=1, le=100)] = said(
         MEASURED, "Pass at least", "how many of them must pass", None, "all"
     )
-    tolerance: Annotated[Number, Field(ge=0, le=100)] = said(
+    tolerance: Annotated[float, Field(ge=0, le=100), POINT] = said(
         MEASURED,
         "Tolerance",
         "a gold clip: an answer whose score is this near to an expected one passes too",
@@ -1232,20 +1236,19 @@ def bounds(field: FieldInfo) -> dict[str, Any]:
 
 
 def label_at(place: str) -> str:
-    """The label of the innermost field on the way to a place such as tasks[1].traps.per."""
-    label, table, keyed = "", StudyToml, False
+    """The label of the innermost field on the way to a place such as tasks[1].traps.per.
+
+    Inside of translations it is that of all of them: their fields have the same labels again.
+    """
+    label, table = "", TABLES[""]
     for part in re.sub(r"\[\d+\]", "", place).split("."):
-        if keyed:
-            keyed = False
-            continue
-        field = table.model_fields.get(part)
-        if field is None:
+        if (field := table.model_fields.get(part)) is None:
             break
         label = field.title or label
         inner, _ = inner_table(field)
-        if inner is None:
+        if inner is None or get_origin(field.annotation) is dict:
             break
-        table, keyed = inner, get_origin(field.annotation) is dict
+        table = inner
     return label
 
 
