@@ -173,7 +173,7 @@ def said(kind: Kind | None, label: str, help: str = "", default: Any = ..., usua
 
     The kind of a table is that of what it holds beside the fields of the schema.
     """
-    own = {"kind": kind, "usual": usual}
+    own: dict[str, Any] = {"kind": kind, "usual": usual}
     return Field(default=default, title=label, description=help or None, json_schema_extra=own)
 
 
@@ -1103,7 +1103,7 @@ class Task(Table):
         False,
     )
     show_text: Annotated[bool, FLAG] = said(
-        MEASURED, "Show the text", "show the item's text beside the clip", False
+        MEASURED, "Show the words of the sentence", "show the item's text beside the clip", False
     )
     show_caption: Annotated[bool, FLAG] = said(
         MEASURED,
@@ -1224,7 +1224,7 @@ def kinds(table: type[Table], path: tuple[str, ...] = ()) -> Iterator[tuple[tupl
 def default_of(field: FieldInfo) -> Any:
     """What stands for a field that is missing, or wrong."""
     if field.is_required():
-        empty = {str: "", list: (), dict: {}}
+        empty: dict[Any, Any] = {str: "", list: (), Study: {}}
         return empty.get(get_origin(field.annotation) or field.annotation)
     return field.get_default(call_default_factory=True)
 

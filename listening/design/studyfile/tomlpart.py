@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from listening.common.plain_toml import TomlError, read_toml
+from listening.design.analysis_rules import rule_read
 from listening.design.studyfile.entries import (
     MOST_HYPOTHESES,
     ConditionEntry,
@@ -13,15 +14,12 @@ from listening.design.studyfile.entries import (
     StudyFile,
     TaskEntry,
 )
-from listening.design.studyfile.ethicspart import read_ethics, read_payment
 from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
 from listening.design.studyfile.occasionpart import check_occasions
 from listening.design.studyfile.problems import Notebook, did_you_mean
-from listening.design.studyfile.publicationpart import read_publication
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.design.studyfile.reader import read_table
 from listening.design.studyfile.rubricpart import with_rubric
-from listening.design.studyfile.rulepart import read_rules
 from listening.design.studyfile.settingspart import read_settings
 from listening.design.studyfile.sourcepart import read_sources
 from listening.design.studyfile.translationpart import (
@@ -262,3 +260,79 @@ def _say_duplicates(
             what = f"The {noun} “{key}” stands already at number {first[key]}."
             notes.toml(f"{where}[{n}].{field}", what, "Give it another name or remove it.")
         first.setdefault(key, n)
+
+
+def read_publication(
+    table: Any, texts: Mapping[str, str], notes: Notebook
+) -> dict[str, str | bool]:
+    """What may leave; what is not said is left out of it, and does not."""
+    fields = read_table(table, "study.publication", "study.publication", notes)
+    said = {name: value for name, value in fields.items() if value}
+    covered = [name for name in said if name.startswith("consent_covers_")]
+    if covered and not texts.get("consent"):
+        what = "There is no consent text that could cover it."
+        remedy = "Write it in [study.texts], consent."
+        notes.toml(f"study.publication.{covered[0]}", what, remedy)
+    if said.get("consent_covers_words") and not said.get("consent_covers_ratings"):
+        what = "Raters’ words are published with their ratings, or not at all."
+        notes.toml(
+            "study.publication.consent_covers_words", what, "Write consent_covers_ratings = true."
+        )
+    return said
+
+
+CURRENCIES = ("GBP", "USD")  # of Prolific
+AMOUNTS = ("per_hour", "per_session", "per_clip")
+
+
+def read_ethics(table: Any, notes: Notebook) -> dict[str, str]:
+    """What is said; the consent text is composed of it where its researcher asks for that."""
+    fields = read_table(table, "study.ethics", "study.ethics", notes)
+    return {name: value for name, value in fields.items() if value}
+
+
+def read_payment(table: Any, notes: Notebook) -> dict[str, Any]:
+    """Who pays raters, and how much for what; empty where nothing is said."""
+    if not table:
+        return {}
+    fields = read_table(table, "study.payment", "study.payment", notes)
+    said = {name: value for name, value in fields.items() if value is not None}
+    amounts = [name for name in AMOUNTS if name in said]
+    if len(amounts) > 1:
+        what = f"It has {' and '.join(amounts)}."
+        notes.toml("study.payment", what, "Keep one amount; the results tell the others.")
+    if said["by"] == "prolific" and {"per_session", "per_clip"} & set(amounts):
+        remedy = 'Write per_hour, or by = "us" where you pay in another way.'
+        notes.toml(f"study.payment.{amounts[-1]}", "At Prolific you pay by the hour.", remedy)
+    if said["by"] == "prolific" and said["currency"] not in CURRENCIES:
+        remedy = f'Write {" or ".join(CURRENCIES)}, or by = "us".'
+        notes.toml("study.payment.currency", "Prolific does not pay in it.", remedy)
+    return said
+
+
+MOST_RULES = 30
+
+
+def read_rules(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, str], ...]:
+    """Each rule as its text with its version, and why it is there."""
+    rules: list[dict[str, str]] = []
+    for n, table in enumerate(tables, start=1):
+        where = f"analysis_rules[{n}]"
+        if n > MOST_RULES:
+            notes.toml(
+                where, f"There are more than {MOST_RULES} rules.", "Keep those that you need."
+            )
+            break
+        fields = read_table(table, "analysis_rules", where, notes)
+        if not fields["rule"]:
+            continue
+        try:
+            text = rule_read(fields["rule"])
+        except ValueError as error:
+            notes.toml(f"{where}.rule", f"{error}.", "docs/estimators.md lists the rules.")
+            continue
+        if text in [rule["rule"] for rule in rules]:
+            notes.toml(f"{where}.rule", f"The rule “{text}” stands here twice.", "Remove one.")
+            continue
+        rules.append({"rule": text, **({"why": fields["why"]} if fields["why"] else {})})
+    return tuple(rules)

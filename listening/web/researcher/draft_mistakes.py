@@ -12,6 +12,8 @@ from typing import Any
 
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.problems import Mistake
+from listening.studies.findings import CLIPS
+from listening.studies.findings import TEXTS as TEXTS_OF_CLIPS
 from listening.web.researcher.draft_fields import CODES, TEXTS
 
 SOUNDS, QUESTIONS, RATERS = "draft", "draft-questions", "draft-raters"
@@ -38,7 +40,7 @@ FIELDS: tuple[tuple[str, str, str], ...] = (
     (rf"{TASK}\.justification\.prompt", QUESTIONS, "t{n}-prompt"),
     (rf"{TASK}\.justification\.min_chars", QUESTIONS, "t{n}-chars"),
     (rf"{TASK}\.justification.*", QUESTIONS, "t{n}-reasons"),
-    (rf"{TASK}.*", QUESTIONS, ""),
+    (rf"{TASK}.*", QUESTIONS, "task-{n}"),
     (r"study\.key", REVIEW, "key"),
     (r"study\.title", RATERS, "title"),
     (r"study\.language", QUESTIONS, "language"),
@@ -49,20 +51,27 @@ FIELDS: tuple[tuple[str, str, str], ...] = (
     (r"study\.sessions_per_rater", RATERS, "sessions"),
     (r"study\.loudness_lufs", SOUNDS, "loudness"),
     (r"study\.sample_rate_hz", SOUNDS, "rate"),
+    (r"study\.ends", SOUNDS, "ends"),
     (r"study\.erase.*", RATERS, "erase"),
     (r"study\.payment.*", RATERS, "pay-by"),
+    (r"study\.checks.*", RATERS, "before"),
     *((rf"study\.texts\.{key}.*", RATERS, key) for key in TEXTS),
     *((rf"study\.completion_codes\.{key}", RATERS, f"code-{key}") for key in CODES),
     (r"(sources|questionnaires|study).*", RATERS, ""),
     (r"(conditions|dimensions|settings).*", SOUNDS, "systems"),
+    (re.escape(TEXTS_OF_CLIPS), SOUNDS, "texts"),
+    (re.escape(CLIPS), SOUNDS, "systems"),
 )
-OPTIONS = {  # of a method: the schema leaves them to it
-    "points": "Highest point",
-    "step": "Steps of the scale",
-    "reach": "The scale reaches",
-    "versus": "Compare",
-    "pairs": "Compare",
-    "reference": "Reference",
+LABELS = {  # of what the schema does not declare: options of methods, and what is no field
+    "tasks.options.points": "Highest point",
+    "tasks.options.step": "Steps of the scale",
+    "tasks.options.reach": "The scale reaches",
+    "tasks.options.versus": "Compare",
+    "tasks.options.pairs": "Compare",
+    "tasks.options.reference": "Reference",
+    "tasks": "",
+    "dimensions": "Systems",
+    TEXTS_OF_CLIPS: "Texts",
 }
 
 
@@ -93,20 +102,26 @@ def _shown(
         return ShownMistake(SOUNDS, PAGES[SOUNDS], _clips(mistake, rows), "systems", mistake.words)
     if file != TOML:
         return ShownMistake(SOUNDS, PAGES[SOUNDS], file, "", mistake.words)
+    page, label, anchor = field_at(place)
+    named = re.match(TASK, place)
+    field = ", ".join(filter(None, [_task(top, named and named["n"]), label]))
+    return ShownMistake(page, PAGES[page], field, anchor, mistake.words)
+
+
+def field_at(place: str) -> tuple[str, str, str]:
+    """The page that changes a place of study.toml, the label of its field, and its id there."""
     for pattern, page, anchor in FIELDS:
         if match := re.fullmatch(pattern, place):
             task = match.groupdict().get("n")
-            field = ", ".join(filter(None, [_task(top, task), _label(place)]))
-            where = anchor.format(n=int(task) - 1) if task else anchor
-            return ShownMistake(page, PAGES[page], field, where, mistake.words)
-    return ShownMistake(REVIEW, PAGES[REVIEW], "", "", mistake.words)
+            return page, _label(place), anchor.format(n=int(task) - 1) if task else anchor
+    return REVIEW, "", ""
 
 
 def _label(place: str) -> str:
     from listening.design.studyfile.schema import label_at  # pydantic takes 0.2 s to load
 
-    option = re.fullmatch(rf"{TASK}\.options\.(\w+).*", place)
-    return OPTIONS.get(option[2] if option else "", "") or label_at(place)
+    plain = re.sub(r"\[\d+\]", "", place)
+    return LABELS[plain] if plain in LABELS else label_at(plain)
 
 
 def _task(top: Mapping[str, Any], number: str | None) -> str:
