@@ -36,7 +36,7 @@ from listening.design.pasted_texts import UnclearTexts, texts_in
 from listening.design.scanning import UnclearNames
 from listening.design.studyfile import mistakes
 from listening.design.studyfile.files import Shelf
-from listening.design.studyfile.shapes import Wrong
+from listening.design.studyfile.values import Wrong
 from listening.drafts import anchors_and_traps, folder, making, merging, moving, sounds
 from listening.drafts import files as received
 from listening.drafts.figures import reading_of
