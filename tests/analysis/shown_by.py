@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pandas as pd
 
+from analysis.name_spans import resolve
 from analysis.report.build import report_of
 from analysis.report.content import Content, Table, content_from
 from analysis.report.part import Part, PartInput
@@ -23,7 +25,7 @@ def given_of(table: pd.DataFrame, options: Options | None = None, **report: Any)
 
 def made(part: type[Part], table: pd.DataFrame, options: Options | None = None) -> Content:
     """What the part shows, after a way through plain values."""
-    return content_from(plain_of(part().make(given_of(table, options)).plain()))
+    return content_from(in_keys(plain_of(part().make(given_of(table, options)).plain())))
 
 
 def in_report(key: str, table: pd.DataFrame, options: Options) -> tuple[Content, dict[str, Any]]:
@@ -31,7 +33,12 @@ def in_report(key: str, table: pd.DataFrame, options: Options) -> tuple[Content,
     report = report_of(table, options=options, made_at="2026-01-01T00:00:00Z")
     (part,) = (part for part in report["parts"] if part["key"] == key)
     assert part["problem"] == ""
-    return content_from(part), report
+    return content_from(in_keys(part)), report
+
+
+def in_keys(value: Any) -> Any:
+    """Plain values with every name in their texts as its key."""
+    return json.loads(resolve(json.dumps(value, ensure_ascii=False)))
 
 
 def table_named(shown: Content, key: str) -> Table:

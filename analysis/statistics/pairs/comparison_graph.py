@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from analysis.arrays import Codes, Floats
+from analysis.name_spans import condition_span
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.pair_ratings import PairRatings
 
@@ -20,7 +21,7 @@ class Disconnected(Undefined):
 
     def __init__(self, components: Groups) -> None:
         self.components = components
-        groups = " | ".join(", ".join(group) for group in components)
+        groups = " | ".join(", ".join(map(condition_span, group)) for group in components)
         super().__init__(
             f"{len(components)} groups were never compared with one another ({groups}): "
             "they have no common scale and no common ranking; fit each group alone"
@@ -64,10 +65,10 @@ class Connection:
         """What is wrong, in words; empty where nothing is."""
         if len(self.components) > 1:
             return str(Disconnected(self.components))
-        said = [f"{name} was never beaten" for name in self.unbeaten]
-        said += [f"{name} never won" for name in self.winless]
+        said = [f"{condition_span(name)} was never beaten" for name in self.unbeaten]
+        said += [f"{condition_span(name)} never won" for name in self.winless]
         if not self.estimable and not said:
-            order = "; then ".join(", ".join(group) for group in self.groups)
+            order = "; then ".join(", ".join(map(condition_span, group)) for group in self.groups)
             said = [f"every comparison between these groups went one way, best first: {order}"]
         return "; ".join(said)
 
