@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pandas as pd
 
 from analysis.name_spans import resolve
 from analysis.report.build import report_of
-from analysis.report.content import Content, Table, content_from
+from analysis.report.content import Content, Figure, Headline, Table, content_from
 from analysis.report.part import Part, PartInput
 from analysis.report.pipeline import plain_of
 from analysis.statistics.options import Options
@@ -37,8 +36,16 @@ def in_report(key: str, table: pd.DataFrame, options: Options) -> tuple[Content,
 
 
 def in_keys(value: Any) -> Any:
-    """Plain values with every name in their texts as its key."""
-    return json.loads(resolve(json.dumps(value, ensure_ascii=False)))
+    """A value, such as a part's content, with every name in its texts as its key."""
+    if isinstance(value, str):
+        return resolve(value)
+    if isinstance(value, dict):
+        return {name: in_keys(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)([in_keys(each) for each in value])
+    if isinstance(value, Content | Table | Figure | Headline):
+        return type(value)(**{name: in_keys(each) for name, each in vars(value).items()})
+    return value
 
 
 def table_named(shown: Content, key: str) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,6 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from analysis.arrays import Codes, Floats
-from analysis.name_spans import condition_span
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.pair_ratings import PairRatings
 
@@ -21,7 +21,7 @@ class Disconnected(Undefined):
 
     def __init__(self, components: Groups) -> None:
         self.components = components
-        groups = " | ".join(", ".join(map(condition_span, group)) for group in components)
+        groups = " | ".join(", ".join(group) for group in components)
         super().__init__(
             f"{len(components)} groups were never compared with one another ({groups}): "
             "they have no common scale and no common ranking; fit each group alone"
@@ -63,14 +63,18 @@ class Connection:
     @property
     def words(self) -> str:
         """What is wrong, in words; empty where nothing is."""
+        return self.describe()
+
+    def describe(self, write_name: Callable[[str], str] = str) -> str:
+        """What is wrong, in words, with the names of conditions as ``write_name`` gives them."""
         if len(self.components) > 1:
             return str(Disconnected(self.components))
-        said = [f"{condition_span(name)} was never beaten" for name in self.unbeaten]
-        said += [f"{condition_span(name)} never won" for name in self.winless]
-        if not self.estimable and not said:
-            order = "; then ".join(", ".join(map(condition_span, group)) for group in self.groups)
-            said = [f"every comparison between these groups went one way, best first: {order}"]
-        return "; ".join(said)
+        phrases = [f"{write_name(name)} was never beaten" for name in self.unbeaten]
+        phrases += [f"{write_name(name)} never won" for name in self.winless]
+        if not self.estimable and not phrases:
+            order = "; then ".join(", ".join(map(write_name, group)) for group in self.groups)
+            phrases = [f"every comparison between these groups went one way, best first: {order}"]
+        return "; ".join(phrases)
 
 
 def wins_of(ratings: PairRatings, ties: str = "half") -> Floats:

@@ -344,7 +344,8 @@ def _warnings(
         if any(set(one.group) == set(graph.names) for one in shown):
             rest = "the graded answers still give finite strengths, which lean on the model"
         lines.append(
-            f"{graph.words}: by how much cannot be said (infinitely, for a model); {rest}."
+            f"{graph.describe(condition_span)}: by how much cannot be said (infinitely, for a "
+            f"model); {rest}."
         )
     if not shown and not lines:
         why = next((one.why for one in fits if one.key == main and one.why), "")
