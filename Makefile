@@ -25,7 +25,7 @@ help:  ## what can be made
 PLAY_PORT ?= 8420
 run: $(VENV)/run.stamp  ## databases, demo study, web pages and workers, until Ctrl-C; PLAY=1: paid studies too, with play money
 ifdef PLAY
-	@mkdir -p var; $(VENV)/bin/python -m tests.prolific_double --port $(PLAY_PORT) --data var/play-money.json --participants 40 & \
+	@mkdir -p var; $(VENV)/bin/python -m listening.recruitment.play_money --port $(PLAY_PORT) --data var/play-money.json --participants 40 & \
 	trap "kill $$!" EXIT; EARNEST_PROLIFIC_API=http://127.0.0.1:$(PLAY_PORT) $(VENV)/bin/python -m config.run.supervisor
 else
 	@$(VENV)/bin/python -m config.run.supervisor

@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.house import machine_facts, own_house, percentile, print_table, web_process
 from benchmarks.material import demo_like_study
-from tests.prolific_double.client import TOKEN, Double
+from tests.play_money import TOKEN, Double
 
 CODES = {"complete": "COMPLETE1", "screened_out": "SCREENED1", "no_consent": "NOCONSENT"}
 PAGES = {

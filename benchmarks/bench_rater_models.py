@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 from analysis.ratings.table import COLUMNS, from_rows
-from analysis.statistics.rater_models import dawid_skene, mace, severity
+from analysis.statistics.rater_models import dawid_skene, severity
 from analysis.statistics.screening import rule_from, screen
 
 RATERS, CLIPS, CARELESS, STUDIES = 60, 200, 0.25, 10
@@ -47,7 +47,6 @@ def study(clips: int, seed: int) -> dict[str, float]:
     y = np.clip(np.rint(latent + noise[rater] * rng.normal(size=len(unit))), 1, 5)
     values = {
         "dawid_skene": dawid_skene(code, rater, label, 3, pseudo=0.5).informedness,
-        "mace": mace(code, rater, label, 3).competence,
         "noise": -severity(code, rater, y).noise,
     }
     areas = {name: area(value, careful) for name, value in values.items()}

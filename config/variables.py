@@ -212,7 +212,7 @@ TABLE: tuple[Variable, ...] = (
         _web_address(),
         "none",
         "an OpenAI-compatible server for judges, such as `http://localhost:8001/v1` of "
-        "`serve_judge` or vLLM",
+        "vLLM or `transformers serve`",
     ),
     Variable(
         "EARNEST_JUDGE_MODEL", _text(), "none", "the model that judges, as the server names it"

@@ -9,13 +9,13 @@ from django.utils import timezone
 from listening.accounts import logins
 from listening.audio.appearance import clear_appearances
 from listening.common import cached_counts
-from listening.models import HookEvent, Recruitment, session_summaries
+from listening.models import HookEvent, Recruitment
 from listening.models.requested_jobs import asked_job, send_lost
 from listening.notifications import dispatching, rates, sending, watching
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
 from listening.selectors import monitor
-from listening.sessions import leases
+from listening.sessions import leases, session_summaries
 from listening.studies import erasure, invitations
 
 EVENTS_KEPT = timedelta(days=7)  # Prolific repeats one for a day

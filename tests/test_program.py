@@ -50,9 +50,9 @@ def test_a_preset_is_written_with_commands_as_they_are_typed_here():
     ("rooms", "program"), [(["templates"], "python manage.py"), ([], "earnest")]
 )
 def test_a_wheel_has_a_command_of_its_own(tmp_path: Path, rooms: list[str], program: str):
-    for room in [*rooms, "listening"]:
-        (tmp_path / room).mkdir()
-    (tmp_path / "listening" / "program.py").write_text(SOURCE.read_text())
+    for room in [*rooms, "listening/common"]:
+        (tmp_path / room).mkdir(parents=True)
+    (tmp_path / "listening" / "common" / "command_name.py").write_text(SOURCE.read_text())
     code = "from listening.common.command_name import command; print(command('plan'))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True

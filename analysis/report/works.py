@@ -389,15 +389,6 @@ WORKS: tuple[Work, ...] = (
         doi="10.2307/2346806",
     ),
     article(
-        "hovy2013",
-        "Hovy, Berg-Kirkpatrick, Vaswani and Hovy",
-        2013,
-        "Hovy, Dirk and Berg-Kirkpatrick, Taylor and Vaswani, Ashish and Hovy, Eduard",
-        "Learning Whom to Trust with {MACE}",
-        booktitle="Proceedings of NAACL-HLT 2013",
-        pages="1120--1130",
-    ),
-    article(
         "steegen2016",
         "Steegen, Tuerlinckx, Gelman and Vanpaemel",
         2016,

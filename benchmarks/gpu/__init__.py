@@ -1,1 +1,1 @@
-"""What metrics, presets, training and judges do on a GPU, in ten minutes and without a database."""
+"""What metrics, presets and training do on a GPU, in ten minutes and without a database."""

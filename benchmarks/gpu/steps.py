@@ -663,55 +663,6 @@ def loaded_audio(paths: Sequence[str], rate_hz: int) -> list[Any]:
     return [torch.from_numpy(decoding.load_wave(path, rate_hz)) for path in paths]
 
 
-# --- g: judges ----------------------------------------------------------------------------------
-
-
-def ask_judges(setting: Setting) -> None:
-    """Time questions of a rubric to a local audio language model, one after the other."""
-    for size in ("0.5b", "7b") if not setting.tiny else ("tiny",):
-        if setting.left_s < 12 and not setting.tiny:
-            setting.journal.add("judges", size, not_run="no time was left")
-            continue
-        with row(setting, "judges", size) as figures:
-            ask(setting, size, figures)
-
-
-def ask(setting: Setting, size: str, figures: dict[str, Any]) -> None:
-    """Fill in how many questions a second one model answers."""
-    from unittest import mock
-
-    from metrics.judges import local_model
-    from metrics.judges.rubric import rubric
-    from metrics.judges.schema import object_schema
-
-    model, processor = models.listener(size, setting.device)
-    judge = local_model.LocalModel(size, model, processor, setting.device)
-    own = rubric("prosodic_coherence.lfs_figure_12")
-    text = "Is it well spoken?" if setting.tiny else own.user
-    question = [
-        {"role": "system", "content": [{"type": "text", "text": "You listen."}]},
-        {"role": "user", "content": [{"type": "text", "text": text}, {"type": "audio"}]},
-    ]
-    clips = setting.speech(SOME_S)
-    waves = [
-        w.numpy()[: judge.longest] for w in loaded_audio([c.path for c in clips], judge.rate_hz)
-    ]
-    schema = object_schema(own.fields)
-    limit = 4 if setting.tiny else 40  # a model with random weights never closes a text
-    with mock.patch.object(local_model, "TEXT_TOKENS", limit):
-        judge.answer(question, waves[:1], schema)
-        asked = tokens = 0
-        with card.watched(setting.device) as seen:
-            begun = time.perf_counter()
-            while not asked or (time.perf_counter() - begun < 8 and not setting.tiny):
-                written = judge.answer(question, [waves[asked % len(waves)]], schema)
-                asked, tokens = asked + 1, tokens + written.tokens_out
-    figures["questions_per_s"] = round(asked / seen.seconds, 3)
-    figures["tokens_per_question"] = round(tokens / asked)
-    figures["tokens_per_s"] = round(tokens / seen.seconds, 1)
-    figures |= {k: v for k, v in seen.figures(1.0).items() if k in ("busy", "peak_gib")}
-
-
 # --- the order ----------------------------------------------------------------------------------
 
 
@@ -728,11 +679,10 @@ class Step:
 STEPS = (
     Step("tests", "Tests marked gpu", 0.14, run_tests),
     Step("networks", "Each network metric, over waves in memory", 0.27, score_networks),
-    Step("presets", "Whole presets, from files to scores", 0.28, score_presets),
+    Step("presets", "Whole presets, from files to scores", 0.35, score_presets),
     Step("srmr", "SRMR: seconds per second of audio", 0.04, score_srmr),
     Step("whisper", "Whisper large-v3-turbo, beam 5", 0.1, transcribe),
     Step("auto_att", "Auto-ATT", 0.1, train_listener),
-    Step("judges", "Judges on this machine", 0.07, ask_judges),
 )
 TITLES = {"card": "The machine"} | {step.key: step.title for step in STEPS}
 

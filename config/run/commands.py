@@ -7,7 +7,7 @@ import sys
 SERVERLESS = {"", "--help", "--version", "check", "collectstatic", "compilemessages"}
 SERVERLESS |= {"analyse", "diffsettings", "findstatic", "help", "makemessages", "plan", "version"}
 SERVERLESS |= {"describe_metric", "list_metrics", "list_presets", "scan_audio", "score_files"}
-SERVERLESS |= {"compare_sets", "distribution_score", "serve_judge"}
+SERVERLESS.add("compare_sets")
 OF_FILES = {"judge_batch", "judge_stability", "judge_study"}  # as well, unless a study is named
 OF_DATASETS = {"baseline", "evaluate", "predict", "train"}  # parts of auto_att, one per GPU even
 # These write files for whoever asked, who says with a umask of their own who else may read them.

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from config.paths import CODE
 from config.run import preparation_stamp
 from config.run.preparation_stamp import RESEARCHER
 
@@ -40,7 +41,7 @@ def ensure_researcher() -> None:
 def static_fingerprint() -> str:
     """Changes when a static file, ours or an installed package's, or their making may have."""
     parts = [f"{d.metadata['Name']} {d.version}" for d in distributions()]
-    parts.append(Path(__file__).with_name("static.py").read_text())
+    parts.append((CODE / "config" / "static.py").read_text())
     for folder in settings.STATICFILES_DIRS:
         for path in sorted(p for p in Path(folder).rglob("*") if p.is_file()):
             stat = path.stat()

@@ -20,6 +20,7 @@ TITLES = {
     "channels_cancel": "Channels cancel",
     "narrow_band": "Narrow-band audio",
     "odd_reference": "Odd reference audio",
+    "windows": "Scored in windows",
 }
 STATES_LENGTH = frozenset({"WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF", "FLAC"})
 CLIPPED_SHARE = 1e-4

@@ -1,5 +1,5 @@
-"""How a set of clips is spread between recordings and noise: features, one file each, a score."""
+"""Distances of sets of clips, one file each; their base's registry finds them."""
 
-from metrics.distribution.feature import FACTORS, Feature, feature_type
+from metrics.distribution.set_metric import SetMetric, Vectors, distances
 
-__all__ = ["FACTORS", "Feature", "feature_type"]
+__all__ = ["SetMetric", "Vectors", "distances"]

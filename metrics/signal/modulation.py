@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metrics.signal import envelopes, filterbanks, gammatonegram, long_modulation, quick_envelopes
+from metrics.core.long_waves import release
+from metrics.signal import envelopes, filterbanks, gammatonegram, quick_envelopes
 from metrics.signal.modulation_filters import (
     FAST_FRAME,
     FRAME,
@@ -34,6 +35,8 @@ N_CHANNELS = 23
 MIN_SAMPLES = FRAME - 15  # the analytic signal is taken over a multiple of 16 samples
 FAST_MIN_SAMPLES = gammatonegram.N_FFT + (FAST_FRAME - 1) * gammatonegram.HOP
 DYNAMIC_RANGE_DB = 30.0  # of the normalised variants
+LONG = 600 * RATE_HZ  # samples: longer waves are measured in windows
+WINDOW = 60 * RATE_HZ
 BLOCK_SAMPLES = {"cpu": 1 << 19, "cuda": 1 << 26}  # (wave, channel) samples worked on at once
 
 
@@ -94,35 +97,53 @@ def srmr(
     if waves.shape[-1] < needed:
         short = f"too short: {waves.shape[-1]} samples, SRMR needs {needed} ({needed / 16e3:.2f} s)"
         return [Srmr(None, short, None, None)] * waves.shape[0]
-    if waves.shape[-1] > long_modulation.LONG:
-        means = torch.stack([long_mean(wave, kind, precision) for wave in waves])
-        return ratios(means, kind.highest_hz)
+    if is_long(waves.shape[-1]):
+        means = torch.stack([mean_over_windows(wave, kind, precision) for wave in waves])
+    else:
+        means = frame_energies(waves, kind, precision, kept).mean(dim=-1)
+    return ratios(means, kind.highest_hz)
+
+
+def is_long(n_samples: int) -> bool:
+    """Whether a wave of so many samples is measured in windows."""
+    return n_samples > LONG
+
+
+def windows(n_samples: int) -> list[slice]:
+    """Windows of a minute, one after another; the last one takes what is left, too."""
+    starts = range(0, n_samples - WINDOW + 1, WINDOW)
+    stops = [*starts[1:], n_samples]
+    return [slice(start, stop) for start, stop in zip(starts, stops, strict=True)]
+
+
+def mean_over_windows(wave: torch.Tensor, kind: Variant, precision: str) -> torch.Tensor:
+    """Energy per channel and modulation filter, (23, 8), float64: the mean over a long wave.
+
+    Filters start from rest in each window, and the range of a normalised variant is that of the
+    window. Memory does not grow with the wave.
+    """
+    import torch
+
+    total = torch.zeros(N_CHANNELS, 8, dtype=torch.float64, device=wave.device)
+    frames = 0
+    for place in windows(len(wave)):
+        energy = frame_energies(wave[None, place], kind, precision)[0]
+        level = wave[place].abs().max().double()  # the window was scaled to a peak of 1
+        total += energy.sum(dim=-1) * level**2
+        frames += energy.shape[-1]
+        release(wave)
+    return total / frames
+
+
+def frame_energies(
+    waves: torch.Tensor, kind: Variant, precision: str, kept: Kept | None = None
+) -> torch.Tensor:
+    """Energy per channel, modulation filter and frame of a variant: (batch, 23, 8, frames)."""
     if kind.fast:
         energy = fast_energies(waves, kind.highest_hz, PRECISIONS[precision])
     else:
         energy = modulation_energies(waves, kind.highest_hz, PRECISIONS[precision], kept)
-    if kind.normalised:
-        energy = limited_range(energy)
-    return ratios(energy.mean(dim=-1), kind.highest_hz)
-
-
-def long_mean(wave: torch.Tensor, kind: Variant, precision: str) -> torch.Tensor:
-    """Energy per channel and modulation filter, (23, 8), float64, the mean over a long wave.
-
-    Memory does not grow with the wave.
-    """
-    import torch
-
-    energies = long_modulation.long_fast_energies if kind.fast else long_modulation.long_energies
-    parts = energies(wave, kind.highest_hz, precision)
-    if kind.normalised:
-        parts = long_modulation.limited(parts, DYNAMIC_RANGE_DB)
-    total = torch.zeros(N_CHANNELS, 8, dtype=torch.float64, device=wave.device)
-    frames = 0
-    for part in parts:
-        total += part.sum(dim=-1)
-        frames += part.shape[-1]
-    return total / frames
+    return limited_range(energy) if kind.normalised else energy
 
 
 def modulation_energies(

@@ -89,16 +89,16 @@ def take_off_last_period(
 
 
 def fast_framed_energies(
-    envelope: torch.Tensor, highest_hz: float, precision: Precision, warm: int = 0
+    envelope: torch.Tensor, highest_hz: float, precision: Precision
 ) -> torch.Tensor:
-    """As `framed_energies` of an envelope at 400 Hz, (..., columns); behind the first ``warm``."""
+    """As `framed_energies` of an envelope at 400 Hz, (..., columns)."""
     import torch
 
     columns = envelope.shape[-1]
     length = round_up(columns + TAIL // gammatonegram.HOP)
     response = fast_modulation(length, highest_hz, precision.dtype, str(envelope.device))
     spectrum = torch.fft.rfft(envelope, n=length).unsqueeze(-2)
-    output = torch.fft.irfft(spectrum * response, n=length)[..., warm:columns]
+    output = torch.fft.irfft(spectrum * response, n=length)[..., :columns]
     window = torch.hamming_window(FAST_FRAME, periodic=True, dtype=torch.float64).square()
     frames = output.square().unfold(-1, FAST_FRAME, FAST_HOP)
     energies: torch.Tensor = (frames @ window.to(frames)).double()

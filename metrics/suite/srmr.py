@@ -11,7 +11,7 @@ from metrics.core import shared_work
 from metrics.core.batch_sharing import Input, Sharing
 from metrics.core.metric import Metric, ParameterError, Parameters, Score
 from metrics.core.precision import Precisions
-from metrics.signal import long_modulation, modulation
+from metrics.signal import modulation
 from metrics.signal.modulation_filters import PRECISIONS
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ class Srmr(Metric):
 
         same_length = defaultdict(list)
         for place, wave in enumerate(waves):
-            long = len(wave) > long_modulation.LONG  # by itself: stacking would copy hours
-            same_length[len(wave), place if long else None].append(place)
+            alone = place if modulation.is_long(len(wave)) else None  # stacking would copy hours
+            same_length[len(wave), alone].append(place)
         scores = [Score(None)] * len(waves)
         for places in same_length.values():
             same = [waves[place] for place in places]
@@ -63,7 +63,8 @@ class Srmr(Metric):
             )
             for place, result in zip(places, results, strict=True):
                 details = {"k_star": result.k_star, "k90_margin": result.k90_margin}
-                scores[place] = Score(result.value, result.reason, details)
+                notes = window_note(len(waves[place]))
+                scores[place] = Score(result.value, result.reason, details, warnings=notes)
         return scores
 
     def kept(self, waves: Sequence[torch.Tensor]) -> modulation.Kept:
@@ -71,6 +72,16 @@ class Srmr(Metric):
         name = ("gammatone", self.parameters.precision, *map(id, waves))
         kept: modulation.Kept = shared_work.once(waves[0], name, dict)
         return kept
+
+
+def window_note(n_samples: int) -> dict[str, str]:
+    """The warning of a clip that was measured in windows; empty for a shorter one."""
+    if not modulation.is_long(n_samples):
+        return {}
+    count = len(modulation.windows(n_samples))
+    most = modulation.LONG / modulation.RATE_HZ / 60
+    words = f"longer than {most:g} minutes: modulation energies averaged over {count} windows"
+    return {"windows": f"{words} of a minute each"}
 
 
 def check_choice(name: str, given: str, choices: Iterable[str]) -> None:

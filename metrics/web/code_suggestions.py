@@ -17,8 +17,8 @@ from listening.models.requested_jobs import asked as asked_for
 from listening.selectors import codes_to_suggest, study_head_or_404
 from metrics.core.weights import Unavailable
 from metrics.jobs import suggest_codes
-from metrics.judges.code_suggestions import plan
 from metrics.models import CodeSuggestion
+from metrics.scoring.code_suggestions import plan
 
 
 @never_cache

@@ -18,7 +18,7 @@ from tests.factories import make_study
 from tests.listening import crowd
 from tests.listening.recruited import CODES
 from tests.listening.web import WebProcess
-from tests.prolific_double.client import TOKEN, Double
+from tests.play_money import TOKEN, Double
 
 pytestmark = pytest.mark.slow
 

@@ -55,7 +55,7 @@ def containers() -> dict[str, dict[str, Any]]:
 
 def known_settings() -> set[str]:
     """The names that stand in the settings' code."""
-    texts = [path.read_text() for path in sorted((CODE / "config").glob("*.py"))]
+    texts = [path.read_text() for path in sorted((CODE / "config").rglob("*.py"))]
     return {name for text in texts for name in re.findall(r'"([A-Z][A-Z_]+)"', text)}
 
 
@@ -234,8 +234,8 @@ def test_the_services_of_compose_belong_together():
 
 @pytest.mark.slow
 def test_the_database_has_connections_for_the_web_processes():
-    from config.async_connections import CONNECTIONS
     from config.web import THREADS, clips
+    from listening.common.async_connections import CONNECTIONS
 
     each = sum(THREADS.values()) + CONNECTIONS + clips.threads._max_workers
     assert f"{each} connections for each web process" in (DEPLOY / "compose.yaml").read_text()

@@ -129,7 +129,6 @@ def test_a_command_that_needs_the_database_says_the_same_sentence(var: Path):
         ("judge_study clips.csv --task tags --out panel", False),
         ("judge_batch --study=demo --send", True),
         ("judge_stability --help", False),
-        ("serve_judge", False),
         ("score_files clips", False),
         ("score_files clips --store", True),
         ("score_study demo", True),

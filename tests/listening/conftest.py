@@ -11,7 +11,7 @@ import pytest
 
 from tests.listening.told import MAIL_KEPT, MessageReceiver
 from tests.own_cache import empty_cache
-from tests.prolific_double.client import Double
+from tests.play_money import Double
 
 
 @pytest.fixture(scope="module")

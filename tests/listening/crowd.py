@@ -9,7 +9,7 @@ from listening.recruitment import syncing
 from listening.sessions import lifecycle
 from listening.sessions.lifecycle import Arrival, NoRoom
 from tests.listening.recruited import CODES, Person
-from tests.prolific_double.client import Double
+from tests.play_money import Double
 
 KINDS = {  # kind -> how many of 40
     "complete": 22,

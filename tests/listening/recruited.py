@@ -13,7 +13,7 @@ from listening.recruitment.plan import Plan
 from listening.sessions import lifecycle
 from listening.sessions.lifecycle import Arrival
 from tests.factories import answer_all, make_study, make_user
-from tests.prolific_double.client import TOKEN, Double
+from tests.play_money import TOKEN, Double
 
 CODES = {
     "complete": "COMPLETE1",

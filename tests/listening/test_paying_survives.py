@@ -16,7 +16,7 @@ from listening.recruitment import ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.prolific import Prolific
 from tests.listening.recruited import Person, make_published
-from tests.prolific_double.client import Double
+from tests.play_money import Double
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PEOPLE = 2

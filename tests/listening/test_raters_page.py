@@ -17,10 +17,9 @@ from listening.models import (
     SessionSummary,
     StudyEvent,
     Trial,
-    session_summaries,
 )
 from listening.models.study_log import note
-from listening.sessions import lifecycle, rejection
+from listening.sessions import lifecycle, rejection, session_summaries
 from listening.web.researcher.raters_table import raters_table, rows_of
 from tests.factories import (
     ATT_TRAPS,

@@ -9,7 +9,7 @@ from listening.recruitment import deciding, ledger, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.sessions import lifecycle
 from tests.listening.recruited import Person, make_published, rows
-from tests.prolific_double.client import Double
+from tests.play_money import Double
 
 pytestmark = pytest.mark.django_db
 

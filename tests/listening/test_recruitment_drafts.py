@@ -23,7 +23,7 @@ from tests.listening.recruited import (
     make_recruitment,
     settle,
 )
-from tests.prolific_double.client import TOKEN, Double
+from tests.play_money import TOKEN, Double
 
 pytestmark = pytest.mark.django_db
 State = Recruitment.State

@@ -32,7 +32,7 @@ from tests.listening.recruited import (
     make_published,
     make_recruitment,
 )
-from tests.prolific_double.client import TOKEN, Double
+from tests.play_money import TOKEN, Double
 
 pytestmark = pytest.mark.django_db
 

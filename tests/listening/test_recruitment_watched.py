@@ -14,7 +14,7 @@ from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.prolific import Prolific, ProlificError
 from listening.sessions import lifecycle
 from tests.listening.recruited import Person, bonuses, make_published, rows
-from tests.prolific_double.client import Double
+from tests.play_money import Double
 
 pytestmark = pytest.mark.django_db
 

@@ -97,51 +97,6 @@ def save_tiny(folder, seed=0, inner=None, **special):
     return folder
 
 
-def save_tiny_omni(folder):
-    """A Qwen2.5-Omni as its hub's snapshot has it, without the part that speaks."""
-    import torch
-    import transformers
-
-    named = {"image_token": "<|IMAGE|>", "audio_token": "<|AUDIO|>", "video_token": "<|VIDEO|>"}
-    for part in ("vision_bos", "vision_eos", "audio_bos", "audio_eos"):
-        named[f"{part}_token"] = f"<|{part}|>"
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=bytes_alone(),
-        pad_token="<pad>",
-        unk_token="<unk>",
-        eos_token="<|im_end|>",
-        extra_special_tokens=named,
-    )
-    ids = {name: tokenizer.convert_tokens_to_ids(token) for name, token in named.items()}
-    small = {"d_model": 16, "encoder_layers": 1, "encoder_attention_heads": 2}
-    small |= {"encoder_ffn_dim": 16, "num_mel_bins": 16, "max_source_positions": 50 * SECONDS}
-    text = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2}
-    text |= {"num_attention_heads": 2, "num_key_value_heads": 2, "vocab_size": len(tokenizer)}
-    turning = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 1, 1]}
-    seeing = {"depth": 1, "hidden_size": 16, "intermediate_size": 16, "num_heads": 2}
-    thinker = {
-        "audio_config": {**small, "n_window": 50, "output_dim": 16},
-        "vision_config": {**seeing, "out_hidden_size": 16, "fullatt_block_indexes": [0]},
-        "text_config": {**text, "rope_parameters": turning},
-        **{f"{kind}_token_index": ids[f"{kind}_token"] for kind in ("audio", "image", "video")},
-        "vision_start_token_id": ids["vision_bos_token"],
-        "vision_end_token_id": ids["vision_eos_token"],
-        "audio_start_token_id": ids["audio_bos_token"],
-        "audio_end_token_id": ids["audio_eos_token"],
-    }
-    config = transformers.Qwen2_5OmniConfig(thinker_config=thinker, enable_audio_output=False)
-    torch.manual_seed(0)
-    model = transformers.Qwen2_5OmniForConditionalGeneration(config)
-    save_drawn(model, folder)
-    tokenizer.save_pretrained(folder)
-    transformers.WhisperFeatureExtractor(feature_size=16, chunk_length=SECONDS).save_pretrained(
-        folder
-    )
-    template = transformers.Qwen2AudioProcessor.default_chat_template.fget(None)
-    (folder / "chat_template.json").write_text(json.dumps({"chat_template": template}))
-    return folder
-
-
 def save_voice(path, voice, item, seconds=0.6):
     """A buzz whose pitch is the voice's: something to tell voices apart by."""
     rng = np.random.default_rng([voice, item])

@@ -2,7 +2,5 @@
 
 from analysis.statistics.rater_models.dawid_skene import DawidSkene as DawidSkene
 from analysis.statistics.rater_models.dawid_skene import dawid_skene as dawid_skene
-from analysis.statistics.rater_models.mace import Mace as Mace
-from analysis.statistics.rater_models.mace import mace as mace
 from analysis.statistics.rater_models.severity import Severity as Severity
 from analysis.statistics.rater_models.severity import severity as severity

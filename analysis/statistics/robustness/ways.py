@@ -12,7 +12,7 @@ from analysis.arrays import Codes, Floats
 from analysis.ratings.breakdowns import Cell
 from analysis.statistics.agreement.rater_bias import subject_model
 from analysis.statistics.intervals import Clustered, clustered, rater_weights
-from analysis.statistics.rater_models import dawid_skene, mace, severity
+from analysis.statistics.rater_models import dawid_skene, severity
 
 MOST_FOR_P910 = 200_000  # ratings; above, the subject model takes too long
 LEAST_STEPS = 5  # different scores; with fewer, who always says the same would weigh most
@@ -25,7 +25,6 @@ RANKS = "ranks in place of scores"
 OWN_SCALE = "each rater's scores as z of their own"
 SEVERITY = "rater severity taken out, steadier raters weigh more (Bayesian)"
 DAWID_SKENE = "raters weigh by informedness (Dawid and Skene)"
-MACE = "raters weigh by competence (MACE)"
 MOST_FOR_GIBBS, MOST_LABELS = 50_000, 7
 LEAST_COMPETENCE = 0.05
 P910 = "rater bias taken out, steadier raters weigh more (P.910)"
@@ -101,10 +100,6 @@ def _of_labels(cell: Cell, labels: list[str]) -> Iterator[tuple[str, Floats]]:
     unit, k = unit_of(cell), len(labels)
     weight = dawid_skene(unit, cell.rater, given, k, pseudo=PSEUDO).informedness
     yield DAWID_SKENE, np.maximum(weight, LEAST_COMPETENCE)
-    yield (
-        MACE,
-        np.maximum(mace(unit, cell.rater, given, k, restarts=1).competence, LEAST_COMPETENCE),
-    )
 
 
 def _p910(cell: Cell) -> tuple[Floats, Floats]:

@@ -44,7 +44,7 @@ def with_draws(study: StudyFile, notes: Notebook) -> StudyFile:
     for n, task in enumerate(study.tasks, start=1):
         draw: dict[str, Any] = {}
         if task.draw and (rule := _rule(task, study, f"tasks[{n}].draw", notes)):
-            draw = made(study, task, rule)
+            draw = draw_clips(study, task, rule)
         tasks.append(replace(task, draw=draw))
     return replace(study, tasks=tuple(tasks))
 
@@ -74,7 +74,7 @@ def _rule(task: TaskEntry, study: StudyFile, where: str, notes: Notebook) -> dic
     return {**{k: v for k, v in rule.items() if v}, "per": list(rule["per"]), "seed": seed}
 
 
-def made(study: StudyFile, task: TaskEntry, rule: Mapping[str, Any]) -> dict[str, Any]:
+def draw_clips(study: StudyFile, task: TaskEntry, rule: Mapping[str, Any]) -> dict[str, Any]:
     """The rule with the keys ``drawn``, how many there were, and which groups were too small.
 
     Groups and keys are sorted before each draw, which has a seed of its own: what other groups
@@ -200,7 +200,7 @@ def rule_of(draw: Mapping[str, Any]) -> dict[str, Any]:
     return {name: draw[name] for name in WRITTEN if draw.get(name) not in (None, [], ())}
 
 
-def said(task: str, draw: Mapping[str, Any]) -> str:
+def draw_sentence(task: str, draw: Mapping[str, Any]) -> str:
     """The draw in a sentence: what was drawn, by which rule and seed, and what was left out."""
     drawn, there, noun = len(draw["drawn"]), draw["there"], draw["of"]
     rule = f"{draw['number']:,}" if draw.get("number") else f"{draw['share'] * 100:g} %"
@@ -219,7 +219,7 @@ def said(task: str, draw: Mapping[str, Any]) -> str:
 def drawn_of(task: Drawing) -> str:
     """What a task draws, in a sentence; empty where it rates all that there is."""
     draw = task.material.get("draw")
-    return said(task.key, draw) if draw else ""
+    return draw_sentence(task.key, draw) if draw else ""
 
 
 def draws_of(tasks: Iterable[Drawing]) -> list[str]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from listening.common.plain_toml import TomlError, read_toml
+from listening.design.analysis_rules import LONGEST, rule_read
+from listening.design.consent import ETHICS
 from listening.design.studyfile import shapes
 from listening.design.studyfile.entries import (
     OUTCOMES,
@@ -14,16 +17,13 @@ from listening.design.studyfile.entries import (
     StudyFile,
     TaskEntry,
 )
-from listening.design.studyfile.ethicspart import read_ethics, read_payment
 from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
 from listening.design.studyfile.occasionpart import check_occasions
 from listening.design.studyfile.problems import Notebook, did_you_mean
-from listening.design.studyfile.publicationpart import read_publication
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.design.studyfile.rubricpart import with_rubric
-from listening.design.studyfile.rulepart import read_rules
 from listening.design.studyfile.settingspart import read_settings
-from listening.design.studyfile.shapes import Field, read_table
+from listening.design.studyfile.shapes import Field, Wrong, read_table
 from listening.design.studyfile.sourcepart import read_sources
 from listening.design.studyfile.translationpart import (
     check_offered,
@@ -380,3 +380,124 @@ def _say_duplicates(
             what = f"The {noun} “{key}” stands already at number {first[key]}."
             notes.toml(f"{where}[{n}].{field}", what, "Give it another name or remove it.")
         first.setdefault(key, n)
+
+
+LICENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
+
+
+def _licence(value: Any, field: Field) -> str:
+    """A licence's short name, as SPDX and archives of data write it."""
+    clean = shapes.text(value, field)
+    if clean and not LICENCE.fullmatch(clean):
+        raise Wrong(
+            f"“{clean}” is no short name of a licence.",
+            "Write it as spdx.org/licenses does, like CC-BY-4.0.",
+        )
+    return clean
+
+
+PUBLICATION = {
+    "audio_licence": Field(_licence, default="", longest=60),
+    "ratings_licence": Field(_licence, default="", longest=60),
+    "consent_covers_ratings": Field(shapes.flag, default=False),
+    "consent_covers_words": Field(shapes.flag, default=False),
+}
+
+
+def read_publication(
+    table: Any, texts: Mapping[str, str], notes: Notebook
+) -> dict[str, str | bool]:
+    """What may leave; what is not said is left out of it, and does not."""
+    fields = read_table(table, PUBLICATION, "study.publication", notes)
+    said = {name: value for name, value in fields.items() if value}
+    covered = [name for name in said if name.startswith("consent_covers_")]
+    if covered and not texts.get("consent"):
+        what = "There is no consent text that could cover it."
+        remedy = "Write it in [study.texts], consent."
+        notes.toml(f"study.publication.{covered[0]}", what, remedy)
+    if said.get("consent_covers_words") and not said.get("consent_covers_ratings"):
+        what = "Raters’ words are published with their ratings, or not at all."
+        notes.toml(
+            "study.publication.consent_covers_words", what, "Write consent_covers_ratings = true."
+        )
+    return said
+
+
+CURRENCIES = ("GBP", "USD")  # of Prolific
+CURRENCY = re.compile(r"[A-Z]{3}")
+AMOUNTS = ("per_hour", "per_session", "per_clip")
+PAID_BY = ("prolific", "us", "nobody")
+ETHICS_FIELDS = {name: Field(shapes.text, default="", longest=2000) for name in ETHICS}
+
+
+def _currency(value: Any, field: Field) -> str:
+    clean = shapes.text(value, field)
+    if not CURRENCY.fullmatch(clean):
+        raise Wrong(f"“{clean}” is no code of a currency.", "Write three capitals, like CNY.")
+    return clean
+
+
+PAYMENT = {
+    "by": Field(shapes.choice, default="prolific", choices=PAID_BY),
+    "per_hour": Field(shapes.number, low=0, high=1_000_000),
+    "per_session": Field(shapes.number, low=0, high=1_000_000),
+    "per_clip": Field(shapes.number, low=0, high=1_000_000),
+    "currency": Field(_currency, default="GBP"),
+}
+
+
+def read_ethics(table: Any, notes: Notebook) -> dict[str, str]:
+    """What is said; the consent text is composed of it where its researcher asks for that."""
+    fields = read_table(table, ETHICS_FIELDS, "study.ethics", notes)
+    return {name: value for name, value in fields.items() if value}
+
+
+def read_payment(table: Any, notes: Notebook) -> dict[str, Any]:
+    """Who pays raters, and how much for what; empty where nothing is said."""
+    if not table:
+        return {}
+    fields = read_table(table, PAYMENT, "study.payment", notes)
+    said = {name: value for name, value in fields.items() if value is not None}
+    amounts = [name for name in AMOUNTS if name in said]
+    if len(amounts) > 1:
+        what = f"It has {' and '.join(amounts)}."
+        notes.toml("study.payment", what, "Keep one amount; the results tell the others.")
+    if said["by"] == "prolific" and {"per_session", "per_clip"} & set(amounts):
+        remedy = 'Write per_hour, or by = "us" where you pay in another way.'
+        notes.toml(f"study.payment.{amounts[-1]}", "At Prolific you pay by the hour.", remedy)
+    if said["by"] == "prolific" and said["currency"] not in CURRENCIES:
+        remedy = f'Write {" or ".join(CURRENCIES)}, or by = "us".'
+        notes.toml("study.payment.currency", "Prolific does not pay in it.", remedy)
+    return said
+
+
+MOST_RULES = 30
+RULE = {
+    "rule": Field(shapes.text, required=True, default="", longest=LONGEST),
+    "why": Field(shapes.text, default="", longest=300),
+}
+
+
+def read_rules(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, str], ...]:
+    """Each rule as its text with its version, and why it is there."""
+    rules: list[dict[str, str]] = []
+    for n, table in enumerate(tables, start=1):
+        where = f"analysis_rules[{n}]"
+        if n > MOST_RULES:
+            notes.toml(
+                where, f"There are more than {MOST_RULES} rules.", "Keep those that you need."
+            )
+            break
+        fields = read_table(table, RULE, where, notes)
+        if not fields["rule"]:
+            continue
+        try:
+            text = rule_read(fields["rule"])
+        except ValueError as error:
+            notes.toml(f"{where}.rule", f"{error}.", "docs/estimators.md lists the rules.")
+            continue
+        if text in [rule["rule"] for rule in rules]:
+            notes.toml(f"{where}.rule", f"The rule “{text}” stands here twice.", "Remove one.")
+            continue
+        rules.append({"rule": text, **({"why": fields["why"]} if fields["why"] else {})})
+    return tuple(rules)

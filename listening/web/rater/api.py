@@ -276,7 +276,9 @@ def refusal(error: Exception, session: Session | None, *, own: bool) -> HttpResp
                 return replied(_error("wrong_order", message, state_of(session, own=own)), 409)
             case Incorrect():
                 message = _("Some questions need another look.")
-                return replied({**_error("malformed", message), "fields": error.said(_)}, 422)
+                return replied(
+                    {**_error("malformed", message), "fields": error.translated_fields(_)}, 422
+                )
             case Malformed():
                 return replied(_error("malformed", _(str(error))), error.status)
             case stages.Incomplete():

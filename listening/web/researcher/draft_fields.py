@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.utils.translation import gettext
+
 from listening.checks import Check
 from listening.checks.check_settings import Unfit
-from listening.common.languages import name_of
-from listening.design.consent import ETHICS, LONG
-from listening.design.draft_fields import reasons_of, shown
+from listening.common.languages import name_of, speaking
+from listening.design.consent import ETHICS, LONG, composed
+from listening.design.draft_fields import put, reasons_of, shown
 from listening.design.draft_ticks import SCREEN_OUTS
-from listening.design.draft_toml import roles
+from listening.design.draft_toml import Table, roles
 from listening.design.ready_questions import READY_MADE, TITLES
 from listening.design.sources import KINDS
 from listening.methods import Method, Scale, method_named
 from listening.methods.paired import Paired
 from listening.web.researcher.checks_and_traps import chance_text
-from listening.web.researcher.draft_consent import consent_text
 from listening.web.researcher.gallery import purpose_of
 
 TEXTS = (
@@ -268,3 +269,26 @@ def _study_words(tag: str, study: Mapping[str, Any]) -> dict[str, Any]:
         value = own.get("texts", {}).get(key, "")
         fields.append(_word(f"{at}.texts.{key}", words, original, value) | {"rows": rows})
     return _language(tag, fields)
+
+
+def consent_text(top: Table, language: str) -> str:
+    study: dict[str, Any] = top.get("study", {})
+    texts = study.get("texts", {})
+    own = study.get("translations", {}).get(language, {}).get("texts", {})
+    days = study.get("erase_after_days")
+    with speaking(language):
+        return composed(
+            study.get("ethics", {}),
+            own.get("contact") or texts.get("contact", ""),
+            days if isinstance(days, int) else None,
+            gettext,
+        )
+
+
+def compose_consent(top: Table) -> bool:
+    """Puts the text into the study's language and every other in which it is offered."""
+    study = top.setdefault("study", {})
+    put(top, "study.texts.consent", consent_text(top, study.get("language", "en")))
+    for tag in study.get("translations", {}):
+        put(top, f"study.translations.{tag}.texts.consent", consent_text(top, tag))
+    return True

@@ -12,6 +12,8 @@ from typing import Any
 
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.problems import Mistake
+from listening.studies.findings import CLIPS
+from listening.studies.findings import TEXTS as TEXTS_OF_CLIPS
 from listening.web.researcher.draft_fields import CODES, TEXTS
 
 SOUNDS, QUESTIONS, RATERS = "draft", "draft-questions", "draft-raters"
@@ -39,7 +41,8 @@ FIELDS: tuple[tuple[str, str, str, str], ...] = (
     (rf"{TASK}\.justification\.prompt", QUESTIONS, "Question for the reason", "t{n}-prompt"),
     (rf"{TASK}\.justification\.min_chars", QUESTIONS, "Characters at least", "t{n}-chars"),
     (rf"{TASK}\.justification.*", QUESTIONS, "A reason for each answer", "t{n}-reasons"),
-    (rf"{TASK}.*", QUESTIONS, "", ""),
+    (rf"{TASK}\.show_text", QUESTIONS, "Show the words of the sentence", "task-{n}"),
+    (rf"{TASK}.*", QUESTIONS, "", "task-{n}"),
     (r"study\.key", REVIEW, "Key", "key"),
     (r"study\.title", RATERS, "Title", "title"),
     (r"study\.language", QUESTIONS, "Language of the pages and the speech", "language"),
@@ -50,9 +53,10 @@ FIELDS: tuple[tuple[str, str, str, str], ...] = (
     (r"study\.sessions_per_rater", RATERS, "Sittings per person at most", "sessions"),
     (r"study\.loudness_lufs", SOUNDS, "One loudness for all, in LUFS", "loudness"),
     (r"study\.sample_rate_hz", SOUNDS, "One sampling rate for all, in Hz", "rate"),
+    (r"study\.ends", SOUNDS, "Ends of clips", "ends"),
     (r"study\.erase.*", RATERS, "Days after the end until personal data is erased", "erase"),
     (r"study\.payment.*", RATERS, "Raters are paid", "pay-by"),
-    (r"study\.checks.*", RATERS, "Checks before the study", ""),
+    (r"study\.checks.*", RATERS, "Checks before the study", "before"),
     *((rf"study\.texts\.{key}.*", RATERS, words, key) for key, words, _ in TEXTS),
     *(
         (rf"study\.completion_codes\.{key}", RATERS, f"Code of {words}", f"code-{key}")
@@ -61,6 +65,8 @@ FIELDS: tuple[tuple[str, str, str, str], ...] = (
     (r"(study\.)?(translations|.*\.translations).*", RATERS, "Further languages", ""),
     (r"(sources|questionnaires|study).*", RATERS, "", ""),
     (r"(conditions|dimensions|settings).*", SOUNDS, "Systems", "systems"),
+    (re.escape(TEXTS_OF_CLIPS), SOUNDS, "Texts", "texts"),
+    (re.escape(CLIPS), SOUNDS, "", "systems"),
 )
 
 
@@ -91,13 +97,19 @@ def _shown(
         return ShownMistake(SOUNDS, PAGES[SOUNDS], _clips(mistake, rows), "systems", mistake.words)
     if file != TOML:
         return ShownMistake(SOUNDS, PAGES[SOUNDS], file, "", mistake.words)
+    page, label, anchor = field_at(place)
+    named = re.match(TASK, place)
+    field = ", ".join(filter(None, [_task(top, named and named["n"]), label]))
+    return ShownMistake(page, PAGES[page], field, anchor, mistake.words)
+
+
+def field_at(place: str) -> tuple[str, str, str]:
+    """The page that changes a place of study.toml, the label of its field, and its id there."""
     for pattern, page, label, anchor in FIELDS:
         if match := re.fullmatch(pattern, place):
             task = match.groupdict().get("n")
-            field = ", ".join(filter(None, [_task(top, task), label]))
-            where = anchor.format(n=int(task) - 1) if task else anchor
-            return ShownMistake(page, PAGES[page], field, where, mistake.words)
-    return ShownMistake(REVIEW, PAGES[REVIEW], "", "", mistake.words)
+            return page, label, anchor.format(n=int(task) - 1) if task else anchor
+    return REVIEW, "", ""
 
 
 def _task(top: Mapping[str, Any], number: str | None) -> str:

@@ -12,9 +12,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from metrics.core import decoding
 from metrics.core.metric import ParameterError
 from metrics.core.weights import Unavailable
-from metrics.distribution.sets import SetMetric, distances
-from metrics.distribution.sets.set_metric import Array, Distance
-from metrics.distribution.sets.vectors import clip_vectors
+from metrics.distribution import SetMetric, distances
+from metrics.distribution.set_metric import Array, Distance
+from metrics.distribution.vectors import clip_vectors
 from metrics.networks.embeddings import SpeakerEmbedding, embedding_type
 from metrics.scoring.inputs import InputClip, InputError, clips_of
 

@@ -15,7 +15,7 @@ from analysis.ratings.breakdowns import Family, coded_column, families
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.statistics.agreement.rating_units import Rated, rated_units
-from analysis.statistics.rater_models import dawid_skene, mace, severity
+from analysis.statistics.rater_models import dawid_skene, severity
 from analysis.statistics.screening import STRUCTURAL, Rule
 
 MOST_LABELS, LEAST_STEPS = 11, 5
@@ -23,17 +23,17 @@ MOST_RATINGS = 100_000
 PSEUDO = 0.5
 MOST_OF = 0.5  # of a rater's ratings that a rule takes, to say that it takes the rater
 FEW = 3  # raters on a side, to compare them
-DOUBT = 0.5  # competence below it: spams more often than not
+DOUBT = 0.5  # informedness below it: nearer to guessing than to always right
 NOTE = (
     "Informedness (Dawid and Skene): mean recall over the labels, 0 as by guessing, 1 always "
-    "right. Competence (MACE): how often the rater does not spam. Severity and noise: the Bayesian "
-    "model's posterior means, on the scale of the scores. All are of the agreement with others: a "
-    "rater who hears what nobody else hears is not told from a careless one."
+    "right. Severity and noise: the Bayesian model's posterior means, on the scale of the scores. "
+    "All are of the agreement with others: a rater who hears what nobody else hears is not told "
+    "from a careless one."
 )
 METHOD = (
-    "Raters were judged by the model of Dawid and Skene (1979, with 0.5 added to every count), "
-    "MACE (Hovy, Berg-Kirkpatrick, Vaswani and Hovy 2013, variational Bayes) and a hierarchical "
-    "normal model with a severity and a noise variance of each rater (Gibbs sampling)."
+    "Raters were judged by the model of Dawid and Skene (1979, with 0.5 added to every count) "
+    "and a hierarchical normal model with a severity and a noise variance of each rater (Gibbs "
+    "sampling)."
 )
 
 
@@ -44,7 +44,6 @@ class RaterRow:
     rater: str = column("Rater")
     n_ratings: int = column("Ratings", "count")
     informedness: float | None = column("Informedness", "number", 2)
-    competence: float | None = column("Competence", "number", 2)
     severity: float | None = column("Severity", "number", 2, sign=True)
     severity_low: float | None = column("Severity, interval", "interval", 2, key="severity")
     severity_high: float | None = None
@@ -62,7 +61,6 @@ class RuleRow:
     taken: int = column("Raters taken", "count")
     kept: int = column("Raters left in", "count")
     informedness: float | None = column("Informedness", "number", 2)
-    competence: float | None = column("Competence", "number", 2)
     noise: float | None = column("Noise", "number", 2)
 
 
@@ -77,7 +75,7 @@ class Judged:
 
 
 class RaterModels(FamilyPart):
-    """Dawid and Skene, MACE, and a Bayesian model of severity and noise, against the rules."""
+    """Dawid and Skene, and a Bayesian model of severity and noise, against the rules."""
 
     key = "rater_models"
     version = "1"
@@ -132,9 +130,8 @@ def _by_labels(each: FamilyInput, units: Rated, rater: np.ndarray) -> Iterator[t
     if units.compared or ordered or not 2 <= len(labels) <= MOST_LABELS:
         return
     unit = np.unique(units.unit.astype(str), return_inverse=True)[1]
-    k, seed = len(labels), each.inputs.options.seed
-    yield "informedness", dawid_skene(unit, rater, label, k, pseudo=PSEUDO).informedness
-    yield "competence", mace(unit, rater, label, k, seed=seed).competence
+    model = dawid_skene(unit, rater, label, len(labels), pseudo=PSEUDO)
+    yield "informedness", model.informedness
 
 
 def _by_scores(each: FamilyInput, units: Rated, rater: np.ndarray) -> Iterator[tuple[str, Floats]]:
@@ -159,11 +156,11 @@ def _share_taken(
 
 
 def _sentences(judged: Judged) -> Iterator[str]:
-    competence = judged.values.get("competence")
-    if competence is not None:
-        low = competence < DOUBT
+    informedness = judged.values.get("informedness")
+    if informedness is not None:
+        low = informedness < DOUBT
         doubted = [name for name, is_low in zip(judged.names, low, strict=True) if is_low]
-        yield f"MACE takes {counted(len(doubted), 'rater')} of {len(low)} to spam mostly"
+        yield f"{counted(len(doubted), 'rater')} of {len(low)} have an informedness below {DOUBT}"
         taken = np.zeros(len(low), dtype=bool)
         for shares in judged.taken.values():
             taken |= shares > MOST_OF
@@ -192,7 +189,7 @@ def _rules_table(judged: Judged, each: FamilyInput) -> Iterator[Table]:
             continue
         areas = {
             name: _better(sign * judged.values[name], gone) if name in judged.values else None
-            for name, sign in (("informedness", 1.0), ("competence", 1.0), ("noise", -1.0))
+            for name, sign in (("informedness", 1.0), ("noise", -1.0))
         }
         rows.append(RuleRow(rule, int(gone.sum()), int((~gone).sum()), **areas))
     if rows:
@@ -226,13 +223,13 @@ def _raters_table(judged: Judged, each: FamilyInput) -> Table:
         )
         for code, name in enumerate(judged.names)
     ]
-    rows.sort(key=lambda row: (row.competence or 0.0, -(row.noise or 0.0), row.rater))
+    rows.sort(key=lambda row: (row.informedness or 0.0, -(row.noise or 0.0), row.rater))
     title = "Each rater by the models, those most in doubt first"
     key = f"rater_models_raters{each.suffix}"
     return Table.of(RaterRow, key, title, rows, note=NOTE, about=each.title, folded=True)
 
 
 _MEASURES = (
-    *("informedness", "competence", "severity", "severity_low", "severity_high"),
+    *("informedness", "severity", "severity_low", "severity_high"),
     *("noise", "noise_low", "noise_high"),
 )

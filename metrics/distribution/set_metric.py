@@ -1,0 +1,98 @@
+"""What says how far one set of clips is from another, and the interval of that distance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from listening.common.registry import Registry
+
+Array = NDArray[np.float64]
+Vectors = Sequence[Array]  # of each clip: (windows, dimensions)
+NORMAL = 1.959964  # of 95 %
+LEAST_CLIPS = 3
+
+
+class SetMetric:
+    """A distance of two sets of embeddings. A subclass registers itself by its `key`."""
+
+    key: ClassVar[str] = ""
+    description: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+    low: ClassVar[float] = -math.inf  # intervals end where values do
+    high: ClassVar[float] = math.inf
+    registry: ClassVar[Registry[SetMetric]] = Registry("set metric", "metrics.distribution")
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        SetMetric.registry.add(cls)
+
+    def distance(self, ours: Array, theirs: Array) -> float:
+        """The distance of two sets of vectors, (n, dimensions) and (m, dimensions)."""
+        raise NotImplementedError
+
+    def too_few(self, ours: Array, theirs: Array) -> str:
+        """Why the number is not to be trusted with so few vectors; empty when it is."""
+        return ""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A distance with its interval over clips (95 %), the sizes of both sets, a warning."""
+
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    clips: int
+    vectors: int
+    reference_clips: int
+    reference_vectors: int
+    warning: str = ""
+
+
+def distances(metric: SetMetric, ours: Vectors, theirs: Vectors) -> Distance:
+    """The distance of two sets of clips and its interval at 95 %, by leaving out clips in turn.
+
+    ``ours``, ``theirs``: a clip's vectors each, (windows, dimensions). Clips are left out, not
+    windows: windows of one clip are alike. No bootstrap: a clip drawn twice makes a set look
+    narrower, which pushes both distances up. The interval says nothing of FAD's bias in small sets.
+    """
+    sizes = (len(ours), sum(map(len, ours)), len(theirs), sum(map(len, theirs)))
+    if min(len(ours), len(theirs)) < LEAST_CLIPS:
+        return Distance(metric.key, None, None, None, *sizes, "too few clips: 3 of each are needed")
+    one, other = np.concatenate(ours), np.concatenate(theirs)
+    value = metric.distance(one, other)
+    if not math.isfinite(value):
+        return Distance(metric.key, None, None, None, *sizes, "too few vectors, or all alike")
+    variance = jackknife(ours, lambda left: metric.distance(left, other))
+    variance += jackknife(theirs, lambda left: metric.distance(one, left))
+    too_few = metric.too_few(one, other)
+    if not math.isfinite(variance):
+        return Distance(metric.key, value, None, None, *sizes, too_few or "too few for an interval")
+    margin = NORMAL * math.sqrt(variance)
+    low, high = max(value - margin, metric.low), min(value + margin, metric.high)
+    return Distance(metric.key, value, low, high, *sizes, too_few)
+
+
+def jackknife(vectors: Vectors, distance: Callable[[Array], float]) -> float:
+    """The variance of a distance by leaving out each clip in turn. Source: Tukey (1958)."""
+    n = len(vectors)
+    left = [
+        distance(np.concatenate([part for i, part in enumerate(vectors) if i != out]))
+        for out in range(n)
+    ]
+    return float((n - 1) * np.var(left))
+
+
+def too_few_for_covariance(ours: Array, theirs: Array) -> str:
+    """Why the smaller of two sets, (n, dimensions) each, has too few vectors; empty if enough."""
+    least, wanted = min(len(ours), len(theirs)), 2 * ours.shape[1]
+    if least >= wanted:
+        return ""
+    return f"{least} vectors for {ours.shape[1]} dimensions: {wanted} or more are needed"
