@@ -32,6 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.gpu.models import save_wavlm  # noqa: E402
+from tests.metrics.reference import tiny_whisper  # noqa: E402
 
 if TYPE_CHECKING:
     from metrics.core.metric import Metric
@@ -131,7 +132,7 @@ def made(key: str, folder: Path, large: bool) -> Metric:
     from metrics.core.metric import make_metric
 
     if key in ("wer", "cer"):
-        return make_metric(key, {"model": "tiny.en"})
+        return make_metric(key, {"model": tiny_whisper()})
     if key == "speech_bert_score":
         return make_metric(key, {"model": str(wavlm(folder, "WavLMModel", large)), "layer": 9})
     if key in ("spoof", "emotion"):
@@ -159,7 +160,7 @@ def timed(
         list(runner.score_clips(metric, clips[:1], DEVICE))  # loads, warms up
         stack.enter_context(counted(runner._LOADED, metric, sizes))
         for heard in (recogniser.loaded,) if metric.key in ("wer", "cer") else ():
-            heard("faster_whisper", recogniser.Options("tiny.en"), DEVICE).heard.clear()
+            heard("faster_whisper", recogniser.Options(tiny_whisper()), DEVICE).heard.clear()
         cpu = time.process_time()
         scored = list(runner.score_clips(metric, clips, DEVICE))
         cpu = time.process_time() - cpu

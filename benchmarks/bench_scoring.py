@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.gpu.models import save_wavlm  # noqa: E402
+from tests.metrics.reference import tiny_whisper  # noqa: E402
 
 RATE_HZ = 16_000
 AUDIO = ROOT / "tests/data/metrics/audio"
@@ -153,7 +154,7 @@ def in_own_process(number: int, seconds: float) -> dict[str, float]:
 
 def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--asr", default="tiny.en")
+    parser.add_argument("--asr", default=tiny_whisper())
     parser.add_argument("--clips", default="10,100,1000,10000")
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--one", type=int, default=0, help=argparse.SUPPRESS)

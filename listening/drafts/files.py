@@ -27,7 +27,7 @@ from listening.models import Draft
 LONGEST_PATH = 500  # that is remembered of a file that cannot be used
 SOUNDS = "audio"
 MEASURED_AT_ONCE_S = 2.0  # before the page is told how far it is
-MEASURED_TOGETHER = 32
+MEASURED_TOGETHER = 8
 Facts = dict[str, Any]
 
 

@@ -1,4 +1,4 @@
-"""Rater, Session, Block, Slot and Trial: who hears what, when, and for how long it is theirs."""
+"""Rater, Session, Block, Slot and Trial: who hears what, when, for how long; and its summary."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models

@@ -1,4 +1,4 @@
-"""Study, Task and Criterion: what is asked, of what, how often."""
+"""Study, Task and Criterion: what is asked, of what, how often; a study's definitions and log."""
 
 from typing import Any
 

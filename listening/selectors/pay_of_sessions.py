@@ -1,4 +1,7 @@
-"""Whether each session is paid, as far as Earnest knows: it never depends on a rule of analysis."""
+"""What raters are paid, and whether each session is, as far as Earnest knows.
+
+It never depends on a rule of analysis.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions rejected or restored for a reason, with all that goes with it: log, counts, progress."""
+"""Sessions rejected, restored or marked as paid, with a reason, and with all that goes with it."""
 
 from __future__ import annotations
 

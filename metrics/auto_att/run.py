@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metrics.auto_att import baseline, checkpoints, features, model, predict, zero_shot
+from metrics.auto_att import baseline, checkpoints, features, model, predict
 from metrics.auto_att.dataset import Dataset, LabelledClip
 from metrics.auto_att.predict import Prediction
 from metrics.auto_att.sources import DatasetError
@@ -46,7 +46,7 @@ def predict_clips(
         trained_on, plan = stored_plan["trained_on"], checkpoints.model_plan(stored_plan, name)
     listener = model.load(plan, device, adapter)
     if adapter is None and not raw:
-        zero_shot.calibrate(listener)
+        model.calibrate(listener)
     return predict.predictions(
         clips, lambda waves: predict.scored(listener, waves), listener.rate_hz, trained_on
     )

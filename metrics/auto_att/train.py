@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics.auto_att import checkpoints, losses, sharding
-from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip
+from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip, batches
 from metrics.auto_att.evaluate import evaluate
 from metrics.auto_att.model import Listener, ModelPlan, load_base, with_adapter
 from metrics.auto_att.predict import predictions, scored
 from metrics.auto_att.ranks import Ranks, joined
-from metrics.auto_att.sampler import batches
-from metrics.auto_att.schedule import rate_share
-from metrics.auto_att.waves_ahead import WavesAhead
+from metrics.core import decoding
 
 if TYPE_CHECKING:
     import torch
@@ -340,3 +339,49 @@ def write_line(path: Path, line: dict[str, Any]) -> None:
     """Add one line of JSON."""
     with path.open("a", encoding="utf-8") as log:
         log.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def rate_share(step: int, warmup: int, steps: int) -> float:
+    """Share of the full rate at a step counted from 0: in (0, 1], 1 at the end of the warm-up.
+
+    Warm-up: (step + 1) / warmup, so that the first step learns, too. Then half a cosine over the
+    steps that are left, which ends just above 0 at the last one (Loshchilov and Hutter 2017).
+    """
+    if step < warmup:
+        return (step + 1) / warmup
+    left = max(1, steps - warmup)
+    return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - warmup) / left)))
+
+
+READERS = 4
+
+
+class WavesAhead:
+    """Waves by clip; of what was announced, nothing is read twice, and taken waves are let go."""
+
+    def __init__(self, rate_hz: int) -> None:
+        self.rate_hz = rate_hz
+        self._pool = ThreadPoolExecutor(READERS, "waves")
+        self._coming: dict[str, Future[torch.Tensor]] = {}
+
+    def announce(self, batches: Iterable[Sequence[LabelledClip]]) -> None:
+        """Begin to read these batches; clips that are being read already are not read again."""
+        for batch in batches:
+            for clip in batch:
+                if clip.path not in self._coming:
+                    self._coming[clip.path] = self._pool.submit(self._read, clip.path)
+
+    def take(self, batch: Sequence[LabelledClip]) -> list[torch.Tensor]:
+        """The batch's waves, (samples,) each, in order; an AudioError when one cannot be read."""
+        self.announce([batch])
+        return [self._coming.pop(clip.path).result() for clip in batch]
+
+    def close(self) -> None:
+        """Let go of threads and of what nobody took."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._coming.clear()
+
+    def _read(self, path: str) -> torch.Tensor:
+        import torch
+
+        return torch.from_numpy(decoding.load_wave(path, self.rate_hz))

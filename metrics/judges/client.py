@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from metrics.core import weights
-from metrics.judges.cost import Usage, usage_of
+from metrics.judges.cost import Ledger, Usage, usage_of
 from metrics.judges.endpoint import Endpoint
-from metrics.judges.ledger import Ledger
 from metrics.judges.question import Question
 from metrics.judges.schema import Malformed, parse, printable
 

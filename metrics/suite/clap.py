@@ -12,7 +12,7 @@ from metrics.core.batch_sharing import Input, Sharing
 from metrics.core.metric import Accepts, Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import lengths
-from metrics.networks.predictors.inference import exact
+from metrics.networks.predictors.predictor import exact
 
 if TYPE_CHECKING:
     import torch

@@ -14,7 +14,7 @@ from metrics.core.devices import kind
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Score
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import lengths
-from metrics.networks.predictors.inference import exact
+from metrics.networks.predictors.predictor import exact
 
 if TYPE_CHECKING:
     import torch

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from metrics.core.batch_sharing import Input, Sharing
 from metrics.core.metric import Metric, Output, ParameterError, Parameters, Score, undefined
 from metrics.networks.predictors.lengths import unfit
-from metrics.signal import periodicity, periods
+from metrics.signal import periodicity
 
 if TYPE_CHECKING:
     import torch
@@ -71,13 +71,13 @@ class Jitter(Metric):
         samples, rate_hz = wave.double().cpu().numpy(), self.sample_rate_hz
         given = self.parameters
         f0, times = periodicity.pitch_of(samples, rate_hz, given.low_hz, given.high_hz)
-        marks = periods.marks_of(samples, rate_hz, periods.Pitch(f0, times))
+        marks = periodicity.marks_of(samples, rate_hz, periodicity.Pitch(f0, times))
         details = {"periods": len(marks)}
         if len(marks) < LEAST:
             return undefined(f"too little voice: {len(marks)} periods of {LEAST}", **details)
         ratios = periodicity.harmonicity_db(samples, rate_hz, given.low_hz)
         also = {
-            "shimmer": PERCENT * periods.shimmer(samples, rate_hz, marks),
+            "shimmer": PERCENT * periodicity.shimmer(samples, rate_hz, marks),
             "hnr_db": float(ratios.mean()) if len(ratios) else None,
         }
-        return Score(PERCENT * periods.jitter(marks), "", details, also=also)
+        return Score(PERCENT * periodicity.jitter(marks), "", details, also=also)

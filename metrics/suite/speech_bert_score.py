@@ -11,7 +11,7 @@ from metrics.core.batch_sharing import Input, Sharing, buckets
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Output, ParameterError, Parameters, Score
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.core.precision import ANY_LENGTH, Precisions
-from metrics.networks.predictors.inference import exact
+from metrics.networks.predictors.predictor import exact
 from metrics.networks.predictors.pretrained import pretrained
 
 if TYPE_CHECKING:

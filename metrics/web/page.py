@@ -23,8 +23,7 @@ from metrics.scoring.presets import Choice, same, shipped
 from metrics.scoring.selectors import IMPORTED, Keys, Series, stored_series
 from metrics.scoring.study_material import heard_stimuli
 from metrics.scoring.warning_filter import WarningFilter
-from metrics.web.human_correlations import beside_raters
-from metrics.web.outliers import far_off
+from metrics.web.human_correlations import beside_raters, far_off
 from metrics.web.summary import Summary, pooled, runs_past, span_of
 from metrics.web.sums import Sums, summed_series, table_mark
 from metrics.web.synthesis_runs import FIRST, OverRuns, over_runs, run_of

@@ -16,19 +16,18 @@ from kombu.exceptions import OperationalError
 
 from listening.common.signals import acted
 from listening.selectors import study_head_or_404
-from metrics.core.metric import ParameterError
+from metrics.core.metric import Metric, ParameterError
 from metrics.jobs import score_shard
 from metrics.models import ScoringRun
 from metrics.scoring import runs
 from metrics.scoring.clip_warnings import study_filter
 from metrics.scoring.imported_scores import ImportedScoreError
-from metrics.scoring.presets import PresetError
+from metrics.scoring.presets import Choice, PresetError, preset
 from metrics.scoring.score_imports import SCORE_FILES, import_scores
 from metrics.scoring.study_material import NoStimuli
 from metrics.scoring.warning_filter import ONLY, WITHOUT, NoSuchWarning, WarningFilter
 from metrics.web import output_details as details
 from metrics.web import page, score_tables
-from metrics.web.forms import choices_of
 from metrics.web.remaining_work import remainder
 
 NO_IMPORT = "Nothing was imported"
@@ -198,3 +197,23 @@ def _page(
 def runs_of(key: str) -> Any:
     """A study's scoring runs, the newest first."""
     return ScoringRun.objects.filter(study__key=key)
+
+
+OWN = "own"  # in place of a preset's name: the metrics that are ticked
+DEFAULT_PRESET = "fast"
+
+
+def choices_of(form: QueryDict) -> list[Choice]:
+    """The metrics of the preset that was chosen, or those that were ticked.
+
+    Raises PresetError when there is no such preset or metric, or nothing was ticked.
+    """
+    name = form.get("preset") or DEFAULT_PRESET
+    if name != OWN:
+        return preset(name).choices(judges=form.get("judges") == "on")
+    ticked = form.getlist("metric")
+    if unknown := sorted(set(ticked) - set(Metric.registry)):
+        raise PresetError(f"no metric is called {', '.join(unknown)}")
+    if not ticked:
+        raise PresetError("no metric is ticked; tick one, or choose a preset")
+    return [Choice(key) for key in ticked]

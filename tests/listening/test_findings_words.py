@@ -19,8 +19,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from listening.design.studyfile import tomlpart
-from listening.design.studyfile.shapes import Field
+from listening.design.studyfile.schema import TABLES as TABLES_OF_TOML
 from listening.drafts import folder
 from listening.models import Study
 from listening.studies import ProblemsFound, address_findings, create_study, prelaunch
@@ -44,8 +43,7 @@ OF_A_FOLDER = re.compile(
 @cache
 def keys() -> frozenset[str]:
     """The keys of study.toml and columns of stimuli.csv that are no words of their own."""
-    tables = [each for each in vars(tomlpart).values() if isinstance(each, dict)]
-    named = {key for each in tables for key, kind in each.items() if isinstance(kind, Field)}
+    named = {key for table in TABLES_OF_TOML.values() for key in table.model_fields}
     return frozenset(key for key in named if "_" in key)
 
 

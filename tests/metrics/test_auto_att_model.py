@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from metrics.auto_att import checkpoints, model, predict, run, sharding, train, zero_shot
+from metrics.auto_att import checkpoints, model, predict, run, sharding, train
 from metrics.auto_att.model import ModelError, ModelPlan
 from metrics.auto_att.ranks import Ranks, joined
 from metrics.auto_att.train import TrainingPlan
@@ -132,12 +132,12 @@ def test_a_chat_template_asks_in_a_users_turn_and_begins_the_answer(folder):
 def test_a_plain_model_is_freed_of_what_it_prefers_whatever_it_hears(folder):
     asked = model.load(ModelPlan(name=str(folder)), "cpu")
     raw = asked.probabilities([noise(1.0)])
-    prior = zero_shot.calibrate(asked)
+    prior = model.calibrate(asked)
     assert sum(prior.values()) == pytest.approx(1)
     freed = asked.probabilities([noise(1.0)])
     by_hand = raw / torch.tensor(list(prior.values()))
     assert torch.allclose(freed, by_hand / by_hand.sum(), atol=1e-6)
-    assert zero_shot.calibrate(asked) == prior  # the same each time
+    assert model.calibrate(asked) == prior  # the same each time
     nothing = torch.full((1, 3), 1 / 3)
     assert torch.allclose(model.without_leaning(asked.prior[None], asked.prior), nothing)
 

@@ -5,7 +5,7 @@ import pytest
 from analysis.statistics.ceiling_gap import Bounded, gap
 from analysis.web.beside_raters import families
 from metrics.web import human_correlations
-from metrics.web.outliers import far_off
+from metrics.web.human_correlations import far_off
 
 CEILING = {"unit": "stimulus", "statistic": "SRCC", "ceiling": 0.9, "ceiling_low": 0.86}
 CEILING |= {"ceiling_high": 0.93}

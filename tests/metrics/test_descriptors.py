@@ -9,7 +9,7 @@ import soundfile
 
 from metrics.core.metric import ParameterError, make_metric
 from metrics.scoring import runner
-from metrics.signal import periods
+from metrics.signal import periodicity
 from tests.metrics import paired, reference
 
 torch = pytest.importorskip("torch")
@@ -121,8 +121,8 @@ def test_noise_has_no_f0_and_wrong_bounds_are_named():
 def test_jitter_shimmer_and_noise_are_those_that_were_made():
     """Pulses whose periods and heights alternate; then a steady voice in noise 20 dB below it."""
     marks = np.cumsum(np.tile([0.0099, 0.0101], 60)) + 0.02
-    assert 100 * periods.jitter(marks) == pytest.approx(2, abs=1e-3)
-    assert math.isnan(periods.jitter(marks[:2]))
+    assert 100 * periodicity.jitter(marks) == pytest.approx(2, abs=1e-3)
+    assert math.isnan(periodicity.jitter(marks[:2]))
     seconds = np.arange(int(marks[-1] * RATE_HZ) + 800) / RATE_HZ
     heights = np.tile([1.0, 1.1], 60)
     wave = sum(
@@ -137,7 +137,7 @@ def test_jitter_shimmer_and_noise_are_those_that_were_made():
     assert noisy.also["hnr_db"] == pytest.approx(20, abs=0.5)
     (short,) = make_metric("jitter", {"low_hz": 40}).measure([tone(150, 0.21)])
     assert short.also["hnr_db"] is None  # its window is 0.225 s
-    (lone,) = periods.Pitch(np.array([100.0]), np.array([0.1])).stretches()
+    (lone,) = periodicity.Pitch(np.array([100.0]), np.array([0.1])).stretches()
     assert lone == pytest.approx((0.095, 0.105))
     noise = torch.tensor(np.random.default_rng(0).normal(size=8_000) * 0.01)
     assert "too little voice" in make_metric("jitter").measure([noise])[0].reason

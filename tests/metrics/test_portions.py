@@ -17,7 +17,7 @@ from listening.audio import fetching
 from listening.selectors import stimulus_rows
 from metrics.core.material import Material
 from metrics.core.metric import make_metric
-from metrics.scoring import portions
+from metrics.scoring import study_scores
 from metrics.scoring.file_parts import part_of
 from metrics.scoring.inputs import clips_of
 from metrics.scoring.runner import Clip
@@ -79,10 +79,10 @@ def work(names):
 
 
 def test_one_portion_is_fetched_ahead_and_no_more(far, monkeypatch):
-    monkeypatch.setattr(portions, "CLIPS", 3)
+    monkeypatch.setattr(study_scores, "CLIPS", 3)
     brought: list[list[str]] = []
     seen = []
-    for part in portions.portions(work(far), lambda p: brought.append(list(p)) or 0, True):
+    for part in study_scores.portions(work(far), lambda p: brought.append(list(p)) or 0, True):
         seen.append(len(part))
         assert len(brought) >= len(seen)
         assert len(brought) <= len(seen) + 1
@@ -92,7 +92,9 @@ def test_one_portion_is_fetched_ahead_and_no_more(far, monkeypatch):
 
 def test_where_audio_is_at_hand_the_work_stays_whole(far):
     whole = work(far)
-    assert list(portions.portions(whole, lambda paths: pytest.fail("fetched"), False)) == [whole]
+    assert list(study_scores.portions(whole, lambda paths: pytest.fail("fetched"), False)) == [
+        whole
+    ]
 
 
 def test_the_cache_lets_go_of_what_was_wanted_longest_ago_but_not_of_what_is_in_use(far, settings):

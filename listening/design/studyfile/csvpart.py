@@ -6,42 +6,44 @@ import csv
 import io
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from listening.common.input_limits import CELL_CHARACTERS, TABLE_BYTES, TABLE_COLUMNS, TABLE_ROWS
 from listening.common.spreadsheets import TableError, decoded, separated, without_empty_end
-from listening.design.studyfile import shapes
+from listening.design.studyfile import values
 from listening.design.studyfile.entries import ConditionEntry, ItemEntry, StimulusEntry, StudyFile
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
-from listening.design.studyfile.shapes import Field, Wrong
+from listening.design.studyfile.values import Wrong
 from listening.methods.paired import BETWEEN
 
-ITEM_COLUMNS = {
-    "text": Field(shapes.text),
-    "transcript": Field(shapes.text),
-    "dimension": Field(shapes.text, longest=80),
-    "paragraph": Field(shapes.text, longest=80),
-    "position": Field(shapes.text, longest=10),
-    "speaker": Field(shapes.text, longest=80),
-    "language": Field(shapes.language, longest=16),
-    "split": Field(shapes.text, longest=40),
+Cell = Callable[[str], str]
+ITEM_COLUMNS: dict[str, Cell] = {
+    "text": values.text,
+    "transcript": values.text,
+    "dimension": partial(values.text, longest=80),
+    "paragraph": partial(values.text, longest=80),
+    "position": partial(values.text, longest=10),
+    "speaker": partial(values.text, longest=80),
+    "language": partial(values.language, longest=16),
+    "split": partial(values.text, longest=40),
 }
-COLUMNS = {
-    "stimulus": Field(shapes.identifier, longest=120),
-    "condition": Field(shapes.identifier, longest=80),
-    "item": Field(shapes.identifier, longest=80),
-    "file": Field(shapes.text, longest=255),
+COLUMNS: dict[str, Cell] = {
+    "stimulus": partial(values.identifier, longest=120),
+    "condition": partial(values.identifier, longest=80),
+    "item": partial(values.identifier, longest=80),
+    "file": partial(values.text, longest=255),
     **ITEM_COLUMNS,
-    "trap": Field(shapes.text, longest=40),
-    "run": Field(shapes.text, longest=3),
+    "trap": partial(values.text, longest=40),
+    "run": partial(values.text, longest=3),
 }
 CAPTION = "caption"  # of a clip, kept among its attributes: raters may see it, metrics read it
 OF_REPORTS = ("speakers", "sentences", "challenge")  # of a clip, read by reports (LFS-Bench)
 REQUIRED = ("stimulus", "condition", "item", "file")
-ATTRIBUTE = Field(shapes.text, longest=2000)
+ATTRIBUTE = partial(values.text, longest=2000)
 
 
 @dataclass
@@ -111,7 +113,7 @@ def _numbered(content: str, delimiter: str, notes: Notebook) -> Iterator[tuple[i
 
 def _columns(header: Sequence[str], number: int, notes: Notebook) -> list[str] | None:
     """The names of the columns, or None when rows cannot be read with this header."""
-    names = [shapes.composed(cell) for cell in header]
+    names = [values.composed(cell) for cell in header]
     if len(names) > TABLE_COLUMNS:
         notes.csv(number, "", f"There are {len(names)} columns.", f"Keep to {TABLE_COLUMNS}.")
         return None
@@ -134,7 +136,7 @@ def _check_column(name: str, place: int, names: list[str], number: int, notes: N
             what = f"The column “{name}” looks like “{meant}”, and would not be used as such."
             notes.csv(number, name, what, f"Rename it to “{meant}”, or to something else.")
         try:
-            shapes.identifier(name, Field(shapes.identifier, longest=80))
+            values.identifier(name, longest=80)
         except Wrong as wrong:
             notes.csv(number, f"column {place}", wrong.what, wrong.remedy)
 
@@ -174,10 +176,10 @@ def _row(number: int, cells: list[str], columns: list[str], notes: Notebook) -> 
     row = Row(number, {}, {}, dict(zip(columns, cells, strict=True)))
     usable = True
     for column, cell in row.raw.items():
-        field = COLUMNS.get(column, ATTRIBUTE)
+        read = COLUMNS.get(column, ATTRIBUTE)
         try:
             _check_encoding(cell)
-            value = field.kind(cell, field)
+            value = read(cell)
             if column in REQUIRED and not value:
                 raise Wrong("The cell is empty.", "Fill it in.")
         except Wrong as wrong:

@@ -28,7 +28,7 @@ from django.views.decorators.http import require_GET, require_POST
 from listening.access.rights import ANALYSE, EDIT, LOOK, OWN, projects_of
 from listening.audio.pieces import piece_of
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES, WEB_SOUND_BYTES
-from listening.common.plain_json import read_json
+from listening.common.plain_json import is_storable, read_json
 from listening.common.sound_files.names import EXTENSIONS, is_system_file
 from listening.design import draft_context, draft_fields, draft_parts, draft_toml
 from listening.design.draft_toml import Table
@@ -36,7 +36,7 @@ from listening.design.pasted_texts import UnclearTexts, texts_in
 from listening.design.scanning import UnclearNames
 from listening.design.studyfile import mistakes
 from listening.design.studyfile.files import Shelf
-from listening.design.studyfile.shapes import Wrong
+from listening.design.studyfile.values import Wrong
 from listening.drafts import anchors_and_traps, folder, making, merging, moving, sounds
 from listening.drafts import files as received
 from listening.drafts.figures import reading_of
@@ -206,6 +206,7 @@ def save(request: HttpRequest, code: str) -> HttpResponse:
         changes, seen = dict(sent["changes"]), int(sent["revision"])
         over = None if sent.get("anyway") is True else list(sent.get("over", ()))
         assert len(changes) <= MOST_CHANGES
+        assert is_storable(changes)
     except (ValueError, TypeError, KeyError, AssertionError):
         return JsonResponse({"message": "This is no change of a draft."}, status=400)
     try:

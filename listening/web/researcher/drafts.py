@@ -38,7 +38,7 @@ from listening.drafts.figures import length_of, reading_of, whole
 from listening.drafts.files import Facts, facts_of, names_of, problems_of
 from listening.drafts.journal import last_by
 from listening.models import Draft
-from listening.studies import count_pilots
+from listening.studies import StudyError, count_pilots
 from listening.studies.address_findings import address_findings
 from listening.studies.design_findings import design_findings
 from listening.studies.sound_findings import sound_findings
@@ -116,7 +116,11 @@ def _begin(request: HttpRequest) -> HttpResponse:
         draft = folder.begin_empty(request.user, project)
     elif kind == "copy":
         study = study_for(request.user, request.POST.get("study", ""), EDIT)
-        draft = folder.begin_copy(request.user, study, project)
+        try:
+            draft = folder.begin_copy(request.user, study, project)
+        except StudyError as error:
+            messages.error(request, f"The study was not copied. {error}")
+            return redirect("new-study")
         messages.success(request, f"This is a copy of “{study.title}”; the study itself stays.")
     else:
         messages.error(request, "Choose what kind of study it is.")

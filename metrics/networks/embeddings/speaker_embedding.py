@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from listening.common.registry import Registry
 from metrics.core.batch_sharing import buckets
 from metrics.core.metric import ParameterError
-from metrics.networks.predictors.inference import exact
+from metrics.networks.predictors.predictor import exact
 
 if TYPE_CHECKING:
     import torch

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core.metric import ParameterError, Parameters, Score, undefined
-from metrics.networks.predictors.inference import exact
 from metrics.networks.predictors.lengths import Piece, batches, chunks, cut_out, too_short
+from metrics.networks.predictors.predictor import exact
 
 if TYPE_CHECKING:
     import torch

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from metrics.core.devices import kind
 from metrics.core.precision import spectra
-from metrics.networks.predictors.inference import exact
 from metrics.networks.predictors.onnxfile import OnnxFile
+from metrics.networks.predictors.predictor import exact
 from metrics.signal.mel import mel_filters
 
 if TYPE_CHECKING:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from listening.common.registry import Registry
-from metrics.core import weights
+from metrics.core import precision, weights
 from metrics.core.metric import ParameterError
 
 if TYPE_CHECKING:
@@ -74,3 +76,18 @@ def predictor_type(key: str) -> type[Predictor]:
     if key not in Predictor.registry:
         raise ParameterError(f"predictor is {key!r}; choose one of {', '.join(Predictor.registry)}")
     return Predictor.registry[key]
+
+
+@contextlib.contextmanager
+def exact() -> Iterator[None]:
+    """Inference with deterministic algorithms, in float32 unless the run asks for less.
+
+    Without TF32 in convolutions, which torch allows by default (`metrics.core.precision`).
+    """
+    import torch
+
+    flags = torch.backends.cudnn.flags(
+        enabled=True, deterministic=True, allow_tf32=precision.tf32_now()
+    )
+    with torch.inference_mode(), flags, precision.numbers():
+        yield
