@@ -9,6 +9,7 @@ from analysis.statistics.comparisons.systems_under_test import candidates
 from analysis.statistics.mixed.model_errors import Refusal
 from analysis.statistics.mixed.posterior import compare
 from tests.analysis.reference import rows_of
+from tests.analysis.shown_by import in_keys
 
 
 def table(names, **fields):
@@ -52,7 +53,7 @@ def test_the_hidden_reference_of_mushra_is_what_is_its_own_open_one():
     ratings = table(["A", "clean"], estimand="mushra").assign(versus_stimulus="clean_i1")
     found = candidates(ratings, ["A", "clean"])
     assert found.roles == ("test", "reference")
-    assert found.told == "clean (reference, its clips are the references)"
+    assert in_keys(found.told) == "clean (reference, its clips are the references)"
 
 
 def test_the_column_of_roles_has_the_last_word():
@@ -60,14 +61,14 @@ def test_the_column_of_roles_has_the_last_word():
     ratings["role"] = ratings["condition"].map({"human": "test", "A": "test", "poor": "anchor"})
     found = candidates(ratings, ["human", "A", "poor"])
     assert found.ranked == [True, True, False]
-    assert found.told == "poor (anchor, by the column role)"
+    assert in_keys(found.told) == "poor (anchor, by the column role)"
     ratings["role"] = ""
     assert candidates(ratings, ["human", "A", "poor"]).ranked == [False, True, True]
 
 
 def test_nothing_is_left_out_where_there_is_no_reference():
     found = candidates(table(["A", "B"]), ["A", "B"])
-    assert found.told == ""
+    assert in_keys(found.told) == ""
     assert found.ranked == [True, True]
     assert (
         candidates(pd.DataFrame(columns=["estimand", "stimulus", "versus_stimulus"]), []).told == ""
@@ -86,7 +87,7 @@ def test_the_sentence_speaks_of_the_candidates_and_names_who_is_none():
     names = ["human", "A", "B", "anchor35"]
     among = candidates(table(names), names)
     ranked = of_draws([9.0, 2.0, 1.5, -5.0], ranked=among.ranked)
-    best, left = best_sentence("MOS", names, ranked, among)
+    best, left = in_keys(best_sentence("MOS: ", names, ranked, among))
     assert best.startswith("MOS: A is the best with a probability of 6")
     assert "; next by expected rank is B, the best with 3" in best
     assert left == (
@@ -104,7 +105,7 @@ def test_one_system_alone_has_no_rank():
     names = ["human", "A"]
     among = candidates(table(names), names)
     ranked = of_draws([2.0, 1.0], ranked=among.ranked)
-    assert best_sentence("MOS", names, ranked, among) == [
+    assert in_keys(best_sentence("MOS: ", names, ranked, among)) == [
         "MOS: not ranked: human (reference, by its name)."
     ]
     assert np.isnan(ranked.p_best).all()
@@ -113,7 +114,7 @@ def test_one_system_alone_has_no_rank():
 
 def test_who_is_next_goes_by_expected_rank_not_by_a_tie_at_0():
     names = ["A", "L", "M"]
-    (told,) = best_sentence("MOS", names, of_draws([9.0, 1.0, 2.0], 0.3))
+    (told,) = in_keys(best_sentence("MOS: ", names, of_draws([9.0, 1.0, 2.0], 0.3)))
     assert told == (
         "MOS: A is the best with a probability of over 99.9 %; next by expected rank is M, the "
         "best with under 0.1 %."
@@ -122,19 +123,19 @@ def test_who_is_next_goes_by_expected_rank_not_by_a_tie_at_0():
 
 def test_equal_ones_share_the_next_rank_and_the_first_place():
     draws = np.tile([[9.0, 1.0, 2.0], [9.0, 2.0, 1.0]], (4, 50, 1))
-    (told,) = best_sentence("MOS", ["A", "L", "M"], compare(draws, rope=0.1))
+    (told,) = in_keys(best_sentence("MOS: ", ["A", "L", "M"], compare(draws, rope=0.1)))
     assert told.endswith(
         "; L and M share the next expected rank (under 0.1 % and under 0.1 % to be the best)."
     )
     first = np.tile([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0]], (4, 50, 1))
-    (told,) = best_sentence("MOS", ["A", "L", "M"], compare(first, rope=0.1))
+    (told,) = in_keys(best_sentence("MOS: ", ["A", "L", "M"], compare(first, rope=0.1)))
     assert told == "MOS: A and L are each the best with a probability of 50.0 %."
 
 
 def test_the_best_by_probability_may_not_have_the_best_expected_rank():
     """B is first or last, A always second or first."""
     draws = np.tile([[2.0, 3.0, 1.0]] * 11 + [[3.0, 1.0, 2.0]] * 9, (4, 10, 1))
-    (told,) = best_sentence("MOS", ["A", "B", "C"], compare(draws, rope=0.1))
+    (told,) = in_keys(best_sentence("MOS: ", ["A", "B", "C"], compare(draws, rope=0.1)))
     assert told == (
         "MOS: B is the best with a probability of 55.0 %, but A has the better expected rank (1.55 "
         "against 1.90)."
@@ -142,5 +143,5 @@ def test_the_best_by_probability_may_not_have_the_best_expected_rank():
 
 
 def test_a_refusal_is_said_as_before():
-    (told,) = best_sentence("MOS", ["A", "B"], Refusal("reason", "remedy"))
+    (told,) = in_keys(best_sentence("MOS: ", ["A", "B"], Refusal("reason", "remedy")))
     assert told == "MOS: no ranking is shown, because reason; remedy."

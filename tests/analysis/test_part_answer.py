@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.name_spans import resolve
 from analysis.ratings.reference import reference_of
 from analysis.ratings.table import from_csv
 from analysis.report.parts.answer import Answer
@@ -159,7 +160,7 @@ def ordered(differ, reference=""):
         p = 0.01 if claimed else 0.9
         changed[pair] = replace(found, claimed=claimed, p_adjusted=p)
     told = replace(s, differences=changed, asked=reference)
-    text = answer(told, told.reference)
+    text = resolve(answer(told, told.reference))
     return re.sub(r" \([^()]*\d[^()]*\)", "", text)  # without numbers
 
 
