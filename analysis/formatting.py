@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 NOTHING = "–"
 MOST_NAMED = 8
@@ -11,9 +11,8 @@ MINUS = "−"
 PAST_LOW, PAST_HIGH = "◂", "▸"
 PAST_TOLD = f"{PAST_LOW} {PAST_HIGH} runs past the scale: few raters or items."
 _DUST = 1e-9
-_ISOLATE, _END = "\u2068", "\u2069"
-_ISOLATED = re.compile(f"{_ISOLATE}([^{_END}]*){_END}")
-_IN_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+SPAN_OPEN, SPAN_CLOSE = "\ue0f0", "\ue0f1"  # private use: see `analysis.name_spans`
+_IN_BRACKETS = re.compile(rf"\([^()]*\)|\[[^\[\]]*\]|{SPAN_OPEN}[^{SPAN_CLOSE}]*{SPAN_CLOSE}")
 
 Ends = Sequence[float] | None
 
@@ -73,8 +72,8 @@ def legend_of_marks(text: str) -> list[str]:
 def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """Names in words: A, B and C; the first few and how many more, where there are many."""
     if len(names) > most + 1:
-        return f"{', '.join(map(named, names[:most]))} and {len(names) - most} more"
-    return enumerated([named(name) for name in names] if len(names) > 1 else names)
+        return f"{', '.join(map(quote_name, names[:most]))} and {len(names) - most} more"
+    return enumerated([quote_name(name) for name in names] if len(names) > 1 else names)
 
 
 def enumerated(phrases: Iterable[str], last: str = "and") -> str:
@@ -83,24 +82,10 @@ def enumerated(phrases: Iterable[str], last: str = "and") -> str:
     return f" {last} ".join(filter(None, [", ".join(phrases[:-1]), *phrases[-1:]]))
 
 
-def named(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as it stands in a sentence: in quotation marks where it could be taken for two."""
-    bare = _IN_BRACKETS.sub("", name)
+    bare = _IN_BRACKETS.sub("", name)  # what is in a span gets its own, of a label
     return f"“{name}”" if "“" not in bare and (", " in bare or " and " in bare) else name
-
-
-def isolated(name: str) -> str:
-    """A name between Unicode's marks for foreign words in a line, where a label may replace it."""
-    return f"{_ISOLATE}{name}{_END}"
-
-
-def with_names(text: str, labels: Mapping[str, str]) -> str:
-    """The text with the labels of its `isolated` names, and without their marks."""
-
-    def shown(match: re.Match[str]) -> str:
-        return named(labels.get(match[1], match[1]))
-
-    return _ISOLATED.sub(shown, text)
 
 
 def words_of(key: str) -> str:

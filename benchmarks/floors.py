@@ -21,7 +21,7 @@ from msgspec.json import decode
 from benchmarks.client import Browser
 from benchmarks.house import wait_until_answers
 from benchmarks.raters import REASON, Tally
-from config.wsgi_bridge import Receive, Scope, Send
+from listening.common.asgi import Receive, Scope, Send
 
 TABLES = """
 CREATE TABLE floor_trial (id bigint PRIMARY KEY, state text, answered_at timestamptz,

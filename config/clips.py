@@ -22,13 +22,14 @@ from msgspec.json import encode
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 
-from config.async_connections import FAILURES, LoopPool
 from config.operations.health import reason_of
 from config.operations.unavailable import is_away
-from config.statement_batches import Batches
-from config.wsgi_bridge import ClientGone, Message, Receive, Scope, Send, send_plain
+from config.wsgi_bridge import ClientGone, send_plain
 from listening.audio import ClipRequest, appearance_of, resolve_clip
 from listening.audio.links import PATH
+from listening.common.asgi import Message, Receive, Scope, Send
+from listening.common.async_connections import FAILURES, LoopPool
+from listening.common.statement_batches import Batches
 from listening.sessions.answer_statements import FETCHED_FREE
 from listening.sessions.clip_deliveries import (
     Span,

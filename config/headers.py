@@ -5,7 +5,7 @@ from __future__ import annotations
 from csp.utils import build_policy
 from django.conf import settings
 
-from config.wsgi_bridge import Message, Send
+from listening.common.asgi import Message, Send
 
 # A listening test needs none of these, and no script may ask for them.
 UNUSED = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"

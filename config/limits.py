@@ -28,7 +28,7 @@ from redis.exceptions import RedisError
 
 from config.public_path import below
 from config.thread_queue import Asker
-from config.wsgi_bridge import Scope, header_variables
+from listening.common.asgi import Scope, header_variables
 from listening.common.throttling import Throttle
 
 GetResponse = Callable[[HttpRequest], HttpResponse]

@@ -155,6 +155,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            "builtins": ["listening.templatetags.dates"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.template.context_processors.i18n",

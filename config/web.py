@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import sys
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,12 +24,15 @@ from django.http.request import split_domain_port, validate_host
 from django.urls import get_resolver
 
 from config import public_path
-from config.async_connections import LoopPool
 from config.headers import WithHeaders, every_answers
-from config.limits import asker_of
+from config.limits import ANSWERING, asker_of, spared
 from config.operations import unavailable
+from config.operations.logs import HEADER, id_for
+from config.operations.requests import tally
 from config.thread_queue import Queue
-from config.wsgi_bridge import Bridge, Receive, Scope, Send, header_variables, send_plain
+from config.wsgi_bridge import Bridge, send_plain
+from listening.common.asgi import Receive, Scope, Send, header_variables
+from listening.common.async_connections import LoopPool
 
 # Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
 # researchers' pages may take long, and passwords are hashed one by one. When a database hangs, so
@@ -122,15 +126,33 @@ class Sockets:
 
 
 def socket_routes() -> list[Any]:
-    from listening.web.routing import websocket_urlpatterns  # after Django's set-up, above
+    from listening.web.researcher.live_monitor import (
+        websocket_urlpatterns,  # after Django's set-up, above
+    )
 
     return websocket_urlpatterns
 
 
-def answer_door() -> Any:
-    from config.answer_endpoint import AnswerDoor  # likewise
+async def views(scope: Scope, receive: Receive, send: Send) -> None:
+    """Django's pages, with the headers of every reply."""
+    await pages(scope, receive, WithHeaders(send, added))
 
-    return AnswerDoor(pages, added, pool)
+
+def answer_endpoint() -> Any:
+    from listening.web.rater.answer_endpoint import AnswerEndpoint  # likewise
+
+    return AnswerEndpoint(
+        views,
+        pool,
+        added,
+        allows=partial(spared.passes, ANSWERING),
+        count=tally.add,
+        request_header=request_header,
+    )
+
+
+def request_header(given: str) -> tuple[bytes, bytes]:
+    return HEADER.lower().encode(), id_for(given).encode()
 
 
 def clip_route() -> Any:
@@ -142,7 +164,7 @@ def clip_route() -> Any:
 sockets = Sockets(socket_routes())
 added = every_answers()
 pool = LoopPool()
-answers = answer_door()
+answers = answer_endpoint()
 clips = clip_route()
 gc.freeze()  # nor is it looked through later, while raters wait
 gc.enable()
@@ -160,4 +182,4 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     elif clips.takes(scope):
         await clips(scope, receive, WithHeaders(send, added))
     else:
-        await pages(scope, receive, WithHeaders(send, added))
+        await views(scope, receive, send)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from tempfile import SpooledTemporaryFile
@@ -13,11 +13,7 @@ from wsgiref.types import StartResponse, WSGIApplication
 from django.http import HttpResponse
 
 from config.thread_queue import Asker, Displaced, Queue
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+from listening.common.asgi import Message, Receive, Scope, Send, header_variables
 
 IN_MEMORY_BYTES = 1024**2  # larger bodies wait on disk; larger answers leave in chunks
 STALLED_CLIENT_S = 60.0
@@ -243,21 +239,3 @@ def make_environ(scope: Scope, body: IO[bytes], length: int) -> dict[str, Any]:
         "wsgi.run_once": False,
     }
     return environ | header_variables(scope)
-
-
-def header_variables(scope: Scope) -> dict[str, str]:
-    """The headers of a request, as PEP 3333 names them in a WSGI environment."""
-    variables: dict[str, str] = {}
-    for raw_name, raw_value in scope["headers"]:
-        _add_header(variables, raw_name.decode("latin-1"), raw_value.decode("latin-1"))
-    return variables
-
-
-def _add_header(environ: dict[str, str], name: str, value: str) -> None:
-    if "_" in name or name in ("content-length", "transfer-encoding"):
-        return  # x_y would pass for x-y; the length is the one that was counted
-    key = name.upper().replace("-", "_")
-    key = key if key == "CONTENT_TYPE" else f"HTTP_{key}"
-    if key in environ:
-        value = f"{environ[key]}{'; ' if key == 'HTTP_COOKIE' else ','}{value}"
-    environ[key] = value

@@ -14,7 +14,7 @@ class ListeningConfig(AppConfig):
         from listening.accounts.sign_on import Provider
         from listening.common.signals import acted, analysed
         from listening.models.study_log import note_of_room
-        from listening.notifications.hearing import note_analysis
+        from listening.notifications.occurrences import note_analysis
 
         OpenIDConnectProvider.oauth2_adapter_class = Provider
         acted.connect(note_of_room, dispatch_uid="listening.models.study_log")

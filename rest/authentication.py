@@ -55,7 +55,8 @@ class TokenAuthentication(BaseAuthentication):
         if token is None or not token.owner.is_active:
             raise AuthenticationFailed(f"There is no such token. {HOW}")
         if not token.works:
-            over = "was revoked" if token.revoked_at else f"expired on {token.expires_at:%Y-%m-%d}"
+            ended = f"expired on {token.expires_at:%Y-%m-%d} UTC"
+            over = "was revoked" if token.revoked_at else ended
             raise AuthenticationFailed(f"The token “{token.name}” {over}. Make a new one.")
         proved = token.by_provider or not is_required(token.owner)
         if not proved and not has_second_factor(token.owner):

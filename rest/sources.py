@@ -20,7 +20,7 @@ from rest_framework.request import Request
 from listening.access.rights import EDIT, draft_for
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.files import check_relative
-from listening.design.studyfile.shapes import Wrong
+from listening.design.studyfile.values import Wrong
 from listening.design.studyfile.writer import rows_text
 from listening.drafts import files
 from listening.drafts.folder import folder_of

@@ -10,6 +10,7 @@ import json
 import random
 import shutil
 import sys
+import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
@@ -386,12 +387,17 @@ class Causes(Counter[str]):
         self[f"{type(error).__name__} at {place}, {meant.method} {meant.path[:80]}"] += 1
 
 
-@pytest.mark.parametrize("requests", [200, pytest.param(20_000, marks=pytest.mark.soak)])
+SOAK = [pytest.param(2_500, seed, marks=pytest.mark.soak) for seed in range(1, 41)]
+
+
+@pytest.mark.parametrize(("requests", "seed"), [(200, 200), *SOAK])
 @pytest.mark.slow
-def test_no_form_and_no_json_with_something_wrong_in_it_ends_in_an_error(requests, monkeypatch):
+def test_no_form_and_no_json_with_something_wrong_in_it_ends_in_an_error(
+    requests, seed, monkeypatch
+):
     monkeypatch.setattr(limits, "LIMITS", ())
     monkeypatch.setattr(health, "LOOKS", {})
-    made, mutations = world(), Mutations(requests)
+    made, mutations = world(), Mutations(seed)
     place = folder.place_of(made.draft)
     kept = place.with_name(f"{made.draft.code}-kept")
     shutil.copytree(place, kept)
@@ -399,6 +405,7 @@ def test_no_form_and_no_json_with_something_wrong_in_it_ends_in_an_error(request
     assert len(made.forms) > 40
     statuses: Counter[int] = Counter()
     failed = Causes()
+    slowest: dict[str, float] = {}
     raised: list[BaseException] = []
 
     def hear(**_: Any) -> None:
@@ -414,11 +421,15 @@ def test_no_form_and_no_json_with_something_wrong_in_it_ends_in_an_error(request
         if number % 10 == 0:
             made.clients["researcher"].force_login(made.owner)  # it may have found the way out
         raised.clear()
+        began = time.thread_time()
         try:
             status = send(made.clients[who], meant, mutations)
         except Exception as error:  # past Django's own handler
             raised.append(error)
             status = 500
+        spent = time.thread_time() - began
+        if spent > slowest.get(meant.path, 0):
+            slowest[meant.path] = spent
         statuses[status] += 1
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             failed.note(raised[-1] if raised else RuntimeError(str(status)), meant)
@@ -426,7 +437,8 @@ def test_no_form_and_no_json_with_something_wrong_in_it_ends_in_an_error(request
             shutil.rmtree(place, ignore_errors=True)
             shutil.copytree(kept, place)
     got_request_exception.disconnect(hear)
-    print(dict(sorted(statuses.items())), *failed.items(), sep="\n")
+    most = sorted(slowest.items(), key=lambda path: -path[1])[:5]
+    print(dict(sorted(statuses.items())), *most, *failed.items(), sep="\n")
     shutil.rmtree(kept)
     assert failed == {}
     assert {200, 302, 400, 404, 422} <= statuses.keys()  # it got as far as the views

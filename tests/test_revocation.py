@@ -1,15 +1,27 @@
 """Whoever is removed, or whose account is closed, reaches nothing, by whichever way in."""
 
 import re
+from importlib import import_module
 from urllib.parse import urlsplit
 
 import pytest
+from django.apps import apps
+from django.db import connection
 from django.test import Client
 
 from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardLink, ResultsLink
 from listening import review
 from listening.access.projects import invite
-from listening.models import Membership, Project, ReviewJob, Role, Session, Study
+from listening.models import (
+    MemberInvitation,
+    Membership,
+    Project,
+    Reviewer,
+    ReviewJob,
+    Role,
+    Session,
+    Study,
+)
 from rest.models import ApiToken
 from rest.tokens import READ, make_token
 from tests.factories import make_study, make_user
@@ -206,3 +218,67 @@ def test_addresses_of_pilots(study, editor, end):
     end(editor)
     Client().post(path, {"consent": "yes"})
     assert Session.objects.count() == 1
+
+
+def rename(person):
+    """The old name is free, and somebody else takes it."""
+    name = person.username
+    person.username = f"{name}-renamed"
+    person.save()
+    make_user(name)
+
+
+def hand_name_on(person):
+    """The account is deleted, and somebody who holds nothing gets its name."""
+    name = person.username
+    person.delete()
+    make_user(name)
+
+
+@pytest.mark.parametrize(("end", "works"), [(rename, True), (hand_name_on, False)])
+def test_links_are_of_an_account_and_not_of_a_name(lab, study, job, editor, end, works):
+    study.state = "draft"
+    study.save()
+    second = member(lab, "second", Role.OWNER)
+    links = [
+        urlsplit(review.invite(job, 30, by="editor")).path,
+        urlsplit(invite(lab, Role.VIEWER, 7, by="second")).path,
+        browser(editor).post(f"/studies/{study.key}/try/do/", {"action": "begin"}).url,
+    ]
+    end(editor)
+    end(second)
+    assert [Client().get(link).status_code == 200 for link in links[:2]] == [works, works]
+    Client().post(links[2], {"consent": "yes"})
+    assert Session.objects.filter(pilot=True).exists() is works
+
+
+def test_links_from_before_are_given_the_account_of_their_name(lab, job, editor):
+    review.invite(job, 30, by="editor", whom="A friend")
+    review.invite(job, 30, by="nobody")
+    invite(lab, Role.VIEWER, 7, by="holder")
+    rows = [*Reviewer.objects.all(), *MemberInvitation.objects.all()]
+    before = [row.made_by for row in rows]
+    Reviewer.objects.update(made_by=None)
+    MemberInvitation.objects.update(made_by=None)
+    import_module("listening.migrations.0043_links_know_their_makers_account").find_makers(
+        apps, connection
+    )
+    for row in rows:
+        row.refresh_from_db()
+    assert [row.made_by for row in rows] == before
+    assert [made and made.username for made in before] == ["editor", None, "holder"]
+
+
+def test_a_try_that_somebody_began_is_seen_and_ended_by_who_holds_the_study(study, editor, holder):
+    study.state = "draft"
+    study.save()
+    path = browser(editor).post(f"/studies/{study.key}/try/do/", {"action": "begin"}).url
+    began = Client()
+    session = began.post(path, {"consent": "yes"}).url
+    take_out(editor)
+    assert began.get(session).status_code == 200
+    tries = browser(holder).get(f"/studies/{study.key}/try/").content.decode()
+    assert "Deleting the tries ends it, whoever began it." in tries
+    assert f'href="{session}"' in tries
+    browser(holder).post(f"/studies/{study.key}/try/do/", {"action": "delete"})
+    assert began.get(session).status_code == 404

@@ -10,13 +10,14 @@ from urllib.parse import urljoin, urlsplit
 
 import httpx
 import pytest
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.test import Client
 from websockets.sync.client import connect
 
-from config.answer_endpoint import AnswerDoor
 from config.public_path import below, restore
-from config.wsgi_bridge import Scope
 from listening.common.addresses import public
+from listening.common.asgi import Scope
+from listening.models import Study
 from tests.factories import make_study, make_user
 from tests.listening.sounds import give_sound
 from tests.listening.web import WebProcess
@@ -24,6 +25,7 @@ from tests.visitor import Visitor
 
 HOST, PATH = "uni.example.org", "/earnest"
 SITE = f"https://{HOST}{PATH}"
+PASSWORD = "a long word of ada's own"
 NAMED = re.compile(r'(?:href|src|action|data-[\w-]+)="((?:/|https?:)[^"#]*)')
 IMPORTED = re.compile(r'from "([^"]+)"|import\("([^"]+)"\)|url\("?([^")]+)"?\)')
 
@@ -116,6 +118,42 @@ def test_every_address_of_every_page_lies_below_the_path(browser: httpx.Client):
     assert len(done) > 60
 
 
+def post(browser: httpx.Client, path: str, **fields: str) -> str:
+    """Sends a form as its page has it; the address that the answer leads to."""
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', browser.get(path).text)
+    assert token, path
+    page = browser.post(
+        fields.pop("to", path),
+        data={"csrfmiddlewaretoken": token[1], **fields},
+        headers={"Origin": f"https://{HOST}", "Referer": f"https://{HOST}{path}"},
+    )
+    assert page.status_code == 302, (path, page.text)
+    return str(page.headers["location"])
+
+
+@pytest.mark.medium
+@pytest.mark.django_db(transaction=True)
+def test_forms_lead_on_below_the_path(browser: httpx.Client):
+    owner = make_user("ada")
+    owner.password = PBKDF2PasswordHasher().encode(PASSWORD, "salt", iterations=1)
+    owner.save()
+    asked = browser.get(f"{PATH}/account/").headers["location"]
+    assert asked == f"{PATH}/login/?next={PATH}/account/"
+    assert post(browser, asked, username="ada", password=PASSWORD) == f"{PATH}/account/"
+    assert "ada" in browser.get(f"{PATH}/account/").text
+    draft = post(browser, f"{PATH}/new/", kind="mos")
+    assert draft.startswith(f"{PATH}/drafts/")
+    assert browser.get(draft).status_code == 200
+    deleted = post(browser, draft, to=f"{draft}do/", do="delete")
+    assert deleted == f"{PATH}/new/"
+    key = make_study(key="voices").key
+    Study.objects.update(owner=owner)
+    manage = f"{PATH}/studies/{key}/manage/"
+    assert post(browser, manage, to=f"{manage}do/", action="name", name="Voices") == manage
+    assert post(browser, manage, to=f"{PATH}/logout/").startswith(f"{PATH}/")
+    assert browser.get(f"{PATH}/account/").headers["location"].startswith(f"{PATH}/login/")
+
+
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_rater_takes_a_study_below_the_path(browser: httpx.Client):
@@ -168,9 +206,10 @@ def test_a_proxy_may_take_the_path_away(settings: Any):
 
 def test_the_fast_path_of_answers_is_taken_below_the_path(settings: Any):
     settings.EARNEST_PATH = PATH
-    door = AnswerDoor(None, {}, None)  # type: ignore[arg-type]  # it is only asked what it takes
-    assert door.takes({"path": f"{PATH}/api/s/abc/answers/", "method": "POST"})
-    assert not door.takes({"path": f"{PATH}/api/s/abc/skips/", "method": "POST"})
+    from config.web import answers
+
+    assert answers.takes({"path": f"{PATH}/api/s/abc/answers/", "method": "POST"})
+    assert not answers.takes({"path": f"{PATH}/api/s/abc/skips/", "method": "POST"})
 
 
 def test_links_of_mails_and_recruiters_hold_the_path_once(settings: Any):

@@ -26,7 +26,7 @@ ORDER = {
         *("judges", "suite", "scoring", "jobs", "testing", "web", "admin", "apps", "management"),
     ),
     "analysis": (
-        *("arrays", "formatting", "ratings", "statistics", "report"),
+        *("arrays", "formatting", "name_spans", "ratings", "statistics", "report"),
         *("models", "web", "apps", "admin", "management"),
     ),
 }
@@ -51,7 +51,13 @@ PURE = (
     *("listening.common.registry", "listening.common.spreadsheets", "listening.common.plain_yaml"),
     *("metrics.core", "metrics.signal", "metrics.networks", "metrics.auto_att"),
     *("metrics.distribution", "metrics.judges", "metrics.suite"),
-    *("analysis.arrays", "analysis.formatting", "analysis.ratings", "analysis.statistics"),
+    *(
+        "analysis.arrays",
+        "analysis.formatting",
+        "analysis.name_spans",
+        "analysis.ratings",
+        "analysis.statistics",
+    ),
     "analysis.report",
 )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analysis.formatting import listed
+from analysis.name_spans import condition_span
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +51,9 @@ def reference_of(
     if named:
         if named in names:
             return Reference(named, "the reference that was asked for")
-        return Reference("", f"{named}, asked for as the reference, is not among the conditions")
+        return Reference(
+            "", f"{condition_span(named)}, asked for as the reference, is not among the conditions"
+        )
     if roles:
         candidates = [name for name in names if roles.get(name) == ROLE]
         why = "the reference by its role"
@@ -60,7 +63,7 @@ def reference_of(
     if len(candidates) == 1:
         return Reference(candidates[0], why)
     if candidates:
-        several = f"{listed(candidates)} could each be the reference"
+        several = f"{listed(list(map(condition_span, candidates)))} could each be the reference"
         return Reference("", f"{several}; name one with the option reference")
     return Reference("", NO_ROLE if roles else NONE_NAMED)
 

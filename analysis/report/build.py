@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.formatting import counted
+from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import (
     default_breakdowns,
     families,
@@ -53,7 +54,7 @@ from analysis.statistics.sensitivity import sensitivity
 if TYPE_CHECKING:
     from listening.selectors import StudyFacts
 
-FORMAT = 3
+FORMAT = 4
 MOST_CONDITIONS = 24
 PARTS_FROM = 0.3  # the share of the work that is done when the parts begin
 SCRIPTED = "sim-"  # how the codes of scripted raters begin
@@ -299,8 +300,8 @@ def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -
 def _in_words(kept: pd.DataFrame) -> list[str]:
     """What cannot be counted: tasks whose answers differ too much, as free text does."""
     return [
-        f"{family.group['task']}, {family.group['criterion']}: {len(family.table)} answers in "
-        "words; read them in the file of ratings."
+        family_prefix(f"{family.group['task']}, {family.group['criterion']}")
+        + f"{len(family.table)} answers in words; read them in the file of ratings."
         for family in labelled_families(kept)
         if not countable(family.table["label"])
     ]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
-from analysis.formatting import with_names, words_of
+from analysis.formatting import words_of
+from analysis.name_spans import OPEN, Names, resolve
 from analysis.ratings.estimands import name_of
 from analysis.ratings.scales import bare_title
 from analysis.report.report_schema import (
     EstimateRow,
-    HeadlineRecord,
     PartRecord,
     PlaceRow,
     Report,
@@ -29,34 +29,32 @@ PLACES = frozenset(
 DRAWN = PLACES | {"group"}  # of a figure, where lines and headings may be conditions
 MINUS_BETWEEN = " − "  # between the sides of a difference
 CHOICE = "choice"  # the estimand of what has labels and no score
-_REFERENCE = re.compile(r"(The reference is )([^\s,]+)(?=, )")  # where any word is a key
-CODE = re.compile(r"(?=.*[\d_-]).{4,}")  # a key that no sentence holds by chance
 
 
 METRIC = ("metric",)  # columns that name one in the tables of parts
 METRICS = {"alignment": ("who",), "williams": ("score", "versus")}  # … by how their keys begin
 
 
-def labelled(report: Report, metrics: bool = True) -> Report:
+def labelled(report: Report, metrics: bool = True, without: str = "") -> Report:
     """The report with labels where it names conditions, tasks, criteria and ``metrics``.
 
-    Of a condition the label alone, or "label (key)" where another one has it too; in sentences only
-    for keys that cannot be an ordinary word. Headlines have labels throughout. Titles and sentences
-    call families by their labels (`family_labels`); ``about`` stays what it is, being a key.
+    Of a condition the label alone, or "label (key)" where another one has it too. Titles and
+    sentences call families by their labels (`family_labels`); ``about`` stays what it is, being a
+    key. ``without`` is the title of a family that a page is about, which its sentences and titles
+    need not repeat.
     """
-    names = condition_names(report)
+    conditions = condition_names(report)
+    names = Names(conditions, _family_words(report), frozenset({without} - {""}))
     named: Report = {**report}
-    if names:
+    if conditions:
         for name in NAMING:
-            rows = [_named(row, names) for row in report[name]]
+            rows = [_named(row, conditions) for row in report[name]]
             named[name] = cast("list[EstimateRow]", rows)
         if "counted" in report:
-            named["counted"] = {_versus(key, names): n for key, n in report["counted"].items()}
-    texts = _family_words(report)
-    named["warnings"] = [_replaced(text, texts) for text in report["warnings"]]
+            named["counted"] = {_versus(key, conditions): n for key, n in report["counted"].items()}
+    named["warnings"] = _resolve_all(report["warnings"], names)
     named["parts"] = [
-        _in_families(_part(part, names), texts, report.get("task_titles", {}))
-        for part in report.get("parts", ())
+        _part(part, names, report.get("task_titles", {})) for part in report.get("parts", ())
     ]
     if metrics and (titles := report.get("metric_titles")):
         named["parts"] = [_with_metrics(part, titles) for part in named["parts"]]
@@ -125,43 +123,6 @@ def _family_words(report: Report) -> dict[str, str]:
     return texts | family_labels(report)
 
 
-def _replaced(text: str, texts: Mapping[str, str]) -> str:
-    for key in sorted(texts, key=len, reverse=True):
-        text = text.replace(key, texts[key])
-    return text
-
-
-def _in_families(
-    part: PartRecord, texts: Mapping[str, str], tasks: Mapping[str, str]
-) -> PartRecord:
-    """The part with families called by their labels, and tasks and criteria in its tables."""
-    if part["problem"]:
-        return part
-
-    def placed(row: Mapping[str, Any]) -> dict[str, Any]:
-        shown = dict(row)
-        if isinstance(row.get("task"), str):
-            shown["task"] = _task(row["task"], tasks)
-        if isinstance(row.get("criterion"), str):
-            shown["criterion"] = words_of(row["criterion"])
-        return shown
-
-    return {
-        **part,
-        "sentences": [_replaced(text, texts) for text in part["sentences"]],
-        "warnings": [_replaced(text, texts) for text in part["warnings"]],
-        "tables": [
-            {
-                **each,
-                "title": _replaced(each["title"], texts),
-                "rows": [placed(row) for row in each["rows"]],
-            }
-            for each in part["tables"]
-        ],
-        "figures": [{**each, "title": _replaced(each["title"], texts)} for each in part["figures"]],
-    }
-
-
 def _with_metrics(part: PartRecord, titles: Mapping[str, str]) -> PartRecord:
     """The part with metrics called by their titles in its tables; its sentences do so anyway."""
     if part["problem"]:
@@ -211,71 +172,59 @@ def _versus(title: str, names: Mapping[str, str]) -> str:
     return f"{family}{versus}{names.get(key, key)}" if versus else title
 
 
-def without_label(report: Report, label: str) -> Report:
-    """The report of one family, whose label its sentences and titles need not repeat."""
-    if not label:
-        return report
-
-    def bare(text: str) -> str:
-        if text.startswith(f"{label}: of "):
-            text = text.replace(": of ", ": Of ", 1)
-        return (
-            text.removeprefix(f"{label}: ").removesuffix(f" · {label}").replace(f" ({label})", "")
-        )
-
-    def part(each: PartRecord) -> PartRecord:
-        if each["problem"]:
-            return each
-        return {
-            **each,
-            "sentences": [bare(text) for text in each["sentences"]],
-            "warnings": [bare(text) for text in each["warnings"]],
-            "tables": [{**table, "title": bare(table["title"])} for table in each["tables"]],
-            "figures": [{**figure, "title": bare(figure["title"])} for figure in each["figures"]],
-        }
-
-    return {**report, "parts": [part(each) for each in report.get("parts", ())]}
-
-
-def _headlines(part: PartRecord, short: Mapping[str, str]) -> list[HeadlineRecord]:
-    return [
-        {
-            "about": each["about"],
-            "sentence": with_names(each["sentence"], short),
-            "caveats": [with_names(text, short) for text in each["caveats"]],
-        }
-        for each in part.get("headlines", ())
-    ]
-
-
-def _part(part: PartRecord, names: Mapping[str, str]) -> PartRecord:
+def _part(part: PartRecord, names: Names, tasks: Mapping[str, str]) -> PartRecord:
+    """The part with every span resolved, and with labels in the columns that name something."""
     if part["problem"]:
-        return part
-    part = {**part, "headlines": _headlines(part, names)}
-    if not names:
-        return part
-    safe = sorted((key for key in names if CODE.fullmatch(key)), key=len, reverse=True)
-    pattern = "|".join(re.escape(key) for key in safe)
-    keys = re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])") if safe else None
+        return {**part, "problem": resolve(part["problem"], names)}
 
-    def said(text: str) -> str:
-        text = _REFERENCE.sub(lambda match: match[1] + names.get(match[2], match[2]), text)
-        return keys.sub(lambda match: names[match.group()], text) if keys else text
+    def text_of(value: Any) -> Any:
+        return resolve(value, names) if isinstance(value, str) and OPEN in value else value
+
+    def row_of(row: Mapping[str, Any], places: frozenset[str]) -> dict[str, Any]:
+        shown = {key: text_of(value) for key, value in row.items()}
+        return _named(shown, names.conditions, places) if names.conditions else shown
+
+    def placed(row: Mapping[str, Any]) -> dict[str, Any]:
+        shown = row_of(row, PLACES)
+        if isinstance(row.get("task"), str):
+            shown["task"] = _task(row["task"], tasks)
+        if isinstance(row.get("criterion"), str):
+            shown["criterion"] = words_of(row["criterion"])
+        return shown
 
     return {
         **part,
-        "sentences": [said(text) for text in part["sentences"]],
-        "warnings": [said(text) for text in part["warnings"]],
+        "headlines": [
+            {
+                "about": each["about"],
+                "sentence": resolve(each["sentence"], names),
+                "caveats": _resolve_all(each["caveats"], names),
+            }
+            for each in part.get("headlines", ())
+        ],
+        "sentences": _resolve_all(part["sentences"], names),
+        "warnings": _resolve_all(part["warnings"], names),
+        "methods": _resolve_all(part["methods"], replace(names, omitted=())),
         "tables": [
             {
                 **each,
-                "rows": [_named(row, names) for row in each["rows"]],
-                "note": said(each.get("note", "")),
+                "title": resolve(each["title"], names),
+                "rows": [placed(row) for row in each["rows"]],
+                "note": resolve(each.get("note", ""), names),
             }
             for each in part["tables"]
         ],
         "figures": [
-            {**each, "rows": [_named(row, names, DRAWN) for row in each["rows"]]}
+            {
+                **each,
+                "title": resolve(each["title"], names),
+                "rows": [row_of(row, DRAWN) for row in each["rows"]],
+                "note": resolve(each.get("note", ""), names),
+            }
             for each in part["figures"]
         ],
     }
+
+
+def _resolve_all(texts: Sequence[str], names: Names) -> list[str]:
+    return [resolve(text, names) for text in texts]

@@ -7,6 +7,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass,
 from itertools import groupby
 from typing import Any, TypeVar, dataclass_transform
 
+from analysis.name_spans import family_prefix, family_span
 from analysis.report.report_schema import Drawing, Kind, PartRecord
 
 Row = TypeVar("Row")
@@ -163,9 +164,7 @@ class Figure:
 class Headline:
     """One family's answer for the first screen: a sentence of at most 30 words, and its caveats.
 
-    Names of conditions in both are isolated (`analysis.formatting.isolated`), so that labels can
-    take their place whatever they are; ``caveats`` stand in order, the worst first. ``about`` is
-    the family's title.
+    ``caveats`` stand in order, the worst first. ``about`` is the family's title.
     """
 
     about: str
@@ -177,6 +176,7 @@ class Headline:
 class Content:
     """All that a part says: sentences first, then figures and tables; warnings; and its methods.
 
+    Names of conditions and families in all texts and titles are spans (`analysis.name_spans`).
     ``sentences`` are the answer in words. ``warnings`` say in plain words where a claim is weak.
     ``methods`` are sentences for a paper's methods section. ``files`` are extra downloads by name
     (text only, such as a listing). ``headlines`` are those of the answer.
@@ -227,8 +227,13 @@ def titled(shown: Content) -> Content:
     """The same with what each figure and table is about in its title."""
     return replace(
         shown,
-        figures=[replace(each, title=f"{each.title}, {each.about}") for each in shown.figures],
-        tables=[replace(each, title=f"{each.title}, {each.about}") for each in shown.tables],
+        figures=[
+            replace(each, title=f"{each.title}, {family_span(each.about)}")
+            for each in shown.figures
+        ],
+        tables=[
+            replace(each, title=f"{each.title}, {family_span(each.about)}") for each in shown.tables
+        ],
     )
 
 
@@ -266,19 +271,20 @@ def warned_once(content: Content) -> Content:
 
 
 def worded(content: Content, about: str, common: Collection[str] = ()) -> Content:
-    """The same with what it is about before its words and in brackets after its titles.
+    """The same with the family it is about before its words and in brackets after its titles.
 
     Warnings that start with it stay, and those that are ``common`` to several contents.
     """
+    prefix, suffix = family_prefix(about), family_span(about, " ({})")
 
     def warning(text: str) -> str:
-        return text if text.startswith(about) or text in common else f"{about}: {text}"
+        return text if text.startswith(prefix) or text in common else f"{prefix}{text}"
 
     return replace(
         content,
-        sentences=[f"{about}: {text}" for text in content.sentences],
-        figures=[replace(each, title=f"{each.title} ({about})") for each in content.figures],
-        tables=[replace(each, title=f"{each.title} ({about})") for each in content.tables],
+        sentences=[f"{prefix}{text}" for text in content.sentences],
+        figures=[replace(each, title=f"{each.title}{suffix}") for each in content.figures],
+        tables=[replace(each, title=f"{each.title}{suffix}") for each in content.tables],
         warnings=list(map(warning, content.warnings)),
     )
 

@@ -6,11 +6,12 @@ are still coming, only sequential intervals decide anything (`analysis.report.in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from analysis.formatting import counted, enumerated, isolated, named, number, with_names
+from analysis.formatting import counted, enumerated, number
+from analysis.name_spans import condition_span, family_span
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Column, Content, Figure, Headline, Table, content_from
 from analysis.report.report_schema import (
@@ -121,10 +122,11 @@ def _answer_so_far(report: Report, part: PartRecord) -> PartRecord:
         sentence = interim_sentence(row)
         rest = [text for text in each.caveats if RUNNING not in text and text != OPEN]
         headlines.append(Headline(each.about, sentence, [OPEN, *rest]))
-        plain = with_names(sentence, {})
-        sentences.append(f"{each.about}: {plain}" if len(shown.headlines) > 1 else plain)
+        sentences.append(
+            f"{family_span(each.about, '{}: ')}{sentence}" if len(shown.headlines) > 1 else sentence
+        )
         closed = next((f for f in shown.figures if _family_of(f) == each.about), None)
-        drawn = interim_figure(row, {}, closed)
+        drawn = interim_figure(row, closed)
         figures += [drawn] if drawn else []
     warnings = [OPEN, *(text for text in shown.warnings if RUNNING not in text and text != OPEN)]
     content = Content(sentences, figures, (), warnings, (), {}, headlines)
@@ -165,15 +167,13 @@ def _table(row: InterimRow) -> Table:
     return Table("differences", f"{what}s so far", columns, rows, note, row["title"])
 
 
-def interim_sentence(row: InterimRow, labels: Mapping[str, str] | None = None) -> str:
+def interim_sentence(row: InterimRow) -> str:
     """What the bounds of a family decide so far, in 30 words at most beside the names.
 
-    ``labels`` name conditions as a page calls them; without them names are isolated
-    (`analysis.formatting.isolated`). What is not claimed is not said.
+    What is not claimed is not said.
     """
     from analysis.statistics.planning.interim import FEWEST  # SciPy: not for every page
 
-    names = labels
     if row["kind"] == "none":
         return (
             "Nothing is claimed before the study closes: there is no sequential interval for this."
@@ -181,13 +181,11 @@ def interim_sentence(row: InterimRow, labels: Mapping[str, str] | None = None) -
     if row["raters"] < FEWEST:
         return f"Only {counted(row['raters'], 'rater')} finished: too early to compare anything."
     if row["kind"] == "pairs":
-        return _of_pairs(row, names)
-    return _of_systems(row, names)
+        return _of_pairs(row)
+    return _of_systems(row)
 
 
-def interim_figure(
-    row: InterimRow, labels: Mapping[str, str], closed: Figure | None
-) -> Figure | None:
+def interim_figure(row: InterimRow, closed: Figure | None) -> Figure | None:
     """The plot of an open study: means or pairs with bounds that hold however often one looks.
 
     Without letters and tiers, which belong to the closed study; ``closed`` is the figure that will
@@ -202,17 +200,14 @@ def interim_figure(
     if row["kind"] == "systems":
         for mean in row["means"]:
             role = "reference" if mean["condition"] == row["reference"] else ""
-            named_so = labels.get(mean["condition"], mean["condition"])
-            rows.append(
-                {"name": named_so, "key": mean["condition"], "role": role, **_numbers(mean)}
-            )
+            name = mean["condition"]
+            rows.append({"name": name, "key": name, "role": role, **_numbers(mean)})
     else:
         for pair in row["pairs"]:
-            one, other = (labels.get(pair[side], pair[side]) for side in ("condition", "versus"))
-            rows.append({"name": f"{one} versus {other}", **_numbers(pair)})
+            rows.append({"name": f"{pair['condition']} versus {pair['versus']}", **_numbers(pair)})
     rows = [each for each in rows if each["value"] is not None]
     note = BOUNDS.format(counted(row["raters"], "rater"))
-    title = row["title"] if row["kind"] == "pairs" else closed.title
+    title = family_span(row["title"]) if row["kind"] == "pairs" else closed.title
     at_once = f", simultaneous for all {len(row['pairs'])} pairs" if len(row["pairs"]) > 1 else ""
     made_by = MADE_BY + at_once * (row["kind"] == "pairs")
     return replace(closed, rows=rows, interval=LOOKING, made_by=made_by, note=note, title=title)
@@ -226,29 +221,25 @@ def _numbers(mean: InterimMean) -> dict[str, Any]:
     }
 
 
-def _called(name: str, names: Mapping[str, str] | None) -> str:
-    return isolated(name) if names is None else named(names.get(name) or name)
-
-
-def _of_systems(row: InterimRow, names: Mapping[str, str] | None) -> str:
+def _of_systems(row: InterimRow) -> str:
     raters, reference = counted(row["raters"], "rater"), row["reference"]
     compared = {name for pair in row["pairs"] for name in (pair["condition"], pair["versus"])}
     systems = [m["condition"] for m in row["means"] if m["condition"] in compared - {reference}]
     if not systems:
         return f"There is nothing to compare yet, after {raters}."
-    clauses = [_leader(row, systems, names)] if len(systems) > 1 else []
-    clauses += [_against(row, systems, names)] if reference else []
+    clauses = [_leader(row, systems)] if len(systems) > 1 else []
+    clauses += [_against(row, systems)] if reference else []
     if not any(pair["claimed"] for pair in row["pairs"]):
         return f"Nothing is decided yet, after {raters}: no two conditions are told apart."
     return f"Decided after {raters}: {'; '.join(filter(None, clauses))}."
 
 
-def _leader(row: InterimRow, systems: Sequence[str], names: Mapping[str, str] | None) -> str:
+def _leader(row: InterimRow, systems: Sequence[str]) -> str:
     best, others = systems[0], len(systems) - 1
     beaten = sum(_better(row, pair) == best for pair in _among(row, systems, best))
     value = next(mean["value"] for mean in row["means"] if mean["condition"] == best)
     estimand = estimand_of(row["estimand"])
-    shown = f"{_called(best, names)} ({number(value, False, estimand.decimals)})"
+    shown = f"{condition_span(best)} ({number(value, False, estimand.decimals)})"
     over = "ranked before" if estimand.lowest_is_best else "above"
     if not beaten:
         return f"{shown} comes first, not yet apart from any other"
@@ -258,12 +249,12 @@ def _leader(row: InterimRow, systems: Sequence[str], names: Mapping[str, str] | 
     return f"{shown} is {over} {beaten} of {others} others, not yet apart from the rest"
 
 
-def _against(row: InterimRow, systems: Sequence[str], names: Mapping[str, str] | None) -> str:
+def _against(row: InterimRow, systems: Sequence[str]) -> str:
     reference = row["reference"]
     won = [_better(row, p) for p in row["pairs"] if reference in (p["condition"], p["versus"])]
     below = sum(name == reference for name in won)
     above = sum(name in systems for name in won)
-    shown, of = _called(reference, names), len(systems)
+    shown, of = condition_span(reference), len(systems)
     parts = [f"{below} of {of} below {shown}"] if below else []
     parts += [f"{above} of {of} above {shown}"] if above else []
     return " and ".join(parts) or f"none is told apart from {shown}"
@@ -288,13 +279,13 @@ def _better(row: InterimRow, pair: InterimPair) -> str:
     return pair["condition"] if first else pair["versus"]
 
 
-def _of_pairs(row: InterimRow, names: Mapping[str, str] | None) -> str:
+def _of_pairs(row: InterimRow) -> str:
     raters, of = counted(row["raters"], "rater"), len(row["pairs"])
     told = [pair for pair in row["pairs"] if pair["claimed"]]
     if not told:
         return f"Nothing is decided yet, after {raters}: no pair leaves a draw out."
     clearest = max(told, key=lambda pair: abs((pair["value"] or 0.0) - row["neutral"]))
-    one, other = (_called(clearest[side], names) for side in ("condition", "versus"))
+    one, other = (condition_span(clearest[side]) for side in ("condition", "versus"))
     estimand = estimand_of(row["estimand"])
     value = number(clearest["value"], False, estimand.decimals)
     ahead = _better(row, clearest) == clearest["condition"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from analysis.formatting import enumerated
+from analysis.name_spans import family_prefix
 from analysis.report.content import Content, titled, together
 from listening.common.registry import Registry
 
@@ -64,7 +65,8 @@ class PartInput:
             return []
         own = f"the rubric {read}" if read else "no rubric (option rubric of the task)"
         return [
-            f"{title}: raters read {own}, judges {enumerated(others)}: two instruments, so a "
+            f"{family_prefix(title)}raters read {own}, judges {enumerated(others)}: two "
+            "instruments, so a "
             "difference between raters and judges may be one of wording."
         ]
 

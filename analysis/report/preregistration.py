@@ -123,7 +123,7 @@ def _frozen(facts: StudyFacts, declared: Declared) -> Iterator[str]:
         )
     for each in facts["corrections"]:
         yield (
-            f"Wording corrected on {each['on']}, after {each['ratings']:,} ratings: "
+            f"Wording corrected on {each['on']} UTC, after {each['ratings']:,} ratings: "
             f"{each['reason']}"
         )
     yield ""
@@ -256,7 +256,8 @@ def _reviews(facts: StudyFacts) -> Iterator[str]:
     for each in facts.get("reason_reviews", ()):
         yield (
             f"- The rule `{Review.key}` takes the verdicts of “{each['title']}”, opened on "
-            f"{each['opened_on']}: rule “{each['rule'].lower()}”, version {each['rule_version']}."
+            f"{each['opened_on']} UTC: rule “{each['rule'].lower()}”, "
+            f"version {each['rule_version']}."
         )
 
 
@@ -273,13 +274,13 @@ def _later(facts: StudyFacts) -> Iterator[str]:
         yield _ended(rule, f"`{rule['rule']}`")
     for out in facts["left_out"]:
         what = "system" if out["what"] == "condition" else "clip"
-        yield f"- left out by name since {out['on']}: {what} “{out['name']}” ({out['because']})"
+        yield f"- left out by name since {out['on']} UTC: {what} “{out['name']}” ({out['because']})"
     if not _declares_review(facts):
         for review in facts.get("reason_reviews", ()):
             yield (
-                f"- in use since the review opened on {review['opened_on']}: `{Review.key}`, by "
-                f"the verdicts of “{review['title']}”, rule “{review['rule'].lower()}”, version "
-                f"{review['rule_version']}"
+                f"- in use since the review opened on {review['opened_on']} UTC: "
+                f"`{Review.key}`, by the verdicts of “{review['title']}”, rule "
+                f"“{review['rule'].lower()}”, version {review['rule_version']}"
             )
     for spared in facts.get("spared", ()):
         yield (

@@ -173,8 +173,8 @@ def _dates(facts: StudyFacts | None, report: Report | None) -> Iterator[Entry]:
         yield fact("Newest rating", until[:10]) if until else unknown("Newest rating", NO_DATES)
         return
     lines = [f"made {facts['created_on']}"]
-    lines += [f"opened {facts['opened_on']}" if facts["opened_on"] else "not opened yet"]
-    lines += [f"closed {facts['closed_on']}" if facts["closed_on"] else f"now {facts['state']}"]
+    lines += [f"opened {facts['opened_on']} UTC" if facts["opened_on"] else "not opened yet"]
+    lines += [f"closed {facts['closed_on']} UTC" if facts["closed_on"] else f"now {facts['state']}"]
     yield fact("The study", ", ".join(lines), [facts["opened_on"], facts["closed_on"]])
     digest = facts["definition_sha256"]
     words = [f"version {facts['version']}"]

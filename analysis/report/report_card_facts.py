@@ -54,7 +54,9 @@ def recruitment(facts: Facts) -> Iterator[Entry]:
 
 def _prolific(each: Mapping[str, Any]) -> str:
     devices = f"; devices: {', '.join(each['devices'])}" if each["devices"] else ""
-    published = f", published {each['published_on']}" if each["published_on"] else ", not published"
+    published = (
+        f", published {each['published_on']} UTC" if each["published_on"] else ", not published"
+    )
     return f"Prolific: {counted(each['places'], 'place')}{published}{devices}"
 
 
@@ -129,7 +131,7 @@ def instructions(facts: Facts) -> Iterator[Entry]:
 def _corrections(facts: StudyFacts) -> Entry:
     """Which words changed while raters listened: all that follows is as raters read it last."""
     lines = [
-        f"On {each['on']}, at {counted(each['ratings'], 'rating')} ({each['reason']}): {place}"
+        f"On {each['on']} UTC, at {counted(each['ratings'], 'rating')} ({each['reason']}): {place}"
         for each in facts["corrections"]
         for place in (
             f"{change['place']}: “{change['before']}” → “{change['after']}”"

@@ -22,7 +22,6 @@ Bounds = tuple[Floats, Floats]
 _UNSEEN = 2.0  # answers at the far end that are allowed for beside those seen
 _LEAST_P, _MOST_P, _TINY = 1e-50, 0.999, 1e-300
 _STEPS, _MANY = 40, 100.0
-_FURTHER = 1.5  # times as far as t standard errors are bounds of means that vary as was seen
 
 
 class OnScale:
@@ -82,21 +81,36 @@ class Shares(OnScale):
         """How many independent answers, each at one end or the other, vary as the means do (m,).
 
         Korn and Graubard's p (1 - p) / V times (z / t(df))². It is never more than of independent
-        answers that differ as those seen and two unseen ones at the far end do, with t of the
-        fewest groups: where all answers are equal no variance can be estimated, and this is what
-        remains. So no answers have a narrower interval than equal ones. Two groups, who may each be
-        of one mind, are worth four answers at most, three 16, and so on.
+        answers that differ as those seen and two unseen ones at the far end do: where all answers
+        are equal no variance can be estimated, and this is what remains. So no answers have a
+        narrower interval than equal ones.
         """
-        tail = np.minimum(alpha, _MOST_P) / 2  # nearer to 1 both quantiles vanish, not their ratio
-        z = special.ndtri(tail)
-        wider, widest = ((special.stdtrit(each, tail) / z) ** 2 for each in (df, self.least_df))
         both = self.share * (1 - self.share)
         seen = np.divide(self.variance, both, out=np.zeros_like(both), where=both > 0)
-        most = np.minimum(self.answers / widest, 4.0 ** np.minimum(self.least_df, _MANY))
-        unseen = _UNSEEN * np.maximum(self.share, 1 - self.share) ** 2
+        most, unseen = self.most_answers(alpha), self._unseen
         one = (most * self.spread + unseen) / (most * both + unseen)
+        wider = _times_wider(df, alpha)
         needed = np.maximum(wider * np.maximum(seen, self.design_effect), one / most)
         return np.asarray(1 / needed, dtype=np.float64)
+
+    def most_answers(self, alpha: Floats | float) -> Floats:
+        """How many independent answers equal ones are worth (m,).
+
+        All of them times (z / t)², with t of the most degrees of freedom that any answers of so
+        many raters and items may have. Two groups, who may each be of one mind, are worth two
+        answers at most, three eight, and so on.
+        """
+        groups = 4.0 ** np.minimum(self.least_df, _MANY) / 2
+        return np.minimum(self.answers / _times_wider(most_df(self.least_df), alpha), groups)
+
+    def assumed_variance(self, df: Floats, alpha: Floats | float) -> Floats:
+        """Variances (m,) of as many independent answers, and of two unseen at the far end."""
+        seen = self.share * (1 - self.share) / self.effective_answers(df, alpha)
+        return np.asarray(seen + self._unseen / self.most_answers(alpha) ** 2, dtype=np.float64)
+
+    @property
+    def _unseen(self) -> Floats:
+        return _UNSEEN * np.maximum(self.share, 1 - self.share) ** 2
 
     def bounds(self, df: Floats, alpha: Floats | float) -> Bounds:
         """Clopper and Pearson's interval of so many answers."""
@@ -107,11 +121,10 @@ class Shares(OnScale):
 class Gaps(OnScale):
     """Differences of two means on one scale, with variances (m,) of the differences themselves.
 
-    What a bound of a mean is away from it takes the place of t times its standard error; the
-    correlation of both means is that which their variances and the difference's imply. A bound that
-    is much further away than t standard errors, as where nearly all answers are equal, says no more
-    of what both have in common. Where both are far from the ends the interval is difference ± t
-    sqrt(V).
+    What a bound of a mean is away from it takes the place of t times its standard error. The
+    covariance of both means is that which their variances and the difference's imply. Their
+    correlation is taken with the variances that the bounds assume: answers that were not seen have
+    nothing in common. Where both are far from the ends the interval is difference ± t sqrt(V).
     """
 
     first: Shares
@@ -129,21 +142,17 @@ class Gaps(OnScale):
             each.bounds(df, alpha) for each in (self.first, self.second)
         )
         a, b, value = self.first.share, self.second.share, self.value
-        t: Floats = np.negative(special.stdtrit(df, alpha / 2))
-        below: tuple[Floats, Floats] = np.subtract(a, a_low), np.subtract(b_high, b)
-        above: tuple[Floats, Floats] = np.subtract(a_high, a), np.subtract(b, b_low)
-        low: Floats = np.subtract(value, self._joint(*below, t))
-        high: Floats = np.add(value, self._joint(*above, t))
+        r = self._correlation(df, alpha)
+        low: Floats = np.subtract(value, _joint(a - a_low, b_high - b, r))
+        high: Floats = np.add(value, _joint(a_high - a, b - b_low, r))
         return np.maximum(low, -1.0), np.minimum(high, 1.0)
 
-    def _joint(self, a: Floats, b: Floats, t: Floats) -> Floats:
-        """How far a bound of the differences is away (m,), by those of both means."""
-        one, two = np.sqrt(self.first.variance), np.sqrt(self.second.variance)
-        scale, both = 2 * one * two, one**2 + two**2 - self.variance
-        r = np.minimum(np.divide(both, scale, out=np.zeros_like(scale), where=scale > 0), 1.0)
-        shared = r * np.minimum(a, _FURTHER * t * one) * np.minimum(b, _FURTHER * t * two)
-        joint: Floats = np.sqrt(np.maximum(a**2 + b**2 - 2 * shared, 0.0))
-        return joint
+    def _correlation(self, df: Floats, alpha: Floats | float) -> Floats:
+        """That of the bounds of both means (m,)."""
+        shared = (self.first.variance + self.second.variance - self.variance) / 2
+        one, two = (each.assumed_variance(df, alpha) for each in (self.first, self.second))
+        r = _times_wider(df, alpha) * shared / np.sqrt(one * two)
+        return np.asarray(np.clip(r, -1.0, 1.0), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -176,6 +185,22 @@ class Combinations(OnScale):
         ends = np.minimum(self.weights, 0).sum(axis=1), np.maximum(self.weights, 0).sum(axis=1)
         low, high = self.value - np.sqrt(below), self.value + np.sqrt(over)
         return np.maximum(low, ends[0]), np.minimum(high, ends[1])
+
+
+def most_df(least: Floats) -> Floats:
+    """The most degrees of freedom of differences, ``least`` the fewest raters or items less 1."""
+    return np.asarray(2 * least, dtype=np.float64)
+
+
+def _times_wider(df: Floats, alpha: Floats | float) -> Floats:
+    """(t / z)² (m,): both vanish where ``alpha`` is near 1, and their ratio does not."""
+    tail = np.minimum(alpha, _MOST_P) / 2
+    return np.asarray((special.stdtrit(df, tail) / special.ndtri(tail)) ** 2, dtype=np.float64)
+
+
+def _joint(a: Floats, b: Floats, r: Floats) -> Floats:
+    """How far a bound of a difference is away (m,), by those of both means."""
+    return np.asarray(np.sqrt(np.maximum(a**2 + b**2 - 2 * r * a * b, 0.0)), dtype=np.float64)
 
 
 def clopper_pearson(share: Floats, n: Floats, alpha: Floats | float) -> Bounds:

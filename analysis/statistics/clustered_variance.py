@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from analysis.arrays import Bools, Codes, Floats
-from analysis.statistics.bounded_interval import Combinations, Gaps, OnScale, Shares
+from analysis.statistics.bounded_interval import Combinations, Gaps, OnScale, Shares, most_df
 from analysis.statistics.intervals import Clustered
 
 _LEAST_DF = 0.5
@@ -61,7 +61,7 @@ def variances_and_df(contrasts: Floats, means: Clustered) -> tuple[Floats, Float
     components = components_of(means)
     if components is not None:
         pooled, df = components.variances_and_df(contrasts * _units(means), means)
-        return np.maximum(variance, pooled), np.maximum(np.minimum(2 * least, df), least)
+        return np.maximum(variance, pooled), np.maximum(np.minimum(most_df(least), df), least)
     raters, items = _less_one(means.effective_raters), _less_one(means.effective_items)
     whole = np.where(variance > 0, variance, 1.0)
     share = (rater / whole) ** 2 / raters[0] + (item / whole) ** 2 / items[0]

@@ -162,16 +162,16 @@ class Growing:
 
 def _brief(report: Report) -> str:
     from analysis.report.html.brief import brief_of
-    from analysis.report.writers.exports import report_json
+    from analysis.report.writers.exports import stored_json
 
-    return report_json(brief_of(report))
+    return stored_json(brief_of(report))
 
 
 def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
     """What a finished run stores; that of an earlier one where it would come out the same."""
     from analysis.ratings.table import table_hash
     from analysis.report.build import report_of, scores_hash
-    from analysis.report.writers.exports import report_json
+    from analysis.report.writers.exports import stored_json
 
     options = options_from(run.parameters)
     tell(0.0, "Reading the ratings")
@@ -201,16 +201,17 @@ def _result(run: AnalysisRun, tell: Teller) -> dict[str, Any]:
         **hashes,
         "version": report["provenance"]["estimator_version"],
         "ratings": len(table),
-        "result": report_json(report),
+        "result": stored_json(report),
         "brief": _brief(report),
     }
 
 
 def _is_like(report: Report, labels: StudyLabels, looking: bool) -> bool:
     """Whether an earlier report says what is to be said now: labels, and whether it may look."""
-    same = report.get("labels", {}) == labels["labels"]
+    from analysis.report.build import FORMAT
+
+    same = report["format"] == FORMAT and report.get("labels", {}) == labels["labels"]
     same = same and report.get("task_titles", {}) == labels["task_titles"]
-    same = same and "left_out" in report  # which reports of earlier versions lack
     return same and ("interim" in report) == looking
 
 

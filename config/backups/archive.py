@@ -24,6 +24,7 @@ from typing import IO, Any
 from config.backups import BackupError
 from config.backups.tables import Contents
 from listening.audio.store import NAME as CLIP
+from listening.common.plain_json import JsonError, read_json
 
 ABOUT, MANIFEST = "about.json", "manifest.json"
 KEY, LOGIN = "secret_key", "researcher-login.txt"
@@ -31,6 +32,7 @@ FOLDERS = ("drafts", "judges")  # begun studies with their sounds; answers of ju
 FORMAT = 1
 PART_BYTES = 8 * 1024**2
 BLOCK_BYTES = 1024**2
+MOST_LISTED = 10_000_000  # members
 MOST_LISTED_BYTES = 512 * 1024**2  # of the two lists: a million clips take 150 MB
 # Rows shrink to a tenth or a thirtieth; what shrinks to less than this was made to fill a disk.
 MOST_UNPACKED, UNPACKED_FOR_FREE_BYTES = 250, 64 * 1024**2
@@ -244,9 +246,9 @@ class Reader:
         if self.size(name) > MOST_LISTED_BYTES:
             raise self._strange(f"{name} has {self.size(name):,} bytes")
         try:
-            found = json.loads(self.content(name))
-        except (ValueError, RecursionError):
-            raise self._strange(f"{name} is no JSON") from None
+            found = read_json(self.content(name), most=MOST_LISTED_BYTES, most_brackets=MOST_LISTED)
+        except JsonError as error:
+            raise self._strange(f"{name} is no JSON: {str(error).rstrip('.')}") from None
         if not isinstance(found, dict):
             raise self._strange(f"{name} is no JSON object")
         return found

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from listening.access.rights import account_owns
+from listening.access.rights import account_named, maker_owns
 from listening.common.addresses import public_route
 from listening.models import MemberInvitation, Membership, Project, Role, Study
 from listening.models.study_log import note
@@ -57,6 +57,7 @@ def invite(project: Project, role: str, days: int, *, by: str, whom: str = "") -
         digest=digest(token),
         whom=whom.strip()[:120],
         by=by,
+        made_by=account_named(by),
         expires_at=timezone.now() + timedelta(days=days),
     )
     return public_route("join", token)
@@ -69,14 +70,14 @@ def digest(token: str) -> str:
 
 def open_invitation(token: str, *, lock: bool = False) -> MemberInvitation | None:
     """The invitation that a link is, while it works."""
-    rows = MemberInvitation.objects.select_related("project")
+    rows = MemberInvitation.objects.select_related("project", "made_by")
     if lock:
         rows = rows.select_for_update(of=("self",))
     found = rows.filter(
         digest=digest(token), used_at__isnull=True, expires_at__gt=timezone.now()
     ).first()
     # It ends with the right of who made it.
-    return found if found is not None and account_owns(found.by, found.project) else None
+    return found if found is not None and maker_owns(found) else None
 
 
 def join(token: str, user: Any) -> Membership:

@@ -12,7 +12,15 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import Http404
 
-from listening.models import Draft, Membership, Project, Role, Study
+from listening.models import (
+    Draft,
+    MemberInvitation,
+    Membership,
+    Project,
+    Reviewer,
+    Role,
+    Study,
+)
 from listening.models.study_log import COMMAND_LINE
 
 REVIEW, LOOK, ANALYSE, EDIT, OWN = "review", "look", "analyse", "edit", "own"
@@ -76,21 +84,28 @@ def rights_in(study: Study | Draft, user: Any) -> frozenset[str]:
     return RIGHTS[role] if role is not None else NONE
 
 
-def account_may(name: str, study: Study, wants: str) -> bool:
-    """Whether the account of this name may still do it: what it made for others ends with that.
+def account_named(name: str) -> Any:
+    """The account that has this name now; None for the command line."""
+    return get_user_model().objects.filter(username=name).first()
 
+
+def maker_may(reviewer: Reviewer, study: Study, wants: str) -> bool:
+    """Whether the account that made a link may still do so: the link ends with that right.
+
+    It is known by its id: a new name ends nothing, and who takes the old name revives nothing.
     What was made on the command line was made by who runs the server.
     """
-    if name == COMMAND_LINE:
-        return True
-    user = get_user_model().objects.filter(username=name).first()
-    return user is not None and wants in rights_in(study, user)
+    if reviewer.made_by is None:
+        return reviewer.by == COMMAND_LINE
+    return wants in rights_in(study, reviewer.made_by)
 
 
-def account_owns(name: str, project: Project) -> bool:
+def maker_owns(invitation: MemberInvitation) -> bool:
     """The same of what an owner of a project made."""
-    user = get_user_model().objects.filter(username=name, is_active=True).first()
-    return user is not None and (user.is_superuser or role_in(project.pk, user) == Role.OWNER)
+    user = invitation.made_by
+    if user is None or not user.is_active:
+        return False
+    return user.is_superuser or role_in(invitation.project_id, user) == Role.OWNER
 
 
 def may_see_ids(study: Study, user: Any) -> bool:

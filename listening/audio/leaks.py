@@ -65,6 +65,7 @@ OF_SOUND = {  # ears notice it, too, and it may be what is studied: length, leve
 LENGTHS = {"samples", "bytes"}  # no two trials have the same ones of a clip, whatever its length
 HEARD_AGAIN = OF_SOUND - LENGTHS | {"onset_s", "start_db", "tail_s"}  # beginnings are shared
 MARKS = "marks on the page"
+PLACES = f"{MARKS} places"  # where one line gives way to the next: the sound pauses there
 IS_WORD = " = "  # between the path of a word and the word, in a fact that is 0 or 1
 TOKEN = re.compile(r"(?=\S*\d)(?=\S*[a-z])(?=\S*[A-Z])[\w-]{16,}$|[0-9a-f]{16,}$|/[ck]/\S+$")
 
@@ -102,7 +103,7 @@ class Verdict:
     @property
     def is_of_sound(self) -> bool:
         """Whether whoever listens, or looks at what the screen marks, knows as much."""
-        return self.fact in OF_SOUND or self.fact.startswith(f"{MARKS} places")
+        return self.fact in OF_SOUND or self.fact.startswith(PLACES)
 
     def __str__(self) -> str:
         return (
@@ -410,7 +411,8 @@ def _step(value: float) -> float:
 
 def known_again(sightings: Sequence[Sighting]) -> list[KnownAgain]:
     """Facts whose exact value a clip keeps wherever it is heard, and others do not share."""
-    facts = [fact for fact in _names(sightings) if fact not in HEARD_AGAIN]
+    heard = (*HEARD_AGAIN, PLACES)
+    facts = [fact for fact in _names(sightings) if not fact.startswith(heard)]
     made = [each for fact in facts if (each := _shared(sightings, fact)) is not None]
     bound = SIGNIFICANCE / max(len(made), 1)
     return [

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from listening.audio.long_sounds import bounded, decode_bounded
 from listening.common.input_limits import CLIP_BYTES, CLIP_DURATION_S
 from listening.common.loudness import LoudnessMeter
 from listening.common.sound_files import AudioError, LengthReport, Samples, Sound, open_sound
@@ -50,12 +51,16 @@ class Facts:
 
 def probed(path: Path) -> Facts:
     """The facts of a sound file; AudioError says why it is no acceptable stimulus."""
+    return decode_bounded(_measured, path)
+
+
+def _measured(path: Path, most_samples: int | None = None) -> Facts:
     size = path.stat().st_size
     _check_size(size)
     with open_sound(path) as sound:
         _check_shape(sound)
         trace = _Trace(sound.rate_hz, sound.channels)
-        for block in sound.blocks(trace.block_frames):
+        for block in bounded(sound.blocks(trace.block_frames), most_samples):
             trace.add(block)
         report = sound.length_report()
         _check_whole(trace.frames, report)

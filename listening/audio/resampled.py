@@ -7,17 +7,21 @@ from pathlib import Path
 
 import numpy as np
 
+from listening.audio.long_sounds import bounded
 from listening.common.sound_files import Samples, open_sound
 
 BLOCK_FRAMES = 65_536
 
 
-def resampled(path: Path, rate_hz: int) -> Iterator[Samples]:
-    """The file at another rate, to the sample as long as its own length says."""
+def resampled(path: Path, rate_hz: int, most_samples: int | None = None) -> Iterator[Samples]:
+    """The file at another rate, to the sample as long as its own length says.
+
+    IsLong where it has more samples than `most_samples`.
+    """
     from soxr import ResampleStream
 
     with open_sound(path) as sound:
-        blocks = sound.blocks(BLOCK_FRAMES)
+        blocks = bounded(sound.blocks(BLOCK_FRAMES), most_samples)
         if sound.rate_hz == rate_hz:
             yield from blocks
             return

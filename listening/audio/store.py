@@ -18,6 +18,7 @@ from soundfile import LibsndfileError, SoundFile
 
 from listening.audio.ends import Span, cut
 from listening.audio.fetching import fetched, place_of
+from listening.audio.long_sounds import bounded, decode_bounded
 from listening.audio.low_cut import without_rumble
 from listening.audio.probe import sha256_of
 from listening.audio.resampled import resampled
@@ -68,14 +69,27 @@ def write_plain_flac(
     With ``rate_hz`` all copies have that rate; with ``span`` only that part is kept, faded; with
     ``low_cut`` what is below 20 Hz is taken out. Each of them makes a copy of 24 bit.
     """
+    decode_bounded(_write_flac, source, target, gain_db, rate_hz, span, low_cut)
+
+
+def _write_flac(
+    source: Path,
+    target: Path,
+    gain_db: float,
+    rate_hz: int | None,
+    span: Span | None,
+    low_cut: bool,
+    most_samples: int | None = None,
+) -> None:
     with open_sound(source) as sound:
         exact = rate_hz is None and span is None and gain_db == 0 and not low_cut
         bits = sound.bits if exact else None
         dtype = {16: "int16", 24: "int32", None: "float64"}[bits]
         served_hz = rate_hz or sound.rate_hz
-        blocks = (
-            sound.blocks(BLOCK_FRAMES, dtype) if rate_hz is None else resampled(source, rate_hz)
-        )
+        if rate_hz is None:
+            blocks = bounded(sound.blocks(BLOCK_FRAMES, dtype), most_samples)
+        else:
+            blocks = resampled(source, rate_hz, most_samples)
         if low_cut:
             blocks = without_rumble(blocks, served_hz, faded=False)
         if span is not None:

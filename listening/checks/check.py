@@ -127,7 +127,7 @@ class Check:
         facts = {"answers": given, "truths": truths, **settings.numbers}
         return Outcome(right >= settings.pass_at_least, right, len(trials), facts)
 
-    def said(self, settings: CheckSettings) -> str:
+    def feedback_sentence(self, settings: CheckSettings) -> str:
         """The sentence after a failed attempt that may be repeated; it betrays no answer."""
         return self.advice if settings.feedback else ONCE_MORE
 

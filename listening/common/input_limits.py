@@ -54,6 +54,8 @@ PAGE_JSON_BYTES = 4 * MB  # of researchers' pages
 
 CLIP_BYTES = 500 * MB
 CLIP_DURATION_S = 30 * 60
+APART_FROM_SAMPLES = 4_000_000  # of all channels: some 0.2 s of processor time
+APART_SOUND_CPU_S = 120  # 30 minutes of stereo at 192 kHz take 25
 MP3_FRAMES = 2_000_000  # four hours of the shortest frames have 1,800,000
 MP3_PARTS = 1_000  # streams in one file, and stretches between damage
 MP3_MISSES = 20_000  # positions that look like a frame and are none

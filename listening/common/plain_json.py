@@ -16,9 +16,16 @@ class JsonError(ValueError):
     """Why a text is not taken as JSON: a sentence with the place and the remedy."""
 
 
-def read_json(text: str | bytes, *, most: int = PAGE_JSON_BYTES, finite: bool = True) -> Any:
+def read_json(
+    text: str | bytes,
+    *,
+    most: int = PAGE_JSON_BYTES,
+    most_brackets: int = JSON_BRACKETS,
+    finite: bool = True,
+) -> Any:
     """The content of a JSON text of up to ``most`` bytes or characters; else JsonError.
 
+    ``most_brackets`` bounds the number of lists and objects.
     Where it need not be ``finite``, NaN, Infinity and 1e999 are numbers, as Python writes them.
     """
     if len(text) > most:
@@ -26,9 +33,9 @@ def read_json(text: str | bytes, *, most: int = PAGE_JSON_BYTES, finite: bool = 
     try:
         decoded = text if isinstance(text, str) else text.decode("utf-8-sig")
         brackets = decoded.count("[") + decoded.count("{")
-        if brackets > JSON_BRACKETS:
+        if brackets > most_brackets:
             raise JsonError(
-                f"the text has {brackets:,} lists and objects; {JSON_BRACKETS:,} are allowed. "
+                f"the text has {brackets:,} lists and objects; {most_brackets:,} are allowed. "
                 "Split it."
             )
         value = (_STRICT if finite else _LENIENT).decode(decoded.removeprefix("\ufeff"))

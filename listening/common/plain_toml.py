@@ -61,6 +61,7 @@ def read_toml(data: bytes | str) -> dict[str, Any]:
 
 
 _FLATTEN = "Keep to the fields of the guide."
+_NO_NUL = "No database keeps it: take it out (\\u0000)."
 
 
 def _decoded(data: bytes) -> str:
@@ -93,9 +94,14 @@ def _check_values(value: Any, place: str, depth: int) -> None:
             raise TomlError(place, f"Tables lie more than {TOML_DEPTH} deep.", _FLATTEN)
         inside = value.items() if isinstance(value, dict) else enumerate(value, start=1)
         for name, each in inside:
-            if isinstance(each, dict | list | int | float):
+            if "\0" in str(name):
+                raise TomlError(place, "A key holds the character NUL.", _NO_NUL)
+            if isinstance(each, dict | list | int | float | str):
                 own = f"{place}[{name}]" if isinstance(value, list) else f"{place}.{name}"
                 _check_values(each, own.lstrip("."), depth + 1)
+    elif isinstance(value, str):
+        if "\0" in value:
+            raise TomlError(place, "The text holds the character NUL.", _NO_NUL)
     elif isinstance(value, float) and not math.isfinite(value):
         raise TomlError(place, f"“{value}” is no number that can be used.", "Write a number.")
     elif isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER_BITS:

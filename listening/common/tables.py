@@ -52,7 +52,7 @@ class Filter:
     kind: str = "search"  # of the input, where one types: search, number or date
     placeholder: str = ""
 
-    def of(self, value: str) -> Q:
+    def condition_for(self, value: str) -> Q:
         if self.choices and value not in dict(self.choices):
             raise ValueError(f"choose one of {', '.join(words for _, words in self.choices)}")
         return self.narrow(value)
@@ -151,7 +151,7 @@ class Table:
             if not value:
                 continue
             try:
-                rows = rows.filter(each.of(value))
+                rows = rows.filter(each.condition_for(value))
                 values[each.name] = value
             except ValueError as error:
                 ignored.append(f"{each.title} “{value}” narrows nothing: {error}.")

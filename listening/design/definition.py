@@ -1,6 +1,6 @@
 """What a study's definition is made of, field by field: what raters read, and what was measured.
 
-One table says of every field of study.toml whether it may be corrected once raters have answered,
+The schema of study.toml says of every field whether it may be corrected once raters have answered,
 and whether two versions of a study must agree in it for their ratings to be of one kind.
 """
 
@@ -10,9 +10,10 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from enum import StrEnum
+from functools import cache
 from typing import Any
 
+from listening.design.kinds import Kind
 from listening.design.studyfile.drawing import rule_of
 from listening.design.studyfile.entries import StudyFile
 from listening.methods import method_named
@@ -20,106 +21,31 @@ from listening.methods import method_named
 Path = tuple[str, ...]
 
 
-class Kind(StrEnum):
-    WORDING = "wording"  # raters read it; it may be corrected
-    ASKED = "asked"  # raters read it as the question or an answer: corrected if the meaning stays
-    MEASURED = "measured"  # how it was measured: never changed, and the same in what is combined
-    PLAN = "plan"  # of what, how often, in which order: never changed, may differ by version
-    RECORD = "record"  # neither read nor measured: not part of the definition
-
-
-FIELDS: tuple[tuple[str, Kind], ...] = (  # the first that fits says it; * is one name, ** the rest
-    ("key", Kind.RECORD),
-    ("completion_codes.**", Kind.RECORD),
-    ("publication.**", Kind.RECORD),
-    ("ethics.**", Kind.RECORD),  # what raters read of it stands in the consent
-    ("payment.**", Kind.RECORD),
-    ("sources.**", Kind.RECORD),
-    ("erase_after_days", Kind.RECORD),
-    ("erase_on", Kind.RECORD),
-    ("erase_reasons", Kind.RECORD),
-    ("conditions.*.label", Kind.RECORD),  # for researchers
-    ("title", Kind.WORDING),
-    ("texts.*", Kind.WORDING),
-    ("languages", Kind.MEASURED),
-    ("language", Kind.MEASURED),
-    ("loudness_lufs", Kind.MEASURED),
-    ("sample_rate_hz", Kind.MEASURED),
-    ("ends", Kind.MEASURED),
-    ("settings.**", Kind.MEASURED),
-    ("checks.*.title", Kind.WORDING),
-    ("checks.*.text", Kind.WORDING),
-    ("checks.**", Kind.MEASURED),
-    ("questionnaires.*.title", Kind.WORDING),
-    ("questionnaires.*.text", Kind.WORDING),
-    ("questionnaires.*.questions.*.question", Kind.ASKED),
-    ("questionnaires.*.questions.*.help", Kind.ASKED),
-    ("questionnaires.*.questions.*.options.*.text", Kind.ASKED),
-    ("questionnaires.**", Kind.PLAN),
-    ("translations.*.title", Kind.WORDING),
-    ("translations.*.texts.*", Kind.WORDING),
-    ("translations.*.checks.*.*", Kind.WORDING),
-    ("translations.*.questionnaires.*.questions.**", Kind.ASKED),
-    ("translations.*.questionnaires.*.*", Kind.WORDING),
-    ("conditions.**", Kind.PLAN),
-    ("seed", Kind.PLAN),
-    ("task_plan", Kind.PLAN),
-    ("sessions_per_rater", Kind.PLAN),
-    ("lease_minutes", Kind.PLAN),
-    ("break_every", Kind.PLAN),
-    ("analysis_rules.**", Kind.PLAN),
-    ("hypotheses", Kind.PLAN),
-    ("tasks.*.title", Kind.WORDING),
-    ("tasks.*.instructions", Kind.ASKED),
-    ("tasks.*.method", Kind.MEASURED),
-    ("tasks.*.show_text", Kind.MEASURED),
-    ("tasks.*.show_caption", Kind.MEASURED),
-    ("tasks.*.autoplay", Kind.MEASURED),
-    ("tasks.*.examples.*.caption", Kind.WORDING),
-    ("tasks.*.examples.**", Kind.MEASURED),
-    ("tasks.*.training.*.right", Kind.WORDING),
-    ("tasks.*.training.*.wrong", Kind.WORDING),
-    ("tasks.*.training.**", Kind.MEASURED),
-    ("tasks.*.justification.prompt", Kind.ASKED),
-    ("tasks.*.justification.good.*", Kind.WORDING),
-    ("tasks.*.justification.poor.*", Kind.WORDING),
-    ("tasks.*.justification.**", Kind.MEASURED),
-    ("tasks.*.traps.**", Kind.MEASURED),
-    ("tasks.*.criteria.*.question", Kind.ASKED),
-    ("tasks.*.criteria.*.help_text", Kind.ASKED),
-    ("tasks.*.criteria.*.words.*", Kind.ASKED),
-    ("tasks.*.criteria.**", Kind.MEASURED),
-    ("tasks.*.translations.*.title", Kind.WORDING),
-    ("tasks.*.translations.*.instructions", Kind.ASKED),
-    ("tasks.*.translations.*.justification.prompt", Kind.ASKED),
-    ("tasks.*.translations.*.criteria.**", Kind.ASKED),
-    ("tasks.*.translations.**", Kind.WORDING),
-    ("tasks.*.place", Kind.PLAN),
-    ("tasks.*.conditions", Kind.PLAN),
-    ("tasks.*.dimensions", Kind.PLAN),
-    ("tasks.*.draw.**", Kind.PLAN),
-    ("tasks.*.block_size", Kind.PLAN),
-    ("tasks.*.ratings_per_stimulus", Kind.PLAN),
-    ("tasks.*.blocks_per_session", Kind.PLAN),
-    ("tasks.*.blocks_per_rater", Kind.PLAN),
-    ("tasks.*.repeat_items", Kind.PLAN),
-    ("tasks.*.allow_missing", Kind.PLAN),
-    ("tasks.*.reopen_invalid", Kind.PLAN),
-    ("tasks.*.repeats", Kind.PLAN),
+MADE = (  # what a definition has beside the fields of study.toml
+    (("languages",), Kind.MEASURED),
+    (("tasks", "*", "place"), Kind.PLAN),
+    (("tasks", "*", "criteria", "*", "words", "*"), Kind.ASKED),
 )
-PATTERNS = tuple((tuple(pattern.split(".")), kind) for pattern, kind in FIELDS)
 READ = (Kind.WORDING, Kind.ASKED)
 IDS = ("key", "stimulus", "value", "kind")  # what names an entry of a list
 WORD_OPTIONS = ("names", "absent", "tie", "choices")  # of a scale, which says them by label
 Definition = dict[Path, Any]  # every field that is not a table, by its path
 
 
+@cache
+def patterns() -> tuple[tuple[Path, Kind], ...]:
+    """What each field is, by its path; the first that fits says it. * is one name, ** the rest."""
+    from listening.design.studyfile.schema import StudyToml, kinds
+
+    return (*MADE, *kinds(StudyToml))
+
+
 def kind_of(path: Path) -> Kind:
-    """What a field is; KeyError for one that the table does not know."""
-    for pattern, kind in PATTERNS:
+    """What a field is; KeyError for one that the schema does not know."""
+    for pattern, kind in patterns():
         if _fits(pattern, path):
             return kind
-    raise KeyError(f"listening.design.definition.FIELDS says nothing of {'.'.join(path)}")
+    raise KeyError(f"listening.design.studyfile.schema says nothing of {'.'.join(path)}")
 
 
 def definition_of(file: StudyFile) -> Definition:

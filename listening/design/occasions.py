@@ -45,7 +45,7 @@ class Occasion:
         return f"{self.questionnaire}{MARK}{self.task}" + (f".{self.blocks}" if self.blocks else "")
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """For researchers."""
         return f"after {self.task_key}" + (f" block {self.blocks}" if self.blocks else "")
 
@@ -103,7 +103,8 @@ def kept_as(
     if not is_between(questionnaire):
         return [(questionnaire["key"], "")]
     return [
-        (each.key, each.said.replace(" ", joined)) for each in occasions_of(questionnaire, tasks)
+        (each.key, each.description.replace(" ", joined))
+        for each in occasions_of(questionnaire, tasks)
     ]
 
 

@@ -20,6 +20,7 @@ WORDS_FOR = {"|": "|", "\t": "a tab", ";": ";", ",": "a comma"}
 MOST_COLUMNS = 12
 UNREADABLE = "\ufffd"  # what a browser puts for bytes of another encoding
 ENDING = re.compile(r"\.\w{2,4}$")
+IDS = re.compile(r"[\w./-]{3,}")
 ID = re.compile(r"[\w.-]*\d[\w.-]*|[\w-]+[_/.][\w./-]+")
 # Columns that hold the words, in the order in which they are preferred.
 WORD_COLUMNS = (
@@ -63,8 +64,15 @@ def texts_in(pasted: str, sentences: Sequence[str]) -> tuple[dict[str, str], lis
             texts = {**more, **texts}
         return texts, unknown
     lines = [line.strip() for line in pasted.splitlines() if line.strip()]
+    if (spaced := _behind_names(lines, folded)) is not None:
+        return spaced, []
     if len(lines) != len(sentences):
         return {}, lines
+    if all(_name_in(line, folded) for line in lines):
+        raise UnclearTexts(
+            f"The lines name sentences, like “{lines[0][:60]}”, in a way that cannot be read. "
+            "Write the name, a tab and the words in each line, or paste the words alone."
+        )
     if (like := _like_a_table(tables)) is not None:
         first = like.lines[0][1][0]
         raise UnclearTexts(
@@ -73,6 +81,24 @@ def texts_in(pasted: str, sentences: Sequence[str]) -> tuple[dict[str, str], lis
             f"“{sentences[0]}”. Name the sentences so, or paste the words alone."
         )
     return dict(zip(sentences, lines, strict=True)), []
+
+
+def _behind_names(lines: Sequence[str], folded: dict[str, str]) -> dict[str, str] | None:
+    """The words where each line begins with a sentence of its own, as in Kaldi's ``text``."""
+    texts: dict[str, str] = {}
+    for line in lines:
+        first, _, words = line.partition(" ")
+        first = first.rstrip(":.)")
+        name = folded.get(_folded(first)) if ID.fullmatch(first) else None  # no usual word
+        if name is None or name in texts or not words.strip():
+            return None
+        texts[name] = " ".join(words.split())
+    return texts or None
+
+
+def _name_in(line: str, folded: dict[str, str]) -> bool:
+    """Whether a name that is no usual word stands somewhere in a line."""
+    return any(ID.fullmatch(each) and _folded(each) in folded for each in IDS.findall(line))
 
 
 def _folded(name: str) -> str:

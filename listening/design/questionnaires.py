@@ -38,7 +38,7 @@ class Sentence:
     words: str
     values: Mapping[str, Any]
 
-    def said(self, translate: Translate) -> str:
+    def translated(self, translate: Translate) -> str:
         return translate(self.words) % self.values if self.values else translate(self.words)
 
 
@@ -51,11 +51,11 @@ class Incorrect(ValueError):
 
     @property
     def fields(self) -> dict[str, str]:
-        return self.said(str)
+        return self.translated_fields(str)
 
-    def said(self, translate: Translate) -> dict[str, str]:
+    def translated_fields(self, translate: Translate) -> dict[str, str]:
         """The sentences, in the rater's language."""
-        return {key: sentence.said(translate) for key, sentence in self.sentences.items()}
+        return {key: sentence.translated(translate) for key, sentence in self.sentences.items()}
 
 
 class _Unfit(Exception):

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from unicodedata import normalize
 
 from listening.common.sound_files.names import EXTENSIONS, is_system_file
 from listening.design.name_patterns import MatchedNames, NamePattern, PatternError
@@ -85,7 +86,8 @@ class _Reading:
         if names is None or not all(names):
             self.left_out.append(path)
         else:
-            self.twice |= self.cells.setdefault(names, path) != path
+            cell = (normalize("NFC", names[0]), normalize("NFC", names[1]))  # macOS takes é apart
+            self.twice |= self.cells.setdefault(cell, path) != path
 
     @property
     def axes(self) -> tuple[list[str], list[str]]:

@@ -11,8 +11,7 @@ from listening.design.amounts import Amount, amount_of, sessions_of, trials_of
 from listening.design.draft_context import heard
 from listening.design.draft_toml import roles, table_trials
 from listening.design.duration import SessionLength, estimate
-from listening.design.guessing import through_checks, through_traps
-from listening.design.odds import TrapOdds
+from listening.design.odds import TrapOdds, through_checks, through_traps
 from listening.design.settings import derive
 from listening.design.studyfile import Reading, StudyFile, read_sent_folder
 from listening.drafts.files import facts_of

@@ -16,6 +16,7 @@ from typing import Any
 from listening import audio
 from listening.audio import probe
 from listening.common.input_limits import WEB_FILES
+from listening.common.plain_json import JsonError, read_json
 from listening.common.sound_files.names import EXTENSIONS
 from listening.design.studyfile import CSV, TOML, study_folder, unpack_sent
 from listening.design.studyfile.files import check_relative
@@ -26,7 +27,7 @@ from listening.models import Draft
 LONGEST_PATH = 500  # that is remembered of a file that cannot be used
 SOUNDS = "audio"
 MEASURED_AT_ONCE_S = 2.0  # before the page is told how far it is
-MEASURED_TOGETHER = 32
+MEASURED_TOGETHER = 8
 Facts = dict[str, Any]
 
 
@@ -112,8 +113,8 @@ def ignore(draft: Draft, paths: Sequence[str]) -> None:
 def ignored_of(draft: Draft) -> list[str]:
     """The names of files that were left out because macOS or Windows made them."""
     try:
-        return list(json.loads(_ignored_file(draft).read_text("utf-8")))
-    except FileNotFoundError:
+        return list(read_json(_ignored_file(draft).read_bytes()))
+    except (FileNotFoundError, JsonError):  # a full disk may have cut it off
         return []
 
 
@@ -135,8 +136,8 @@ def problems_of(draft: Draft) -> dict[str, str]:
     """Uploaded files that cannot be used, each with why; until the same name comes again."""
     found = {}
     for file in sorted((place_of(draft) / "problems").glob("*.json")):
-        with contextlib.suppress(FileNotFoundError):  # it came again just now
-            path, problem = json.loads(file.read_text("utf-8"))
+        with contextlib.suppress(FileNotFoundError, JsonError):  # it came again just now
+            path, problem = read_json(file.read_bytes())
             found[path] = problem
     return dict(sorted(found.items()))
 
@@ -241,7 +242,7 @@ def _kept(place: str, name: str) -> Facts | None:
         status = os.stat(f"{place}/study/{name}")
         with open(_facts_file(place, name), "rb") as file:
             mark, facts = json.load(file)
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # a full disk may have cut it off
         return None
     return facts if mark == [status.st_size, status.st_mtime_ns, probe.VERSION] else None
 

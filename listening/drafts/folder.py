@@ -73,7 +73,7 @@ def begin_empty(owner: AbstractUser, project: Project | None = None) -> Draft:
 def begin_copy(owner: AbstractUser, study: Study, project: Project | None = None) -> Draft:
     """A draft with all that a study has, under a key of its own."""
     draft = Draft(owner_id=owner.pk, project=project, title=study.title)
-    export_study(study, folder_of(draft))
+    _export(study, draft)
     draft.save()
 
     def renamed(top: Table, _: Rows) -> None:
@@ -95,14 +95,19 @@ def draft_of(owner: AbstractUser, study: Study) -> Draft:
     if study.state != Study.State.DRAFT:
         raise StudyError(f"The study “{study.key}” was opened already. Copy it to change it.")
     draft = Draft(owner_id=owner.pk, title=study.title, study=study)
+    _export(study, draft)
+    draft.made_revision = draft.revision
+    draft.save()
+    return draft
+
+
+def _export(study: Study, draft: Draft) -> None:
+    """Write a study into the folder of a new draft; nothing stays where that fails."""
     try:
         export_study(study, folder_of(draft))
     except StudyError:
         shutil.rmtree(place_of(draft), ignore_errors=True)
         raise
-    draft.made_revision = draft.revision
-    draft.save()
-    return draft
 
 
 def delete(draft: Draft) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 from listening.methods.cmos import Cmos
 from listening.methods.estimand import PREFERENCE, Estimand
+from listening.methods.item_groups import against_reference
 from listening.methods.method import PlannedTrial, StimulusRef, gettext_noop
-from listening.methods.together import against_reference
 
 QUESTION = gettext_noop(
     "Compared with the quality of the first clip, how is the quality of the second one?"

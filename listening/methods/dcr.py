@@ -5,6 +5,7 @@ from random import Random
 from typing import Any
 
 from listening.methods.estimand import BESIDE_REFERENCE, Estimand
+from listening.methods.item_groups import against_reference
 from listening.methods.method import (
     Method,
     Part,
@@ -16,7 +17,6 @@ from listening.methods.method import (
     names_in,
     number_scale,
 )
-from listening.methods.together import against_reference
 
 NAMES = {
     "1": gettext_noop("Degradation is very annoying"),

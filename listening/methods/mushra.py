@@ -6,6 +6,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from listening.methods.estimand import BESIDE_REFERENCE, Estimand
+from listening.methods.item_groups import TOGETHER, by_item, check_numbers, references
 from listening.methods.method import (
     Method,
     Part,
@@ -18,7 +19,6 @@ from listening.methods.method import (
     names_in,
 )
 from listening.methods.playback import Playback, beside_reference, hides_reference
-from listening.methods.together import TOGETHER, by_item, check_numbers, references
 
 BANDS = {  # the middle of each fifth of the scale
     "10": gettext_noop("Bad"),

@@ -5,6 +5,7 @@ from random import Random
 from typing import Any
 
 from listening.methods.estimand import Estimand
+from listening.methods.item_groups import MOST_TOGETHER, TOGETHER, by_item, check_numbers
 from listening.methods.method import (
     Method,
     Part,
@@ -16,7 +17,6 @@ from listening.methods.method import (
 )
 from listening.methods.mushra import lettered
 from listening.methods.playback import Playback, together
-from listening.methods.together import MOST_TOGETHER, TOGETHER, by_item, check_numbers
 
 QUESTION = gettext_noop("Put the clips in order, the best one first.")
 

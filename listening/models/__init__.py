@@ -1,9 +1,7 @@
 """The nouns of listening and the constraints that keep them true."""
 
 from listening.models.asked_job import AskedJob
-from listening.models.definition import StudyDefinition
 from listening.models.draft import Draft
-from listening.models.event import StudyEvent
 from listening.models.invitation import Invitation
 from listening.models.material import Condition, Item, Stimulus
 from listening.models.notification import (
@@ -34,9 +32,8 @@ from listening.models.review import (
     Verdict,
 )
 from listening.models.rule import AnalysisRule, Hypothesis, SparedRater
-from listening.models.session import Block, Rater, Session, Slot, Trial
-from listening.models.study import Criterion, Study, Task
-from listening.models.summary import SessionSummary
+from listening.models.session import Block, Rater, Session, SessionSummary, Slot, Trial
+from listening.models.study import Criterion, Study, StudyDefinition, StudyEvent, Task
 
 __all__ = [
     "AnalysisRule",

@@ -56,7 +56,10 @@ class MemberInvitation(models.Model):
     role = models.CharField(max_length=8, choices=Role)
     digest = models.CharField(max_length=64, unique=True)
     whom = models.CharField(max_length=120, blank=True)  # a note for the owners
-    by = models.CharField(max_length=150)
+    by = models.CharField(max_length=150)  # the name that the maker had then
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
     used_by = models.CharField(max_length=150, blank=True)

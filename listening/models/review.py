@@ -71,7 +71,10 @@ class Reviewer(models.Model):
     adjudicates = models.BooleanField(default=False)  # gets what the others differ about, only
     let_on = models.BooleanField(default=False)  # goes on though training was not passed
     sees_results = models.BooleanField(default=False)  # of the study, by their role
-    by = models.CharField(max_length=150)
+    by = models.CharField(max_length=150)  # the name that the maker had then
+    made_by = models.ForeignKey(  # of a link; NULL: the command line, or an account that is gone
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)

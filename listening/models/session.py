@@ -1,4 +1,4 @@
-"""Rater, Session, Block, Slot and Trial: who hears what, when, and for how long it is theirs."""
+"""Rater, Session, Block, Slot and Trial: who hears what, when, for how long; and its summary."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -231,3 +231,26 @@ class Trial(models.Model):
 
     def __str__(self) -> str:
         return f"trial {self.pk}"
+
+
+class SessionSummary(models.Model):
+    """Counts of a session's trials, kept up to date by `listening.sessions.session_summaries`."""
+
+    session = models.OneToOneField(
+        Session, models.CASCADE, primary_key=True, related_name="summary"
+    )
+    trials = models.PositiveIntegerField(default=0)  # its own; those that others took over are not
+    answered = models.PositiveIntegerField(default=0)
+    skipped = models.PositiveIntegerField(default=0)
+    traps = models.PositiveIntegerField(default=0)  # answered
+    traps_failed = models.PositiveIntegerField(default=0)
+    checks_failed = models.PositiveSmallIntegerField(default=0)
+    median_ms = models.PositiveIntegerField(null=True)  # per answered trial, practice left out
+    agreement = models.FloatField(null=True)  # Pearson's r with the others' means
+    shared = models.PositiveIntegerField(default=0)  # ratings that r is of
+    signs = models.PositiveIntegerField(default=0)  # trials with signs of a program
+    answered_at = models.DateTimeField(null=True)  # the last one
+    made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"summary of session {self.pk}"

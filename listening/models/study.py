@@ -1,4 +1,4 @@
-"""Study, Task and Criterion: what is asked, of what, how often."""
+"""Study, Task and Criterion: what is asked, of what, how often; a study's definitions and log."""
 
 from typing import Any
 
@@ -165,3 +165,51 @@ class Criterion(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class StudyDefinition(models.Model):
+    """A frozen definition; rows are added, and never changed: see migration 0022."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="definitions")
+    revision = models.PositiveIntegerField()  # of the wording; 0: as opened
+    toml = models.TextField()  # study.toml without codes and ways in
+    clips = models.TextField()  # CSV: every clip, with the hashes of its audio
+    sha256 = models.CharField(max_length=64)  # of both
+    changes = models.JSONField(default=list)  # [{"place", "before", "after"}], of a correction
+    reason = models.CharField(max_length=300, blank=True)
+    ratings = models.PositiveIntegerField()  # that were stored then
+    by = models.CharField(max_length=150)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["study", "revision"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "revision"], name="one_definition_per_study_and_revision"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"definition {self.revision} of study {self.study_id}"
+
+
+class StudyEvent(models.Model):
+    """One line of a study's log. It outlives the study, so it refers to nothing by a key."""
+
+    study_id = models.BigIntegerField()
+    key = models.CharField(max_length=80)  # of the study, then
+    owner_id = models.BigIntegerField()  # of the study, then
+    by = models.CharField(max_length=150)  # a user name, or where it came from
+    what = models.CharField(max_length=40)  # a key of listening.models.study_log.SAID
+    details = models.JSONField(default=dict)
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-at", "-pk"]
+        indexes = [
+            models.Index(fields=["study_id", "-at"], name="event_by_study"),
+            models.Index(fields=["what", "-at"], name="event_by_kind"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.key}"

@@ -118,11 +118,11 @@ def withdrawals_of(study: Study) -> Withdrawals | None:
     return Withdrawals(len(times), times[0], files[:FILES_SHOWN], max(len(files) - FILES_SHOWN, 0))
 
 
-def said(event: StudyEvent) -> str:
+def event_title(event: StudyEvent) -> str:
     return SAID.get(event.what, event.what)
 
 
-def details_said(event: StudyEvent, most: int | None = None) -> str:
+def details_text(event: StudyEvent, most: int | None = None) -> str:
     """The details as a person reads them: "title: old → new, sessions: 12".
 
     `most`: so many of a list, and how many more there are.
@@ -149,6 +149,6 @@ def as_csv(study: int) -> str:
     writer.writerow(["time_utc", "study", "by", "what", "details"])
     for event in StudyEvent.objects.filter(study_id=study).order_by("at", "pk"):
         at = event.at.strftime("%Y-%m-%d %H:%M:%S")
-        cells = (event.by, said(event), details_said(event))
+        cells = (event.by, event_title(event), details_text(event))
         writer.writerow([at, event.key, *map(safe_cell, cells)])
     return out.getvalue()

@@ -12,7 +12,7 @@ from django.db import connection
 from listening.design.traps import TRAINING
 from listening.models import Study
 from listening.notifications.excess import Excess, excess_of, percent, still_above
-from listening.notifications.occurring import settle
+from listening.notifications.occurrences import settle
 from listening.notifications.watching import LIVE, limits_of, look_at
 from listening.sessions.leases import ANSWERED, SKIPPED, STATUS_NOW
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from listening.models import Block, Recruitment, Study, StudyEvent, StudyLimits
 from listening.notifications.audience import watched
-from listening.notifications.occurring import end_others, settle
+from listening.notifications.occurrences import end_others, settle
 from listening.recruitment import ledger
 from listening.recruitment.deciding import WARNED_AFTER_DAYS
 from listening.recruitment.plan import money

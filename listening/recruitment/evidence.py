@@ -5,29 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
+from listening.common.statements import rows_of
 from listening.models import Study
 from listening.models.sealed import unseal
-from listening.sessions.answer_statements import rows_of
 from listening.sessions.outcomes import WITHOUT_FACTS, outcome_of, review_words
 from listening.studies.length import session_length
 
 # Traps that say what to answer. All others judge by ear: measures of quality, no ground to reject.
 FAIR_CHECKS = ("attention", "instruction", "instructional")
 COMPARED_WITH = 10  # sessions that finished: fewer say nothing of what is usual
-OWN_WORDS = 20  # characters of a reason, from which on two people do not write the same
-TYPED_PER_S = 12.0  # characters: 144 words a minute, sustained over a whole reason
+TYPED_PER_S = 12.0  # keystrokes: 144 words a minute, sustained over a whole reason
+TYPED_CHARACTERS = 20  # of a reason, below which its typing speed says little
+# Two people do write "It sounds like a real person." From this width on (letters, ten or so words;
+# a Chinese, Japanese or Korean character counts as three) they do not write the same.
+SHARED_WIDTH = 60
+WIDTH = r"""
+    (length(trim({text}))
+        + 2 * length(regexp_replace({text}, '[^\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]', '', 'g')))
+"""
+IS_OWN = f"{WIDTH.format(text='j.text')} >= %(shared_width)s"
 SHORT_STUDY_MIN = 5.0  # below it one failed attention check is enough, from it on two
 
-SHARED_BY_ANY = """
+SHARED_BY_ANY = f"""
     SELECT lower(trim(j.text)) AS words FROM listening_justification j
     JOIN listening_trial t ON t.id = j.trial_id JOIN listening_session s ON s.id = t.session_id
-    WHERE s.study_id = %(study)s AND length(trim(j.text)) >= %(own_words)s
+    WHERE s.study_id = %(study)s AND {IS_OWN}
     GROUP BY 1 HAVING count(DISTINCT t.rater_id) > 1
 """
-SHARED_BY_SOME = """
+SHARED_BY_SOME = f"""
     SELECT DISTINCT lower(trim(j.text)) AS words FROM listening_trial t
     JOIN listening_justification j ON j.trial_id = t.id
-    WHERE t.session_id = ANY(%(sessions)s) AND length(trim(j.text)) >= %(own_words)s AND EXISTS (
+    WHERE t.session_id = ANY(%(sessions)s) AND {IS_OWN} AND EXISTS (
         SELECT 1 FROM listening_justification o JOIN listening_trial ot ON ot.id = o.trial_id
         JOIN listening_session os ON os.id = ot.session_id
         WHERE md5(lower(trim(o.text))) = md5(lower(trim(j.text))) AND os.study_id = %(study)s
@@ -60,13 +68,14 @@ SELECT s.id, s.agent, s.code, s.status, s.review, s.rejected_because, r.code AS 
         AS jumped,
     count(t.id) FILTER (WHERE t.state = 'answered' AND t.playback ->> 'scripted_events' ~ '^[1-9]')
         AS scripted,
-    count(t.id) FILTER (WHERE t.state = 'answered' AND NOT r.simulated
-        AND {without_facts}) AS without_facts,
+    count(t.id) FILTER (WHERE t.state = 'answered' AND {without_facts})
+        AS without_facts,
     s.scripts_ran,
     s.browser_of,
     count(j.id) FILTER (WHERE coalesce(j.pasted_chars, 0) = 0 AND j.typing_ms > 0
-        AND length(j.text) >= %(own_words)s
-        AND length(j.text) * 1000.0 / j.typing_ms > %(typed_per_s)s) AS typed_fast,
+        AND length(j.text) >= %(typed_characters)s
+        AND least(length(j.text), j.keystrokes) * 1000.0 / j.typing_ms > %(typed_per_s)s)
+        AS typed_fast,
     count(j.id) FILTER (WHERE lower(trim(j.text)) IN (SELECT words FROM shared)) AS shared,
     coalesce(b.raters, 1) - 1 AS same_browser
 FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
@@ -177,7 +186,7 @@ class Evidence:
         if self.typed_fast:
             said.append(
                 f"{self.typed_fast} of {self.reasons} reasons typed faster than "
-                f"{TYPED_PER_S:g} characters a second"
+                f"{TYPED_PER_S:g} keystrokes a second"
             )
         if self.shared:
             said.append(f"{self.shared} of {self.reasons} reasons are another rater's words")
@@ -189,7 +198,11 @@ def evidence_of(study: Study, sessions: list[int] | None = None) -> dict[int, Ev
 
     Of some sessions alone no usual time is known: `too_fast_below` is None.
     """
-    limits = {"own_words": OWN_WORDS, "typed_per_s": TYPED_PER_S}
+    limits = {
+        "shared_width": SHARED_WIDTH,
+        "typed_characters": TYPED_CHARACTERS,
+        "typed_per_s": TYPED_PER_S,
+    }
     facts = FACTS.format(
         shared=SHARED_BY_ANY if sessions is None else SHARED_BY_SOME,
         without_facts=WITHOUT_FACTS.format(playback="t.playback"),

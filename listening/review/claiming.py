@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import connection, transaction
 from django.utils import timezone
 
+from listening.common.ages import CLOCK_SKEW_S
 from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review.rules import RULES
 from listening.review.training import in_training
@@ -14,6 +15,9 @@ LEASE_S = 1800  # an item that was given and not answered is somebody else's aft
 AGAIN_AFTER = 20  # other verdicts between the first time and the second
 FIRST, AGAIN, THIRD, TALK = (int(each) for each in ReviewAssignment.Occasion)
 
+# One of the future was given before the clock went back: it holds nothing (`common.ages`).
+LATELY = f"""BETWEEN statement_timestamp() - make_interval(secs => {LEASE_S})
+    AND statement_timestamp() + make_interval(secs => {CLOCK_SKEW_S})"""
 THERE = "(i.trial_id IS NOT NULL OR i.stimulus_id IS NOT NULL)"  # a clip may be replaced since
 
 # Given and not answered yet: theirs still, unless others have filled the item meanwhile.
@@ -24,7 +28,7 @@ WHERE i.id = a.item_id AND a.reviewer_id = %(me)s AND a.answered_at IS NULL AND 
   AND (a.occasion <> {FIRST} OR i.gold IS NOT NULL OR i.wanted > (
     SELECT count(*) FROM listening_reviewassignment o WHERE o.item_id = i.id AND o.id <> a.id
     AND o.occasion = {FIRST} AND (o.answered_at IS NOT NULL OR (o.reviewer_id <> %(me)s
-        AND o.given_at > statement_timestamp() - make_interval(secs => {LEASE_S})))))
+        AND o.given_at {LATELY}))))
 RETURNING a.id
 """
 GIVE = """
@@ -49,7 +53,7 @@ SELECT id, gold, position FROM (
       AND i.wanted > (
         SELECT count(*) FROM listening_reviewassignment o WHERE o.item_id = i.id
         AND o.occasion = {FIRST} AND (o.answered_at IS NOT NULL
-            OR o.given_at > statement_timestamp() - make_interval(secs => {LEASE_S})))
+            OR o.given_at {LATELY}))
     ORDER BY i.position LIMIT %(most)s)) free
 ORDER BY gold IS NULL, position LIMIT %(most)s
 """
@@ -86,7 +90,7 @@ SELECT i.id FROM listening_reviewitem i
 WHERE i.id IN ({DISPUTED}) AND {THERE} AND {NOT_MINE.format(when="")}
   AND NOT EXISTS (SELECT 1 FROM listening_reviewassignment t
     WHERE t.item_id = i.id AND t.occasion = {THIRD} AND (t.answered_at IS NOT NULL
-        OR t.given_at > statement_timestamp() - make_interval(secs => {LEASE_S})))
+        OR t.given_at {LATELY}))
 ORDER BY i.position LIMIT %(most)s
 """
 FOR_TALK = f"""

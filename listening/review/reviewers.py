@@ -11,7 +11,7 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from listening.access.projects import digest
-from listening.access.rights import EDIT, LOOK, REVIEW, account_may, rights_in
+from listening.access.rights import EDIT, LOOK, REVIEW, account_named, maker_may, rights_in
 from listening.common.addresses import public_route
 from listening.models import Reviewer, ReviewJob
 from listening.models.study_log import note
@@ -33,6 +33,7 @@ def invite(job: ReviewJob, days: int, *, by: str, whom: str = "", adjudicates: b
             whom=" ".join(whom.split())[:120],
             adjudicates=adjudicates,
             digest=digest(token),
+            made_by=account_named(by),
             expires_at=timezone.now() + timedelta(days=days),
         )
         note(job.study, "reviewer_invited", by, review=job.title, reviewer=str(made))
@@ -91,7 +92,9 @@ def revoke(job: ReviewJob, pk: int, *, by: str) -> bool:
 
 def reviewer_at(token: str, user: Any) -> Reviewer | None:
     """Whose desk an address is, while it is theirs to use."""
-    rows = Reviewer.objects.select_related("job__study__project").filter(revoked_at__isnull=True)
+    rows = Reviewer.objects.select_related("job__study__project", "made_by").filter(
+        revoked_at__isnull=True
+    )
     if token.startswith(MEMBER):
         return _member_at(token.removeprefix(MEMBER), user)
     in_time = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
@@ -101,7 +104,7 @@ def reviewer_at(token: str, user: Any) -> Reviewer | None:
 
 def inviter_may(reviewer: Reviewer) -> bool:
     """Whether who made this link could make it still: it ends with their right."""
-    return account_may(reviewer.by, reviewer.job.study, EDIT)
+    return maker_may(reviewer, reviewer.job.study, EDIT)
 
 
 def _member_at(number: str, user: Any) -> Reviewer | None:

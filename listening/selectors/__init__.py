@@ -103,7 +103,7 @@ from listening.selectors.studies import (
     task_titles,
     trap_plans,
 )
-from listening.selectors.unplayed import UnplayedClip, unplayed_clips
+from listening.selectors.unplayed_clips import UnplayedClip, unplayed_clips
 from listening.studies.length import session_length
 
 __all__ = [

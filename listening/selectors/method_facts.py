@@ -23,7 +23,9 @@ from listening.design.sources import sources_of
 from listening.design.studyfile.drawing import drawn_of
 from listening.design.traps import TrapPlan
 from listening.methods import method_named
-from listening.models import Study, Task
+from listening.models import LedgerEntry, Recruitment, Study, Task
+from listening.recruitment.plan import Plan, whole_minor
+from listening.recruitment.terms import terms_of
 from listening.selectors.analysis_rules import (
     HypothesisFacts,
     RuleFacts,
@@ -32,24 +34,81 @@ from listening.selectors.analysis_rules import (
     hypotheses,
     spared_raters,
 )
-from listening.selectors.around_trials import check_counts, odds_of_traps, questionnaire_counts
 from listening.selectors.clip_reviews import (
     ClipReviewFacts,
     LeftOutFacts,
     clip_reviews,
     left_out_facts,
 )
-from listening.selectors.condition_facts import ConditionFacts, condition_facts
 from listening.selectors.definitions import CorrectionFacts, corrections_of
-from listening.selectors.pay_facts import PayFacts, pay_facts
+from listening.selectors.pay_of_sessions import PayFacts, pay_facts
 from listening.selectors.progress import TaskProgress, study_progress
 from listening.selectors.ratings import HEARING
 from listening.selectors.reason_reviews import ReasonReviewFacts, reason_reviews
-from listening.selectors.recruitment_facts import RecruitmentFacts, recruitment_facts
+from listening.selectors.screening_counts import check_counts, odds_of_traps, questionnaire_counts
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.sessions.leases import ANSWERED
 from listening.studies.length import session_length
 from listening.studies.retention import rule_of
+
+
+class RecruitmentFacts(TypedDict):
+    """A study at Prolific; money in minor units."""
+
+    places: int
+    minutes: float
+    hourly_minor: int
+    reward_minor: int
+    currency: str
+    devices: list[str]
+    filters: list[str]
+    published_on: str
+    rewards: int  # how many were paid
+    bonuses: int
+    bonuses_minor: float
+
+
+def recruitment_facts(each: Recruitment) -> RecruitmentFacts:
+    plan, terms, kind = Plan.from_dict(each.plan), terms_of(each), LedgerEntry.Kind
+    is_as_planned = terms.reward_minor == plan.reward_minor and terms.minutes == plan.minutes
+    hourly = plan.hourly_minor if is_as_planned else round(terms.hourly_minor(terms.minutes))
+    paid = LedgerEntry.objects.filter(recruitment=each)
+    bonuses = list(paid.filter(kind=kind.BONUS).values_list("minor", flat=True))
+    return RecruitmentFacts(
+        places=each.places or plan.places,
+        minutes=terms.minutes,
+        hourly_minor=hourly,
+        reward_minor=whole_minor(terms.reward_minor),
+        currency=each.currency or plan.currency,
+        devices=list(terms.devices),
+        filters=[str(words) for words in plan.words.values()],
+        published_on=each.published_at.date().isoformat() if each.published_at else "",
+        rewards=paid.filter(kind=kind.REWARD).count(),
+        bonuses=len(bonuses),
+        bonuses_minor=float(sum(bonuses)),
+    )
+
+
+class ConditionFacts(TypedDict):
+    """A condition with its attributes, such as the types of vocalisation that it supports."""
+
+    condition: str
+    label: str
+    system: str
+    attributes: dict[str, str]
+
+
+def condition_facts(study: Study) -> list[ConditionFacts]:
+    """The conditions that a study names, in its order; without those made of lines."""
+    return [
+        ConditionFacts(
+            condition=row.key,
+            label=row.label,
+            system=row.system,
+            attributes=dict(row.attributes),
+        )
+        for row in study.conditions.filter(derived=False).order_by("pk")
+    ]
 
 
 class ScaleFacts(TypedDict):

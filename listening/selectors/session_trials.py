@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from listening.common.statements import rows_of
 from listening.design.traps import TRAINING
 from listening.methods.method import JOINT, Part, Scale
 from listening.models import Criterion, Justification, Rating, Session, Stimulus, Task, Trial
-from listening.sessions.answer_statements import rows_of
 from listening.sessions.task_rules import parts_of, task_rules
 
 # What other sessions, not rejected, said of the same stimulus (versus the same, after the same).

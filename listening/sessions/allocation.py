@@ -10,11 +10,11 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from listening.common.statements import rows_of
 from listening.design.blocks import PlannedBlock, plan_blocks
 from listening.design.studyfile.drawing import drawn_clips, is_scattered, only_drawn
 from listening.methods import PlannedTrial, StimulusRef, method_named
 from listening.models import Block, Item, Slot, Stimulus, Study, Task, Trial
-from listening.sessions.answer_statements import rows_of
 from listening.sessions.leases import (
     ANSWERED,
     FULL_LEASE,

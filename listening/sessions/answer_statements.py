@@ -1,36 +1,18 @@
-"""The few statements that run for every answer: prepared once per connection, rows by name."""
+"""The few statements that run for every answer, prepared once per connection, and their rows."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS, connections
 from msgspec import Raw, Struct
 from msgspec.json import decode
-from psycopg import Cursor
-from psycopg.rows import namedtuple_row
 
 from listening.design.traps import TRAINING
 from listening.models import Block, Session
 from listening.sessions.leases import ANSWERED, FULL_LEASE_OF, PLANNED, SKIPPED, VOID
 
-
-def rows_of(statement: str, **values: Any) -> list[Any]:
-    """The rows of a statement that the server plans once and keeps; JSON comes as text.
-
-    Django's own cursors send every statement as text, to be parsed and planned again each time.
-    """
-    connection = connections[DEFAULT_DB_ALIAS]  # looked up once: it differs by thread
-    connection.close_if_health_check_failed()
-    connection.ensure_connection()
-    with connection.wrap_database_errors:
-        connection.connection.prepare_threshold = 0
-        cursor = Cursor(connection.connection, row_factory=namedtuple_row)
-        return cursor.execute(statement, values, prepare=True).fetchall()
-
-
-# `{trials}` in these parts of statements: all trials, or those of one session, read before.
+# `asked` in these parts of a statement: codes of a session and of one of its trials. `mine`: the
+# session's trials, read before.
 
 # The time there was to hear the current trial, in the worst case over how far one looks back:
 # since the page could first have played some earlier trial, which it has `ahead` trials before its
@@ -42,14 +24,14 @@ SELECT min(extract(epoch FROM statement_timestamp() - coalesce(d.since, plan.fir
 FROM (SELECT lag(p.answered_at, %(ahead)s::int) OVER (ORDER BY p.answered_at, p.position) AS since,
              sum(coalesce(p.needed_s, 0)) OVER (ORDER BY p.answered_at DESC, p.position DESC)
                  AS later_s
-      FROM {trials} p WHERE p.session_id = t.session_id AND p.answered_at IS NOT NULL
+      FROM mine p WHERE p.session_id = t.session_id AND p.answered_at IS NOT NULL
       UNION ALL
-      SELECT (SELECT p.answered_at FROM {trials} p
+      SELECT (SELECT p.answered_at FROM mine p
               WHERE p.session_id = t.session_id AND p.answered_at IS NOT NULL
               ORDER BY p.answered_at DESC, p.position DESC OFFSET %(ahead)s - 1 LIMIT 1), 0) d
 """
 # A session, and what its page needs of its study and its rater.
-SITTING_OF = """
+SITTING = """
 SELECT s.id AS pk, s.code, s.status, s.ready, s.checks::text, s.questionnaires::text, s.comment,
        s.prolific_session, t.title, coalesce(nullif(s.language, ''), t.language) AS language,
        t.texts::text, t.translations::text, t.checks::text AS asked,
@@ -59,20 +41,17 @@ SELECT s.id AS pk, s.code, s.status, s.ready, s.checks::text, s.questionnaires::
        s.source, t.sources::text, s.external_session, r.external_id, t.owner_id, t.id AS study,
        t.wording, s.wording_last, t.link, r.code AS rater
 FROM listening_session s JOIN listening_study t ON t.id = s.study_id
-JOIN listening_rater r ON r.id = s.rater_id WHERE s.code = {session}
+JOIN listening_rater r ON r.id = s.rater_id WHERE s.code = asked.session
 """
-ONE = {"session": "%(session)s", "code": "%(code)s", "trials": "listening_trial"}
-SITTING = SITTING_OF.format(**ONE)
-LOCK = f"{SITTING} FOR NO KEY UPDATE OF s"
-# What stands around the trial, read after the session's row is locked.
-LOAD_OF = f"""
+# A trial, and what stands around it.
+TRIAL = f"""
 SELECT t.id, t.code, t.state, t.position, t.task_id, t.block_id, t.slot_id, t.item_id,
        t.stimulus_id, t.versus_id, t.others, t.context,
        t.versus_first, t.trap, t.expected::text, r.simulated,
        plan.current, plan.left_in_block, plan.left, t.fetched,
        clips.sum_s, clips.start_s, least(
            listened.spare_s, extract(epoch FROM statement_timestamp() - t.fetched_at)) AS spare_s
-FROM {{trials}} t JOIN listening_session s ON s.id = t.session_id
+FROM mine t JOIN listening_session s ON s.id = t.session_id
 JOIN listening_rater r ON r.id = t.rater_id,
 LATERAL (SELECT sum(duration_s) AS sum_s, sum(least(duration_s, %(start)s)) AS start_s
     FROM listening_stimulus
@@ -81,15 +60,14 @@ LATERAL (SELECT min(p.position) FILTER (WHERE p.{PLANNED}) AS current,
         count(*) FILTER (WHERE p.{PLANNED}) AS left,
         count(*) FILTER (WHERE p.{PLANNED} AND p.block_id = t.block_id) AS left_in_block,
         coalesce(min(p.fetched_at), s.started_at) AS first_fetch
-    FROM {{trials}} p WHERE p.session_id = t.session_id) plan,
+    FROM mine p WHERE p.session_id = t.session_id) plan,
 LATERAL ({SPARE}) listened
-WHERE t.code = {{code}} AND s.code = {{session}}
+WHERE t.code = asked.code AND s.code = asked.session
 """
-LOAD = LOAD_OF.format(**ONE)
 
 # The trials that come next, without the one that is answered just now, and their clips: as JSON.
-UPCOMING_OF = f"""
-SELECT coalesce(json_agg(u), '[]')::text AS upcoming FROM (
+UPCOMING = f"""
+SELECT coalesce(json_agg(u), '[]') FROM (
     SELECT t.id AS pk, t.code, t.task_id, t.block_id, t.item_id, t.stimulus_id, t.versus_id,
            t.versus_first, t.others, t.context, t.trap,
            (SELECT json_agg(c) FROM (
@@ -98,13 +76,13 @@ SELECT coalesce(json_agg(u), '[]')::text AS upcoming FROM (
                 FROM listening_stimulus c JOIN listening_item i ON i.id = c.item_id
                 WHERE c.id IN (t.stimulus_id, t.versus_id) OR c.id = ANY(t.others)
                     OR c.id = ANY(t.context)) c) AS clips
-    FROM {{trials}} t JOIN listening_session s ON s.id = t.session_id
-    WHERE s.code = {{session}} AND t.{PLANNED} AND t.code <> {{code}}
+    FROM mine t JOIN listening_session s ON s.id = t.session_id
+    WHERE s.code = asked.session AND t.{PLANNED} AND t.code <> asked.code
     ORDER BY t.position LIMIT %(ahead)s) u
 """
-UPCOMING = UPCOMING_OF.format(**ONE)
-# All that is read for some answers, or states, in one go; without a lock, so WRITE looks again.
-ASKED = {"session": "asked.session", "code": "asked.code", "trials": "mine"}
+# All that is read for some answers, or states, in one go. Without a lock, so WRITE looks again; who
+# wants what is read to hold until then locks the session first.
+LOCK = "SELECT id FROM listening_session WHERE code = %(session)s FOR NO KEY UPDATE"
 READ = " ".join(
     f"""
 SELECT (
@@ -116,9 +94,9 @@ SELECT (
         FROM listening_trial p JOIN listening_session s ON s.id = p.session_id
         WHERE s.code = asked.session ORDER BY p.position)
     SELECT json_build_object(
-        'sitting', (SELECT row_to_json(sitting) FROM ({SITTING_OF.format(**ASKED)}) sitting),
-        'trial', (SELECT row_to_json(trial) FROM ({LOAD_OF.format(**ASKED)}) trial),
-        'upcoming', ({UPCOMING_OF.format(**ASKED)})::json,
+        'sitting', (SELECT row_to_json(sitting) FROM ({SITTING}) sitting),
+        'trial', (SELECT row_to_json(trial) FROM ({TRIAL}) trial),
+        'upcoming', ({UPCOMING}),
         'answered', count(*) FILTER (WHERE p.{ANSWERED} OR p.{SKIPPED}),
         'left', count(*) FILTER (WHERE p.{PLANNED}), 'lost', count(*) FILTER (WHERE p.{VOID}),
         'tasks', coalesce(json_agg(p.task_id), '[]'))::text
@@ -146,7 +124,7 @@ class Clip(Struct, frozen=True, gc=False):
 
 
 class Upcoming(Struct, frozen=True, eq=False, gc=False):
-    """A trial of UPCOMING; the same object for the same content: see `upcoming_of`."""
+    """A trial that comes next; the same object for the same content: see `upcoming_of`."""
 
     pk: int
     code: str
@@ -164,12 +142,12 @@ class Upcoming(Struct, frozen=True, eq=False, gc=False):
 
 @lru_cache(maxsize=32_768)  # each trial is read again at each of the answers before it
 def upcoming_of(content: bytes) -> Upcoming:
-    """A trial of UPCOMING, of its JSON."""
+    """Return a trial that comes next, of its JSON."""
     return decode(content, type=Upcoming)
 
 
 class Sitting(Struct):
-    """A row of SITTING; what is JSON comes as text."""
+    """A session as READ finds it; what is JSON comes as text."""
 
     pk: int
     code: str
@@ -203,7 +181,7 @@ class Sitting(Struct):
 
 
 class LoadedTrial(Struct):
-    """A row of LOAD: the trial, its clips' lengths, and where its session stands."""
+    """A trial as READ finds it, its clips' lengths, and where its session stands."""
 
     id: int
     code: str

@@ -1,29 +1,37 @@
-"""One answer checked and stored in one transaction: a repeat returns what is stored already."""
+"""One answer checked, stored, and what follows from it: the rules of every way in which it comes.
+
+The rules are generators that yield what they need of the database. `store_answer` runs them in
+Django's transaction, the fast path (`listening.web.rater.answer_endpoint`) in the event loop.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from msgspec.json import encode
+from msgspec.json import Decoder, encode
 
 from listening.common.secret_seeds import rng_of
-from listening.design.traps import TRAINING, trap_passed
+from listening.common.statements import Statement, rows_of, run_steps
+from listening.design.traps import TRAINING, judge_block, trap_passed
 from listening.methods import Method, Scale
 from listening.models import Session, Trial
 from listening.sessions import clip_deliveries, leases, stages
 from listening.sessions.answer_statements import (
-    LOAD,
     LOCK,
+    OUTCOMES,
+    READ,
     SKIP,
     WRITE,
     LoadedTrial,
+    Read,
     Sitting,
-    rows_of,
 )
+from listening.sessions.outcomes import finish_steps
 from listening.sessions.refusals import (
     CRITERION_MISSING,
     LEASE_LOST,
@@ -40,7 +48,6 @@ from listening.sessions.refusals import (
     WRONG_ORDER,
     Refused,
 )
-from listening.sessions.rejection import block_is_valid
 from listening.sessions.task_rules import TaskRules, parts_of, task_rules
 from listening.sessions.training_feedback import training_feedback
 
@@ -70,7 +77,7 @@ class StoredAnswer:
 
     repeat: bool
     over: bool
-    sitting: Sitting  # as it was when the answer came
+    sitting: Sitting  # as the answer leaves it
     feedback: Mapping[str, Any] | None = None  # after a training trial: {"right", "text"}
 
 
@@ -83,27 +90,90 @@ class NewRating(NamedTuple):
     score: float | None
 
 
+class Write(NamedTuple):
+    """A step that stores an answer, as WRITE does; it is sent whether the answer is stored."""
+
+    values: dict[str, Any]
+    settles: bool  # its block, with it
+    goes_on: bool  # more steps follow, which belong into its transaction
+
+
+InDjango = Callable[[], Any]  # a step that only a request of Django's can do; it is sent the result
+AnswerSteps = Generator[Write | Statement | InDjango, Any, StoredAnswer]
+
+
 @transaction.atomic
 def store_answer(session: str, answer: Answer) -> StoredAnswer:
-    """Store the answer to the current trial of the session with this code.
+    """Store the answer to the current trial of the session with this code."""
+    return run_steps(answer_steps(_locked_read(session, answer.trial), answer), _perform_step)
+
+
+def answer_steps(read: Read, answer: Answer) -> AnswerSteps:
+    """Check an answer, store it, and close the block and the session that end with it.
 
     The order of the checks defines what each wrong answer gets: another session's trial is
     unknown; a repeat returns the first answer; then the session must be open, the lease held,
     the trial the current one, and the answer complete, on the scale and heard out.
     """
-    sitting, trial = _locked_trial(session, answer.trial)
+    sitting, trial = _sitting_and_trial(read)
+    over = trial.left == 1
     if trial.state == Trial.State.ANSWERED:  # the page sends until it hears back; the first counts
         return StoredAnswer(repeat=True, over=trial.left == 0, sitting=sitting)
     rules = task_rules(trial.task_id)
-    values = checked(sitting, trial, rules, answer)
-    if not rows_of(WRITE, answers=encode([values]).decode()):  # its block went to somebody else
-        raise Refused(LEASE_LOST)
-    _close_block_after(sitting.pk, trial, rules)
+    values = check_answer(sitting, trial, rules, answer)
+    ends_block, trains = trial.left_in_block == 1, trial.trap == TRAINING
+    settles = ends_block and not rules.judges_blocks
+    goes_on = over or trains or (ends_block and (rules.judges_blocks or rules.asks_between))
+    if not (yield Write(values, settles, goes_on)):
+        raise Refused(LEASE_LOST)  # its block went to somebody else
+    if ends_block:
+        yield from _close_block_steps(sitting, trial, rules, settled=settles)
     feedback = None
-    if trial.trap == TRAINING:
+    if trains:
         right = bool(values["trap_passed"])
-        feedback = training_feedback(rules, trial, right, sitting.language)
-    return StoredAnswer(repeat=False, over=trial.left == 1, sitting=sitting, feedback=feedback)
+        feedback = yield partial(training_feedback, rules, trial, right, sitting.language)
+    if over and not read.lost:  # else the lost blocks are retaken or replaced
+        finished = yield from finish_steps(sitting.pk, simulated=trial.simulated)
+        sitting.status, sitting.review, _ = finished
+    return StoredAnswer(repeat=False, over=over, sitting=sitting, feedback=feedback)
+
+
+def _close_block_steps(
+    sitting: Sitting, trial: LoadedTrial, rules: TaskRules, *, settled: bool = False
+) -> Generator[Statement | InDjango, Any, None]:
+    """Count a block whose last trial is dealt with, or hand it on where its traps failed.
+
+    Questions may come before the next block.
+    """
+    blocks = [trial.block_id]
+    valid = True
+    if rules.judges_blocks:
+        of_block = {"session": sitting.pk, "block": trial.block_id}
+        valid = judge_block(rules.traps, (yield Statement(OUTCOMES, of_block))).valid
+    if not valid:
+        yield from leases.give_back_steps(blocks)
+    elif not settled:
+        yield Statement(leases.SETTLED, {"blocks": blocks})
+    if rules.asks_between:
+        yield partial(_hold_for_questions, sitting.pk)
+
+
+def _hold_for_questions(session: int) -> None:
+    stages.hold(Session.objects.select_related("study").get(pk=session))
+
+
+def _perform_step(step: Write | Statement | InDjango) -> Any:
+    """Do one step on Django's connection."""
+    match step:
+        case Write():
+            stored = bool(rows_of(WRITE, answers=encode([step.values]).decode()))
+            if stored and step.settles:
+                leases.settle([step.values["block"]])
+            return stored
+        case Statement():
+            return rows_of(step.sql, **step.values)
+        case _:
+            return step()
 
 
 @transaction.atomic
@@ -112,7 +182,7 @@ def skip_trial(session: str, code: str, reason: str, playback: Mapping[str, Any]
 
     The trial is marked, its place goes to somebody else, and nothing is held against the rater.
     """
-    sitting, trial = _locked_trial(session, code)
+    sitting, trial = _sitting_and_trial(_locked_read(session, code))
     if trial.state in DEALT_WITH:
         return trial.left == 0
     _check_turn(sitting, trial)
@@ -121,30 +191,53 @@ def skip_trial(session: str, code: str, reason: str, playback: Mapping[str, Any]
     block = {"block": trial.block_id, "session": sitting.pk, "lease_s": rules.lease_s}
     if not rows_of(SKIP, trial=trial.id, **block, **facts):
         raise Refused(LEASE_LOST)
-    _close_block_after(sitting.pk, trial, rules)
+    if trial.left_in_block == 1:
+        run_steps(_close_block_steps(sitting, trial, rules), _perform_step)
     return trial.left == 1
 
 
-def _locked_trial(session: str, code: str) -> tuple[Sitting, LoadedTrial]:
+def read_statement(asked: Sequence[tuple[str, str]]) -> Statement:
+    """Return the statement that reads all of these codes of sessions and of trials, in a row each.
+
+    A trial's code is "" where only the session is asked for; see `decode_read`.
+    """
+    sessions, codes = zip(*asked, strict=True)
+    looking = {"ahead": AHEAD, "fastest": FASTEST, "start": START_S}
+    return Statement(READ, {"sessions": [*sessions], "codes": [*codes], **looking})
+
+
+decode_read = Decoder(Read).decode  # of a row's only column
+
+
+def read_session(session: str, trial: str = "") -> Read:
+    """Return what is stored of a session, and of one of its trials."""
+    statement = read_statement([(session, trial)])
+    ((content,),) = rows_of(statement.sql, **statement.values)
+    return decode_read(content)
+
+
+def _locked_read(session: str, trial: str) -> Read:
     """The session, and its trial with what stands around it.
 
     The session's row is locked first and stays so: what a rater sends from two tabs, or twice, is
     stored one after the other, and what is read here holds until the answer is written.
     """
-    locked = rows_of(LOCK, session=session)
-    if not locked:
+    rows_of(LOCK, session=session)
+    return read_session(session, trial)
+
+
+def _sitting_and_trial(read: Read) -> tuple[Sitting, LoadedTrial]:
+    if read.sitting is None:
         raise Session.DoesNotExist
-    sitting: Sitting = locked[0]
-    loaded = rows_of(LOAD, code=code, session=session, ahead=AHEAD, fastest=FASTEST, start=START_S)
-    if not loaded:
+    if read.trial is None:
         raise Refused(UNKNOWN_TRIAL)
-    return sitting, loaded[0]
+    return read.sitting, read.trial
 
 
-def checked(
+def check_answer(
     sitting: Sitting, trial: LoadedTrial, rules: TaskRules, answer: Answer
 ) -> dict[str, Any]:
-    """What WRITE stores of an answer that is all that its task asks; else Refused."""
+    """Return what WRITE stores of an answer that is all that its task asks; else raise Refused."""
     _check_turn(sitting, trial)
     ratings = _ratings(rules, trial, answer.labels)
     _check_justification(rules.justification, answer.justification)
@@ -153,14 +246,23 @@ def checked(
     _check_heard(trial, answer, rules, needed_s)
     reason = dict(answer.justification or {})
     return {
-        **{"lease_s": rules.lease_s, "block": trial.block_id, "session": sitting.pk},
-        **{"trial": trial.id, "slot": trial.slot_id, "counts": trial.slot_id is not None},
-        **{"trap_passed": _trap_passed(rules, trial, ratings), "needed_s": needed_s},
-        **{"latency_ms": answer.latency_ms, "plays": answer.plays},
-        **{"heard": answer.heard_fraction, "playback": answer.playback},
-        **{"ratings": [rating._asdict() for rating in ratings]},
-        **{"text": str(reason.get("text", "")).strip()},
-        **{k: reason.get(k) for k in ("keystrokes", "pasted_chars", "typing_ms")},
+        "lease_s": rules.lease_s,
+        "block": trial.block_id,
+        "session": sitting.pk,
+        "trial": trial.id,
+        "slot": trial.slot_id,
+        "counts": trial.slot_id is not None,
+        "trap_passed": _trap_passed(rules, trial, ratings),
+        "needed_s": needed_s,
+        "latency_ms": answer.latency_ms,
+        "plays": answer.plays,
+        "heard": answer.heard_fraction,
+        "playback": answer.playback,
+        "ratings": [rating._asdict() for rating in ratings],
+        "text": str(reason.get("text", "")).strip(),
+        "keystrokes": reason.get("keystrokes"),
+        "pasted_chars": reason.get("pasted_chars"),
+        "typing_ms": reason.get("typing_ms"),
     }
 
 
@@ -240,20 +342,3 @@ def _trap_passed(rules: TaskRules, trial: LoadedTrial, ratings: Sequence[NewRati
         return None
     labels = {c.key: [r.label for r in ratings if r.criterion == c.pk] for c in rules.criteria}
     return trap_passed(rules.traps, trial.trap, json.loads(trial.expected), labels)
-
-
-def _close_block_after(session: int, trial: LoadedTrial, rules: TaskRules) -> None:
-    """After the block's last trial: count it, or hand it on; questions may come before the next."""
-    if trial.left_in_block != 1:
-        return
-    _settle_or_hand_on(session, trial.block_id, rules)
-    if rules.asks_between:
-        stages.hold(Session.objects.select_related("study").get(pk=session))
-
-
-def _settle_or_hand_on(session: int, block: int, rules: TaskRules) -> None:
-    """A block whose traps failed goes to somebody else."""
-    if rules.judges_blocks and not block_is_valid(session, block, rules.traps):
-        leases.give_back([block])
-    else:
-        leases.settle([block])

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from django.core.cache import cache
 
 from listening.audio import ClipRequest
+from listening.common.statements import rows_of
 from listening.models import Trial
-from listening.sessions.answer_statements import FETCHED, rows_of
+from listening.sessions.answer_statements import FETCHED
 from listening.sessions.task_rules import task_rules
 
 MOST_CLIPS = 62  # bits of the column that are told apart; clips from there on share the last one

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from django.db import connection, transaction
 
+from listening.common.statements import Statement, Steps, rows_of, run_steps
 from listening.models import Block, Session, Trial
 
 # Written into the statements as literals: PostgreSQL uses the partial indexes `block_open` and
@@ -30,6 +31,15 @@ SETTLED = f"""
     WHERE id = ANY(%(blocks)s)
 """
 
+# Half a block cannot be judged where a task counts only blocks that pass their traps.
+UNCOUNTED = """
+    UPDATE listening_rating r SET counts = false
+    FROM listening_trial t, listening_block b, listening_task k
+    WHERE r.trial_id = t.id AND t.block_id = b.id AND b.task_id = k.id AND r.counts
+      AND b.id = ANY(%(blocks)s) AND b.session_id = t.session_id AND k.reopen_invalid
+"""
+VOIDED = f"UPDATE listening_trial SET {VOID} WHERE block_id = ANY(%(blocks)s) AND {PLANNED}"
+
 # Who left and lost every block is shown as expired, though the session may still come back.
 STATUS_NOW = f"""CASE WHEN s.status = '{Session.Status.STARTED}' AND NOT EXISTS (
         SELECT 1 FROM listening_block b WHERE b.session_id = s.id AND b.{LEASED})
@@ -52,32 +62,24 @@ def return_expired_leases(task: int | None = None) -> int:
 
 
 def give_back(blocks: Sequence[int]) -> None:
-    """Take locked, leased blocks from their sessions: open trials are void, the block is settled.
+    """Take locked, leased blocks from their sessions: see `give_back_steps`."""
+    if blocks:
+        run_steps(give_back_steps(blocks))
 
-    Where a task counts only blocks that pass their traps, half a block cannot be judged: what was
-    answered in it stays, but no longer counts towards the target.
+
+def give_back_steps(blocks: Sequence[int]) -> Steps[None]:
+    """Void the open trials of locked, leased blocks, and settle the blocks.
+
+    Where a task counts only blocks that pass their traps, what was answered stays, but no longer
+    counts towards the target.
     """
-    if not blocks:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE listening_rating r SET counts = false FROM listening_trial t,"
-            " listening_block b, listening_task k"
-            " WHERE r.trial_id = t.id AND t.block_id = b.id AND b.task_id = k.id AND r.counts"
-            " AND b.id = ANY(%s) AND b.session_id = t.session_id AND k.reopen_invalid",
-            [list(blocks)],
-        )
-        cursor.execute(
-            f"UPDATE listening_trial SET {VOID} WHERE block_id = ANY(%s) AND {PLANNED}",
-            [list(blocks)],
-        )
-    settle(blocks)
+    for statement in (UNCOUNTED, VOIDED, SETTLED):
+        yield Statement(statement, {"blocks": list(blocks)})
 
 
 def settle(blocks: Sequence[int]) -> None:
     """Blocks that have all their counting ratings are done; the others are open again."""
-    with connection.cursor() as cursor:
-        cursor.execute(SETTLED, {"blocks": list(blocks)})
+    rows_of(SETTLED, blocks=list(blocks))
 
 
 def lock_blocks_of(sessions: Sequence[int]) -> list[int]:

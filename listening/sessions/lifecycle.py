@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from listening.common.secret_seeds import secret_seed
 from listening.common.signals import withdrawn
+from listening.common.statements import rows_of, run_steps
 from listening.design.occasions import asks_between
 from listening.design.sources import Source
 from listening.models import (
@@ -30,14 +31,12 @@ from listening.models.codes import pilot_rater_code, rater_code, scripted_rater_
 from listening.models.study_log import note
 from listening.models.study_versions import earlier_versions
 from listening.sessions import allocation, leases, stages
-from listening.sessions.answer_statements import rows_of
 from listening.sessions.answers import Answer, StoredAnswer, skip_trial, store_answer
-from listening.sessions.outcomes import finish
+from listening.sessions.outcomes import finish_steps
 from listening.sessions.refusals import LEASE_LOST, Refused
 from listening.sessions.rejection import reject_sessions
 from listening.sessions.source_quotas import is_full, lock_quota
-from listening.sessions.trial_layout import lay_out
-from listening.sessions.trial_rows import store_trials
+from listening.sessions.trial_layout import lay_out, store_trials
 
 A_RATER = "a rater"  # who of them is not kept
 SCREENED_BEFORE = "screened out before"  # all that is kept of why, where such a rater withdraws
@@ -253,7 +252,7 @@ def record_answer(session: Session, answer: Answer) -> StoredAnswer:
         refresh(session)  # gives the block back to its rater where nobody took it: it is no loss
         stored = store_answer(session.code, answer)
     if stored.over:
-        refresh(session)  # finishes the session, or finds it something to do
+        refresh(session)  # it has ended, or lost blocks are replaced
     return stored
 
 
@@ -323,7 +322,8 @@ def _finish_if_over(session: Session) -> None:
     """Close a locked session that has nothing left to answer."""
     if session.trials.filter(state=Trial.State.PLANNED).exists():
         return
-    finish(session)
+    finished = run_steps(finish_steps(session.pk, simulated=session.rater.simulated))
+    session.status, session.review, session.finished_at = finished
 
 
 def withdraw(session: Session) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from listening.common.secret_seeds import secret_seed
+from listening.common.statements import Statement, Steps
 from listening.design.sources import Source, source_named
 from listening.design.studyfile.entries import OUTCOMES
 from listening.models import Session
 from listening.models.codes import ALPHABET
-from listening.sessions.answer_statements import rows_of
 
 SKIPS_ALLOWED = 2  # of a session, however short it is
 SKIPPED_SHARE_ALLOWED = 0.2  # of its trials
@@ -57,11 +57,6 @@ WHERE id = %(session)s RETURNING status, review, finished_at
 """
 
 
-def course_values(session: int) -> dict[str, int]:
-    """What COURSE is asked with."""
-    return {"session": session, "by_others": SKIPPED_BY_OTHERS}
-
-
 def review_of(course: Sequence[Any], *, simulated: bool) -> str:
     """Why a person should look at a session before it is paid: keys of `REVIEW`, mostly none.
 
@@ -73,20 +68,20 @@ def review_of(course: Sequence[Any], *, simulated: bool) -> str:
         reasons.append("skips")
     if took_s is not None and took_s < needed_s and not simulated:
         reasons.append("pace")
-    if without_facts and not simulated:
+    if without_facts:
         reasons.append("facts")
     if scripts_ran is False:
         reasons.append("scripts")
     return " ".join(reasons)
 
 
-def finish(session: Session) -> None:
-    """End a locked session that has nothing left to answer."""
-    (course,) = rows_of(COURSE, **course_values(session.pk))
-    review = review_of(course, simulated=session.rater.simulated)
-    ((session.status, session.review, session.finished_at),) = rows_of(
-        FINISH, session=session.pk, review=review
-    )
+def finish_steps(session: int, *, simulated: bool) -> Steps[Any]:
+    """End a locked session that has nothing left to answer; the row that FINISH returns."""
+    values = {"session": session, "by_others": SKIPPED_BY_OTHERS}
+    (course,) = yield Statement(COURSE, values)
+    review = review_of(course, simulated=simulated)
+    (finished,) = yield Statement(FINISH, {"session": session, "review": review})
+    return finished
 
 
 def outcome_of(status: str, review: str) -> str:

@@ -13,10 +13,11 @@ from django.db import connection, transaction
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
+from listening.common.statements import rows_of
 from listening.design.traps import TrapPlan, judge_block
 from listening.models import Rating, Session, Trial
 from listening.sessions import leases
-from listening.sessions.answer_statements import OUTCOMES, rows_of
+from listening.sessions.answer_statements import OUTCOMES
 from listening.sessions.task_rules import task_rules
 
 AT_ONCE = 500  # sessions in one go: more would keep raters who answer meanwhile waiting too long

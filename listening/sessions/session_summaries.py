@@ -85,10 +85,9 @@ LEFT JOIN (
         count(*) FILTER (WHERE state = 'answered' AND (playback ->> 'driven' = 'true'
             OR playback ->> 'pointer_jumps' ~ '^[1-9]'
             OR playback ->> 'scripted_events' ~ '^[1-9]'
-            OR (NOT r.simulated AND {WITHOUT_FACTS.format(playback="t.playback")}))) AS signs,
+            OR {WITHOUT_FACTS.format(playback="t.playback")})) AS signs,
         max(answered_at) AS answered_at
-    FROM listening_trial t JOIN listening_rater r ON r.id = t.rater_id
-    WHERE session_id = ANY(%(sessions)s) GROUP BY session_id
+    FROM listening_trial t WHERE session_id = ANY(%(sessions)s) GROUP BY session_id
 ) c ON c.session_id = s.id
 LEFT JOIN agreement a ON a.session_id = s.id
 WHERE s.id = ANY(%(sessions)s) ORDER BY s.id

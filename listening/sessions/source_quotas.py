@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from django.db import connection, transaction
 
+from listening.common.statements import rows_of
 from listening.design.sources import Source, source_named, sources_of
 from listening.models import Study
-from listening.sessions.answer_statements import rows_of
 
 # Who listens now counts while they hold places; who left, withdrew or was screened out does not.
 COUNTS = """

@@ -12,6 +12,7 @@ from django.utils import timezone
 from listening.checks import Check, Outcome, check_named
 from listening.checks.check_settings import CheckSettings
 from listening.common.secret_seeds import secret_seed
+from listening.common.statements import rows_of
 from listening.design.occasions import (
     Occasion,
     Place,
@@ -29,7 +30,6 @@ from listening.design.questionnaires import (
 )
 from listening.models import Session, Task, Trial
 from listening.sessions import leases
-from listening.sessions.answer_statements import rows_of
 from listening.sessions.refusals import SESSION_OVER, Refused
 
 LONGEST_COMMENT = 5000

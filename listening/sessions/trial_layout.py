@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
+from msgspec.json import encode
+
 from listening.common.secret_seeds import draws_of
+from listening.common.statements import rows_of
 from listening.design.traps import TRAINING, TrapKind, TrapPlan, draw_traps, labels_to_pass, weave
 from listening.models import Session, Stimulus, Task, Trial
 from listening.sessions import allocation
-from listening.sessions.answer_statements import rows_of
 from listening.sessions.task_rules import task_rules
 
 # Trials that the rater has had or is to have; what was lost with its block is neither.
@@ -171,3 +173,18 @@ def _repeats(task: Task, block: int, rated: list[Trial], rng: Random) -> list[Tr
         )
         for first in rng.sample(early, min(task.repeats, len(early)))
     ]
+
+
+STORED = [f for f in Trial._meta.concrete_fields if not f.primary_key and not f.generated]
+ATTRIBUTES = [(f.column, f.attname) for f in STORED]
+COLUMNS = ", ".join(f'"{column}"' for column, _ in ATTRIBUTES)
+INSERT = f"""
+INSERT INTO listening_trial ({COLUMNS})
+SELECT {COLUMNS} FROM json_populate_recordset(NULL::listening_trial, %(trials)s::json) RETURNING id
+"""
+
+
+def store_trials(trials: Iterable[Trial]) -> None:
+    """In one statement, as JSON; the trials do not learn their numbers."""
+    rows = [{column: getattr(trial, name) for column, name in ATTRIBUTES} for trial in trials]
+    rows_of(INSERT, trials=encode(rows).decode())

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from listening.studies.findings import Finding
+from listening.studies.findings import Finding, warning
 
 
 def address_findings() -> Iterator[Finding]:
@@ -16,8 +16,7 @@ def address_findings() -> Iterator[Finding]:
     url = str(settings.EARNEST_PUBLIC_URL)
     reach = _reach(urlsplit(url).hostname or "")
     if reach:
-        yield Finding(
-            "warning",
+        yield warning(
             f"Raters are sent to {url}, which {reach}.",
             "Your administrator sets the public address (EARNEST_PUBLIC_URL). For a lab session at "
             "this computer, leave it.",

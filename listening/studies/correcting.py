@@ -26,8 +26,9 @@ from listening.design.definition import (
 from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile import CriterionEntry, StudyFile, StudyProblems, toml_text
 from listening.design.studyfile.problems import Notebook
+from listening.design.studyfile.reader import fields_of
 from listening.design.studyfile.rubricpart import places_of_rubric
-from listening.design.studyfile.tomlpart import TEXT_KEYS, read_study_toml
+from listening.design.studyfile.tomlpart import read_study_toml
 from listening.methods import method_named
 from listening.models import Study, StudyDefinition
 from listening.models.study_log import note
@@ -82,7 +83,7 @@ def _as_met(place: Place) -> tuple[int, int]:
     """Texts in the order in which raters meet them; the database keeps them in another."""
     first, *rest = place.path
     if first in ("title", "texts"):
-        return 0, TEXT_KEYS.index(rest[0]) if rest else -1
+        return 0, fields_of("study.texts").index(rest[0]) if rest else -1
     return 1, 0
 
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 from django.db.models import Model
 from django.utils import timezone
 
-from listening.design.studyfile.tomlpart import MOST_HYPOTHESES
+from listening.design.studyfile.entries import MOST_HYPOTHESES
 from listening.models import AnalysisRule, Hypothesis, Rating, Study
 from listening.studies.errors import StudyError
 

@@ -9,7 +9,7 @@ from listening.common.languages import name_of
 from listening.design.amounts import material_of
 from listening.design.draft_toml import FAILED
 from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
-from listening.design.guessing import through_traps
+from listening.design.odds import through_traps
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
 from listening.design.studyfile.rubricpart import OPTION
@@ -17,7 +17,7 @@ from listening.methods import method_named
 from listening.methods.estimand import BESIDE_REFERENCE, ONE_CLIP
 from listening.methods.rubrics import KIND, RubricError, shared_rubric
 from listening.methods.vocalisation_types import types_marked
-from listening.studies.findings import RATERS, SOUNDS, Finding
+from listening.studies.findings import CLIPS, TEXTS, Finding, warning
 
 FEW_SENTENCES = 10
 MOST_NAMED = 5
@@ -25,8 +25,8 @@ FEW_RATINGS = 3  # of a clip: one inattentive rater then moves its mean
 EASY = 0.1  # a guess that gets past a check or a trap more often is warned of
 LONG_MINUTES = 40
 MORE_TRAPS = (
-    "Traps of this method are declared in study.toml: download the study folder, add them, and "
-    "import it. The checks before the study find other careless raters."
+    "The pages make no traps for this method. Download the study folder under Review and open, add "
+    "them, and upload it as a new study. The checks before the study find other careless raters."
 )
 HEADPHONES = ("huggins", "antiphase", "stereo")
 
@@ -44,31 +44,37 @@ def design_findings(study: StudyFile, length: SessionLength) -> list[Finding]:
 
 def task_findings(study: StudyFile) -> list[Finding]:
     """What the tasks lack to be worth as much as they could be."""
-    return [finding for task in study.tasks for finding in _about_task(study, task)]
-
-
-def _warning(what: str, remedy: str, at: str, on_page: str = "") -> Finding:
-    return Finding("warning", what, remedy, at, on_page)
+    return [
+        finding
+        for n, task in enumerate(study.tasks, start=1)
+        for finding in _about_task(study, task, f"tasks[{n}]")
+    ]
 
 
 def _about_texts(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
     if not study.texts.get("consent"):
-        remedy = "Write one in [study.texts] of study.toml."
-        on_page = "Write one in the field Consent, or compose it above that field."
-        yield _warning("There is no consent text.", remedy, RATERS, on_page)
+        yield warning(
+            "There is no consent text.",
+            "Write one in [study.texts] of study.toml.",
+            "study.texts.consent",
+            "Write one, or compose it above the field.",
+        )
     if not study.texts.get("contact"):
-        remedy = "Add contact to [study.texts]."
-        on_page = "Fill the field Whom raters write to."
-        yield _warning("Raters are not told whom to write to.", remedy, RATERS, on_page)
+        yield warning(
+            "Raters are not told whom to write to.",
+            "Add contact to [study.texts].",
+            "study.texts.contact",
+            "Write an address.",
+        )
     yield from _about_translated_consent(study)
-    for name, text in _texts_of(study):
+    for name, place, text in _texts_of(study):
         for said in said_minutes(text):
             if contradicts(said, length.minutes):
-                yield _warning(
+                yield warning(
                     f"{name} says {_range(said)} minutes, but a session takes about "
                     f"{length.minutes} ({_parts(length)}).",
                     f"Write {UNFILLED} in the place of the number, and the right one stands there.",
-                    RATERS,
+                    place,
                 )
 
 
@@ -83,21 +89,23 @@ def _about_translated_consent(study: StudyFile) -> Iterator[Finding]:
     ]
     if untold:
         languages = ", ".join(untold)
-        yield _warning(
+        yield warning(
             f"The consent is not translated: who reads the pages in {languages} reads it in "
             f"{name_of(study.language)}.",
             "Add consent to the texts of the translation.",
-            RATERS,
+            "study.translations",
             "Translate the field Consent under the language, or remove the language.",
         )
 
 
-def _texts_of(study: StudyFile) -> Iterator[tuple[str, str]]:
+def _texts_of(study: StudyFile) -> Iterator[tuple[str, str, str]]:
+    """What raters read first, in each language: its name, its place, and its words."""
     languages = {"": study.texts} | {k: w.get("texts", {}) for k, w in study.translations.items()}
     for language, texts in languages.items():
         for key in ("welcome", "consent"):
             name = f"The {key} text" + (f" in {language}" if language else "")
-            yield name, str(texts.get(key, ""))
+            place = "study.translations" if language else f"study.texts.{key}"
+            yield name, place, str(texts.get(key, ""))
 
 
 def _range(said: tuple[int, int]) -> str:
@@ -112,11 +120,11 @@ def _parts(length: SessionLength) -> str:
 
 def _about_time(study: StudyFile, length: SessionLength) -> Iterator[Finding]:
     if length.minutes > LONG_MINUTES and not study.break_every:
-        yield _warning(
+        yield warning(
             f"A session takes about {length.minutes} minutes, and no break is offered.",
             "Set break_every, or give raters fewer clips.",
-            RATERS,
-            "Fill A break is offered after so many screens, or give raters fewer clips.",
+            "study.break_every",
+            "Offer a break, or give raters fewer clips.",
         )
 
 
@@ -125,73 +133,74 @@ def _about_headphones(study: StudyFile) -> Iterator[Finding]:
     asked = "headphones" in " ".join(study.texts.values()).casefold()
     if asked and not any(check["key"] in HEADPHONES for check in study.checks):
         names = ", ".join(check_named(key).title for key in HEADPHONES)
-        yield _warning(
+        yield warning(
             "The texts ask for headphones, and no check tests for them.",
             f"Add one ({names}), or leave it if loudspeakers do no harm.",
-            RATERS,
+            "study.checks",
         )
 
 
 def _about_ends(study: StudyFile) -> Iterator[Finding]:
     why = asks_for_faint_sounds(study.tasks, study.conditions)
     if why and study.ends == ALIKE:
-        yield _warning(
+        yield warning(
             f"Clips are trimmed where their ends are more than 40 dB below the peak, and {why}: "
             "raters may not get what they are asked about.",
             f'Set ends = "{AS_IS}" in [study].',
-            SOUNDS,
-            "Leave the ends of clips as they are.",
+            "study.ends",
+            "Choose “left as they are”.",
         )
 
 
 # --- Tasks ----------------------------------------------------------------------------------------
 
 
-def _about_task(study: StudyFile, task: TaskEntry) -> Iterator[Finding]:
+def _about_task(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Finding]:
     material = material_of(study, task)
     yield from _about_anchors(study, task, {ref.condition for ref in material})
     systems = {ref.condition for ref in material}
     if len(systems) == 1 and method_named(task.method).estimand.comparison == ONE_CLIP:
-        yield _warning(
+        yield warning(
             f"The task “{task.key}” rates one system only, “{min(systems)}”: its score can be "
             "compared with nothing that the same raters heard.",
             "Add another system or recordings of a person.",
-            SOUNDS,
+            CLIPS,
         )
     sentences = len({ref.item for ref in material})
     if 0 < sentences < FEW_SENTENCES:
         noun = "sentence" if sentences == 1 else "sentences"
-        yield _warning(
+        yield warning(
             f"The task “{task.key}” has {sentences} {noun}. Its results hold for these, and hardly "
             "for others; intervals over sentences are wide.",
             f"Take {2 * FEW_SENTENCES} or more, with fewer ratings of each.",
-            SOUNDS,
+            CLIPS,
         )
     if task.ratings_per_stimulus < FEW_RATINGS:
-        yield _warning(
+        yield warning(
             f"In the task “{task.key}” a clip gets {task.ratings_per_stimulus} of "
             f"{FEW_RATINGS} ratings that tell one careless rater from the others.",
             "Raise ratings_per_stimulus, unless you have very many clips.",
-            RATERS,
-            "Raise Ratings per clip, unless you have very many clips.",
+            f"{place}.ratings_per_stimulus",
+            "Raise it, unless you have very many clips.",
         )
-    yield from _about_guessers(study, task)
-    yield from _about_rubric(task)
+    yield from _about_guessers(study, task, place)
+    yield from _about_rubric(task, place)
     yield from _about_kinds(study, task, {ref.item for ref in material})
 
 
-def _about_rubric(task: TaskEntry) -> Iterator[Finding]:
+def _about_rubric(task: TaskEntry, place: str) -> Iterator[Finding]:
     """A rubric of one's own that is not here any more, as it was when the study was made."""
     if OPTION not in task.options:
         return
     try:
         shared_rubric(str(task.options[OPTION]))
     except RubricError as error:
-        yield _warning(
+        yield warning(
             f"The task “{task.key}” has the words of a rubric that is not here: {error}. Judges "
             "may read other words than its raters.",
             f"Put its file back, or take the option {OPTION} away.",
-            RATERS,
+            f"{place}.options.{OPTION}",
+            "Your administrator can put its file back.",
         )
 
 
@@ -204,11 +213,11 @@ def _about_kinds(study: StudyFile, task: TaskEntry, rated: set[int]) -> Iterator
     if bare:
         named = ", ".join(item.key for item in bare[:MOST_NAMED])
         more = f" and {len(bare) - MOST_NAMED} more" if len(bare) > MOST_NAMED else ""
-        yield _warning(
+        yield warning(
             f"Questions of the task “{task.key}” name the kind of each clip ({KIND}). Raters read "
             f"“the sound that was asked for” in its place for {named}{more}.",
             "Fill the column dimension of stimuli.csv, such as with laugh.",
-            SOUNDS,
+            TEXTS,
             "Write the sounds into the texts, such as [laugh].",
         )
 
@@ -220,24 +229,24 @@ def _about_anchors(study: StudyFile, task: TaskEntry, rated: set[str]) -> Iterat
     comparison = method.estimand.comparison
     if method.screen == "parallel":
         if comparison == BESIDE_REFERENCE and "anchor" not in roles:
-            yield _warning(
+            yield warning(
                 f"The task “{task.key}” has no anchor. BS.1534-3 wants one that is known to be "
                 "poor (filtered at 3.5 kHz) and one at 7 kHz: without them raters spread the "
                 "systems over the whole scale.",
                 "Mark systems as anchors, or make them of the reference.",
-                SOUNDS,
+                CLIPS,
             )
     elif comparison == ONE_CLIP and not roles & {"anchor", "reference"}:
-        yield _warning(
+        yield warning(
             f"The task “{task.key}” rates nothing whose quality is known, neither a reference nor "
             "an anchor. Scores depend on what else is heard, and cannot be set beside those of "
             "other studies.",
             "Add recordings of a person, or a poor system, and mark them so.",
-            SOUNDS,
+            CLIPS,
         )
 
 
-def _about_guessers(study: StudyFile, task: TaskEntry) -> Iterator[Finding]:
+def _about_guessers(study: StudyFile, task: TaskEntry, place: str) -> Iterator[Finding]:
     if method_named(task.method).screen == "parallel":
         return
     try:
@@ -245,19 +254,19 @@ def _about_guessers(study: StudyFile, task: TaskEntry) -> Iterator[Finding]:
     except (ValueError, KeyError):
         return  # answers in words, which nobody guesses
     if odds is None:
-        yield _warning(
+        yield warning(
             f"The task “{task.key}” has no traps: nothing tells who did not listen while they "
             "rated.",
             "Mark a flawed system as trap.",
-            SOUNDS,
+            CLIPS,
             "" if task.method in FAILED else MORE_TRAPS,
         )
     elif odds.guessing > EASY or odds.same == 1:
         same = " Who gives one and the same answer all the time passes always." * (odds.same == 1)
-        yield _warning(
+        yield warning(
             f"Who guesses passes the traps of “{task.key}” in {100 * odds.guessing:.0f} of 100 "
             f"blocks.{same}",
             "Put more traps into a set, ask for more of them, or add traps with the opposite "
             "answer.",
-            RATERS,
+            f"{place}.traps",
         )

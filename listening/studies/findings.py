@@ -5,18 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-SOUNDS, RATERS = "draft", "draft-raters"  # pages of a draft
+CLIPS, TEXTS = "stimuli.csv", "stimuli.csv, text"  # places beside those of study.toml
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found: a problem stops the launch, a warning does not."""
+    """One thing found: a problem stops the launch, a warning does not.
+
+    `what` holds for readers of the page and of the study folder alike, and names no key of
+    study.toml. `remedy` is for the folder, `on_page` for the pages where it is another one.
+    """
 
     level: Literal["problem", "warning"]
     what: str
     remedy: str
-    at: str = ""  # the page of a draft that changes it
-    on_page: str = ""  # the remedy in words of that page, where it is another than in a folder
+    place: str = ""  # in study.toml, or CLIPS: what changes it
+    on_page: str = ""
 
     @property
     def page_remedy(self) -> str:
@@ -25,3 +29,11 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.what} {self.remedy}"
+
+
+def warning(what: str, remedy: str, place: str = "", on_page: str = "") -> Finding:
+    return Finding("warning", what, remedy, place, on_page)
+
+
+def problem(what: str, remedy: str, place: str = "", on_page: str = "") -> Finding:
+    return Finding("problem", what, remedy, place, on_page)

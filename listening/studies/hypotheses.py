@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
-from listening.design.studyfile.tomlpart import LONGEST_HYPOTHESIS, MOST_HYPOTHESES
+from listening.design.studyfile.entries import LONGEST_HYPOTHESIS, MOST_HYPOTHESES
 from listening.models import Hypothesis, Study
 from listening.models.study_log import COMMAND_LINE, note
 from listening.studies.deciding import add, end, take_from_folder

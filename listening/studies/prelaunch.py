@@ -15,12 +15,12 @@ from listening.design.studyfile.drawing import is_scattered
 from listening.design.studyfile.problems import quoted
 from listening.design.traps import TrapPlan
 from listening.methods import method_named
-from listening.models import Stimulus, Study
+from listening.models import Stimulus, Study, Task
 from listening.sessions.allocation import material_of, trials_of
 from listening.sessions.line_marks import marked_lines, moved
 from listening.studies.design_findings import design_findings
 from listening.studies.exporting import study_as_file
-from listening.studies.findings import Finding
+from listening.studies.findings import CLIPS, Finding, problem, warning
 from listening.studies.length import session_length
 from listening.studies.sound_findings import MeasuredClip, sound_findings
 
@@ -30,6 +30,7 @@ MOST_LOOKED_AT = 300  # clips that are attacked
 TWICE_LOOKED_AT = 40  # clips that are compared with themselves in another trial
 MOST_LEAKS = 6  # named
 MIN_SET_SHARE = 0.9  # of the rated clips that a set of traps should stand beside
+AGAIN, SEND_AGAIN = "Import the study again.", "Upload the file again, and check every clip again."
 MAX_LENGTH_RATIO = 3.0  # median of a condition against that of all, item by item
 
 
@@ -62,19 +63,28 @@ def _about_sets(study: Study) -> Iterator[Finding]:
 
     One clip less in ten, as a draft's own fit leaves it (17 clips beside 18), is no finding.
     """
-    for task in study.tasks.exclude(traps={}):
+    for place, task in _tasks_of(study):
+        if not task.traps:
+            continue
         trials = trials_of(task)
         whole = task.repeat_items or is_scattered(task.material.get("draw", {}))
         places = len(trials) if whole else len({trial.item for trial in trials})
         fewest = places // -(-places // task.block_size)
         plan = TrapPlan.from_dict(task.traps)
         if plan.kinds and _set_of(plan, fewest) < MIN_SET_SHARE * _set_of(plan, task.block_size):
-            yield Finding(
-                "warning",
+            yield warning(
                 f"The task “{task.key}” has blocks of {fewest} instead of {task.block_size}: "
                 f"{places} is no multiple of it. Its sets of traps hold fewer rated clips.",
                 "Choose a block_size that divides it, or add or remove material.",
+                f"{place}.block_size",
+                "Choose a number that divides it, or add or remove clips.",
             )
+
+
+def _tasks_of(study: Study) -> Iterator[tuple[str, Task]]:
+    """Each task with its place in study.toml."""
+    for n, task in enumerate(study.tasks.order_by("order"), start=1):
+        yield f"tasks[{n}]", task
 
 
 def _set_of(plan: TrapPlan, rated: int) -> float:
@@ -93,47 +103,52 @@ def _about_gaps(study: Study) -> Iterator[Finding]:
         asked = study.items.filter(pk__in=set().union(*spoken.values())).order_by("pk")
         for condition, own in sorted(spoken.items()):
             if missing := [item.key for item in asked if item.pk not in own]:
-                yield Finding(
-                    "warning",
+                yield warning(
                     f"In the task “{task.key}”, the condition “{condition}” is missing for "
                     f"{len(missing)} of {len(asked)} items: {quoted(missing)}.",
                     "Add its clips, or remember that its results rest on fewer items.",
+                    CLIPS,
                 )
 
 
 def _about_hidden_references(study: Study) -> Iterator[Finding]:
     """What a study gives up that does not hide the reference among the rated clips."""
-    for task in study.tasks.order_by("order"):
+    for place, task in _tasks_of(study):
         if not method_named(task.method).playback(task.options).hidden_reference:
-            yield Finding(
-                "warning",
+            yield warning(
                 f"The task “{task.key}” hides no reference among the rated clips. Lost with it: "
-                "the rule hidden_reference (post-screening of BS.1534-3) leaves nobody out, and "
-                "the reference has no score that results could be compared with.",
+                "the post-screening of BS.1534-3 leaves nobody out, and the reference has no score "
+                "that results could be compared with.",
                 "Remove hidden_reference = false to keep both.",
+                f"{place}.options",
+                "To keep both, download the study folder under Review and open, let the task hide "
+                "its reference, and upload the folder as a new study.",
             )
 
 
 def _about_known_traps(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     """Traps that a rater recognises: by their text, or because they were an example before."""
     kinds = {s.key: s.trap for s in stimuli}
-    for task in study.tasks.all():
+    for place, task in _tasks_of(study):
         asked = {kind["kind"]: kind for kind in task.traps.get("kinds", ())}
         written = [name for name, kind in asked.items() if kind.get("text")]
         if written and not task.show_text:
-            yield Finding(
-                "warning",
+            yield warning(
                 f"In the task “{task.key}” only traps of the kind {quoted(written)} show a text, "
                 "which tells them.",
                 "Set show_text = true, so that every clip shows its text.",
+                f"{place}.show_text",
+                "Tick it, so that every clip shows its text.",
             )
         before = [entry["stimulus"] for entry in (*task.examples, *task.training)]
         if heard := [key for key in before if kinds.get(key) in asked]:
-            yield Finding(
-                "warning",
+            yield warning(
                 f"{quoted(heard)} is an example or practice of the task “{task.key}” and a trap "
                 "too.",
                 "Take another clip, with training in the column trap.",
+                CLIPS,
+                "Download the study folder under Review and open, take another clip for practice, "
+                "and upload the folder as a new study.",
             )
 
 
@@ -150,12 +165,17 @@ def _about_files(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
             facts = None if s.derived else audio.probed(original)
             sha256 = facts.sha256 if facts else audio.sha256_of(original)
         except (OSError, audio.AudioError) as error:
-            what = f"The audio of “{s.key}” cannot be read ({error})."
-            yield Finding("problem", what, "Import the study again.")
+            yield problem(
+                f"The audio of “{s.key}” cannot be read ({error}).", AGAIN, CLIPS, SEND_AGAIN
+            )
             continue
         if not intact or sha256 != s.sha256:
-            what = f"The stored audio of “{s.key}” has changed since it was imported."
-            yield Finding("problem", what, "Import the study again.")
+            yield problem(
+                f"The stored audio of “{s.key}” has changed since it was imported.",
+                AGAIN,
+                CLIPS,
+                SEND_AGAIN,
+            )
         if facts is not None:
             measured.append(MeasuredClip(s.key, facts, s.gain_db))
     yield from sound_findings(measured)
@@ -180,12 +200,13 @@ def _about_loudness(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     loudest, softest = max(levels, key=levels.__getitem__), min(levels, key=levels.__getitem__)
     spread = levels[loudest] - levels[softest]
     if spread > MAX_LOUDNESS_SPREAD_LU:
-        yield Finding(
-            "warning",
+        yield warning(
             f"The condition “{loudest}” is {spread:.1f} LU louder than “{softest}” "
             f"({levels[loudest]:.1f} and {levels[softest]:.1f} LUFS).",
             "Set loudness_lufs in [study] to bring all clips to one loudness, unless level is what "
             "you study.",
+            "study.loudness_lufs",
+            "Bring all clips to one loudness, unless level is what you study.",
         )
 
 
@@ -198,37 +219,43 @@ def _about_target(study: Study, stimuli: Sequence[Stimulus]) -> Iterator[Finding
     known = [(s, s.loudness_lufs + s.gain_db) for s in plain if s.loudness_lufs is not None]
     soft = {s.key: target - level for s, level in known if target - level > MAX_MISSED_LU}
     if soft:
-        yield Finding(
-            "warning",
+        yield warning(
             f"Up to {max(soft.values()):.1f} LU softer than {target:g} LUFS, because a higher gain "
             f"would clip their peaks: {quoted(soft)}.",
             "Lower loudness_lufs in [study] until all clips reach it.",
+            "study.loudness_lufs",
+            "Lower it until all clips reach it.",
         )
     if unknown := [s.key for s in plain if s.loudness_lufs is None and s.peak_dbfs is not None]:
-        yield Finding(
-            "warning",
+        yield warning(
             f"Too quiet to measure, so that their level stays: {quoted(unknown)}.",
             "Check these files.",
+            CLIPS,
         )
 
 
 def _about_formats(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     groups = _by_condition(stimuli)
-    facts: tuple[tuple[str, str, str, Callable[[Stimulus], int]], ...] = (
-        ("sampling rate", "Hz", "Set sample_rate_hz in [study] to bring", _served_rate_hz),
-        ("number of channels", "", "Bring", lambda s: s.channels),
+    facts: tuple[tuple[str, str, str, str, Callable[[Stimulus], int]], ...] = (
+        (
+            *("sampling rate", "Hz", "study.sample_rate_hz"),
+            "Set sample_rate_hz in [study] to bring",
+            _served_rate_hz,
+        ),
+        ("number of channels", "", CLIPS, "Bring", lambda s: s.channels),
     )
-    for name, unit, bring, fact in facts:
+    for name, unit, place, bring, fact in facts:
         kinds = {key: sorted({fact(s) for s in group}) for key, group in groups.items()}
         if len({tuple(values) for values in kinds.values()}) > 1:
             shown = "; ".join(
                 f"{key} {'/'.join(map(str, values))} {unit}".strip()
                 for key, values in sorted(kinds.items())
             )
-            yield Finding(
-                "warning",
+            yield warning(
                 f"The {name} differs between conditions and could betray them: {shown}.",
                 f"{bring} all clips to one, unless it is what you study.",
+                place,
+                "Bring all clips to one, unless it is what you study.",
             )
 
 
@@ -240,11 +267,11 @@ def _about_lengths(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
     for key, group in _by_condition(stimuli).items():
         ratio = median(s.duration_s / median(by_item[s.item_id]) for s in group)
         if not 1 / MAX_LENGTH_RATIO <= ratio <= MAX_LENGTH_RATIO:
-            yield Finding(
-                "warning",
+            yield warning(
                 f"The clips of “{key}” are {ratio:.1f} times as long as those of the other "
                 "conditions.",
                 "Check that they hold the same words, without long silence.",
+                CLIPS,
             )
 
 
@@ -271,11 +298,11 @@ def _about_traps(stimuli: Sequence[Stimulus], rated: Sequence[Stimulus]) -> Iter
             *(["sampling rate"] if _rates(own).isdisjoint(_rates(rated)) else []),
         ]
         if told_by:
-            yield Finding(
-                "warning",
+            yield warning(
                 f"Traps of the kind “{kind}” can be told from all other clips by their "
                 f"{' and '.join(told_by)}.",
                 "Make them like the others, so that only listening helps.",
+                CLIPS,
             )
 
 
@@ -285,18 +312,22 @@ def _about_leaks(study: Study) -> Iterator[Finding]:
     of_bytes = [str(leak) for leak in leaking if not leak.is_of_sound]
     of_sound = [str(leak) for leak in leaking if leak.is_of_sound]
     if of_bytes:
-        yield Finding(
-            "warning",
+        yield warning(
             f"A script could tell clips without listening, by {'; '.join(of_bytes[:MOST_LEAKS])}.",
             'Leave ends = "alike" in [study], name sample_rate_hz, and bring all clips to one '
             "number of channels.",
+            "study.sample_rate_hz",
+            "Let the ends of clips be made alike, choose one sampling rate, and bring all clips to "
+            "one number of channels.",
         )
     if of_sound:
-        yield Finding(
-            "warning",
+        yield warning(
             f"Systems differ in plain numbers of their sound: {'; '.join(of_sound[:MOST_LEAKS])}.",
             "Name loudness_lufs and the lowest sample_rate_hz in [study], unless that is what you "
             "study: ears notice it, too.",
+            "study.loudness_lufs",
+            "Choose one loudness and the lowest sampling rate, unless that is what you study: ears "
+            "notice it, too.",
         )
 
 
@@ -365,8 +396,8 @@ def _about_duplicates(stimuli: Sequence[Stimulus]) -> Iterator[Finding]:
         same[s.sha256].append(s.key)
     for keys in same.values():
         if len(keys) > 1:
-            yield Finding(
-                "warning",
+            yield warning(
                 f"The same file stands behind {quoted(keys)}.",
                 "Check that none was copied by mistake.",
+                CLIPS,
             )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from listening.audio import Facts
 from listening.design.studyfile.problems import quoted
-from listening.studies.findings import SOUNDS, Finding
+from listening.studies.findings import CLIPS, Finding, problem, warning
 
 MAX_LEADING_SILENCE_S = 1.0
 MAX_CLIPPED_SHARE = 1e-4
@@ -46,7 +45,7 @@ def sound_findings(clips: Sequence[MeasuredClip]) -> Iterator[Finding]:
     clipped = [clip.name for clip in clips if clip.is_clipped]
     dead = {side: [n for n, each in facts.items() if each.channel_fault == side] for side in SIDES}
     turned = [n for n, each in facts.items() if each.channel_fault == "antiphase"]
-    yield from _if_any(silent, "Digital silence", "Check these files.", "problem")
+    yield from _if_any(silent, "Digital silence", "Check these files.", problem)
     yield from _if_any(clipped, "Clipped (full scale reached)", "Lower the level before export.")
     yield from _if_any(
         late, f"More than {MAX_LEADING_SILENCE_S:g} s of silence at the start", "Trim it."
@@ -75,13 +74,12 @@ def _about_rates(facts: dict[str, Facts]) -> Iterator[Finding]:
     low = [name for name, each in facts.items() if each.sample_rate_hz < SPEECH_HZ]
     if len(low) <= MOST_LOW_SHARE * len(facts):
         usual = Counter(each.sample_rate_hz for each in facts.values()).most_common(1)[0][0]
-        yield Finding(
-            "warning",
+        yield warning(
             f"{len(low)} of {len(facts)} clips have {rates[0]:,} Hz, the others mostly {usual:,} "
             f"Hz: {quoted(low, NAMED)}. If all are brought to one rate, nobody hears anything "
             f"above {rates[0] / 2000:g} kHz.",
             "Replace them by clips of the usual rate, or leave them out.",
-            SOUNDS,
+            CLIPS,
         )
 
 
@@ -90,11 +88,10 @@ def _about_lengths(notes: dict[str, str]) -> Iterator[Finding]:
     if told:
         more = [f"And {len(told) - NAMED} more clips."] if len(told) > NAMED else []
         named = " ".join([*told[:NAMED], *more])
-        yield Finding(
-            "warning",
+        yield warning(
             f"Lengths that headers do not state, or state otherwise. {named}",
             "Listen to these clips to the end, and save them again as FLAC or WAV.",
-            SOUNDS,
+            CLIPS,
         )
 
 
@@ -102,7 +99,7 @@ def _if_any(
     names: Sequence[str],
     what: str,
     remedy: str,
-    level: Literal["problem", "warning"] = "warning",
+    made: Callable[[str, str, str], Finding] = warning,
 ) -> Iterator[Finding]:
     if names:
-        yield Finding(level, f"{what}: {quoted(names)}.", remedy)
+        yield made(f"{what}: {quoted(names)}.", remedy, CLIPS)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from listening.common.signals import closed
 from listening.models import Study
 from listening.models.study_log import COMMAND_LINE, note
-from listening.studies.errors import StudyError
+from listening.studies.errors import ProblemsFound, StudyError
 from listening.studies.findings import Finding
 from listening.studies.freezing import freeze_when_opened
 from listening.studies.length import kept_estimate
@@ -41,7 +41,7 @@ def open_study(
         findings = check_study(row) if found is None else found
         serious = [f for f in findings if f.level == "problem"]
         if serious:
-            raise StudyError("\n".join(str(finding) for finding in serious))
+            raise ProblemsFound(serious)
     if row.state == Study.State.DRAFT:
         remove_pilots(row, by=by)
     planned = plan_study(row)

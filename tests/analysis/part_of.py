@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.name_spans import resolve
 from analysis.report.part import Part, PartInput
 from analysis.report.pipeline import plain_of
 from analysis.statistics.options import Options
@@ -23,7 +24,9 @@ def part_of(key: str, table: pd.DataFrame, options: Options | None = None) -> di
     """What the part shows, through JSON without NaN, as the report keeps it."""
     part: Part = Part.registry[key]()
     plain = plain_of(part.make(given_of(table, options)).plain())
-    found: dict[str, Any] = json.loads(json.dumps(plain, allow_nan=False))
+    found: dict[str, Any] = json.loads(
+        resolve(json.dumps(plain, allow_nan=False, ensure_ascii=False))
+    )
     return found
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.name_spans import resolve
 from analysis.report.build import report_of
-from analysis.report.content import Content, Table, content_from
+from analysis.report.content import Content, Figure, Headline, Table, content_from
 from analysis.report.part import Part, PartInput
 from analysis.report.pipeline import plain_of
 from analysis.statistics.options import Options
@@ -23,7 +24,7 @@ def given_of(table: pd.DataFrame, options: Options | None = None, **report: Any)
 
 def made(part: type[Part], table: pd.DataFrame, options: Options | None = None) -> Content:
     """What the part shows, after a way through plain values."""
-    return content_from(plain_of(part().make(given_of(table, options)).plain()))
+    return content_from(in_keys(plain_of(part().make(given_of(table, options)).plain())))
 
 
 def in_report(key: str, table: pd.DataFrame, options: Options) -> tuple[Content, dict[str, Any]]:
@@ -31,7 +32,20 @@ def in_report(key: str, table: pd.DataFrame, options: Options) -> tuple[Content,
     report = report_of(table, options=options, made_at="2026-01-01T00:00:00Z")
     (part,) = (part for part in report["parts"] if part["key"] == key)
     assert part["problem"] == ""
-    return content_from(part), report
+    return content_from(in_keys(part)), report
+
+
+def in_keys(value: Any) -> Any:
+    """A value, such as a part's content, with every name in its texts as its key."""
+    if isinstance(value, str):
+        return resolve(value)
+    if isinstance(value, dict):
+        return {name: in_keys(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)([in_keys(each) for each in value])
+    if isinstance(value, Content | Table | Figure | Headline):
+        return type(value)(**{name: in_keys(each) for name, each in vars(value).items()})
+    return value
 
 
 def table_named(shown: Content, key: str) -> Table:

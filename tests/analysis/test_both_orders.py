@@ -31,6 +31,7 @@ from analysis.statistics.metric_agreement.metric_correlations import p_over_syst
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
 from tests.analysis.reference import BLANK, DATA
+from tests.analysis.shown_by import in_keys
 
 CASE = DATA / "pair_orientation"
 METRIC = "judge_prosodic_coherence"
@@ -165,7 +166,7 @@ def test_the_report_says_that_pairs_count_in_both_orders() -> None:
     table = preferences()
     scores = scores_from_file(CASE / "scores.csv")
     inputs = PartInput(table, screen(table), Options(seed=1, replicates=200), scores)
-    shown = AgainstPeople().make(inputs)
+    shown = in_keys(AgainstPeople().make(inputs))
     by_key = {each.key: each for each in shown.tables}
     assert "in both orders" in by_key["correlations"].note
     assert "in both orders" in by_key["preferences"].note

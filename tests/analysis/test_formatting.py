@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.formatting import enumerated, interval_text, listed, named, number, percent
+from analysis.formatting import enumerated, interval_text, listed, number, percent, quote_name
 
 
 def test_a_name_that_could_be_two_is_quoted_in_a_list_and_a_phrase_is_not():
@@ -11,7 +11,7 @@ def test_a_name_that_could_be_two_is_quoted_in_a_list_and_a_phrase_is_not():
     assert enumerated(["5 % between lenient and harsh raters", "1 % between texts"]) == (
         "5 % between lenient and harsh raters and 1 % between texts"
     )
-    assert named("A (0.258 [0.216, 0.299])") == "A (0.258 [0.216, 0.299])"
+    assert quote_name("A (0.258 [0.216, 0.299])") == "A (0.258 [0.216, 0.299])"
 
 
 def test_many_names_are_counted():

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from analysis.formatting import with_names
+from analysis.name_spans import resolve
 from analysis.report.build import report_of
 from analysis.report.condition_labels import labelled
 from analysis.report.parts.answer.headlines import MOST_WORDS, word_count
@@ -35,7 +35,7 @@ def headlines(report):
 
 def said(report):
     (headline,) = headlines(report)
-    return with_names(headline["sentence"], {})
+    return resolve(headline["sentence"])
 
 
 @pytest.mark.medium

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from analysis.name_spans import Names, resolve
 from analysis.ratings.cells import COLUMNS, INTEGERS, REALS, TRUTHS
 from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
@@ -137,7 +138,9 @@ def test_pairs_count_the_same_whichever_side_a_rating_names_first(monkeypatch):
     assert (one["condition"], one["versus"], one["raters"]) == ("a", "b", 40)
     assert one["claimed"]
     assert one["value"] == pytest.approx(0.9)
-    assert interim_sentence(found, {}) == "Decided after 40 raters: a is preferred to b (0.900)."
+    assert (
+        resolve(interim_sentence(found)) == "Decided after 40 raters: a is preferred to b (0.900)."
+    )
 
 
 @pytest.mark.medium
@@ -196,7 +199,7 @@ TRIPLE = [("a", "human", -0.5), ("b", "human", -1.5), ("a", "b", 1.0)]
     ],
 )
 def test_the_sentence_says_what_is_decided_in_thirty_words(given, words):
-    said = interim_sentence(given, {"a": "Ava", "human": "Human"})
+    said = resolve(interim_sentence(given), Names({"a": "Ava", "human": "Human"}))
     assert len(said.split()) <= 30
     assert said == words
 

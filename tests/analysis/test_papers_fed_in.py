@@ -24,6 +24,7 @@ from analysis.report.parts.lfs import Lfs
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
 from tests.analysis.reference import BLANK, DATA
+from tests.analysis.shown_by import in_keys
 
 PUBLISHED = DATA / "published"
 # Of each system: its labels, and the middle of the raters' chances to call it human.
@@ -137,7 +138,7 @@ def alignment(aspect: str) -> tuple[Table, str]:
                 scores.append(own | {"value": float(value)})
     table = from_rows(rows)
     options = Options(seed=1, replicates=100)
-    shown = Lfs().make(PartInput(table, screen(table), options, scores_from_rows(scores)))
+    shown = in_keys(Lfs().make(PartInput(table, screen(table), options, scores_from_rows(scores))))
     (found,) = [table for table in shown.tables if table.key == "alignment"]
     return found, " ".join(shown.sentences)
 

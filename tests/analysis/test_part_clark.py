@@ -14,6 +14,7 @@ from analysis.report.part import PartInput
 from analysis.report.parts.long_form import LongForm
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
+from tests.analysis.shown_by import in_keys
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "analysis" / "published"
 PLAIN = Options(rules=(), preset="long_form", replicates=100)
@@ -28,7 +29,7 @@ def published(name: str) -> list[dict[str, str]]:
 
 def shown(path: Path) -> Content:
     screened = screen(from_csv(path), ())
-    return LongForm().make(PartInput(screened.kept(()), screened, PLAIN))
+    return in_keys(LongForm().make(PartInput(screened.kept(()), screened, PLAIN)))
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from analysis.statistics.comparisons.pairwise_effects import all_effects, delta_
 from analysis.statistics.comparisons.rope import rope_decision
 from analysis.statistics.options import Options
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
-from tests.analysis.shown_by import given_of, in_report, made, table_named
+from tests.analysis.shown_by import given_of, in_keys, in_report, made, table_named
 from tests.analysis.test_part_answer import rated
 
 CLOSE = {"rel": 1e-6, "abs": 1e-12}
@@ -181,7 +181,7 @@ def test_many_conditions_are_compared_with_the_best_and_the_rest_is_in_a_file():
 def test_edge_data_are_refused_or_told_in_words():
     for name in ("one_rater", "one_rating"):
         with pytest.raises(ValueError, match="no two conditions have two raters and two items"):
-            Comparisons().make(given_of(edge(name)))
+            in_keys(Comparisons().make(given_of(edge(name))))
     for name in ("single_system", "empty"):
         assert not Comparisons().applies(given_of(edge(name)))
     flat = made(Comparisons, edge("all_equal"))

@@ -15,6 +15,7 @@ from analysis.report.parts.lfs.lfs_measures import MEASURES, challenge_of
 from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis.reference import DATA, table_of
+from tests.analysis.shown_by import in_keys
 
 SCORES = {each.key: each.scores[0] for each in MEASURES if each.scores}
 SPEAKERS = {"table2": "1", "table3": "2", "table13": "4"}
@@ -59,7 +60,7 @@ def shown_of(rows: list[dict[str, Any]]) -> Content:
     }
     scores = scores_from_rows(rows)
     inputs = PartInput(screened.kept(DEFAULT), screened, Options(seed=1), scores, order=order)
-    return Lfs().make(inputs)
+    return in_keys(Lfs().make(inputs))
 
 
 def tables(shown: Content) -> dict[str, Table]:

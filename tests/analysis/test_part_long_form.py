@@ -15,6 +15,7 @@ from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
 from tests.analysis import longform_study
 from tests.analysis.reference import heard_on_headphones
+from tests.analysis.shown_by import in_keys
 
 PLAIN = Options(rules=(), preset="long_form", replicates=100)
 TRUTH = longform_study.TRUTH["mos"]
@@ -22,7 +23,9 @@ TRUTH = longform_study.TRUTH["mos"]
 
 def shown(table, scores=None, options=PLAIN) -> Content:
     screened = screen(table, options.rules)
-    return LongForm().make(PartInput(screened.kept(options.rules), screened, options, scores))
+    return in_keys(
+        LongForm().make(PartInput(screened.kept(options.rules), screened, options, scores))
+    )
 
 
 def rows_of(found: Content, key: str) -> list[dict]:
@@ -135,7 +138,7 @@ def test_other_questions_side_by_side_are_warned_of_once(found):
 def test_a_report_with_the_preset_holds_it(study, words, without_models):
     part = LongForm()
     screened = screen(study, ())
-    part.make(PartInput(screened.kept(()), screened, PLAIN, words))
+    in_keys(part.make(PartInput(screened.kept(()), screened, PLAIN, words)))
     few = study[study["paragraph"].isin([f"n{i:03d}" for i in range(1, 13)])]
     report = report_of(few, words, PLAIN, made_at="now")
     (made,) = [part for part in report["parts"] if part["key"] == "long_form"]

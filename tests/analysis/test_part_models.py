@@ -22,6 +22,7 @@ from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis.mixed_data import posterior_reference
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
+from tests.analysis.shown_by import in_keys
 
 
 def given(table, **options):
@@ -32,7 +33,7 @@ def given(table, **options):
 @cache
 def shown(kind, name):
     table = heard_on_headphones(name) if name.startswith("mos") else without_texts(name)
-    return {"models": Models, "ordinal": Ordinal}[kind]().make(given(table))
+    return in_keys({"models": Models, "ordinal": Ordinal}[kind]().make(given(table)))
 
 
 def without_texts(name):
@@ -113,7 +114,7 @@ def test_cells_by_dimension_are_rs_and_average_with_equal_weights():
 def test_crossings_are_modelled_when_asked_for_and_no_others():
     tables = heard_on_headphones("mos_s2")
     split = tables.assign(voice=np.where(tables["item"] < "p03", "x", "y"))
-    made = Models().make(given(split, breakdowns=(Breakdown(by=("voice",)),)))
+    made = in_keys(Models().make(given(split, breakdowns=(Breakdown(by=("voice",)),))))
     assert [t.key for t in made.tables if "-by-" in t.key] == ["models-1-by-voice"]
     assert not [t for t in shown("models", "mos_s2").tables if "-by-" in t.key]
 
@@ -145,7 +146,7 @@ def hasty(monkeypatch):
 @pytest.mark.medium
 def test_without_its_texts_a_large_design_has_no_posterior_and_the_answer_says_so():
     table = heard_on_headphones("mos_s2")
-    made = Models().make(given(table))
+    made = in_keys(Models().make(given(table)))
     assert "A is the best with a probability of" in made.sentences[0], "by the answer's variances"
     assert made.sentences[1].startswith("MOS · isolation, of the variance")
     assert any(
@@ -154,7 +155,9 @@ def test_without_its_texts_a_large_design_has_no_posterior_and_the_answer_says_s
     )
     assert any("ask for it by name: --part models" in text for text in made.warnings)
     assert any("its intervals are too narrow" in text for text in made.warnings)
-    (answered,) = [text for text in Answer().make(given(table)).warnings if "mixed model" in text]
+    (answered,) = [
+        text for text in in_keys(Answer().make(given(table))).warnings if "mixed model" in text
+    ]
     assert "isolation" in answered
     assert "its intervals are too narrow, and its tests find too much" in answered
 
@@ -164,12 +167,14 @@ def test_without_its_texts_a_large_design_has_no_posterior_and_the_answer_says_s
 def test_asked_for_by_name_a_larger_design_has_its_texts():
     table = heard_on_headphones("mos_s2")
     asked = given(table, parts=("models",))
-    assert "A is the best" in Models().make(asked).sentences[0]
-    assert not [text for text in Answer().make(asked).warnings if "mixed model" in text]
+    assert "A is the best" in in_keys(Models().make(asked)).sentences[0]
+    assert not [text for text in in_keys(Answer().make(asked)).warnings if "mixed model" in text]
     alone = rows_of(
         {(c, f"r{r}", f"{c}{r}{i}"): (r + i) % 3 for c in "AB" for r in range(9) for i in range(3)}
     )
-    assert not [text for text in Answer().make(given(alone)).warnings if "mixed model" in text]
+    assert not [
+        text for text in in_keys(Answer().make(given(alone))).warnings if "mixed model" in text
+    ]
 
 
 @pytest.mark.slow
@@ -180,7 +185,7 @@ def test_draws_that_disagree_are_not_shown(monkeypatch):
         return replace(good, diagnostics=bad)
 
     monkeypatch.setattr(fits_module, "posterior_of", stuck)
-    made = Models().make(given(heard_on_headphones("mos_s2")))
+    made = in_keys(Models().make(given(heard_on_headphones("mos_s2"))))
     (told,) = [text for text in made.warnings if "no posterior is shown" in text]
     assert "because the chains disagree" in told
     assert "NUTS" in told
@@ -205,7 +210,7 @@ def test_draws_that_disagree_are_not_shown(monkeypatch):
     ],
 )
 def test_edge_cases_are_said_in_words(part, name, said):
-    made = part().make(given(edge(name)))
+    made = in_keys(part().make(given(edge(name))))
     json.dumps(plain_of(made.plain()), allow_nan=False)
     if part is Models:
         assert any(said in text for text in made.warnings) or not said
@@ -217,7 +222,7 @@ def test_edge_cases_are_said_in_words(part, name, said):
 @pytest.mark.parametrize("part", [Models, Ordinal])
 def test_a_single_rating_is_refused(part):
     with pytest.raises(ValueError, match="there is nothing to model"):
-        part().make(given(edge("one_rating")))
+        in_keys(part().make(given(edge("one_rating"))))
     assert not part().applies(given(edge("empty")))
 
 
@@ -265,7 +270,7 @@ def test_ratings_that_no_ordinal_model_makes_are_warned_of():
         for i in range(12):
             scores["A", f"r{r}", f"i{i}"] = float(rng.choice([1, 5]))  # the ends alone
             scores["B", f"r{r}", f"i{i}"] = float(rng.choice([2, 3, 4]))  # the middle alone
-    made = Ordinal().make(given(rows_of(scores)))
+    made = in_keys(Ordinal().make(given(rows_of(scores))))
     assert any("fits these ratings badly" in text for text in made.warnings)
 
 
@@ -273,14 +278,14 @@ def test_ratings_that_no_ordinal_model_makes_are_warned_of():
 @pytest.mark.parametrize("part", [Models, Ordinal])
 def test_the_same_ratings_show_the_same_to_the_last_digit(part):
     few = edge("disjoint_raters")
-    once, again = (json.dumps(plain_of(part().make(given(few)).plain())) for _ in range(2))
+    once, again = (json.dumps(plain_of(in_keys(part().make(given(few))).plain())) for _ in range(2))
     assert once == again
 
 
 @pytest.mark.slow
 def test_another_seed_draws_others():
     few = edge("disjoint_raters")
-    one, other = (Models().make(given(few, seed=seed)) for seed in (0, 7))
+    one, other = (in_keys(Models().make(given(few, seed=seed))) for seed in (0, 7))
     assert (
         table(one, "models-1-means")["A"]["bayes"] != table(other, "models-1-means")["A"]["bayes"]
     )

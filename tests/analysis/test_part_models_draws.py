@@ -23,6 +23,7 @@ from analysis.statistics.options import Options, OptionsError, command_line, opt
 from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis.mixed_data import mos, posterior_reference, simulated
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of
+from tests.analysis.shown_by import in_keys
 
 TITLE = "MOS · mos"
 
@@ -61,7 +62,9 @@ def test_the_draws_file_holds_what_the_part_ranked():
     mean = float(found.posterior["condition"].sel(condition_name="B").mean())
     from analysis.report.parts.models import Models
 
-    (rows,) = [t.rows for t in Models().make(given(few)).tables if t.key == "models-1-means"]
+    (rows,) = [
+        t.rows for t in in_keys(Models().make(given(few))).tables if t.key == "models-1-means"
+    ]
     assert rows[0]["condition"] == "B"
     assert rows[0]["bayes"] == pytest.approx(mean, rel=1e-12)
     assert found.posterior.attrs["family"] == TITLE
@@ -73,7 +76,7 @@ def test_every_ranking_of_a_report_has_its_draws_as_a_file(tmp_path):
     made = PartInput(few, screen(few, DEFAULT), options)
     from analysis.report.parts.models import Models
 
-    told = {"key": "models", "problem": "", **Models().make(made).plain()}
+    told = {"key": "models", "problem": "", **in_keys(Models().make(made)).plain()}
     report = {"parts": [told, {"key": "ordinal", "problem": "no", "tables": []}]}
     (path,) = write_draws(few, options, report, tmp_path)
     assert path.name == "draws-models-1.nc"
@@ -196,8 +199,10 @@ def test_the_general_model_is_the_reference_of_mos_s2():
     pytest.importorskip("nutpie")
     reference = posterior_reference("mos_s2")["ordinal"]
     told = []
-    made = GeneralModel().make(
-        given(heard_on_headphones("mos_s2"), lambda share, words: told.append(words))
+    made = in_keys(
+        GeneralModel().make(
+            given(heard_on_headphones("mos_s2"), lambda share, words: told.append(words))
+        )
     )
     assert any("sampling" in words for words in told)
     (means, varies) = (
@@ -257,7 +262,7 @@ def test_the_general_model_of_raters_alone_is_the_exact_posterior():
     """Two samplers and two likelihoods: NUTS given all effects, and draws with effects summed."""
     table, told = without_texts(), []
     part = GeneralModel()
-    made = part.make(given(table, lambda share, words: told.append(words)))
+    made = in_keys(part.make(given(table, lambda share, words: told.append(words))))
     assert any("compiling" in words for words in told)
     (means, varies) = (
         {next(iter(row.values())): row for row in t.rows}
@@ -286,14 +291,14 @@ def test_a_cancelled_run_stops_the_sampler():
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        GeneralModel().make(given(without_texts(), stop, chains=16, draws=20_000))
+        in_keys(GeneralModel().make(given(without_texts(), stop, chains=16, draws=20_000)))
 
 
 @pytest.mark.soak
 @pytest.mark.usefixtures("once_compiled")
 def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
     table = without_texts()
-    made = GeneralGaussian().make(given(table))
+    made = in_keys(GeneralGaussian().make(given(table)))
     (rows,) = [t.rows for t in made.tables if t.key == "general_gaussian-1-means"]
     from analysis.statistics.mixed.model_contrasts import means
     from analysis.statistics.mixed.random_effects import QUICK
@@ -305,7 +310,7 @@ def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
     for row, value, se in zip(rows, exact.value, exact.se, strict=True):
         assert row["mean"] == pytest.approx(value, abs=0.3 * se)
         assert row["mean_sd"] == pytest.approx(se, rel=0.3)
-    again = GeneralGaussian().make(given(table))
+    again = in_keys(GeneralGaussian().make(given(table)))
     assert plain_of(again.plain()) == plain_of(made.plain())
 
 
@@ -330,5 +335,5 @@ def test_without_nutpie_pymcs_own_sampler_takes_over(monkeypatch):
 @pytest.mark.medium
 def test_one_rater_or_one_answer_has_no_general_model():
     for name, said in (("one_rater", "there is one rater"), ("all_equal", "are the same")):
-        (warned,) = GeneralModel().make(given(edge(name))).warnings
+        (warned,) = in_keys(GeneralModel().make(given(edge(name)))).warnings
         assert said in warned

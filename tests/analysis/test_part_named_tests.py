@@ -15,7 +15,7 @@ from tests.analysis.reference import (
     rows_of,
     table_of,
 )
-from tests.analysis.shown_by import given_of, in_report, made, table_named
+from tests.analysis.shown_by import given_of, in_keys, in_report, made, table_named
 from tests.analysis.test_part_answer import rated
 
 CLOSE = {"rel": 1e-6, "abs": 1e-12}
@@ -136,7 +136,7 @@ def test_friedman_of_clips_over_raters_gives_kendalls_w_of_the_aligned_set():
     """Two hundred clips as conditions: too many to test in pairs, which is said."""
     clips, method = {"condition": "stimulus", "trap": "is_trap"}, {"method": "mos"}
     table = from_csv(DATA / "align_s1.csv.gz", clips, method)
-    shown = NamedTests().make(given_of(table, **report_rows(table)))
+    shown = in_keys(NamedTests().make(given_of(table, **report_rows(table))))
     mine = all_at_once(shown)["Friedman test", "raters"]
     told = expected("align_s1")["kendall_W_raters_over_clips"]
     got = [mine["statistic"], mine["df"], mine["effect"]]

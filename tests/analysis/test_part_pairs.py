@@ -15,6 +15,7 @@ from analysis.report.parts.pairs import Pairs
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
 from tests.analysis.reference import BLANK, DATA, expected
+from tests.analysis.shown_by import in_keys
 
 NO_RULES = Options(rules=(), replicates=100)
 
@@ -51,7 +52,7 @@ def edge(name: str) -> pd.DataFrame:
 
 def shown(table: pd.DataFrame, options: Options = NO_RULES) -> Content:
     screened = screen(table, options.rules)
-    return Pairs().make(PartInput(screened.kept(options.rules), screened, options))
+    return in_keys(Pairs().make(PartInput(screened.kept(options.rules), screened, options)))
 
 
 def made(rows: int = 240, **fields) -> pd.DataFrame:

@@ -37,6 +37,7 @@ from analysis.statistics.options import Options, OptionsError
 from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis import att_study, simulated_nvv
 from tests.analysis.reference import BLANK, DATA, expected, rows_of, table_of
+from tests.analysis.shown_by import in_keys
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -54,7 +55,7 @@ def tables(shown: Content) -> dict[str, Table]:
 
 @pytest.fixture(scope="module")
 def att() -> Content:
-    return Att().make(given(table_of("att_s1")))
+    return in_keys(Att().make(given(table_of("att_s1"))))
 
 
 @pytest.mark.slow
@@ -189,7 +190,7 @@ def test_without_voices_dimensions_and_splits_only_the_systems_are_told() -> Non
         for r in range(6)
         for i in range(4)
     }
-    shown = Att().make(given(rows_of(scores, estimand="hls", method="att")))
+    shown = in_keys(Att().make(given(rows_of(scores, estimand="hls", method="att"))))
     assert set(tables(shown)) <= {"table3", "tiers", "spreads"}
     assert [figure.key for figure in shown.figures] == ["figure2a"]
     told = " ".join(shown.sentences)
@@ -213,7 +214,7 @@ def lfs() -> Content:
         for name, value in row.items()
         if name != "stimulus"
     ]
-    return Lfs().make(given(table_of("align_s1"), scores_from_rows(predictors)))
+    return in_keys(Lfs().make(given(table_of("align_s1"), scores_from_rows(predictors))))
 
 
 @pytest.mark.slow
@@ -246,7 +247,7 @@ def test_each_rater_against_the_others_is_that_of_r(lfs: Content) -> None:
 
 def test_half_steps_are_not_rounded_away() -> None:
     table = table_of("align_s1").assign(score=lambda t: (t["score"] - 0.5).clip(lower=1.0))
-    halves = Lfs().make(given(table)).tables[0]
+    halves = in_keys(Lfs().make(given(table))).tables[0]
     assert "(1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5)" in halves.note
     ratings = table[table["trap"] == ""]
     (first,) = [row for row in halves.rows if row["who"] == ratings["rater"].min()]
@@ -286,7 +287,7 @@ def aspect_study(
         for side in ("ab" if pairs else "a")
     ]
     facts: Any = None if rubric is None else {"tasks": [{"task": "t", "rubric": rubric}]}
-    return Lfs().make(replace(given(table, scores_from_rows(rows)), facts=facts))
+    return in_keys(Lfs().make(replace(given(table, scores_from_rows(rows)), facts=facts)))
 
 
 HUMAN = [1.0, 2.0, 2.0, 3.0, 3.0, 3.0, 4.0, 4.0, 5.0, 5.0, 4.0, 2.0]
@@ -343,7 +344,7 @@ def test_few_clips_or_pairs_give_no_headline_number() -> None:
 
 
 def test_without_scores_the_report_says_what_to_give() -> None:
-    shown = Lfs().make(given(table_of("align_s1")))
+    shown = in_keys(Lfs().make(given(table_of("align_s1"))))
     assert "give a CSV of scores" in shown.warnings[0]
     assert {row["kind"] for row in tables(shown)["alignment"].rows} == {"rater", "raters"}
 
@@ -379,7 +380,7 @@ def test_the_command_of_the_docs_runs(
 @pytest.fixture(scope="module")
 def nvv() -> Content:
     reading = read_csv(simulated_nvv.FILE)
-    return Nvv().make(replace(given(reading.table), order=reading.order))
+    return in_keys(Nvv().make(replace(given(reading.table), order=reading.order)))
 
 
 def test_means_by_system_language_and_criterion_come_near_the_truth(nvv: Content) -> None:
@@ -544,7 +545,7 @@ def test_studies_of_two_languages_are_one_report_and_of_one_language_are_refused
     both = joined.replace(",nvv-zh", ",nvv-more").replace(",zh,", ",en,")
     (tmp_path / "both.csv").write_text(both + "\n", encoding="utf-8")
     with pytest.raises(ValueError, match="both hold ratings of the language “en”"):
-        Nvv().make(given(read_csv(tmp_path / "both.csv").table))
+        in_keys(Nvv().make(given(read_csv(tmp_path / "both.csv").table)))
 
 
 def by_task(table: pd.DataFrame, order: dict[str, list[str]]) -> dict[str, list[Any]]:

@@ -11,6 +11,7 @@ from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
 from analysis.web.study_tables import told_of
 from tests.analysis.reference import rows_of
+from tests.analysis.shown_by import in_keys
 
 NOBODY = {"timed": 0, "minutes": None, "clips_each": None, "hours": None, "sessions": 0, "clips": 0}
 NO_RATE = {"by": "", "currency": "", "per_clip": None, "per_session": None, "per_hour": None}
@@ -40,7 +41,7 @@ def facts_of(raters, *questions, pay=NO_PAY, scripted=0, recruitments=()):
 
 def shown(facts):
     table = rows_of({(c, f"r{r}", f"i{i}"): 3 for c in "AB" for r in range(3) for i in range(2)})
-    made = Participants().make(PartInput(table, screen(table), Options(), facts=facts))
+    made = in_keys(Participants().make(PartInput(table, screen(table), Options(), facts=facts)))
     return made, {t.key: list(t.rows) for t in made.tables}
 
 

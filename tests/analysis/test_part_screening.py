@@ -23,6 +23,7 @@ from analysis.statistics.screening import (
 )
 from analysis.statistics.sensitivity import change, orders, sensitivity
 from tests.analysis.reference import rows_of, table_of
+from tests.analysis.shown_by import in_keys
 
 QUICK = Options(replicates=200)
 
@@ -30,7 +31,7 @@ QUICK = Options(replicates=200)
 def part_of(report):
     (part,) = [each for each in report["parts"] if each["key"] == "screening"]
     assert part["problem"] == ""
-    return part
+    return in_keys(part)
 
 
 def made(table, contrasts=(), **options):
@@ -52,7 +53,9 @@ def made(table, contrasts=(), **options):
         "contrasts": contrasts,
         "scales": {},
     }
-    return plain_of(ScreeningPart().make(PartInput(kept, screened, chosen, None, report)).plain())
+    return plain_of(
+        in_keys(ScreeningPart().make(PartInput(kept, screened, chosen, None, report))).plain()
+    )
 
 
 def table_named(part, key):

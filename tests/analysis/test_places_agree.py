@@ -18,6 +18,7 @@ from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
 from tests.analysis.reference import BLANK
+from tests.analysis.shown_by import in_keys
 from tests.analysis.simulation import sizes
 
 OPTIONS = Options(intervals=("two_way",), replicates=100, rules=())
@@ -96,7 +97,7 @@ def given_of(table):
     for kind in (Answer, Comparisons, Pairs):
         if kind().applies(given):
             try:
-                shown = kind().make(given).plain()
+                shown = in_keys(kind().make(given)).plain()
             except ValueError as error:
                 shown = {**EMPTY, "warnings": [str(error)]}
             parts.append({"key": kind.key, **shown})
@@ -237,7 +238,7 @@ def test_every_sentence_of_a_whole_report_is_read(method, runs):
     for seed in range(1000, 1000 + (runs or int(method in ("mos", "mushra", "ab")))):
         report = report_of(study(method, seed), options=OPTIONS)
         assert not [each["problem"] for each in report["parts"] if "broke" in each["problem"]]
-        made = [{**EMPTY, **each} for each in report["parts"]]
+        made = [{**EMPTY, **in_keys(each)} for each in report["parts"]]
         sentences_hold_no_slips({"parts": [*made, {**EMPTY, "warnings": report["warnings"]}]})
 
 

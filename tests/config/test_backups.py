@@ -146,6 +146,7 @@ CRAFTED: dict[str, tuple[Members, str]] = {
     "no list in front": ({ABOUT: b"gone"}, "about.json is missing"),
     "a list in front that is no JSON": ({ABOUT: b"\xff\xfe{"}, "no JSON"),
     "a list in front that never ends": ({ABOUT: NESTED}, "no JSON"),
+    "a list in front with a key twice": ({ABOUT: b'{"format": 1, "format": 2}'}, "stands twice"),
     "a list in front that is no object": ({ABOUT: b"[]"}, "no JSON object"),
     "a format that is a word": (about_with(format="one"), "its format"),
     "no format": (about_with(format=None), "its format"),

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from config.statement_batches import Batches
+from listening.common.statement_batches import Batches
 
 
 class Work:

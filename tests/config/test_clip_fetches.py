@@ -9,12 +9,12 @@ from django.db import connections
 from starlette.datastructures import Headers
 
 from config import clips
-from config.async_connections import LoopPool
 from config.clips import Clips, clip_response
 from listening.audio.links import ClipRequest
+from listening.common.async_connections import LoopPool
 from listening.sessions import clip_deliveries, task_rules
-from tests.config.test_answer_door import other_connection
 from tests.factories import arrive, make_study
+from tests.listening.test_answer_endpoint import other_connection
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

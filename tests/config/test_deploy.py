@@ -234,8 +234,8 @@ def test_the_services_of_compose_belong_together():
 
 @pytest.mark.slow
 def test_the_database_has_connections_for_the_web_processes():
-    from config.async_connections import CONNECTIONS
     from config.web import THREADS, clips
+    from listening.common.async_connections import CONNECTIONS
 
     each = sum(THREADS.values()) + CONNECTIONS + clips.threads._max_workers
     assert f"{each} connections for each web process" in (DEPLOY / "compose.yaml").read_text()

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from config.async_connections import LoopPool
+from listening.common.async_connections import LoopPool
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -75,7 +75,8 @@ def test_a_changed_script_changes_all_that_import_it(collected: Path, tmp_path: 
 
 
 def test_our_scripts_are_served_without_comments_and_those_of_others_whole(tmp_path: Path):
-    style = "/* Colours. */\na {\n  color: red;\n}\n/* b */ b {\n}\n/* End. */\n"
+    style = "/* Colours. */\na:hover>b,\ni {\n  margin: -0.5em 10.5em;\n  color: red;\n}\n"
+    style += "/* b */ b {\n}\n/* End. */\n"
     files = {
         "js/lean.js": LEAN.replace("./deep8", "./end"),
         "js/end.js": "export const play = 1;\n",
@@ -83,14 +84,14 @@ def test_our_scripts_are_served_without_comments_and_those_of_others_whole(tmp_p
     target = collect(tmp_path, files | {"admin/theirs.js": LEAN[:20], "css/lean.css": style})
     script = hashed(target / "js", "lean")
     assert re.fullmatch(
-        r'import { play } from "\./end\.[0-9a-f]{12}\.js";\nexport function open\(url\) {\n'
-        r'const all = \(url\);\nall\.push\(" // stays"\); // stays: "a quote"\n'
+        r'import { play } from "\./end\.[0-9a-f]{12}\.js";export function open\(url\) {'
+        r'const all = \(url\);all\.push\(" // stays"\); // stays: "a quote"\n'
         r'return url \+ "//x/\* y \*/";\n}\n',
         script,
     )
     assert hashed(target / "admin", "theirs") == LEAN[:20]
     (sheet,) = (target / "css").glob("lean.*.css")
-    assert sheet.read_text() == "a {\ncolor: red;\n}\n/* b */ b {\n}\n"
+    assert sheet.read_text() == "a:hover>b,i{margin:-.5em 10.5em;color:red}/* b */ b{}"
 
 
 def test_no_string_of_our_scripts_spans_lines():

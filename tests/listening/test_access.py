@@ -89,6 +89,7 @@ ABOUT_NO_STUDY = {  # of one's own, or for everybody
     *("mfa_generate_recovery_codes", "openid_connect_login", "openid_connect_callback"),
     *("home", "login", "logout", "password", "password-lost", "password-set", "studies"),
     *("deleted-studies", "projects", "join", "prolific", "prolific-do", "prolific-hook", "gallery"),
+    "study-schema",
     *("example-preview", "example-preview-clip", "example-preview-sound", "landing", "session"),
     *("check-sound", "api-state", "api-checks", "api-answers", "api-questionnaires", "api-skips"),
     *("shared-results", "shared-clip", "new-study"),

@@ -8,9 +8,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from psycopg._queries import MAX_CACHED_STATEMENT_LENGTH
 
+from listening.common.statements import rows_of
 from listening.models import Block, Justification, Rater, Rating, Session, Trial
 from listening.sessions import leases, lifecycle
-from listening.sessions.answer_statements import FETCHED, FETCHED_FREE, READ, WRITE_FREE, rows_of
+from listening.sessions.answer_statements import FETCHED, FETCHED_FREE, READ, WRITE_FREE
 from listening.sessions.refusals import Refused
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 

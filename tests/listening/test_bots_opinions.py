@@ -8,6 +8,7 @@ from statistics import fmean, stdev
 import pytest
 
 from listening.methods import method_named
+from listening.recruitment.evidence import SHARED_WIDTH
 from listening.sessions.simulated_raters import (
     Kind,
     KnownClip,
@@ -18,8 +19,8 @@ from listening.sessions.simulated_raters import (
     planned_kinds,
 )
 from listening.sessions.simulated_raters import drawn_qualities as drawn
+from listening.sessions.simulated_raters.bot_answers import lazy_reason, reason, typing_facts
 from listening.sessions.simulated_raters.opinions import cuts_of
-from listening.sessions.simulated_raters.reasons import lazy_reason, reason, typing_facts
 
 HLS = {"Human": 1.0, "Unclear": 0.5, "Machine": 0.0}
 MOS = {f"{k / 2:g}": k / 2 for k in range(2, 11)}
@@ -132,6 +133,9 @@ def test_reasons_are_long_enough_and_seldom_the_same():
     texts = [reason(random, label, 30) for label in HLS for _ in range(100)]
     assert min(map(len, texts)) >= 30
     assert len(set(texts)) > 200
+    longer = [reason(random, label, 80) for label in HLS for _ in range(300)]
+    assert len(set(longer)) == len(longer)
+    assert max(len(reason(random, label, 1)) for label in HLS for _ in range(500)) < SHARED_WIDTH
     assert min(len(lazy_reason(random, 25)) for _ in range(50)) >= 25
 
 

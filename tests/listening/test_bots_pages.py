@@ -88,19 +88,14 @@ def test_every_kind_of_rater_ends_as_it_should_and_no_acknowledged_answer_is_los
         "withdrawn": 3,
     }
     signs = {each.code: each.signs for each in evidence_of(study).values()}
-    others = "another rater's"  # words: scripted people know few sentences, so that all share some
-    flagged = {
-        report.kind
-        for report in summary.reports
-        if any(others not in sign for sign in signs.get(report.session, ()))
-    }
-    assert Kind.AGENT in flagged
-    assert not flagged & {Kind.CAREFUL, Kind.RETURNER, Kind.DOUBLE}
     for report in summary.reports:
         if report.kind is Kind.AGENT:
             said = " ".join(signs[report.session])
-            for sign in ("drives", "had not moved", "no device", "typed faster", others):
+            for sign in ("drives", "had not moved", "no device", "typed faster", "another rater's"):
                 assert sign in said
+        else:  # they do what the page does
+            assert signs[report.session] == [], report.kind
+    assert not Session.objects.exclude(status="withdrawn").exclude(scripts_ran=True).exists()
     assert not Rater.objects.filter(simulated=False).exists()
 
 

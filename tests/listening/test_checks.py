@@ -167,9 +167,9 @@ def test_the_volume_check_is_passed_by_confirming_and_by_nothing_else():
 def test_what_is_said_after_a_failure_betrays_no_answer_and_can_be_turned_off(key):
     check = check_named(key)
     told, silent = check.settings({"feedback": True}), check.settings({"feedback": False})
-    assert check.said(told) == check.advice
-    assert check.said(silent) == "That was not enough. Please try once more."
-    said = check.said(told).lower()
+    assert check.feedback_sentence(told) == check.advice
+    assert check.feedback_sentence(silent) == "That was not enough. Please try once more."
+    said = check.feedback_sentence(told).lower()
     assert not re.search(r"\d|\bfirst\b|\bsecond\b|\bthird\b|in the middle", said)
 
 

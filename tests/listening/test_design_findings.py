@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from listening.design.duration import SessionLength
-from listening.design.guessing import through_checks
+from listening.design.odds import through_checks
 from listening.design.studyfile import read_folder
 from listening.studies.design_findings import design_findings
 from tests.listening.folders import ROWS, TOML, csv_with, make_folder

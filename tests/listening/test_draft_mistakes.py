@@ -22,11 +22,17 @@ ROWS = [{"file": "audio/vits/s1.wav"}, {"file": "audio/vits/s2.wav"}]
 SAID = {
     "tasks[2].block_size": ("draft-raters", "task “ab”, Screens in a block, traps apart", "b1"),
     "tasks[1].criteria[1].question": ("draft-questions", "task “How natural?”, Question", "t0-c0"),
-    "tasks[1].traps.kinds[1].count": ("draft-raters", "task “How natural?”, Traps", "tp0"),
+    "tasks[1].traps.kinds[1].count": ("draft-raters", "task “How natural?”, Traps in a set", "tp0"),
+    "tasks[1].options.step": (
+        "draft-questions",
+        "task “How natural?”, Steps of the scale",
+        "t0-step",
+    ),
+    "study.translations.de.title": ("draft-raters", "Further languages", ""),
     "study.texts.consent": ("draft-raters", "Consent", "consent"),
     "study.loudness_lufs": ("draft", "One loudness for all, in LUFS", "loudness"),
     "study.key": ("draft-review", "Key", "key"),
-    "conditions[1].key": ("draft", "Systems", "systems"),
+    "conditions[1].key": ("draft", "Condition", "systems"),
     "of.no.page": ("draft-review", "", ""),
 }
 

@@ -15,8 +15,10 @@ from django.test import Client
 
 from listening.design.draft_toml import KINDS
 from listening.drafts.figures import figures_of, reading_of
-from listening.drafts.folder import folder_of, rows_of, table_of
+from listening.drafts.files import ignore, ignored_of, problems_of
+from listening.drafts.folder import folder_of, place_of, rows_of, table_of
 from listening.models import Draft, Membership, Project, Slot, Study
+from tests.factories import make_study
 from tests.listening.folders import write_sound
 from tests.listening.test_studies import media  # noqa: F401
 
@@ -200,6 +202,24 @@ def test_files_that_cannot_be_used_stay_listed_until_they_come_again(
 
 
 @pytest.mark.medium
+def test_lists_that_a_full_disk_cut_off_are_read_as_not_there(ada: Client, tmp_path: Path) -> None:
+    draft = begun(ada)
+    page = f"/drafts/{draft.code}/"
+    send(ada, draft, "vits/s1.wav", sound(tmp_path, 1))
+    send(ada, draft, "vits/s2.wav", b"RIFF, and no more")
+    ignore(draft, [".DS_Store"])
+    ada.post(f"{page}do/", {"do": "arrange"})
+    assert ignored_of(draft) == [".DS_Store"]
+    assert ada.get(page).context["matrix"]["total"] == 2
+    cut = [each for each in place_of(draft).rglob("*.json") if each.parent.name != "study"]
+    assert {each.parent.name for each in cut} >= {"problems", "facts"}
+    for each in cut:
+        each.write_bytes(each.read_bytes()[:4])
+    assert ada.get(page).context["matrix"]["total"] == 2
+    assert (ignored_of(draft), problems_of(draft)) == ([], {})
+
+
+@pytest.mark.medium
 def test_more_files_keep_what_was_renamed_marked_and_written(ada: Client, tmp_path: Path) -> None:
     draft = begun(ada)
     fill(ada, draft, tmp_path, ("vits", "flawed"))
@@ -328,6 +348,22 @@ def test_a_draft_is_nobody_elses(ada: Client, client: Client, tmp_path: Path) ->
     assert client.post(f"/drafts/{draft.code}/do/", {"do": "delete"}).status_code == 404
     assert save(client, draft, {"study.title": "x"}).status_code == 404
     assert client.get("/drafts/unknown/").status_code == 404
+
+
+def test_a_study_whose_originals_are_missing_is_not_copied(ada: Client, tmp_path: Path) -> None:
+    make_study(key="bare", items=1)
+    Study.objects.update(owner=User.objects.get(username="ada"))
+    answer = ada.post("/new/", {"kind": "copy", "study": "bare"}, follow=True)
+    assert "The study was not copied. The original audio of" in answer.content.decode()
+    assert not Draft.objects.exists()
+    assert list((tmp_path / "var/drafts").glob("*")) == []
+
+
+@pytest.mark.parametrize("changes", [{"study.title": "a\0b"}, {"study.title": {"\0": 1}}])
+def test_a_change_that_no_database_keeps_is_refused(ada: Client, changes) -> None:
+    draft = begun(ada)
+    assert save(ada, draft, changes).status_code == 400
+    assert Draft.objects.get().revision == draft.revision
 
 
 @pytest.mark.medium

@@ -1,13 +1,15 @@
 """Prolific's ids are sealed in the database, and forgotten when a study says so."""
 
 import re
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
+from datetime import timezone as zone
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.template import Context, Template
 from django.test import Client
 from django.utils import timezone
 
@@ -371,19 +373,31 @@ def test_a_study_file_says_when_by_day_or_by_days_and_not_both():
         assert about == ([said] if said else [])
 
 
-def test_every_time_on_a_page_says_its_zone() -> None:
-    """Right behind it, or in the head of its column."""
+def test_every_date_on_a_page_says_its_zone() -> None:
+    """By the filter `utc`, or in the head of its column; `date` alone is for machines."""
     folder = Path(__file__).resolve().parents[2] / "templates"
     views = folder.parent / "listening" / "web" / "researcher"
     heads = {  # columns that views name
         "researcher/_rater_row.html": views / "raters_table.py",
         "researcher/ratings.html": folder.parent / "listening" / "selectors" / "rating_table.py",
     }
-    for path in folder.rglob("*.html"):
+    for path in folder.rglob("*.*"):
         page = path.read_text("utf-8")
         name = path.relative_to(folder).as_posix()
         head = heads.get(name, path).read_text("utf-8")
-        for time in re.finditer(r'\|date:"[^"]*H:i[^"]*"', page):
-            behind = re.sub(r"<[^>]*>|\{%.*?%\}", "", page[time.end() : time.end() + 90])[:60]
-            assert "UTC" in behind or "(UTC)" in head, (name, behind)
+        assert "|utc_cell" not in page or "(UTC)" in head, name
+        for plain in re.finditer(r"""\|date\b(?!:["']c["'])[^}]*""", page):
+            before = page[: plain.start()]
+            said = "(00:00 UTC)" in page[plain.end() : plain.end() + 60]
+            assert said or 'type="date"' in before[before.rfind("<") :], (name, plain[0])
+
+
+def test_dates_of_pages_name_their_zone() -> None:
+    moment = datetime(2026, 11, 29, 1, 59, 58, tzinfo=zone(timedelta(hours=2)))
+    page = Template(
+        "{{ at|utc }}, {{ at|utc:'H:i:s' }}, {{ day|utc:'Y-m-d' }}, {{ at|utc_cell }}"
+        "{{ none|utc }}{{ none|utc_cell }}"
+    )
+    said = page.render(Context({"at": moment, "day": date(2026, 11, 28), "none": None}))
+    assert said == "2026-11-28 23:59 UTC, 23:59:58 UTC, 2026-11-28 UTC, 2026-11-28 23:59"
     assert str(Rule(on=date(2027, 1, 1))) == "on 2027-01-01, 00:00 UTC, without the reasons"

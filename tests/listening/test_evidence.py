@@ -12,7 +12,7 @@ from listening.studies.length import session_length
 from tests.factories import an_answer, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
-REASON = "The pause before the verb is too short."
+REASON = "The pause before the verb is too short, and the last word falls."
 
 
 def with_reasons(study, reasons, **typing):
@@ -32,10 +32,37 @@ def test_facts_are_counted_from_what_is_stored():
     pasted = with_reasons(study, ["This one came from the clipboard"], typing_ms=1, pasted_chars=32)
     known = evidence_of(study)
     assert known[plain.pk].signs == ["2 of 5 reasons are another rater's words"]
-    assert known[fast.pk].signs == ["5 of 5 reasons typed faster than 12 characters a second"]
+    assert known[fast.pk].signs == ["5 of 5 reasons typed faster than 12 keystrokes a second"]
     assert (known[same.pk].shared, known[same.pk].reasons) == (2, 3)
     assert (known[pasted.pk].typed_fast, known[pasted.pk].pasted) == (0, 1)
     assert known[plain.pk].answered == 5
+
+
+@pytest.mark.medium
+@pytest.mark.parametrize(
+    ("text", "is_own"),
+    [
+        ("It sounds like a real person to me.", False),
+        ("The pause before the verb is too short, and the last word falls.", True),
+        ("听起来像真人在说话。", False),
+        ("第二个词前面的停顿太短，而且句尾的声调听起来不自然。", True),
+    ],
+)
+def test_short_sentences_that_people_share_are_no_bot_indicator(text, is_own):
+    study = make_study(key="shared", task={"ratings_per_stimulus": 4})
+    one, other = (with_reasons(study, [words], typing_ms=9000) for words in (text, text.upper()))
+    expected = ["1 of 1 reasons are another rater's words"] if is_own else []
+    assert evidence_of(study)[one.pk].signs == expected
+    assert evidence_of(study, [other.pk])[other.pk].signs == expected
+
+
+def test_dictated_words_are_not_typed_fast():
+    study = make_study(key="dictated")
+    text = "The whole sentence was spoken into a phone"
+    session = with_reasons(study, [text], keystrokes=8, typing_ms=1_200)
+    assert evidence_of(study)[session.pk].signs == []
+    Justification.objects.update(keystrokes=len(text))
+    assert evidence_of(study)[session.pk].typed_fast == 1
 
 
 def test_a_driven_browser_and_repeats_are_counted():

@@ -129,6 +129,13 @@ def test_a_trial_that_no_code_can_be_is_malformed(ready, trial):
         assert (response.status_code, response.json()["error"]) == (422, "malformed")
 
 
+@pytest.mark.parametrize("door", ["answers", "skips", "checks", "loaded", "comments", "withdraw"])
+def test_a_field_name_that_no_text_can_hold_is_malformed(ready, door):
+    body = b'{"\\udfff\\ud800": 1, ' + answer_with(ready)[1:]
+    response = send(ready, door, body)
+    assert (response.status_code, response.json()["error"]) == (422, "malformed")
+
+
 @pytest.mark.parametrize(
     "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
 )

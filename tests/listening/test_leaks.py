@@ -179,6 +179,12 @@ def test_a_value_by_which_a_clip_is_known_again_is_found(sent: list[Sent], fact:
     assert fact in found([KNOWN_AGAIN[fact](each) for each in sent])
 
 
+def test_a_clip_may_be_known_again_by_where_its_lines_meet(sent: list[Sent]):
+    """Who listens knows the place as well; the page's mark lies up to 0.2 s beside it."""
+    marks = [said(each, **{MARKS: {"places": [0.5 + each.item]}}) for each in sent]
+    assert not {fact for fact in found(marks) if fact.startswith(MARKS)}
+
+
 def test_a_leak_says_what_it_names_and_what_it_mistakes():
     assert str(Verdict("“a”", "bits_per_sample", 9, 10, 1, 40, 1e-9)) == (
         "“a”: the size of the file per sample (names 9 of 10, mistakes 1 of 40 others)"

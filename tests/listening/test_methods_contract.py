@@ -11,7 +11,7 @@ import pytest
 
 from listening.design.blocks import plan_blocks
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
-from listening.methods.together import TOGETHER
+from listening.methods.item_groups import TOGETHER
 
 ROLES = {"anchor": "anchor", "flite": "test", "human": "reference", "slt": "test"}
 OPTIONS: dict[str, dict[str, Any]] = {"free_choice": {"choices": ["music", "speech", "noise"]}}

@@ -9,7 +9,7 @@ import pytest
 
 from listening.design.studyfile.fit import WatchedOptions
 from listening.methods import Method, Scale, StimulusRef, method_named
-from listening.methods.together import ItemsError
+from listening.methods.item_groups import ItemsError
 from tests.listening.folders import CONDITIONS, STUDY, csv_with, problems_of, the_problem
 
 

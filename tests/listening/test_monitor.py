@@ -21,8 +21,7 @@ from listening.common import ages, cached_counts
 from listening.models import Study
 from listening.selectors import monitor
 from listening.selectors.monitor import forget_progress, latest_progress
-from listening.web.researcher.live_monitor import StudyMonitor
-from listening.web.routing import websocket_urlpatterns
+from listening.web.researcher.live_monitor import StudyMonitor, websocket_urlpatterns
 from tests.config.helpers import PATIENCE_S
 from tests.factories import answer_all, arrive, make_study, make_user
 from tests.own_cache import empty_cache

@@ -6,18 +6,23 @@ Processor time is compared with a loop that is timed beside it, so that a slow m
 import gzip
 import io
 import json
+import pickle
 import struct
 import time
 import zipfile
 
+import numpy as np
 import pytest
+import soundfile
 
+from listening.audio import keep_served, long_sounds, probed
 from listening.common import input_limits
 from listening.common.input_limits import APART_FROM_TABLE_BYTES
 from listening.common.plain_json import JsonError, read_json
 from listening.common.plain_toml import TomlError, read_toml
 from listening.common.plain_yaml import YamlError, read_yaml
 from listening.common.reading_process import TookTooLong, read_apart
+from listening.common.sound_files import AudioError
 from listening.common.sound_files.mp3_frames import mp3_parts
 from listening.common.spreadsheets import TableError, json_records, layout_of, raw_bytes, read_table
 from listening.design.studyfile import CSV, TOML, read_folder, read_sent_folder, unpack
@@ -69,6 +74,8 @@ TOMLS = {
     "quotes": '"' * 100_000,
     "half a surrogate pair": 'a = "\\ud800"',
     "a NUL": 'a = "\0"',
+    "a NUL by its number": 'a = ["\\u0000"]',
+    "a NUL in a name": '"a\\u0000" = 1',
 }
 JSONS = {
     "deep": "[" * 100_000 + "]" * 100_000,
@@ -265,6 +272,56 @@ def test_what_is_read_apart_comes_back_or_says_why_not():
 def test_what_does_not_end_is_ended(limits):
     with pytest.raises(TookTooLong):
         read_apart(sum, range(10**15), **limits)
+
+
+@pytest.fixture
+def long_silence(tmp_path):
+    """Twelve seconds in stereo at 192 kHz: 4.6 million samples in some kilobytes."""
+    path = tmp_path / "silence.flac"
+    with soundfile.SoundFile(path, "w", 192_000, 2, "PCM_16", format="FLAC") as file:
+        for _ in range(12):
+            file.write(np.zeros((192_000, 2), np.int16))
+    assert path.stat().st_size < 100_000
+    return path
+
+
+def test_long_sounds_are_left_to_the_process_with_a_deadline(long_silence, monkeypatch):
+    asked = []
+
+    def ends(function, *given, cpu_s):
+        asked.append((function, cpu_s))
+        raise TookTooLong
+
+    monkeypatch.setattr(long_sounds, "read_apart", ends)
+    usual = loop_s()
+
+    def refused():
+        with pytest.raises(AudioError, match="takes longer than is allowed"):
+            probed(long_silence)
+        with pytest.raises(AudioError, match="takes longer than is allowed"):
+            keep_served(long_silence, -1.0)
+
+    assert spent_s(refused) < LOOPS * usual
+    assert [cpu_s for _, cpu_s in asked] == [input_limits.APART_SOUND_CPU_S] * 2
+
+
+def test_decoding_here_stops_whatever_the_header_says():
+    blocks = iter([np.zeros((1_000, 2))] * 100)
+    with pytest.raises(long_sounds.IsLong):
+        list(long_sounds.bounded(blocks, 10_000))
+    assert len(list(blocks)) == 94
+    assert len(list(long_sounds.bounded(blocks, None))) == 0
+
+
+@pytest.mark.slow
+def test_a_long_sound_measured_apart_has_the_same_facts(tmp_path, monkeypatch):
+    path = tmp_path / "a.wav"
+    soundfile.write(path, np.sin(np.arange(16_000) / 9) / 2, 16_000)
+    here = probed(path)
+    monkeypatch.setattr(long_sounds, "APART_FROM_SAMPLES", 0)
+    assert probed(path) == here
+    error = pickle.loads(pickle.dumps(AudioError("It is damaged.", "Copy it again.")))
+    assert (str(error), error.remedy) == ("It is damaged. Copy it again.", "Copy it again.")
 
 
 @pytest.mark.medium

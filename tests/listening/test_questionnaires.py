@@ -145,7 +145,9 @@ def test_sentences_are_translated_with_their_numbers() -> None:
     words = {"Please write a number from %(low)s to %(high)s.": "Zahl %(low)s–%(high)s!"}
     with pytest.raises(Incorrect) as caught:
         checked(about(), {**WHOLE, "age": 3})
-    assert caught.value.said(lambda text: words.get(text, text)) == {"age": "Zahl 18–99!"}
+    assert caught.value.translated_fields(lambda text: words.get(text, text)) == {
+        "age": "Zahl 18–99!"
+    }
 
 
 def test_only_a_question_that_was_asked_screens_out() -> None:

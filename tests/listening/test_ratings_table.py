@@ -254,8 +254,8 @@ def test_bars_reach_from_the_first_rating_to_now_and_are_no_more_than_fit():
     assert [bar.height for bar in plot.bars] == [0] * 7 + [33.33, 0, 100, 0, 0]
     assert [line.x for line in plot.lines] == [8.5]
     assert (plot.per, plot.total, plot.marks_left_out) == ("hour", 40, 6)
-    assert "since 2026-11-02 09:00 UTC: 40 in all, most from 2026-11-02 11:00 (30)" in plot.said
-    assert ", 0 from 2026-11-02 13:00" in plot.said
+    assert "since 2026-11-02 09:00 UTC: 40 in all, most from 2026-11-02 11:00 (30)" in plot.summary
+    assert ", 0 from 2026-11-02 13:00" in plot.summary
     for days, per in {6: "3 hours", 12: "6 hours", 50: "day", 400: "week", 4000: "4 weeks"}.items():
         wide = time_plot(hours, start + timedelta(days=days))
         assert wide is not None

@@ -37,7 +37,7 @@ def fees(double: Double) -> Any:
     """At most one look between a request and what comes of it."""
     double.set(fee_percent=33.3, vat_percent=20)
     yield
-    double.set(fee_percent=42.8, vat_percent=20)
+    double.set(fee_percent=42.8, vat_percent=20, lists_show_bonuses=True)
 
 
 def make_draft(**changes: Any) -> Recruitment:
@@ -391,6 +391,18 @@ def test_a_draft_that_is_made_again_is_paid_for_the_length_that_the_study_has(
 # --- Requests ------------------------------------------------------------------------------------
 
 
+ONCE = Prolific._once
+
+
+def count_requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths that are asked for from now on."""
+    asked: list[str] = []
+    monkeypatch.setattr(
+        Prolific, "_once", lambda self, *what: asked.append(what[1]) or ONCE(self, *what)
+    )
+    return asked
+
+
 def test_a_look_at_a_large_batch_reads_lists(
     double: Double, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -399,11 +411,7 @@ def test_a_look_at_a_large_batch_reads_lists(
     syncing.sync(recruitment)
     for person in people:
         paying.decide_bonus(person.row(), "thanks", 10, "ada")
-    asked: list[str] = []
-    once = Prolific._once
-    monkeypatch.setattr(
-        Prolific, "_once", lambda self, *what: asked.append(what[1]) or once(self, *what)
-    )
+    asked = count_requests(monkeypatch)
     paying.pay(paying.write_batch(recruitment))
     assert len(asked) == 3
     double.settle()
@@ -415,6 +423,30 @@ def test_a_look_at_a_large_batch_reads_lists(
         f"/studies/{recruitment.prolific_study}/cost/",
     ]
     assert Bonus.objects.filter(paid_at__isnull=True).count() == 0
+
+
+def test_a_look_at_a_large_batch_reads_few_where_lists_show_no_bonuses(
+    double: Double, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paying, "READ_PER_LOOK", 3)
+    double.set(lists_show_bonuses=False)
+    recruitment = make_published(double, places=8)
+    people = [Person(double, recruitment).hand_in() for _ in range(8)]
+    syncing.sync(recruitment)
+    for person in people:
+        paying.decide_bonus(person.row(), "thanks", 10, "ada")
+    paying.pay(paying.write_batch(recruitment))
+    double.settle()
+    unpaid = []
+    for _ in range(3):
+        asked = count_requests(monkeypatch)
+        syncing.sync(recruitment)
+        assert len(asked) <= 3 + 3  # the study, its list, its cost
+        unpaid.append(Bonus.objects.filter(paid_at__isnull=True).count())
+    assert unpaid == [5, 2, 0]
+    assert all(bonuses(double, person) == [10] for person in people)
+    paid = recruitment.ledger.filter(kind=LedgerEntry.Kind.BONUS)
+    assert sum(entry.minor for entry in paid) == 80
 
 
 @pytest.mark.parametrize("token", ["т0кен", "play-money\nX: y", "ｐｌａｙ"])

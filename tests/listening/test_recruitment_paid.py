@@ -12,8 +12,8 @@ from listening.recruitment import deciding, ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.selectors import pay_of_sessions, session_rows
 from listening.studies import StudyError
-from listening.web.pay_marks import mark_pay
 from listening.web.rater.state import state_of
+from listening.web.session_decisions import mark_pay
 from tests.factories import arrive, make_study
 from tests.listening.recruited import CODES, Person, bonuses, make_published
 from tests.play_money import Double

@@ -1,9 +1,11 @@
 """Reviews: items go to as many as are wanted, once to each; verdicts are only added."""
 
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
 
 from listening import review
 from listening.models import Rating, ReviewAssignment, ReviewItem, ReviewJob, StudyEvent, Verdict
@@ -323,3 +325,14 @@ def test_notes_go_with_the_reasons_that_are_erased(study):
     review.store(who, said(review.give_next(who, 2), note="says “robot”"))
     assert forget_notes(study) == 2
     assert set(Verdict.objects.values_list("note", "category")) == {("", "fit")}
+
+
+@pytest.mark.medium
+def test_what_was_given_before_the_clock_went_back_is_given_to_others(study):
+    job = job_of(study, repeated=0)
+    one, two, three = (reviewer(job) for _ in range(3))
+    held = {each.item_id for who in (one, two) for each in review.give_next(who, 40)}
+    assert not {each.item_id for each in review.give_next(three, 40)} & held
+    tomorrow = timezone.now() + timedelta(days=1)
+    ReviewAssignment.objects.filter(reviewer__in=(one, two)).update(given_at=tomorrow)
+    assert {each.item_id for each in review.give_next(three, 40)} & held

@@ -231,3 +231,46 @@ def test_lines_that_may_be_a_table_are_never_taken_whole(kind: str) -> None:
 def test_words_alone_may_hold_commas_and_quotes() -> None:
     for pasted in ('"Go," he said, late.\nWell, yes, then.', "One, two.\nThree."):
         assert list(texts_in(pasted, SENTENCES)[0].values()) == pasted.splitlines()
+
+
+NAMED = {
+    "spaces, as in Kaldi": "LJ001-0001 Hello there\nLJ001-0002  Bye now",
+    "colons": "LJ001-0001: Hello there\nLJ001-0002: Bye now",
+    "file names": "wavs/LJ001-0001.wav Hello there\nwavs/LJ001-0002.wav Bye now",
+}
+
+
+@pytest.mark.parametrize("pasted", NAMED.values(), ids=NAMED)
+def test_lines_that_begin_with_a_name_are_no_words_as_a_whole(pasted: str) -> None:
+    words = {"LJ001-0001": "Hello there", "LJ001-0002": "Bye now"}
+    assert texts_in(pasted, ["LJ001-0001", "LJ001-0002", "LJ001-0003"]) == (words, [])
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        '( LJ001-0001 "Hello there." )\n( LJ001-0002 "Bye." )',
+        '{"id":"LJ001-0001","text":"Hi"}\n{"id":"LJ001-0002","text":"Bye"}',
+        "Hello there (LJ001-0001)\nBye now (LJ001-0002)",
+    ],
+    ids=["Festvox", "JSON lines", "names behind"],
+)
+def test_lines_that_name_sentences_in_another_way_are_asked_about(pasted: str) -> None:
+    with pytest.raises(UnclearTexts, match="in a way that cannot be read"):
+        texts_in(pasted, ["LJ001-0001", "LJ001-0002"])
+
+
+def test_words_that_hold_a_number_are_words() -> None:
+    assert texts_in("1 dog.\nA cat.", ["1", "2"])[0] == {"1": "1 dog.", "2": "A cat."}
+    assert texts_in("Go on.\nWell no.", ["go", "well"])[0] == {"go": "Go on.", "well": "Well no."}
+    assert texts_in("In 2001.\nIt was 1.", ["1", "2001"])[0] == {
+        "1": "In 2001.",
+        "2001": "It was 1.",
+    }
+
+
+def test_letters_that_macos_takes_apart_are_one_name() -> None:
+    found = scan(["A/e\u0301te\u0301.wav", "A/z.wav", "B/\u00e9t\u00e9.wav", "B/z.wav"])
+    assert (found.systems, found.sentences) == (["A", "B"], ["z", "\u00e9t\u00e9"])
+    assert not found.holes
+    assert found.cells["A", "\u00e9t\u00e9"] == "A/e\u0301te\u0301.wav"

@@ -12,7 +12,7 @@ import pytest
 from listening.design.amounts import amount_of, material_of, trials_of
 from listening.design.definition import definition_of
 from listening.design.studyfile import CriterionEntry, ItemEntry, read_folder, toml_text
-from listening.design.studyfile.drawing import WRITTEN
+from listening.design.studyfile.reader import fields_of
 from tests.listening.folders import (
     CSV,
     HEADER,
@@ -190,7 +190,7 @@ def test_a_draw_is_the_same_with_the_same_seed_and_says_what_it_left_out(tmp_pat
         assert len(material_of(reading.study, task)) == 2
         assert tomllib.loads(toml_text(reading.study))["tasks"][0]["draw"]["seed"] == 5
         defined = definition_of(reading.study)  # as a correction of its words reads it again
-        assert {path[3] for path in defined if "draw" in path} <= set(WRITTEN)
+        assert {path[3] for path in defined if "draw" in path} <= set(fields_of("tasks.draw"))
         return task.draw["drawn"], reading.remarks[-1]
 
     first = drawn("a", 'number = 1, of = "items", seed = 5')

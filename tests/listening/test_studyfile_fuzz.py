@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from listening.design.studyfile import Reading, read_folder
-from listening.design.studyfile import tomlpart as t
+from listening.design.studyfile.reader import fields_of
 from tests.listening.folders import CSV, TOML, make_folder
 
 patient = settings(
@@ -61,22 +61,28 @@ def test_damaged_tables(folder: Path, place: int, length: int, new: bytes) -> No
     outcome(folder, damaged(TOML.encode(), place, length, new), CSV.encode())
 
 
-def tables(shape: dict[str, Any], **inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def tables(path: str, **inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """A table with fields of ours, of which each may hold anything."""
-    fields = {key: inner.get(key, values) | values for key in shape}
+    fields = {key: inner.get(key, values) | values for key in fields_of(path)}
     return st.fixed_dictionaries({}, optional=fields)
 
 
-criteria = st.lists(tables(t.CRITERION), max_size=2)
-traps = tables(t.TRAPS, kinds=st.lists(tables(t.KIND), max_size=2))
+criteria = st.lists(tables("tasks.criteria"), max_size=2)
+traps = tables("tasks.traps", kinds=st.lists(tables("tasks.traps.kinds"), max_size=2))
 right_task = {"key": "t", "method": "mos", "block_size": 1, "ratings_per_stimulus": 1}
 any_task = tables(
-    t.TASK, criteria=criteria, traps=traps, justification=tables(t.JUSTIFICATION), options=values
+    "tasks",
+    criteria=criteria,
+    traps=traps,
+    justification=tables("tasks.justification"),
+    options=values,
 ).map(lambda table: right_task | table)
 any_study = st.fixed_dictionaries(
     {
-        "study": tables(t.STUDY, texts=tables(t.TEXTS), completion_codes=tables(t.CODES)),
-        "conditions": st.lists(tables(t.CONDITION), max_size=2)
+        "study": tables(
+            "study", texts=tables("study.texts"), completion_codes=tables("study.completion_codes")
+        ),
+        "conditions": st.lists(tables("conditions"), max_size=2)
         | st.just([{"key": "sys-a"}, {"key": "sys-b"}]),
         "tasks": st.lists(any_task, min_size=1, max_size=2),
     }

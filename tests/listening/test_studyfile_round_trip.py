@@ -21,7 +21,7 @@ from listening.design.studyfile import (
     toml_text,
 )
 from listening.design.studyfile.csvpart import COLUMNS, _near
-from listening.design.studyfile.shapes import INVISIBLE, composed
+from listening.design.studyfile.values import INVISIBLE, composed
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"
 

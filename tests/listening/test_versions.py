@@ -9,7 +9,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from listening import studies
-from listening.design.definition import PATTERNS, Kind, definition_of, kind_of
+from listening.design.definition import Kind, definition_of, kind_of, patterns
 from listening.design.studyfile.entries import CriterionEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.tomlpart import read_study_toml
@@ -91,11 +91,11 @@ def corrected(study, words: dict[str, str], **fields) -> StudyDefinition:
 )
 def test_every_field_of_a_study_is_declared(entry, inside, of_clips):
     """Who adds a field says what it is: a study that has it could not be opened otherwise."""
-    heads = {pattern[: len(inside) + 1] for pattern, _ in PATTERNS}
+    heads = {pattern[: len(inside) + 1] for pattern, _ in patterns()}
     whole = {(*inside, "**"), (*inside[:-1], "**")}
     named = {each.name for each in fields(entry)} - of_clips
     missing = {name for name in named if (*inside, name) not in heads}
-    assert not missing or whole & {pattern for pattern, _ in PATTERNS}
+    assert not missing or whole & {pattern for pattern, _ in patterns()}
 
 
 def test_what_decides_a_number_is_measured_and_what_is_only_read_is_wording():

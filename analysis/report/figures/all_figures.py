@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from analysis.name_spans import resolve
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import ends_of, family_title
 from analysis.report.content import Figure, content_from
@@ -88,7 +89,8 @@ def part_plots(report: Report) -> Iterator[Plot]:
         shown = content_from(part)
         names = part_keys(part["key"], [figure.key for figure in shown.figures])
         for key, figure in zip(names, shown.figures, strict=True):
-            yield Plot(key, figure, (part["key"], figure.key))
+            title, note = resolve(figure.title), resolve(figure.note)
+            yield Plot(key, replace(figure, title=title, note=note), (part["key"], figure.key))
 
 
 def part_keys(part: str, keys: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from analysis.formatting import listed
-from analysis.report.condition_labels import family_labels, labelled, without_label
+from analysis.report.condition_labels import family_labels, labelled
 from analysis.report.figures import PAGE_STYLE
 from analysis.report.html.brief import brief_of
 from analysis.report.html.differences import COMPARED, PAIRS, SO_FAR, differences
@@ -90,9 +90,7 @@ def sections(
     for place, about in enumerate(abouts or [""], start=1):
         label = names.get(about, about)
         every += _family(report, about, place, label, said, link, most, len(abouts) > 1)
-    whole = labelled(report)
-    if len(abouts) == 1:
-        whole = without_label(whole, names.get(abouts[0], ""))
+    whole = labelled(report, without=abouts[0] if len(abouts) == 1 else "")
     parts = [part for part in whole.get("parts", ()) if _shown(part)]
     every += _groups(parts, link)
     every.append(Section("not-made", "What could not be made", _not_made(parts), folded=True))
@@ -113,7 +111,7 @@ def _family(
 ) -> Iterator[Section]:
     """The sections of one family; its label follows their titles where there are several."""
     called = f": {label}" if several else ""
-    of_family = without_label(labelled(viewed(report, View(about)) if about else report), label)
+    of_family = labelled(viewed(report, View(about)) if about else report, without=about)
     parts = [part for part in of_family.get("parts", ()) if _shown(part)]
     answer = next((part for part in parts if part["key"] == ANSWER), None)
     first = first_screen(of_family, answer, about, place, link)

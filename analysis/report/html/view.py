@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from analysis.name_spans import starts_with_family
 from analysis.ratings.scales import bare_title
 from analysis.report.report_schema import (
     Counts,
@@ -169,6 +170,6 @@ def _about(part: PartRecord, title: str, others: Sequence[str]) -> PartRecord:
 
 def _said(texts: Iterable[str], others: Sequence[str]) -> list[str]:
     """The texts that do not begin with the name of another family."""
-    names = [f"{title}:" for title in others]
-    names += [f"{title.partition(' · ')[2].replace(' · ', ', ')}:" for title in others]
-    return [text for text in texts if not text.startswith(tuple(names))]
+    short = [title.partition(" · ")[2].replace(" · ", ", ") for title in others]
+    names = {*others, *short}
+    return [text for text in texts if not starts_with_family(text, names)]

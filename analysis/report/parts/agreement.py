@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.arrays import Codes
 from analysis.formatting import interval_text, number
+from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.ratings.choices import JOINT
 from analysis.report.content import Column, Content, Table, titled
@@ -246,8 +247,8 @@ def _sentence(title: str, rows: Mapping[str, Mapping[str, Any]], scored: bool) -
     if mean and mean["value"] is not None:
         of_means = f"; the ICC of a condition's mean is {_number(mean)}"
     if alpha["value"] is None:
-        return f"{title}: {alpha['note'].rstrip('.')}{of_means}."
-    words = f"{title}: on single ratings, Krippendorff's alpha is {_number(alpha)}"
+        return f"{family_prefix(title)}{alpha['note'].rstrip('.')}{of_means}."
+    words = f"{family_prefix(title)}on single ratings, Krippendorff's alpha is {_number(alpha)}"
     one = rows.get("icc_2_1_absolute") or rows.get("ICC2")
     if one and one["value"] is not None:
         words += f" and the ICC of one rating {_number(one)}"
@@ -265,9 +266,12 @@ def _weak(title: str, rows: Mapping[str, Mapping[str, Any]]) -> list[str]:
     if mean is None or mean["value"] is None or mean["value"] >= POOR_MEAN:
         return []
     if mean["value"] <= 0:
-        return [f"{title}: the means of the conditions differ no more than noise alone would."]
+        return [
+            f"{family_prefix(title)}the means of the conditions differ no more than noise alone "
+            "would."
+        ]
     return [
-        f"{title}: the means of the conditions are noisy against their spread (ICC "
+        f"{family_prefix(title)}the means of the conditions are noisy against their spread (ICC "
         f"{mean['value']:.2f}): their order may change with other raters and items."
     ]
 

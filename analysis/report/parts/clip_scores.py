@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import families
 from analysis.ratings.cells import csv_cell
 from analysis.report.content import Column, Content, Table, titled, together
@@ -80,12 +81,14 @@ def _shown(scores: ClipScores, by: str, title: str, level: float) -> Content:
         scores.unnamed
     )
     if not len(scores.frame):
-        return Content(warnings=[f"{title}: {text}" for text in warnings])
+        return Content(warnings=[f"{family_prefix(title)}{text}" for text in warnings])
     sentence = " ".join(_sentences(scores, one, many, level))
     warnings += _weak(scores, one, many)
     table = _table(scores.frame, by, title, level)
     return Content(
-        [f"{title}: {sentence}"], tables=[table], warnings=[f"{title}: {t}" for t in warnings]
+        [f"{family_prefix(title)}{sentence}"],
+        tables=[table],
+        warnings=[f"{family_prefix(title)}{t}" for t in warnings],
     )
 
 

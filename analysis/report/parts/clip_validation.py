@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from analysis.formatting import counted, enumerated
+from analysis.name_spans import condition_span
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import Part, PartInput
 from analysis.report.reviews_told import agreed, agreed_words, judged
@@ -216,7 +217,10 @@ def _warnings(review: ClipReviewFacts) -> Iterator[str]:
         )
     for each in review["systems"]:
         if each["mark"] == "missed":
-            yield f"{each['condition']} is below the pass mark of its clips ({_named(review)})."
+            yield (
+                f"{condition_span(each['condition'])} is below the pass mark of its clips "
+                f"({_named(review)})."
+            )
 
 
 def _method(review: ClipReviewFacts) -> str:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from analysis.formatting import listed
+from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.breakdowns import families
 from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Table
@@ -92,7 +93,9 @@ class GeneralModel(Part):
             try:
                 fit = fitted(each, breakdown, inputs.options, self.gaussian, tell)
             except NotEstimable as error:
-                parts.append(Content(warnings=[f"{each.title}: no general model: {error}."]))
+                parts.append(
+                    Content(warnings=[f"{family_prefix(each.title)}no general model: {error}."])
+                )
             else:
                 parts.append(fit.shown(self.key, inputs))
         return joined(parts)
@@ -140,7 +143,10 @@ class GeneralFit:
         crossed = "-by-" + "-".join(self.breakdown.by) if self.breakdown.by else ""
         stem = f"{key}-{self.each.number}{crossed}"
         title = self.each.title
-        about = f"{title}, by {' and '.join(self.breakdown.by)}" if crossed else title
+        about, prefix = family_span(title), family_prefix(title)
+        if crossed:
+            about += f", by {' and '.join(self.breakdown.by)}"
+            prefix = f"{about}: "
         refusal = self.posterior.diagnostics.refusal
         made = diagnostics_table(
             f"{stem}-diagnostics",
@@ -151,15 +157,15 @@ class GeneralFit:
             refusal is None,
         )
         if refusal is not None:
-            return Content(sentences=best_sentence(about, self.cells, refusal), tables=[made])
+            return Content(sentences=best_sentence(prefix, self.cells, refusal), tables=[made])
         tables = [self._cells(stem, about, inputs)] if crossed else self._tables(stem, inputs)
         ranked = self._ranked(inputs.options)
-        heading = f"Probability of each rank by the general model, {title}"
+        heading = f"Probability of each rank by the general model, {family_span(title)}"
         figures = []
         if not crossed:
             figures = rank_heatmap(f"{stem}-ranks", heading, self.cells, ranked, title)
         return Content(
-            sentences=[] if crossed else best_sentence(title, self.cells, ranked, self.among),
+            sentences=[] if crossed else best_sentence(prefix, self.cells, ranked, self.among),
             figures=figures,
             tables=[*tables, made],
             methods=[self._methods(inputs.options)],
@@ -187,11 +193,11 @@ class GeneralFit:
         order = by_expected_rank(names, ranked)
         tables = [self._means(stem, order, ranked, inputs), self._variation(stem, options)]
         if len(names) > 1:
-            heading = f"Differences of mean scores by the general model, {title}"
+            heading = f"Differences of mean scores by the general model, {family_span(title)}"
             key = f"{stem}-contrasts"
             tables.append(contrast_table(key, heading, names, order, None, ranked, title))
         if ranked.rank_probability.shape[1] > 1:
-            heading = f"Probability of each rank by the general model, {title}"
+            heading = f"Probability of each rank by the general model, {family_span(title)}"
             tables.append(rank_table(f"{stem}-ranks", heading, names, ranked, title, self.among))
         return tables
 
@@ -227,7 +233,7 @@ class GeneralFit:
         note = "Mean score: what raters, texts and clips drawn anew would give on average."
         note += f" {SPREAD}" if spread is not None else ""
         note = " ".join([note, *(f"{text[:1].upper()}{text[1:]}." for text in self.effects.notes)])
-        heading = f"Means by the general model, {self.each.title}"
+        heading = f"Means by the general model, {family_span(self.each.title)}"
         return Table(f"{stem}-means", heading, columns, rows, note, self.each.title)
 
     def _variation(self, stem: str, options: Options) -> Table:
@@ -244,7 +250,7 @@ class GeneralFit:
             Column("sd", "SD", "number"),
             Column("sd", f"{options.level * 100:g} % HDI", "interval"),
         ]
-        heading = f"What varies by the general model, {self.each.title}"
+        heading = f"What varies by the general model, {family_span(self.each.title)}"
         return Table(f"{stem}-variation", heading, columns, rows, about=self.each.title)
 
     def _cells(self, stem: str, about: str, inputs: PartInput) -> Table:
@@ -279,7 +285,8 @@ class GeneralFit:
         what = " and ".join(("condition", *self.breakdown.by))
         what += ", a spread of each condition" if "spread" in self.posterior.draws else ""
         return (
-            f"{self.each.title}: a Bayesian {kind} mixed model with a mean per {what} and random "
+            f"{family_prefix(self.each.title)}a Bayesian {kind} mixed model with a mean per "
+            f"{what} and random "
             f"effects of {effects} ({self.posterior.prior}) was sampled by NUTS "
             f"({self.sampled.sampler}; {drawn_words(self.posterior)} after "
             f"{_tune(options)} of warming up; seed {self.each.seed(options)}; all R-hat below "

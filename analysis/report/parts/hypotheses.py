@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis.formatting import counted, number
-from analysis.formatting import named as plain_name
+from analysis.name_spans import condition_span, family_span
 from analysis.report.content import Content, Table, column, columns_of, table_row
 from analysis.report.part import Part, PartInput
 from analysis.statistics.comparisons.declared_hypotheses import (
@@ -93,7 +93,7 @@ class Hypotheses(Part):
 def said_of(test: HypothesisTest) -> str:
     """Whether a hypothesis is shown, with the difference and its interval."""
     it, main = test.hypothesis, test.main
-    where = f" ({test.title})" if test.title else ""
+    where = family_span(test.title, " ({})") if test.title else ""
     if main.shown is None or test.value is None or main.low is None or main.high is None:
         return f"Not tested: {it.text}{where}: {test.note}."
     margin = f", margin {it.margin:g}" if it.margin else ""
@@ -102,7 +102,7 @@ def said_of(test: HypothesisTest) -> str:
         f"{number(test.value, True)}, {level} {number(main.low, True)} to {number(main.high, True)}"
         f"{margin}"
     )
-    both = f"{plain_name(it.condition)} is {it.kind} {plain_name(it.versus)}"
+    both = f"{condition_span(it.condition)} is {it.kind} {condition_span(it.versus)}"
     items = " for these items" if it.these_items else ""
     if main.shown:
         return f"Shown{items}: {both}{where}: {found}."

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.breakdowns import families
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
@@ -64,7 +65,9 @@ class Ordinal(Part):
             try:
                 parts.append(_Fitted.of(each, inputs.options).shown(inputs.options))
             except NotEstimable as error:
-                parts.append(Content(warnings=[f"{each.title}: no ordinal model: {error}."]))
+                parts.append(
+                    Content(warnings=[f"{family_prefix(each.title)}no ordinal model: {error}."])
+                )
         return joined(parts)
 
 
@@ -140,19 +143,19 @@ class _Fitted:
     def shown(self, options: Options) -> Content:
         """Everything, or, where the draws are not to be trusted, the diagnostics alone."""
         names, ranked = self.each.names, self.comparison
-        heading = f"Whether the ordinal draws can be trusted, {self.title}"
+        heading = f"Whether the ordinal draws can be trusted, {family_span(self.title)}"
         key = f"{self.stem}-diagnostics"
         refused = isinstance(ranked, Refusal)
         made = diagnostics_table(key, heading, names, self.posterior, self.title, not refused)
         if isinstance(ranked, Refusal):
-            sentence = f"{self.title}: no ordinal model is shown, because {ranked}."
+            sentence = f"{family_prefix(self.title)}no ordinal model is shown, because {ranked}."
             return Content(sentences=[sentence], tables=[made])
         drawn = self.posterior.summaries(level=options.level)
         tables = [self._means(drawn, ranked), self._thresholds(drawn), self._variation(drawn)]
         figures = self._share_figures()
         if len(names) > 1:
             order = by_expected_rank(names, ranked)
-            title = f"Differences of mean scores by the ordinal model, {self.title}"
+            title = f"Differences of mean scores by the ordinal model, {family_span(self.title)}"
             key = f"{self.stem}-contrasts"
             tables.append(contrast_table(key, title, names, order, None, ranked, self.title))
         return Content(
@@ -190,7 +193,7 @@ class _Fitted:
             "the scores. The Gaussian mean takes the steps as equally wide. Both take texts and "
             "clips as given."
         )
-        title = f"Means by the ordinal model, {self.title}"
+        title = f"Means by the ordinal model, {family_span(self.title)}"
         return Table(f"{self.stem}-means", title, columns, rows, note, self.title)
 
     def _thresholds(self, drawn: dict[str, Summary]) -> Table:
@@ -207,7 +210,7 @@ class _Fitted:
             *[Column("ml", "Max. likelihood", "number", 2)] * (self.ml is not None),
         ]
         note = "Logits; thresholds add up to 0. Unequal gaps: raters do not use steps as equal."
-        title = f"Thresholds between labels, {self.title}"
+        title = f"Thresholds between labels, {family_span(self.title)}"
         return Table(f"{self.stem}-thresholds", title, columns, rows, note, self.title, folded=True)
 
     def _variation(self, drawn: dict[str, Summary]) -> Table:
@@ -228,7 +231,7 @@ class _Fitted:
         ]
         notes = self.ml.notes if self.ml else ()
         note = " ".join(f"{text[:1].upper()}{text[1:]}." for text in notes)
-        title = f"What varies by the ordinal model, {self.title}"
+        title = f"What varies by the ordinal model, {family_span(self.title)}"
         return Table(f"{self.stem}-variation", title, columns, rows, note, self.title, folded=True)
 
     def _share_rows(self) -> Iterator[dict[str, Any]]:
@@ -261,7 +264,7 @@ class _Fitted:
             f"Predicted: from ratings drawn again from the model, {self.shares.level * 100:g} % of "
             "their shares lie between from and to."
         )
-        title = f"Label shares, observed and predicted, {self.title}"
+        title = f"Label shares, observed and predicted, {family_span(self.title)}"
         return Table(f"{self.stem}-shares", title, columns, rows, note, self.title, folded=True)
 
     def _share_figures(self) -> list[Figure]:
@@ -271,7 +274,7 @@ class _Fitted:
                 name = f"{row['condition']}, {what}"
                 rows.append({"name": name, "label": row["label"], "value": row[what]})
         rows.sort(key=lambda row: str(row["name"]))
-        title = f"Label shares, observed and predicted, {self.title}"
+        title = f"Label shares, observed and predicted, {family_span(self.title)}"
         figure = Figure(f"{self.stem}-shares", title, "shares", rows, about=self.title)
         return [figure] if len(self.each.names) <= 12 else []
 
@@ -280,26 +283,30 @@ class _Fitted:
             return
         apart = float(np.abs(drawn["score"].mean - self.gaussian.mean).max())
         yield (
-            f"{self.title}: means by the ordinal and by the Gaussian model differ by at most "
+            f"{family_prefix(self.title)}means by the ordinal and by the Gaussian model differ "
+            "by at most "
             f"{apart:.3f} in score."
         )
 
     def _warnings(self) -> Iterator[str]:
         if self.no_ml:
             yield (
-                f"{self.title}: no maximum likelihood fit, which is shown beside the posterior: "
+                f"{family_prefix(self.title)}no maximum likelihood fit, which is shown beside "
+                "the posterior: "
                 f"{self.no_ml}; the posterior, which has a prior, needs none."
             )
         if self.shares.outside > max(1.0, _ALARM * self.shares.observed.size):
             yield (
-                f"{self.title}: {self.shares.outside} of {self.shares.observed.size} label shares "
+                f"{family_prefix(self.title)}{self.shares.outside} of "
+                f"{self.shares.observed.size} label shares "
                 "lie outside what the ordinal model predicts: it fits these ratings badly."
             )
 
     def _methods(self) -> str:
         kind = "logistic" if len(self.scores) == 2 else "cumulative logit"
         return (
-            f"{self.title}: a Bayesian {kind} mixed model with rater and rater × condition effects "
+            f"{family_prefix(self.title)}a Bayesian {kind} mixed model with rater and rater × "
+            "condition effects "
             f"({self.posterior.prior}); effects were integrated out by quadrature and draws "
             f"({drawn_words(self.posterior)}) taken by independence Metropolis (all R-hat "
             "below 1.01, effective sample sizes above 400, Pareto k at most 0.7). Means are "

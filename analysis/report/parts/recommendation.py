@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from analysis.name_spans import family_span
 from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
 from analysis.report.content import Content, Figure, Table, column, columns_of, table_row, together
@@ -90,7 +91,13 @@ class Recommendation(FamilyPart):
             raters="assessors" if style == MUSHRA else "raters",
         )
         table = Table.of(
-            ConditionRow, key, about, rows, columns=columns, note=NOTES[style], about=about
+            ConditionRow,
+            key,
+            family_span(about),
+            rows,
+            columns=columns,
+            note=NOTES[style],
+            about=about,
         )
         figures = [_boxes(key, about, rows, estimand)] if style == MUSHRA else []
         return Content(figures=figures, tables=[table], methods=[METHODS[style]])
@@ -150,7 +157,7 @@ def _boxes(key: str, about: str, rows: Sequence[ConditionRow], estimand: Estiman
     ]
     return Figure(
         key,
-        f"Boxes: {about}",
+        f"Boxes: {family_span(about)}",
         "boxes",
         boxes,
         x=estimand.axis,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from analysis.formatting import counted, enumerated, number
+from analysis.name_spans import family_span, resolve
 from analysis.report.content import Content, Table, column, columns_of, table_row
 from analysis.report.part import Part, PartInput
 from analysis.statistics.comparisons.rope import EQUAL
@@ -93,12 +94,16 @@ def refusals(table: pd.DataFrame, options: Options) -> list[str]:
     )
     if not effects:
         return ["One of them has no ratings that count yet."]
-    return [] if all(effect.equal for effect in effects) else list(map(said_of, effects))
+    return (
+        []
+        if all(effect.equal for effect in effects)
+        else [resolve(said_of(effect)) for effect in effects]
+    )
 
 
 def said_of(effect: VersionEffect) -> str:
     """What the comparison says of one task and criterion, in a sentence."""
-    where = f"{effect.title}, version {effect.later} against {effect.earlier}"
+    where = f"{family_span(effect.title)}, version {effect.later} against {effect.earlier}"
     if effect.value is None or effect.low is None or effect.high is None:
         return f"{where}: whether they differ cannot be told ({effect.note})."
     bounds = f"{number(effect.low, True)} to {number(effect.high, True)}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
+from analysis.name_spans import Names
 from analysis.ratings.estimands import name_of
 from analysis.ratings.scales import family_title
 from analysis.report.condition_labels import CHOICE, condition_names
@@ -55,12 +57,11 @@ class Families:
         """The words for a family's title; other titles as they are."""
         return self.words(self.known[title]) if title in self.known else title
 
-    def spoken(self, text: str) -> str:
-        """The text with words in the place of each family's title."""
-        for title in sorted(self.known, key=len, reverse=True):
-            if " · " in title and title in text:
-                text = text.replace(title, self.words(self.known[title]))
-        return text
+    @cached_property
+    def in_words(self) -> Names:
+        """What the spans of sentences and titles are in a paper."""
+        words = {title: self.words(row) for title, row in self.known.items() if " · " in title}
+        return Names(self.names, words)
 
 
 def _about(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from analysis.name_spans import resolve
 from analysis.ratings.cells import FACTS, csv_cell
 from analysis.report.content import Column, Figure, Table
 from analysis.report.report_schema import PartRecord, Report, RowsName
@@ -34,7 +35,15 @@ SCORES = (
 
 
 def report_json(report: Report) -> str:
-    """The report as JSON; two reports of the same table differ in ``made_at`` only."""
+    """The report as JSON; two reports of the same table differ in ``made_at`` only.
+
+    Its sentences name conditions and families by their keys.
+    """
+    return resolve(stored_json(report))
+
+
+def stored_json(report: Report) -> str:
+    """The report as JSON that keeps the spans of its sentences, for pages to come."""
     return json.dumps(report, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 

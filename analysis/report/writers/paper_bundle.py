@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from analysis.formatting import listed
+from analysis.name_spans import resolve
 from analysis.report.content import Figure
 from analysis.report.exclusion_words import left_out_lines
 from analysis.report.interim_answer import interim_report, interim_words
@@ -171,5 +172,5 @@ def _basis(report: Report) -> Iterator[str]:
     shown = interim_report(report)
     for part in shown["parts"]:
         if part["key"] == ROBUSTNESS and not part["problem"]:
-            yield from part["sentences"]
-    yield from shown["warnings"]
+            yield from map(resolve, part["sentences"])
+    yield from map(resolve, shown["warnings"])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.formatting import Ends, enumerated
+from analysis.name_spans import family_span, resolve
 from analysis.ratings.estimands import estimand_of, name_of
 from analysis.report.content import Figure, content_from
 from analysis.report.figures.all_figures import ANSWER, estimate_plots
@@ -67,7 +68,9 @@ def figures(report: Report) -> list[Figure]:
     families, parts = Families(report), interim_report(report)["parts"]
     answer = next((p for p in parts if p["key"] == ANSWER and not p["problem"]), None)
     drawn = list(content_from(answer).figures) if answer else []
-    drawn = drawn or [plot.figure for plot in estimate_plots(report)]
+    drawn = drawn or [
+        replace(plot.figure, title=family_span(plot.about[0])) for plot in estimate_plots(report)
+    ]
     return [_panel(families, figure) for figure in drawn]
 
 
@@ -76,7 +79,12 @@ def _panel(families: Families, figure: Figure) -> Figure:
         {k: v for k, v in {**row, "name": families.name(row["name"])}.items() if k not in _NAIVE}
         for row in figure.rows
     ]
-    return replace(figure, rows=rows, title=families.spoken(figure.title))
+    return replace(
+        figure,
+        rows=rows,
+        title=resolve(figure.title, families.in_words),
+        note=resolve(figure.note, families.in_words),
+    )
 
 
 def results(report: Report) -> list[Entry]:
@@ -97,7 +105,6 @@ def interval_kinds(panels: Sequence[Figure]) -> list[str]:
 
 
 def _of_figure(families: Families, figure: Figure) -> Iterator[Entry]:
-    question = families.spoken(figure.title)
     row_of = families.known.get(figure.about, {})
     key = str(row_of.get("estimand", ""))
     shares = figure.drawing == "shares"
@@ -107,7 +114,7 @@ def _of_figure(families: Families, figure: Figure) -> Iterator[Entry]:
             None if row.get(key) is None else unit * row[key] for key in ("value", "low", "high")
         )
         yield Entry(
-            question=question,
+            question=figure.title,
             estimand="Share" if shares else name_of(key),
             name=f"{row['name']}: {row['label']}" if shares else row["name"],
             value=value,

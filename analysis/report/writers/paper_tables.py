@@ -64,9 +64,8 @@ def part_tables(report: Report) -> Iterator[Named]:
 
 def _titled(families: Families, table: Table) -> str:
     """The table's title in words, with what it is about where it does not say so."""
-    title = families.spoken(table.title)
     about = families.of_title(table.about)
-    return f"{title} ({about})" if about and about not in title else title
+    return f"{table.title} ({about})" if about and about not in table.title else table.title
 
 
 def cells_of(table: Table) -> list[list[str]]:

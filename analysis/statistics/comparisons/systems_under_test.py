@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analysis.formatting import listed
+from analysis.name_spans import condition_span
 from analysis.ratings.reference import ANCHOR, ROLE, anchors_of, reference_of, roles_of
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Candidates:
     def told(self) -> str:
         """Who is no candidate, in words; empty if all are."""
         unranked = [
-            f"{name} ({role}, {why})"
+            f"{condition_span(name)} ({role}, {why})"
             for name, role, why in zip(self.names, self.roles, self.why, strict=True)
             if role != TEST
         ]

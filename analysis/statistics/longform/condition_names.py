@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from analysis.name_spans import condition_span
+
 ISOLATION, PARAGRAPH, CONTEXT = "isolation", "paragraph", "context"
 SETTINGS = (ISOLATION, PARAGRAPH, CONTEXT)
 REAL, SYNTHETIC, TEXT = "R", "T", "Text"
@@ -63,7 +65,7 @@ def in_words(speaker: str) -> str:
     if speaker in _SPOKEN:
         return _SPOKEN[speaker]
     if speaker.startswith("T (") and speaker.endswith(")"):
-        return f"{speaker[3:-1]} (T)"
+        return f"{condition_span(speaker[3:-1])} (T)"
     return speaker
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,14 +63,18 @@ class Connection:
     @property
     def words(self) -> str:
         """What is wrong, in words; empty where nothing is."""
+        return self.describe()
+
+    def describe(self, write_name: Callable[[str], str] = str) -> str:
+        """What is wrong, in words, with the names of conditions as ``write_name`` gives them."""
         if len(self.components) > 1:
             return str(Disconnected(self.components))
-        said = [f"{name} was never beaten" for name in self.unbeaten]
-        said += [f"{name} never won" for name in self.winless]
-        if not self.estimable and not said:
-            order = "; then ".join(", ".join(group) for group in self.groups)
-            said = [f"every comparison between these groups went one way, best first: {order}"]
-        return "; ".join(said)
+        phrases = [f"{write_name(name)} was never beaten" for name in self.unbeaten]
+        phrases += [f"{write_name(name)} never won" for name in self.winless]
+        if not self.estimable and not phrases:
+            order = "; then ".join(", ".join(map(write_name, group)) for group in self.groups)
+            phrases = [f"every comparison between these groups went one way, best first: {order}"]
+        return "; ".join(phrases)
 
 
 def wins_of(ratings: PairRatings, ties: str = "half") -> Floats:

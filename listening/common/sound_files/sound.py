@@ -26,6 +26,9 @@ class AudioError(ValueError):
         self.reason = reason
         self.remedy = remedy
 
+    def __reduce__(self) -> tuple[type[AudioError], tuple[str, str]]:
+        return type(self), (self.reason, self.remedy)
+
 
 @dataclass(frozen=True)
 class LengthReport:

@@ -19,7 +19,7 @@ from listening.common.reading_process import TookTooLong, read_apart
 from listening.common.sound_files.names import is_system_file
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import TOML, Problem
-from listening.design.studyfile.shapes import Wrong
+from listening.design.studyfile.values import Wrong
 
 PIECE = 1024**2
 ENCRYPTED = 0x1

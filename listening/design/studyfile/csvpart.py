@@ -5,40 +5,45 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from listening.common.input_limits import CELL_CHARACTERS, TABLE_BYTES, TABLE_COLUMNS, TABLE_ROWS
 from listening.common.spreadsheets import TableError, decoded, separated, without_empty_end
-from listening.design.studyfile import shapes
-from listening.design.studyfile.entries import ItemEntry, StimulusEntry
-from listening.design.studyfile.problems import Notebook, did_you_mean
-from listening.design.studyfile.shapes import Field, Wrong
+from listening.design.studyfile import values
+from listening.design.studyfile.entries import ConditionEntry, ItemEntry, StimulusEntry, StudyFile
+from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
+from listening.design.studyfile.values import Wrong
+from listening.methods.paired import BETWEEN
 
-ITEM_COLUMNS = {
-    "text": Field(shapes.text),
-    "transcript": Field(shapes.text),
-    "dimension": Field(shapes.text, longest=80),
-    "paragraph": Field(shapes.text, longest=80),
-    "position": Field(shapes.text, longest=10),
-    "speaker": Field(shapes.text, longest=80),
-    "language": Field(shapes.language, longest=16),
-    "split": Field(shapes.text, longest=40),
+Cell = Callable[[str], str]
+ITEM_COLUMNS: dict[str, Cell] = {
+    "text": values.text,
+    "transcript": values.text,
+    "dimension": partial(values.text, longest=80),
+    "paragraph": partial(values.text, longest=80),
+    "position": partial(values.text, longest=10),
+    "speaker": partial(values.text, longest=80),
+    "language": partial(values.language, longest=16),
+    "split": partial(values.text, longest=40),
 }
-COLUMNS = {
-    "stimulus": Field(shapes.identifier, longest=120),
-    "condition": Field(shapes.identifier, longest=80),
-    "item": Field(shapes.identifier, longest=80),
-    "file": Field(shapes.text, longest=255),
+COLUMNS: dict[str, Cell] = {
+    "stimulus": partial(values.identifier, longest=120),
+    "condition": partial(values.identifier, longest=80),
+    "item": partial(values.identifier, longest=80),
+    "file": partial(values.text, longest=255),
     **ITEM_COLUMNS,
-    "trap": Field(shapes.text, longest=40),
-    "run": Field(shapes.text, longest=3),
+    "trap": partial(values.text, longest=40),
+    "run": partial(values.text, longest=3),
 }
 CAPTION = "caption"  # of a clip, kept among its attributes: raters may see it, metrics read it
 OF_REPORTS = ("speakers", "sentences", "challenge")  # of a clip, read by reports (LFS-Bench)
 REQUIRED = ("stimulus", "condition", "item", "file")
-ATTRIBUTE = Field(shapes.text, longest=2000)
+ATTRIBUTE = partial(values.text, longest=2000)
 
 
 @dataclass
@@ -108,7 +113,7 @@ def _numbered(content: str, delimiter: str, notes: Notebook) -> Iterator[tuple[i
 
 def _columns(header: Sequence[str], number: int, notes: Notebook) -> list[str] | None:
     """The names of the columns, or None when rows cannot be read with this header."""
-    names = [shapes.composed(cell) for cell in header]
+    names = [values.composed(cell) for cell in header]
     if len(names) > TABLE_COLUMNS:
         notes.csv(number, "", f"There are {len(names)} columns.", f"Keep to {TABLE_COLUMNS}.")
         return None
@@ -131,7 +136,7 @@ def _check_column(name: str, place: int, names: list[str], number: int, notes: N
             what = f"The column “{name}” looks like “{meant}”, and would not be used as such."
             notes.csv(number, name, what, f"Rename it to “{meant}”, or to something else.")
         try:
-            shapes.identifier(name, Field(shapes.identifier, longest=80))
+            values.identifier(name, longest=80)
         except Wrong as wrong:
             notes.csv(number, f"column {place}", wrong.what, wrong.remedy)
 
@@ -171,10 +176,10 @@ def _row(number: int, cells: list[str], columns: list[str], notes: Notebook) -> 
     row = Row(number, {}, {}, dict(zip(columns, cells, strict=True)))
     usable = True
     for column, cell in row.raw.items():
-        field = COLUMNS.get(column, ATTRIBUTE)
+        read = COLUMNS.get(column, ATTRIBUTE)
         try:
             _check_encoding(cell)
-            value = field.kind(cell, field)
+            value = read(cell)
             if column in REQUIRED and not value:
                 raise Wrong("The cell is empty.", "Fill it in.")
         except Wrong as wrong:
@@ -309,3 +314,33 @@ def _apart(one: str, other: str) -> tuple[str, str]:
 
 def _short(value: str) -> str:
     return value if len(value) <= 40 else value[:40] + "…"
+
+
+MISSPELT = 0.8  # a name so like a declared one is a mistake until it is declared, too
+
+
+def with_undeclared(study: StudyFile) -> tuple[StudyFile, tuple[str, ...]]:
+    """The study with a condition for each name of the table that study.toml lacks, and in words
+    which these are. Whose rows are all traps is for traps only."""
+    declared = {condition.key for condition in study.conditions}
+    traps: dict[str, set[bool]] = defaultdict(set)
+    for stimulus in study.stimuli:
+        if stimulus.condition not in declared:
+            traps[stimulus.condition].add(bool(stimulus.trap))
+    made = [
+        ConditionEntry(key, role="trap" if kinds == {True} else "test")
+        for key, kinds in traps.items()
+        if BETWEEN not in key and not get_close_matches(key, declared, n=1, cutoff=MISSPELT)
+    ]
+    if not made:
+        return study, ()
+    own = "Only stimuli.csv names the condition"
+    remarks = []
+    for role, what in (("test", "compared under"), ("trap", "for traps only, by its rows; called")):
+        if keys := [c.key for c in made if c.role == role]:
+            one = len(keys) == 1
+            name = "this name" if one else "these names"
+            remarks.append(f"{own}{'' if one else 's'} {quoted(keys)}: {what} {name}.")
+    if not any(c.role == "reference" for c in study.conditions):
+        remarks.append("No condition is declared to be a reference or an anchor.")
+    return replace(study, conditions=(*study.conditions, *made)), tuple(remarks)

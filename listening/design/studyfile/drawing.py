@@ -8,24 +8,15 @@ from math import ceil
 from random import Random
 from typing import Any, Protocol
 
-from listening.design.studyfile import shapes
 from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.shapes import Field, read_table
+from listening.design.studyfile.reader import fields_of, read_table
 from listening.methods import Method, PlannedTrial, StimulusRef, method_named
 from listening.methods.paired import BETWEEN, Paired
 
 ITEMS, CLIPS, PAIRS = "items", "clips", "pairs"
 OF_ITEMS = ("dimension", "language", "split", "speaker")
 OF_CLIPS = ("condition", "system", "voice")
-RULE = {
-    "number": Field(shapes.whole, low=1, high=200_000),
-    "share": Field(shapes.number, low=0, high=1),
-    "of": Field(shapes.choice, default=ITEMS, choices=(ITEMS, CLIPS, PAIRS)),
-    "per": Field(shapes.texts, default=(), longest=20),
-    "seed": Field(shapes.whole),
-}
-WRITTEN = tuple(RULE)  # of a draw: what a study folder says; the rest is what came of it
 MOST_NAMED = 5
 
 
@@ -44,7 +35,7 @@ def with_draws(study: StudyFile, notes: Notebook) -> StudyFile:
     for n, task in enumerate(study.tasks, start=1):
         draw: dict[str, Any] = {}
         if task.draw and (rule := _rule(task, study, f"tasks[{n}].draw", notes)):
-            draw = made(study, task, rule)
+            draw = draw_clips(study, task, rule)
         tasks.append(replace(task, draw=draw))
     return replace(study, tasks=tuple(tasks))
 
@@ -52,7 +43,7 @@ def with_draws(study: StudyFile, notes: Notebook) -> StudyFile:
 def _rule(task: TaskEntry, study: StudyFile, where: str, notes: Notebook) -> dict[str, Any]:
     """The rule with its seed; empty where it cannot be used."""
     before = len(notes)
-    rule = read_table(task.draw, RULE, where, notes)
+    rule = read_table(task.draw, "tasks.draw", where, notes)
     if (rule["number"] is None) == (not rule["share"]):
         what = "A draw needs a number or a share, and not both."
         notes.toml(where, what, "Write number = 10, or share = 0.25.")
@@ -74,7 +65,7 @@ def _rule(task: TaskEntry, study: StudyFile, where: str, notes: Notebook) -> dic
     return {**{k: v for k, v in rule.items() if v}, "per": list(rule["per"]), "seed": seed}
 
 
-def made(study: StudyFile, task: TaskEntry, rule: Mapping[str, Any]) -> dict[str, Any]:
+def draw_clips(study: StudyFile, task: TaskEntry, rule: Mapping[str, Any]) -> dict[str, Any]:
     """The rule with the keys ``drawn``, how many there were, and which groups were too small.
 
     Groups and keys are sorted before each draw, which has a seed of its own: what other groups
@@ -197,10 +188,12 @@ def is_scattered(draw: Mapping[str, Any]) -> bool:
 
 def rule_of(draw: Mapping[str, Any]) -> dict[str, Any]:
     """Of a draw what a study folder says of it."""
-    return {name: draw[name] for name in WRITTEN if draw.get(name) not in (None, [], ())}
+    return {
+        name: draw[name] for name in fields_of("tasks.draw") if draw.get(name) not in (None, [], ())
+    }
 
 
-def said(task: str, draw: Mapping[str, Any]) -> str:
+def draw_sentence(task: str, draw: Mapping[str, Any]) -> str:
     """The draw in a sentence: what was drawn, by which rule and seed, and what was left out."""
     drawn, there, noun = len(draw["drawn"]), draw["there"], draw["of"]
     rule = f"{draw['number']:,}" if draw.get("number") else f"{draw['share'] * 100:g} %"
@@ -219,7 +212,7 @@ def said(task: str, draw: Mapping[str, Any]) -> str:
 def drawn_of(task: Drawing) -> str:
     """What a task draws, in a sentence; empty where it rates all that there is."""
     draw = task.material.get("draw")
-    return said(task.key, draw) if draw else ""
+    return draw_sentence(task.key, draw) if draw else ""
 
 
 def draws_of(tasks: Iterable[Drawing]) -> list[str]:

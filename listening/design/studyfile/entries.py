@@ -13,6 +13,7 @@ OUTCOMES = (  # each has its code
     "needs_review",
     "no_consent",
 )
+MOST_HYPOTHESES, LONGEST_HYPOTHESIS = 30, 1000
 
 
 @dataclass(frozen=True)

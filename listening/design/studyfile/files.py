@@ -15,7 +15,7 @@ from pathlib import Path
 from listening.common.sound_files.names import is_system_file
 from listening.design.studyfile.csvpart import Row
 from listening.design.studyfile.problems import Notebook, quoted
-from listening.design.studyfile.shapes import Wrong
+from listening.design.studyfile.values import Wrong
 
 MAX_FILES = 400_000
 

@@ -8,100 +8,16 @@ from typing import Any
 from listening.design.occasions import BETWEEN, BETWEEN_BLOCKS
 from listening.design.questionnaires import PREFER_NOT, PREFER_NOT_TEXT
 from listening.design.ready_questions import READY_MADE
-from listening.design.studyfile import shapes
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
-from listening.design.studyfile.shapes import Field, Wrong, read_table
+from listening.design.studyfile.reader import fields_of, read_table
 
-LONGEST_ANSWER = 5_000
 MOST_QUESTIONS = 100
-MOST_OPTIONS = 100
 MOST_POINTS = 11
-WIDEST_NUMBER = 10**12
-KINDS = ("one", "many", "text", "number", "scale")
 LISTED = ("one", "many")  # kinds that need options
 CHOOSING = (*LISTED, "scale")  # kinds whose answers are known beforehand
 MEASURED = ("number", "scale")  # kinds with low and high
 
 
-def _value(value: Any, field: Field) -> str:
-    """An answer as it is stored; a number or true/false is taken as written."""
-    written = str(value).lower() if isinstance(value, bool) else value
-    return shapes.identifier(str(written) if isinstance(written, int) else written, field)
-
-
-def _values(value: Any, field: Field) -> list[str]:
-    if not isinstance(value, list):
-        raise Wrong("This is no list.", 'Write it as ["…", "…"].')
-    return list(dict.fromkeys(_value(each, field) for each in value))
-
-
-def _options(value: Any, field: Field) -> list[dict[str, str]]:
-    """Options written as texts, or as tables with what is stored and what is shown."""
-    if not isinstance(value, list):
-        raise Wrong("This is no list.", 'Write it as ["…", "…"].')
-    if len(value) > MOST_OPTIONS:
-        raise Wrong(f"There are {len(value)} options; {MOST_OPTIONS} are allowed.", "Ask by text.")
-    options = [_option(each, field) for each in value]
-    given = [option["value"] for option in options]
-    if twice := [each for each in dict.fromkeys(given) if given.count(each) > 1]:
-        raise Wrong(f"{quoted(twice)} stands in the list twice.", "Keep one of them.")
-    if PREFER_NOT in given:
-        raise Wrong(f"The value “{PREFER_NOT}” is Earnest's own.", "Write prefer_not = true.")
-    return options
-
-
-def _option(entry: Any, field: Field) -> dict[str, str]:
-    if not isinstance(entry, dict):
-        value = _value(entry, field)
-        return {"value": value, "text": value}
-    if set(entry) != {"value", "text"}:
-        raise Wrong("An option is a text or { value = …, text = … }.", "Write one of these.")
-    words = Field(shapes.text, required=True, longest=300)
-    return {"value": _value(entry["value"], field), "text": shapes.text(entry["text"], words)}
-
-
-def _tasks(value: Any, field: Field) -> list[str]:
-    """One task or several; whether the study has them is for `occasionpart` to say."""
-    return [value] if isinstance(value, str) else list(shapes.texts(value, field))
-
-
-def _uses(value: Any, field: Field) -> list[str]:
-    """One name or several of the ready-made sets."""
-    names = [value] if isinstance(value, str) else list(shapes.texts(value, field))
-    for name in names:
-        if name not in READY_MADE:
-            raise Wrong(f"There is no ready-made “{name}”.", did_you_mean(name, READY_MADE))
-    return names
-
-
-QUESTIONNAIRE = {
-    "key": Field(shapes.slug, required=True, longest=40, default=""),
-    "when": Field(shapes.choice, default="before", choices=("before", "after", *BETWEEN)),
-    "task": Field(_tasks, default=[], longest=80),
-    "every": Field(shapes.whole, low=1, high=1000),
-    "title": Field(shapes.text, default="", longest=200),
-    "text": Field(shapes.text, default=""),
-    "use": Field(_uses, default=[]),
-    "questions": Field(shapes.raw_tables, default=()),
-}
-QUESTION = {
-    "key": Field(shapes.slug, required=True, longest=40, default=""),
-    "question": Field(shapes.text, required=True, longest=500, default=""),
-    "help": Field(shapes.text, default="", longest=1000),
-    "kind": Field(shapes.choice, required=True, default="", choices=KINDS),
-    "options": Field(_options, default=[], longest=200),
-    "required": Field(shapes.flag, default=True),
-    "prefer_not": Field(shapes.flag, default=False),
-    "low": Field(shapes.number, low=-WIDEST_NUMBER, high=WIDEST_NUMBER),
-    "high": Field(shapes.number, low=-WIDEST_NUMBER, high=WIDEST_NUMBER),
-    "longest": Field(shapes.whole, low=1, high=LONGEST_ANSWER),
-    "show_if": Field(shapes.raw_table),
-    "screen_out": Field(_values, default=[], longest=200),
-}
-SHOW_IF = {
-    "question": Field(shapes.slug, required=True, longest=40, default=""),
-    "answers": Field(_values, required=True, default=[], longest=200),
-}
 DEFAULT_LONGEST = 500
 
 
@@ -128,11 +44,14 @@ def questionnaire_table(questionnaire: Mapping[str, Any]) -> dict[str, Any]:
         table = _question_table(question)
         known = ready.get(question["key"])
         if known is not None:
-            plain = _question_table(_normal(read_table(known, QUESTION, "", Notebook())))
+            plain = _question_table(
+                _normal(read_table(known, "questionnaires.questions", "", Notebook()))
+            )
             table = {"key": table["key"]} | _changes(plain, table)
         if known is None or len(table) > 1:
             questions.append(table)
-    head = {name: questionnaire.get(name) for name in QUESTIONNAIRE if name != "questions"}
+    head = {name: questionnaire.get(name) for name in fields_of("questionnaires")}
+    head.pop("questions")
     named = head["task"] or []
     head["task"] = named[0] if len(named) == 1 else named
     head["every"] = head["every"] if head["every"] != 1 else None
@@ -154,11 +73,12 @@ def _question_table(question: Mapping[str, Any]) -> dict[str, Any]:
     table = {**question, "options": options, "prefer_not": PREFER_NOT in values or None}
     table["required"] = None if question["required"] else False
     table["longest"] = None if question["longest"] == DEFAULT_LONGEST else question["longest"]
-    return {name: table[name] for name in QUESTION if table.get(name) not in (None, "", [])}
+    names = fields_of("questionnaires.questions")
+    return {name: table[name] for name in names if table.get(name) not in (None, "", [])}
 
 
 def _questionnaire(table: Mapping[str, Any], where: str, notes: Notebook) -> dict[str, Any]:
-    fields = read_table(table, QUESTIONNAIRE, where, notes)
+    fields = read_table(table, "questionnaires", where, notes)
     ready, own = _ready_tables(fields["use"]), list(fields["questions"])
     questions: list[dict[str, Any]] = []
     for place, raw in _joined(ready, own, where):
@@ -222,7 +142,7 @@ def _joined(
 def _question(
     raw: Mapping[str, Any], where: str, before: Sequence[Mapping[str, Any]], notes: Notebook
 ) -> dict[str, Any]:
-    fields = read_table(raw, QUESTION, where, notes)
+    fields = read_table(raw, "questionnaires.questions", where, notes)
     kind = fields["kind"]
     if fields["key"] and fields["key"] in [other["key"] for other in before]:
         what = f"The question “{fields['key']}” stands already in this questionnaire."
@@ -296,7 +216,7 @@ def _rule(
     if table is None:
         return None
     where = f"{where}.show_if"
-    rule = read_table(table, SHOW_IF, where, notes)
+    rule = read_table(table, "questionnaires.questions.show_if", where, notes)
     known = {question["key"]: question for question in before}
     if not rule["question"] or not rule["answers"]:
         if rule["question"] and table.get("answers") == []:

@@ -6,57 +6,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from listening.design.studyfile import shapes
+from listening.design.studyfile import values
 from listening.design.studyfile.entries import CriterionEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
-from listening.design.studyfile.shapes import Field, Shape, Wrong, read_table
+from listening.design.studyfile.reader import read_table
+from listening.design.studyfile.values import Wrong
 from listening.methods import Method
 
-TAG = Field(shapes.language, longest=16)
-TEXT_KEYS = ("welcome", "consent", "end", "contact", "debrief", "comment_prompt")
-TEXTS = {key: Field(shapes.text, default="") for key in TEXT_KEYS}
-STUDY_WORDS = {
-    "title": Field(shapes.text, default="", longest=200),
-    "texts": Field(shapes.raw_table, default={}),
-    "checks": Field(shapes.raw_table, default={}),
-    "questionnaires": Field(shapes.raw_table, default={}),
-}
-CHECK_WORDS = {
-    "title": Field(shapes.text, default="", longest=200),
-    "text": Field(shapes.text, default="", longest=5000),
-}
-QUESTIONNAIRE_WORDS = {
-    "title": Field(shapes.text, default="", longest=200),
-    "text": Field(shapes.text, default=""),
-    "questions": Field(shapes.raw_table, default={}),
-}
-QUESTION_WORDS = {
-    "question": Field(shapes.text, default="", longest=500),
-    "help": Field(shapes.text, default="", longest=1000),
-    "options": Field(shapes.words, default={}, longest=300),
-}
-TASK_WORDS = {
-    "title": Field(shapes.text, default="", longest=200),
-    "instructions": Field(shapes.text, default=""),
-    "justification": Field(shapes.raw_table, default={}),
-    "criteria": Field(shapes.raw_table, default={}),
-    "captions": Field(shapes.words, default={}, longest=500),
-    "training": Field(shapes.raw_table, default={}),
-}
-TRAINING_WORDS = {
-    "right": Field(shapes.text, default="", longest=500),
-    "wrong": Field(shapes.text, default="", longest=500),
-}
-REASON_WORDS = {
-    "prompt": Field(shapes.text, default="", longest=300),
-    "good": Field(shapes.texts, default=(), longest=1000),
-    "poor": Field(shapes.texts, default=(), longest=1000),
-}
-CRITERION_WORDS = {
-    "question": Field(shapes.text, default="", longest=300),
-    "help_text": Field(shapes.text, default=""),
-    "names": Field(shapes.words, default={}, longest=300),
-}
 Words = dict[str, Any]
 
 
@@ -66,14 +22,14 @@ def read_study_words(study: Mapping[str, Any], notes: Notebook) -> dict[str, Wor
     asked = {each["key"]: each["questions"] for each in study["questionnaires"]}
 
     def words(given: Any, where: str) -> Words:
-        fields = read_table(given, STUDY_WORDS, where, notes)
+        fields = read_table(given, "study.translations.*", where, notes)
         fields["texts"] = _without_blanks(
-            read_table(fields["texts"], TEXTS, f"{where}.texts", notes)
+            read_table(fields["texts"], "study.translations.*.texts", f"{where}.texts", notes)
         )
         known = _Known(checks, "The study has no check", f"{where}.checks", notes)
-        fields["checks"] = known.read(fields["checks"], CHECK_WORDS)
+        fields["checks"] = known.read(fields["checks"], "study.translations.*.checks.*")
         known = _Known(asked, "The study has no questionnaire", f"{where}.questionnaires", notes)
-        forms = known.read(fields["questionnaires"], QUESTIONNAIRE_WORDS)
+        forms = known.read(fields["questionnaires"], "study.translations.*.questionnaires.*")
         for key, form in forms.items():
             place = f"{where}.questionnaires.{key}.questions"
             _read_questions(form, asked[key], place, notes)
@@ -92,7 +48,9 @@ def _read_questions(
 ) -> None:
     values = {q["key"]: [option["value"] for option in q["options"]] for q in questions}
     known = _Known(values, "The questionnaire has no question", where, notes)
-    read = known.read(form.pop("questions", {}), QUESTION_WORDS)
+    read = known.read(
+        form.pop("questions", {}), "study.translations.*.questionnaires.*.questions.*"
+    )
     for key, words in read.items():
         _check_names(words.get("options", {}), values[key], f"{where}.{key}.options", notes)
     if read:
@@ -109,16 +67,21 @@ def read_task_words(
     trained = [entry["stimulus"] for entry in task["training"]]
 
     def words(given: Any, place: str) -> Words:
-        fields = read_table(given, TASK_WORDS, place, notes)
-        reason = read_table(fields["justification"], REASON_WORDS, f"{place}.justification", notes)
+        fields = read_table(given, "tasks.translations.*", place, notes)
+        reason = read_table(
+            fields["justification"],
+            "tasks.translations.*.justification",
+            f"{place}.justification",
+            notes,
+        )
         reason |= {name: list(reason[name]) for name in ("good", "poor")}
         for stimulus in [each for each in fields["captions"] if each not in shown]:
             what = f"“{stimulus}” is no example of this task."
             notes.toml(f"{place}.captions.{stimulus}", what, did_you_mean(stimulus, shown))
         known = _Known(trained, "The task has no training with", f"{place}.training", notes)
-        fields["training"] = known.read(fields["training"], TRAINING_WORDS)
+        fields["training"] = known.read(fields["training"], "tasks.translations.*.training.*")
         known = _Known(labels, "The task has no criterion", f"{place}.criteria", notes)
-        asked = known.read(fields["criteria"], CRITERION_WORDS)
+        asked = known.read(fields["criteria"], "tasks.translations.*.criteria.*")
         for key, each in asked.items():
             at = f"{place}.criteria.{key}.names"
             _check_names(each.get("names", {}), labels[key], at, notes)
@@ -138,12 +101,14 @@ class _Known:
     where: str
     notes: Notebook
 
-    def read(self, table: Mapping[str, Any], shape: Shape) -> dict[str, Words]:
+    def read(self, table: Mapping[str, Any], schema_path: str) -> dict[str, Words]:
         words_by_key = {}
         for key, given in table.items():
             place = f"{self.where}.{key}"
             if key in self.keys:
-                words_by_key[key] = _without_blanks(read_table(given, shape, place, self.notes))
+                words_by_key[key] = _without_blanks(
+                    read_table(given, schema_path, place, self.notes)
+                )
             else:
                 what = f"{self.lacking} “{key}”."
                 self.notes.toml(place, what, did_you_mean(key, self.keys))
@@ -169,7 +134,7 @@ def _by_language(
     for tag, given in table.items():
         place = f"{where}.{tag}"
         try:
-            clean = shapes.language(tag, TAG)
+            clean = values.language(tag, longest=16)
         except Wrong as wrong:
             notes.toml(place, wrong.what, wrong.remedy)
             continue
@@ -196,16 +161,3 @@ def _check_names(
 
 def _without_blanks(fields: Mapping[str, Any]) -> Words:
     return {name: value for name, value in fields.items() if value not in ("", (), [], {})}
-
-
-SHAPES: dict[str, Shape] = {
-    "study": STUDY_WORDS,
-    "texts": TEXTS,
-    "checks": CHECK_WORDS,
-    "questionnaires": QUESTIONNAIRE_WORDS,
-    "questions": QUESTION_WORDS,
-    "task": TASK_WORDS,
-    "justification": REASON_WORDS,
-    "training": TRAINING_WORDS,
-    "criterion": CRITERION_WORDS,
-}

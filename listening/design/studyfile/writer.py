@@ -15,6 +15,7 @@ from listening.design.studyfile.drawing import rule_of
 from listening.design.studyfile.entries import StudyFile, TaskEntry
 from listening.design.studyfile.faint_sounds import AS_IS, usual_ends
 from listening.design.studyfile.questionpart import questionnaire_table
+from listening.design.studyfile.reader import fields_of
 from listening.design.studyfile.settingspart import setting_table
 
 LATER = ("transcript", "run")  # columns that a table has only where something stands in them
@@ -23,31 +24,15 @@ LATER = ("transcript", "run")  # columns that a table has only where something s
 def toml_text(study: StudyFile) -> str:
     """study.toml; what equals its default is left out where it can be."""
     minutes = study.lease_minutes
-    head = {
-        "key": study.key,
-        "title": study.title,
-        "language": study.language,
-        "seed": study.seed,
-        "task_plan": study.task_plan,
-        "sessions_per_rater": study.sessions_per_rater,
+    head = {name: getattr(study, name) for name in fields_of("study")} | {
         "lease_minutes": int(minutes) if float(minutes).is_integer() else minutes,
         "break_every": study.break_every or None,
-        "loudness_lufs": study.loudness_lufs,
-        "sample_rate_hz": study.sample_rate_hz,
-        "erase_after_days": study.erase_after_days,
-        "erase_on": study.erase_on,
         "erase_reasons": study.erase_reasons or None,
         "ends": study.ends if AS_IS in (study.ends, usual_ends(study)) else None,
         "hypotheses": list(study.hypotheses),
-        "texts": study.texts,
-        "translations": study.translations,
-        "completion_codes": study.completion_codes,
-        "publication": study.publication,
-        "ethics": study.ethics,
-        "payment": study.payment,
         "checks": list(study.checks),
     }
-    top = {
+    tables = {
         "study": _filled(head),
         "conditions": [_filled(asdict(c)) for c in study.conditions if not c.derived],
         "settings": [setting_table(s) for s in study.settings],
@@ -56,6 +41,7 @@ def toml_text(study: StudyFile) -> str:
         "questionnaires": [questionnaire_table(q) for q in study.questionnaires],
         "tasks": [_task_table(t) for t in study.tasks],
     }
+    top = {name: tables[name] for name in fields_of("")}
     return tomli_w.dumps(_filled(top), multiline_strings=True)
 
 
@@ -87,7 +73,8 @@ def rows_text(rows: Sequence[Mapping[str, Any]], columns: Sequence[str] = ()) ->
 
 
 def _task_table(task: TaskEntry) -> dict[str, Any]:
-    table = asdict(task)
+    values = asdict(task)
+    table = {name: values[name] for name in fields_of("tasks")}
     table["conditions"], table["dimensions"] = list(task.conditions), list(task.dimensions)
     table["draw"] = rule_of(task.draw)
     table["examples"], table["training"] = list(task.examples), list(task.training)

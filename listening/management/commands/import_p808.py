@@ -14,7 +14,7 @@ from listening.design.othertools.p808 import METHODS
 from listening.design.othertools.taken import slug
 from listening.design.presets import presets
 from listening.management.commands.new_study import demo_folder
-from listening.management.taken import file_text, whole, write_and_tell
+from listening.management.other_tools import file_text, whole, write_and_tell
 
 KIND = {"acr": "p808", "dcr": "dcr", "ccr": "ccr", "p835": "p835"}
 RATERS = 10

@@ -12,7 +12,7 @@ from listening.common.plain_toml import read_toml
 from listening.design.othertools import CannotTake, read_config, webmushra_study
 from listening.design.presets import presets
 from listening.management.commands.new_study import demo_folder
-from listening.management.taken import file_text, whole, write_and_tell
+from listening.management.other_tools import file_text, whole, write_and_tell
 
 RATERS = 20  # BS.1534 calls 20 enough in most cases
 

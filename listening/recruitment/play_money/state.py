@@ -44,6 +44,7 @@ SETTINGS: Json = {
     "min_reward_per_hour": 600,
     "recommended_reward_per_hour": 900,
     "more_with_filters": 0,
+    "lists_show_bonuses": True,  # undocumented, as seen
     "children_apart": False,  # lists and bonuses of a parent leave its children's people out
 }
 

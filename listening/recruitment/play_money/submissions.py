@@ -257,6 +257,7 @@ def entry(state: State, submission: Json) -> Json:
     """As it stands in lists, where participant and code have other names."""
     taken = (submission["completed_at"] or 0) - submission["started_at"]
     study = state.get("studies", submission["study_id"])
+    paid = {"bonus_payments": list(submission["bonus_payments"])}
     return {
         "id": submission["id"],
         "participant_id": submission["participant"],
@@ -271,6 +272,6 @@ def entry(state: State, submission: Json) -> Json:
         "strata": {},
         "ip": "",
         "star_awarded": False,
-        "bonus_payments": list(submission["bonus_payments"]),
+        **(paid if state.setting("lists_show_bonuses") else {}),
         "return_requested": stamp(submission["return_requested"]),
     }

@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 
+PAGE_HEADERS = {"Accept": "text/html", "Sec-Fetch-Mode": "navigate"}  # of a browser over HTTPS
 RETRIED = frozenset({429, 500, 502, 503, 504})
 
 
@@ -121,13 +122,13 @@ class Browser:
         return cls(client, trouble)
 
     async def page(self, url: str) -> Page:
-        return self._read(await self._send("GET", url, headers={"Accept": "text/html"}))
+        return self._read(await self._send("GET", url, headers=PAGE_HEADERS))
 
     async def submit(self, page: Page, form: Form, changes: Mapping[str, str]) -> Page:
         """Sends the form with its own fields, some of them filled in by the rater."""
         target = str(httpx.URL(page.url).join(form.action)) if form.action else page.url
         data = {**form.fields, **changes}
-        headers = {**self.own_origin(), "Referer": page.url, "Accept": "text/html"}
+        headers = {**PAGE_HEADERS, **self.own_origin(), "Referer": page.url}
         return self._read(await self._send(form.method.upper(), target, data=data, headers=headers))
 
     async def clip(self, url: str) -> bytes:

@@ -52,7 +52,7 @@ def known_clips(study: Study) -> dict[str, KnownClip]:
     for s in study.stimuli.select_related("condition").order_by("trap", "pk"):  # rated ones first
         own = str(s.attributes.get("expected", "")).split("|") if s.trap else []
         labels = frozenset(filter(None, own)) or frozenset(expected[s.trap] if s.trap else ())
-        known = KnownClip(s.condition.key, s.key, labels)
+        known = KnownClip(s.condition.key, s.key, labels, s.duration_s)
         if not s.trap:
             rated[s.served_sha256] = known
         clips[s.served] = rated.get(s.served_sha256, known)

@@ -45,6 +45,7 @@ class KnownClip:
     condition: str
     stimulus: str
     expected: frozenset[str] = frozenset()  # labels that pass, for trap clips
+    duration_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,16 @@ from random import Random
 from typing import Any
 from urllib.parse import urlsplit
 
-from listening.sessions.simulated_raters.bot_answers import question_answers, trial_answers
-from listening.sessions.simulated_raters.browser import Browser, Page, Unreachable
-from listening.sessions.simulated_raters.opinions import KnownClip, Opinions
-from listening.sessions.simulated_raters.reasons import (
+from listening.sessions.simulated_raters.bot_answers import (
     agent_reason,
     lazy_reason,
+    question_answers,
     reason,
+    trial_answers,
     typing_facts,
 )
+from listening.sessions.simulated_raters.browser import Browser, Page, Unreachable
+from listening.sessions.simulated_raters.opinions import KnownClip, Opinions
 
 DEVICES = (
     "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0 ScriptedRater/1",
@@ -132,24 +133,27 @@ class ScriptedRater:
         if "state" not in page.data and page.status < 500:
             self.report.end, self.report.why = "turned away", page.headline
             return None
-        return self._state_of(page)
+        return await self._run_scripts(page)
 
-    def _state_of(self, page: Page) -> State:
+    async def _run_scripts(self, page: Page) -> State:
+        """Read the state of a session's page and report, as its scripts do, that they run."""
         if "state" not in page.data:
             raise Lost(f"no session page but {page.status} “{page.headline}”")
         self.report.session = urlsplit(page.url).path.strip("/").rpartition("/")[2]
         state: State = page.data["state"]
+        if state["stage"] != "end":
+            await self.browser.post_json(f"/api/s/{self.report.session}/loaded/", {})
         return state
 
     async def _reload(self) -> State:
-        return self._state_of(await self.browser.page(f"/s/{self.report.session}/"))
+        return await self._run_scripts(await self.browser.page(f"/s/{self.report.session}/"))
 
     async def _come_back(self) -> State:
         """After a while: by the study's link, or with the session's address on another device."""
         await asyncio.sleep(self.away_s)
         session = self.report.session
         if self.random.random() < 0.5:
-            state = self._state_of(await self.browser.page(self.landing))
+            state = await self._run_scripts(await self.browser.page(self.landing))
         else:
             await self.browser.close()
             self.browser = self._new_browser()
@@ -228,20 +232,32 @@ class ScriptedRater:
     def _answer_body(self, trial: State, task: State, clips: list[KnownClip]) -> State:
         careless = self.kind is Kind.CARELESS
         labels = trial_answers(self.opinions, trial, task, clips, careless=careless)
-        in_order = {"reference_heard_ms": 2000, "first_rated_ms": 2400}
+        plays = self.random.choice((1, 1, 1, 2))
         return {
             "trial": trial["id"],
             "answers": labels,
             "justification": self._justification(task, next(iter(labels.values()))),
             "latency_ms": int(self.random.lognormvariate(8.0, 0.5)),
-            "plays": self.random.choice((1, 1, 1, 2)),
+            "plays": plays * len(clips),
             "heard_fraction": 1.0,
-            "playback": {
-                **{"stalls": 0, "hidden_ms": 0, "sample_rate_hz": 48_000},
-                **(in_order if task["playback"].get("reference_first") else {}),
-                **(AGENT_MARKS if self.kind is Kind.AGENT else {}),
-            },
+            "playback": self._playback(task, clips, plays),
         }
+
+    def _playback(self, task: State, clips: Sequence[KnownClip], plays: int) -> State:
+        """Return the playback facts that the page sends with an answer."""
+        durations = [round(clip.duration_s, 3) for clip in clips]
+        facts = {
+            **dict.fromkeys(("stalls", "stalled_ms", "hidden_ms", "device_changes"), 0),
+            **dict.fromkeys(("reloads", "pointer_jumps", "scripted_events", "blocked"), 0),
+            **dict.fromkeys(("silent", "skips", "decode_errors", "load_failures"), 0),
+            **{"driven": False, "translated": False, "streamed": False, "rate": 1},
+            **{"sample_rate_hz": 48_000, "channels": 2, "heard_s": durations},
+            **{"duration_s": durations, "plays_each": [plays] * len(clips)},
+            "starts_each": [plays] * len(clips),
+        }
+        if task["playback"].get("reference_first"):
+            facts |= {"reference_heard_ms": 2000, "first_rated_ms": 2400}
+        return facts | (AGENT_MARKS if self.kind is Kind.AGENT else {})
 
     def _justification(self, task: State, label: str) -> State | None:
         asked = task["justification"]

@@ -156,7 +156,7 @@ class QuestionnaireView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session, form = self.session_named(code), sent(request)
         answers = form.get("answers")
-        if not isinstance(answers, dict) or not is_storable(answers):
+        if not isinstance(answers, dict):
             raise Malformed
         stored = stages.record_questionnaire(session, str(form.get("key")), answers)
         return self.state(lifecycle.refresh(stored))
@@ -194,7 +194,7 @@ class LoadedView(RaterView):
 class CommentView(RaterView):
     def post(self, request: HttpRequest, code: str) -> HttpResponse:
         session, text = self.session_named(code), sent(request).get("text")
-        if not isinstance(text, str) or not is_storable(text):
+        if not isinstance(text, str):
             raise Malformed
         self.demand_own(session)
         return self.state(stages.record_comment(session, text))
@@ -221,7 +221,7 @@ def sent(request: HttpRequest) -> dict[str, Any]:
         raise Malformed(status=413) from None
     except ValueError:
         raise Malformed(status=400) from None
-    if not isinstance(data, dict):
+    if not isinstance(data, dict) or not is_storable(data):
         raise Malformed
     return data
 
@@ -276,7 +276,9 @@ def refusal(error: Exception, session: Session | None, *, own: bool) -> HttpResp
                 return replied(_error("wrong_order", message, state_of(session, own=own)), 409)
             case Incorrect():
                 message = _("Some questions need another look.")
-                return replied({**_error("malformed", message), "fields": error.said(_)}, 422)
+                return replied(
+                    {**_error("malformed", message), "fields": error.translated_fields(_)}, 422
+                )
             case Malformed():
                 return replied(_error("malformed", _(str(error))), error.status)
             case stages.Incomplete():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
+from django.contrib.auth import get_user_model
 from django.core import signing
 from django.http import HttpRequest
 
-from listening.access.rights import EDIT, account_may
+from listening.access.rights import EDIT, rights_in
 from listening.common.secret_seeds import secret_seed
 from listening.design.sources import INVITATION, PARAMETER, Source, source_of_arrival, sources_of
 from listening.models import Rater, Recruitment, Study
@@ -137,31 +139,33 @@ def _printable(text: str) -> str:
     return "".join(c for c in text if c.isprintable()).strip()[:300]
 
 
-def pilot_token(study: Study, by: str) -> str:
+def pilot_token(study: Study, user: Any) -> str:
     """Lets who has it try a draft: its pages sign one for who may."""
-    return signing.dumps([study.key, by], salt=PILOT)
+    return signing.dumps([study.key, user.pk], salt=PILOT)
 
 
-def _pilot_by(token: str, study: Study) -> str:
-    """Who tries the draft; "" where nobody may, as when it is a draft no more."""
+def _is_pilot(token: str, study: Study) -> bool:
+    """Whether who asked for the token may still change the study, and it is still a draft."""
     if not token or study.state != Study.State.DRAFT:
-        return ""
+        return False
     try:
-        key, by = signing.loads(token, salt=PILOT, max_age=PILOT_S)
+        key, account = signing.loads(token, salt=PILOT, max_age=PILOT_S)
     except (signing.BadSignature, ValueError, TypeError):
-        return ""
-    return str(by) if key == study.key and account_may(str(by), study, EDIT) else ""
+        return False
+    if key != study.key or not isinstance(account, int):
+        return False
+    user = get_user_model().objects.filter(pk=account).first()
+    return user is not None and EDIT in rights_in(study, user)
 
 
 def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -> Arrival:
-    if _pilot_by(carried.get(PILOT, ""), study):  # each begins anew, and fills nobody's quota
+    if _is_pilot(carried.get(PILOT, ""), study):  # each begins anew, and fills nobody's quota
         device = _device(request.headers.get("User-Agent", ""))
         return Arrival(pilot=True, device=device, language=carried.get("lang", ""))
     memory = rater_code_in(request, study.link)
     known = Rater.objects.filter(code=memory).first() if memory else None
     source = _source(request, study)
     identity, submission = _identity(source, carried, study)
-    simulated = _simulated(carried.get("simulate", ""), study)
     return Arrival(
         browser_of=known.code if known else "",
         source=source,
@@ -172,9 +176,9 @@ def arrival_of(request: HttpRequest, study: Study, carried: Mapping[str, str]) -
         prolific_session=carried.get("SESSION_ID", "")[:64].lower(),
         device=_device(request.headers.get("User-Agent", "")),
         origin=_origin(request, study),
-        agent=_signer(request) or ("" if simulated else _bare_client(request)),
-        scripts_ran=None if simulated else False,
-        simulated=simulated,
+        agent=_signer(request) or _bare_client(request),
+        scripts_ran=False,
+        simulated=_simulated(carried.get("simulate", ""), study),
         earlier=_earlier(request, study),
         rater=None if carried.get("PROLIFIC_PID") or identity else known,
         language=carried.get("lang", ""),

@@ -84,8 +84,8 @@ def task_facts(
         "criteria": [
             {
                 "index": place,
-                "question": said(question),
-                "help": said(help_text),
+                "question": translated(question),
+                "help": translated(help_text),
                 "scale": scale_facts(scale),
             }
             for place, (question, help_text, scale) in enumerate(criteria)
@@ -143,14 +143,14 @@ def occasion_facts(key: str, done: int, total: int) -> dict[str, str]:
 def scale_facts(scale: Scale) -> dict[str, Any]:
     """What the page may know of a scale: labels and words, never scores."""
     steps = [
-        {"label": s.label, "text": said(s.text), "hotkey": s.hotkey, "apart": s.apart}
+        {"label": s.label, "text": translated(s.text), "hotkey": s.hotkey, "apart": s.apart}
         for s in scale.steps
     ]
     span = list(scale.span) if scale.span else None
     return {"widget": scale.widget, "steps": steps, "span": span, "longest": scale.longest}
 
 
-def said(words: str) -> str:
+def translated(words: str) -> str:
     """Our own words in the study's language; a researcher's stay as they are."""
     return _(words) if words else ""
 
@@ -178,7 +178,7 @@ def check_facts(
         "kind": check.kind,
         "attempt": attempt,
         "attempts": asked.attempts,
-        "feedback": _(check.said(asked)) if attempt > 1 else "",
+        "feedback": _(check.feedback_sentence(asked)) if attempt > 1 else "",
         "clip": sound(0) if check.kind == "volume" else "",
         "trials": [
             {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -11,12 +10,13 @@ from typing import Any
 
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
-from msgspec import Raw, Struct
+from msgspec import Struct
 from msgspec.json import decode, encode
 
 from listening import audio
 from listening.audio.appearance import MEAN_PAD_S
 from listening.common.languages import speaking, study_words
+from listening.common.statements import rows_of
 from listening.design.occasions import (
     Occasion,
     Place,
@@ -33,16 +33,8 @@ from listening.design.traps import TRAINING
 from listening.methods import Part, Scale
 from listening.models import Recruitment, Session, Stimulus, Task, Trial
 from listening.models.sealed import unseal
-from listening.sessions.answer_statements import (
-    SITTING,
-    UPCOMING,
-    Clip,
-    Sitting,
-    Upcoming,
-    rows_of,
-    upcoming_of,
-)
-from listening.sessions.answers import AHEAD
+from listening.sessions.answer_statements import Clip, Read, Sitting, Upcoming, upcoming_of
+from listening.sessions.answers import AHEAD, read_session
 from listening.sessions.line_marks import moved
 from listening.sessions.outcomes import completion_code_of, outcome_of
 from listening.sessions.stages import (
@@ -82,15 +74,22 @@ class Plan:
     places: list[Place]
 
 
-def _plan(sitting: Sitting) -> Plan:
+def plan_of(read: Read) -> Plan:
+    """Return what is answered and what comes next, of what was read of a session."""
+    upcoming = [upcoming_of(bytes(each)) for each in read.upcoming]
+    tasks = list(dict.fromkeys(read.tasks))
+    return Plan(tasks, read.answered, upcoming, read.left, training=[], places=[])
+
+
+def _whole_plan(read: Read, sitting: Sitting) -> Plan:
+    """The same, with the places of all trials where training or questions between need them."""
+    plan = plan_of(read)
+    trains = TRAINING in (trial.trap for trial in plan.upcoming)
+    if not trains and not asks_between(_parsed(sitting.questions)):
+        return plan
     trials = rows_of(TRIALS, session=sitting.pk)
-    states = Counter(t.state for t in trials)
-    ((upcoming,),) = rows_of(UPCOMING, session=sitting.code, code="", ahead=AHEAD)
-    return Plan(
-        tasks=list(dict.fromkeys(t.task_id for t in trials)),
-        answered=states[Trial.State.ANSWERED] + states[Trial.State.SKIPPED],
-        upcoming=[upcoming_of(bytes(each)) for each in decode(upcoming, type=list[Raw])],
-        left=states[Trial.State.PLANNED],
+    return replace(
+        plan,
         training=[t for t in trials if t.trap == TRAINING and t.state != Trial.State.GONE],
         places=[Place(task_rules(t.task_id).place, t.block_id, t.state) for t in trials],
     )
@@ -102,11 +101,14 @@ def state_of(session: Session, *, own: bool) -> dict[str, Any]:
     ``own``: the browser may speak for the session (see `session_ownership`); any other one
     may listen and answer, but is not given the completion code.
     """
-    (sitting,) = rows_of(SITTING, session=session.code)
+    read = read_session(session.code)
+    sitting = read.sitting
+    if sitting is None:
+        raise Session.DoesNotExist
     if sitting.wording != sitting.wording_last:
         Session.objects.filter(pk=sitting.pk).update(wording_last=sitting.wording)
     with speaking(sitting.language):
-        return planned_state(sitting, _plan(sitting), own=own)
+        return planned_state(sitting, _whole_plan(read, sitting), own=own)
 
 
 def planned_state(sitting: Any, plan: Plan, *, own: bool) -> dict[str, Any]:

@@ -5,29 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.utils.translation import gettext
+
 from listening.checks import Check
 from listening.checks.check_settings import Unfit
-from listening.common.languages import name_of
-from listening.design.consent import ETHICS, LONG
-from listening.design.draft_fields import reasons_of, shown
+from listening.common.languages import name_of, speaking
+from listening.design.consent import ETHICS, LONG, composed
+from listening.design.draft_fields import put, reasons_of, shown
 from listening.design.draft_ticks import SCREEN_OUTS
-from listening.design.draft_toml import roles
+from listening.design.draft_toml import Table, roles
 from listening.design.ready_questions import READY_MADE, TITLES
 from listening.design.sources import KINDS
 from listening.methods import Method, Scale, method_named
 from listening.methods.paired import Paired
 from listening.web.researcher.checks_and_traps import chance_text
-from listening.web.researcher.draft_consent import consent_text
 from listening.web.researcher.gallery import purpose_of
 
-TEXTS = (
-    ("welcome", "Welcome", 5),
-    ("consent", "Consent", 8),
-    ("contact", "Whom raters write to", 1),
-    ("end", "At the end", 2),
-    ("debrief", "What the study was about, shown last", 3),
-    ("comment_prompt", "Question above the box for comments (empty: no box)", 1),
-)
+TEXTS = {  # of [study.texts] -> how many lines its field shows
+    "welcome": 5,
+    "consent": 8,
+    "contact": 1,
+    "end": 2,
+    "debrief": 3,
+    "comment_prompt": 1,
+}
 SCREEN_OUT_WORDS = {
     "screen.loudspeaker": "who listens by loudspeaker",
     "screen.loss": "who reports a hearing loss",
@@ -187,8 +188,9 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
     return {
         "study": study,
         "texts": [
-            {"key": key, "words": words, "rows": rows, "value": study.get("texts", {}).get(key, "")}
-            for key, words, rows in TEXTS
+            {"key": key, "words": _text_label(key), "rows": rows}
+            | {"value": study.get("texts", {}).get(key, "")}
+            for key, rows in TEXTS.items()
         ],
         "consent_version": study.get("texts", {}).get("consent_version", ""),
         "codes": [
@@ -224,6 +226,12 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
 def _in_order(keys: Any) -> list[str]:
     """The volume first, as raters meet it."""
     return sorted(keys, key=lambda key: (key != "volume", key))
+
+
+def _text_label(key: str) -> str:
+    from listening.design.studyfile.schema import label_at  # pydantic takes 0.2 s to load
+
+    return label_at(f"study.texts.{key}")
 
 
 def _check(key: str, study: Mapping[str, Any]) -> dict[str, Any]:
@@ -263,8 +271,33 @@ def _study_words(tag: str, study: Mapping[str, Any]) -> dict[str, Any]:
     own = study.get("translations", {}).get(tag, {})
     at = f"study.translations.{tag}"
     fields = [_word(f"{at}.title", "Title", study.get("title", ""), own.get("title", ""))]
-    for key, words, rows in TEXTS:
+    for key, rows in TEXTS.items():
         original = study.get("texts", {}).get(key, "")
         value = own.get("texts", {}).get(key, "")
-        fields.append(_word(f"{at}.texts.{key}", words, original, value) | {"rows": rows})
+        fields.append(
+            _word(f"{at}.texts.{key}", _text_label(key), original, value) | {"rows": rows}
+        )
     return _language(tag, fields)
+
+
+def consent_text(top: Table, language: str) -> str:
+    study: dict[str, Any] = top.get("study", {})
+    texts = study.get("texts", {})
+    own = study.get("translations", {}).get(language, {}).get("texts", {})
+    days = study.get("erase_after_days")
+    with speaking(language):
+        return composed(
+            study.get("ethics", {}),
+            own.get("contact") or texts.get("contact", ""),
+            days if isinstance(days, int) else None,
+            gettext,
+        )
+
+
+def compose_consent(top: Table) -> bool:
+    """Puts the text into the study's language and every other in which it is offered."""
+    study = top.setdefault("study", {})
+    put(top, "study.texts.consent", consent_text(top, study.get("language", "en")))
+    for tag in study.get("translations", {}):
+        put(top, f"study.translations.{tag}.texts.consent", consent_text(top, tag))
+    return True

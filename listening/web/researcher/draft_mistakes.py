@@ -12,56 +12,67 @@ from typing import Any
 
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.problems import Mistake
+from listening.studies.findings import CLIPS
+from listening.studies.findings import TEXTS as TEXTS_OF_CLIPS
 from listening.web.researcher.draft_fields import CODES, TEXTS
 
 SOUNDS, QUESTIONS, RATERS = "draft", "draft-questions", "draft-raters"
 REVIEW = "draft-review"
 PAGES = {SOUNDS: "Sounds", QUESTIONS: "Questions", RATERS: "Raters", REVIEW: "Review and open"}
 TASK = r"tasks\[(?P<n>\d+)\]"
-# Place in study.toml -> page, label of the field, and its id on that page.
-FIELDS: tuple[tuple[str, str, str, str], ...] = (
-    (rf"{TASK}\.ratings_per_stimulus", RATERS, "Ratings per clip", "r{n}"),
-    (rf"{TASK}\.block_size", RATERS, "Screens in a block, traps apart", "b{n}"),
-    (rf"{TASK}\.blocks_per_session", RATERS, "Blocks in one sitting", "bs{n}"),
-    (rf"{TASK}\.blocks_per_rater", RATERS, "Blocks of one person at most", "br{n}"),
-    (rf"{TASK}\.repeats", RATERS, "Clips asked twice at the end", "rp{n}"),
-    (rf"{TASK}\.traps\.per", RATERS, "Clips of one set", "tp{n}"),
-    (rf"{TASK}\.traps\.placement", RATERS, "Traps come", "tl{n}"),
-    (rf"{TASK}\.traps.*", RATERS, "Traps", "tp{n}"),
-    (rf"{TASK}\.title", QUESTIONS, "Heading", "t{n}-title"),
-    (rf"{TASK}\.instructions", QUESTIONS, "Instructions", "t{n}-instructions"),
-    (rf"{TASK}\.criteria.*", QUESTIONS, "Question", "t{n}-c0"),
-    (rf"{TASK}\.options\.points", QUESTIONS, "Highest point", "t{n}-points"),
-    (rf"{TASK}\.options\.step", QUESTIONS, "Steps of the scale", "t{n}-step"),
-    (rf"{TASK}\.options\.reach", QUESTIONS, "The scale reaches", "t{n}-reach"),
-    (rf"{TASK}\.options\.(versus|pairs)", QUESTIONS, "Compare", "t{n}-versus"),
-    (rf"{TASK}\.options\.reference", SOUNDS, "Reference", "systems"),
-    (rf"{TASK}\.justification\.prompt", QUESTIONS, "Question for the reason", "t{n}-prompt"),
-    (rf"{TASK}\.justification\.min_chars", QUESTIONS, "Characters at least", "t{n}-chars"),
-    (rf"{TASK}\.justification.*", QUESTIONS, "A reason for each answer", "t{n}-reasons"),
-    (rf"{TASK}.*", QUESTIONS, "", ""),
-    (r"study\.key", REVIEW, "Key", "key"),
-    (r"study\.title", RATERS, "Title", "title"),
-    (r"study\.language", QUESTIONS, "Language of the pages and the speech", "language"),
-    (r"study\.hypotheses.*", QUESTIONS, "Hypotheses", "hypotheses"),
-    (r"study\.break_every", RATERS, "A break is offered after so many screens", "break"),
-    (r"study\.lease_minutes", RATERS, "Minutes away until others get the rest", "lease"),
-    (r"study\.task_plan", RATERS, "A rater gets", "plan"),
-    (r"study\.sessions_per_rater", RATERS, "Sittings per person at most", "sessions"),
-    (r"study\.loudness_lufs", SOUNDS, "One loudness for all, in LUFS", "loudness"),
-    (r"study\.sample_rate_hz", SOUNDS, "One sampling rate for all, in Hz", "rate"),
-    (r"study\.erase.*", RATERS, "Days after the end until personal data is erased", "erase"),
-    (r"study\.payment.*", RATERS, "Raters are paid", "pay-by"),
-    (r"study\.checks.*", RATERS, "Checks before the study", ""),
-    *((rf"study\.texts\.{key}.*", RATERS, words, key) for key, words, _ in TEXTS),
-    *(
-        (rf"study\.completion_codes\.{key}", RATERS, f"Code of {words}", f"code-{key}")
-        for key, words in CODES.items()
-    ),
-    (r"(study\.)?(translations|.*\.translations).*", RATERS, "Further languages", ""),
-    (r"(sources|questionnaires|study).*", RATERS, "", ""),
-    (r"(conditions|dimensions|settings).*", SOUNDS, "Systems", "systems"),
+# Place in study.toml -> page, and the id of the field there; its label is that of the schema.
+FIELDS: tuple[tuple[str, str, str], ...] = (
+    (rf"{TASK}\.ratings_per_stimulus", RATERS, "r{n}"),
+    (rf"{TASK}\.block_size", RATERS, "b{n}"),
+    (rf"{TASK}\.blocks_per_session", RATERS, "bs{n}"),
+    (rf"{TASK}\.blocks_per_rater", RATERS, "br{n}"),
+    (rf"{TASK}\.repeats", RATERS, "rp{n}"),
+    (rf"{TASK}\.traps\.placement", RATERS, "tl{n}"),
+    (rf"{TASK}\.traps.*", RATERS, "tp{n}"),
+    (rf"{TASK}\.title", QUESTIONS, "t{n}-title"),
+    (rf"{TASK}\.instructions", QUESTIONS, "t{n}-instructions"),
+    (rf"{TASK}\.criteria.*", QUESTIONS, "t{n}-c0"),
+    (rf"{TASK}\.options\.points", QUESTIONS, "t{n}-points"),
+    (rf"{TASK}\.options\.step", QUESTIONS, "t{n}-step"),
+    (rf"{TASK}\.options\.reach", QUESTIONS, "t{n}-reach"),
+    (rf"{TASK}\.options\.(versus|pairs)", QUESTIONS, "t{n}-versus"),
+    (rf"{TASK}\.options\.reference", SOUNDS, "systems"),
+    (rf"{TASK}\.justification\.prompt", QUESTIONS, "t{n}-prompt"),
+    (rf"{TASK}\.justification\.min_chars", QUESTIONS, "t{n}-chars"),
+    (rf"{TASK}\.justification.*", QUESTIONS, "t{n}-reasons"),
+    (rf"{TASK}.*", QUESTIONS, "task-{n}"),
+    (r"study\.key", REVIEW, "key"),
+    (r"study\.title", RATERS, "title"),
+    (r"study\.language", QUESTIONS, "language"),
+    (r"study\.hypotheses.*", QUESTIONS, "hypotheses"),
+    (r"study\.break_every", RATERS, "break"),
+    (r"study\.lease_minutes", RATERS, "lease"),
+    (r"study\.task_plan", RATERS, "plan"),
+    (r"study\.sessions_per_rater", RATERS, "sessions"),
+    (r"study\.loudness_lufs", SOUNDS, "loudness"),
+    (r"study\.sample_rate_hz", SOUNDS, "rate"),
+    (r"study\.ends", SOUNDS, "ends"),
+    (r"study\.erase.*", RATERS, "erase"),
+    (r"study\.payment.*", RATERS, "pay-by"),
+    (r"study\.checks.*", RATERS, "before"),
+    *((rf"study\.texts\.{key}.*", RATERS, key) for key in TEXTS),
+    *((rf"study\.completion_codes\.{key}", RATERS, f"code-{key}") for key in CODES),
+    (r"(sources|questionnaires|study).*", RATERS, ""),
+    (r"(conditions|dimensions|settings).*", SOUNDS, "systems"),
+    (re.escape(TEXTS_OF_CLIPS), SOUNDS, "texts"),
+    (re.escape(CLIPS), SOUNDS, "systems"),
 )
+LABELS = {  # of what the schema does not declare: options of methods, and what is no field
+    "tasks.options.points": "Highest point",
+    "tasks.options.step": "Steps of the scale",
+    "tasks.options.reach": "The scale reaches",
+    "tasks.options.versus": "Compare",
+    "tasks.options.pairs": "Compare",
+    "tasks.options.reference": "Reference",
+    "tasks": "",
+    "dimensions": "Systems",
+    TEXTS_OF_CLIPS: "Texts",
+}
 
 
 @dataclass(frozen=True)
@@ -91,13 +102,26 @@ def _shown(
         return ShownMistake(SOUNDS, PAGES[SOUNDS], _clips(mistake, rows), "systems", mistake.words)
     if file != TOML:
         return ShownMistake(SOUNDS, PAGES[SOUNDS], file, "", mistake.words)
-    for pattern, page, label, anchor in FIELDS:
+    page, label, anchor = field_at(place)
+    named = re.match(TASK, place)
+    field = ", ".join(filter(None, [_task(top, named and named["n"]), label]))
+    return ShownMistake(page, PAGES[page], field, anchor, mistake.words)
+
+
+def field_at(place: str) -> tuple[str, str, str]:
+    """The page that changes a place of study.toml, the label of its field, and its id there."""
+    for pattern, page, anchor in FIELDS:
         if match := re.fullmatch(pattern, place):
             task = match.groupdict().get("n")
-            field = ", ".join(filter(None, [_task(top, task), label]))
-            where = anchor.format(n=int(task) - 1) if task else anchor
-            return ShownMistake(page, PAGES[page], field, where, mistake.words)
-    return ShownMistake(REVIEW, PAGES[REVIEW], "", "", mistake.words)
+            return page, _label(place), anchor.format(n=int(task) - 1) if task else anchor
+    return REVIEW, "", ""
+
+
+def _label(place: str) -> str:
+    from listening.design.studyfile.schema import label_at  # pydantic takes 0.2 s to load
+
+    plain = re.sub(r"\[\d+\]", "", place)
+    return LABELS[plain] if plain in LABELS else label_at(plain)
 
 
 def _task(top: Mapping[str, Any], number: str | None) -> str:

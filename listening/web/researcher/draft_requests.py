@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from math import inf
 from tempfile import TemporaryFile
 from typing import IO, Any, cast
 from zipfile import ZipFile
@@ -26,25 +28,149 @@ from django.views.decorators.http import require_GET, require_POST
 from listening.access.rights import ANALYSE, EDIT, LOOK, OWN, projects_of
 from listening.audio.pieces import piece_of
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES, WEB_SOUND_BYTES
-from listening.common.plain_json import read_json
+from listening.common.plain_json import is_storable, read_json
 from listening.common.sound_files.names import EXTENSIONS, is_system_file
-from listening.design import draft_fields, draft_parts, draft_toml
+from listening.design import draft_context, draft_fields, draft_parts, draft_toml
+from listening.design.draft_toml import Table
+from listening.design.pasted_texts import UnclearTexts, texts_in
 from listening.design.scanning import UnclearNames
 from listening.design.studyfile import mistakes
 from listening.design.studyfile.files import Shelf
-from listening.design.studyfile.shapes import Wrong
+from listening.design.studyfile.values import Wrong
+from listening.drafts import anchors_and_traps, folder, making, merging, moving, sounds
 from listening.drafts import files as received
-from listening.drafts import folder, making, merging, moving, sounds
 from listening.drafts.figures import reading_of
 from listening.drafts.merging import Merged
 from listening.models import Draft
 from listening.studies import StudyError, StudyProblems
-from listening.web.posted_values import whole_number
-from listening.web.researcher import draft_sounds
-from listening.web.researcher.draft_consent import compose_consent
+from listening.web.posted_values import number_in, whole_number
+from listening.web.researcher.draft_fields import compose_consent
 from listening.web.researcher.draft_mistakes import shown_mistakes
 from listening.web.researcher.draft_sidebar import sidebar
 from listening.web.researcher.drafts import own_draft
+from listening.web.researcher.shown_findings import lines_of
+
+WORDS = ("text", "transcript", "caption")  # columns of stimuli.csv that words are pasted into
+
+
+def make_sounds(request: HttpRequest, draft: Draft) -> HttpResponse:
+    """Makes some files and says how many are left, for a page that asks again; or all at once."""
+    step = "step" in request.POST
+    try:
+        wishes = _wishes(request, draft)
+        left = anchors_and_traps.make_some(
+            draft, wishes, anchors_and_traps.MADE_AT_ONCE_S if step else inf
+        )
+        if left == 0:
+            anchors_and_traps.put(draft, wishes, _seen(request))
+            conditions = ", ".join(dict.fromkeys(wish.condition for wish in wishes))
+            clips = "1 clip was" if len(wishes) == 1 else f"{len(wishes)} clips were"
+            messages.success(request, f"{clips} made: {conditions}.")
+    except anchors_and_traps.CannotMake as problem:
+        if step:
+            return JsonResponse({"problem": str(problem)}, status=422)
+        messages.error(request, str(problem))
+        return redirect("draft", code=draft.code)
+    if step:
+        return JsonResponse({"left": left, "total": len(wishes)})
+    return redirect("draft", code=draft.code)
+
+
+def _wishes(request: HttpRequest, draft: Draft) -> list[anchors_and_traps.Wish]:
+    given = request.POST
+    if given.get("make") == "anchors":
+        return anchors_and_traps.anchors(draft)
+    count = whole_number(given.get("count", ""), 1)
+    return anchors_and_traps.traps(
+        draft, given.get("kind", ""), given.get("of", ""), count, given.get("file", "")
+    )
+
+
+def _seen(request: HttpRequest) -> int:
+    return number_in(request, "revision")
+
+
+def take_back(request: HttpRequest, draft: Draft) -> None:
+    condition = request.POST.get("condition", "")
+    count = anchors_and_traps.take_back(draft, condition, _seen(request))
+    messages.success(request, f"{count} clips of “{condition}” are taken back.")
+
+
+# --- Changes of the table -------------------------------------------------------------------------
+
+
+def _role(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
+    sounds.mark(top, rows, request.POST.get("condition", ""), request.POST.get("role", ""))
+
+
+def _versus(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
+    sounds.compare_with(top, rows, request.POST.get("condition", ""))
+
+
+def _rename(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
+    if not sounds.rename(
+        top, rows, request.POST.get("condition", ""), request.POST.get("name", "")
+    ):
+        messages.error(request, "Another system has this name, or it cannot be used.")
+
+
+def _texts(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
+    field = request.POST.get("field", "text")
+    field = field if field in WORDS else "text"
+    sentences = list(dict.fromkeys(row["item"] for row in rows))
+    try:
+        texts, unknown = texts_in(request.POST.get("texts", ""), sentences)
+    except UnclearTexts as unclear:
+        messages.error(request, f"No text was changed. {unclear}")
+        return
+    for row in rows:
+        row[field] = texts.get(row["item"], row.get(field, ""))
+    count = f"{len(texts)} of {len(sentences)} sentences have their {field} now"
+    example = next((f": {key} “{text[:60]}”" for key, text in texts.items()), "")
+    (messages.success if texts else messages.warning)(request, f"{count}{example}.")
+    for line in unknown[:NAMED]:
+        messages.warning(request, f"No sentence has the name of this line: {line[:100]}")
+    if len(unknown) > NAMED:
+        messages.warning(request, f"… and {len(unknown) - NAMED} more lines.")
+
+
+def _continues(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
+    """A sentence follows the one above it, or begins anew."""
+    wanted = "item" in request.POST
+    item = request.POST.get("item" if wanted else "anew", "")
+    draft_context.continues(rows, item, wanted)
+
+
+def _paragraphs(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
+    if "forget" in request.POST:
+        draft_context.choose(top, rows, "")
+        draft_context.forget(rows)
+    elif count := draft_context.by_names(rows):
+        messages.success(request, f"{count} paragraphs, by the names of the sentences.")
+    else:
+        words = "No names of sentences make paragraphs: write them like dialogue2_turn3."
+        messages.warning(request, words)
+
+
+def _context(request: HttpRequest, top: Table, rows: folder.Rows) -> None:
+    """What raters get before a line."""
+    form = request.POST.get("form", "")
+    if why := draft_context.why_not(top, rows, form):
+        messages.error(request, why)
+    else:
+        draft_context.choose(top, rows, form)
+
+
+TABLE: Mapping[str, Callable[[HttpRequest, Table, folder.Rows], None]] = {
+    "role": _role,
+    "versus": _versus,
+    "rename": _rename,
+    "texts": _texts,
+    "continues": _continues,
+    "paragraphs": _paragraphs,
+    "context": _context,
+}
+
 
 MOST_CHANGES = 200  # fields in one request
 PARTS = {  # button -> what it does to study.toml; whether it could
@@ -57,9 +183,9 @@ PARTS = {  # button -> what it does to study.toml; whether it could
     "remove-task": lambda top, given: draft_parts.remove_task(top, given.get("task", "")),
     "compose": lambda top, given: compose_consent(top),
 }
-NAMED = 5  # files and mistakes
+NAMED = 5  # files, mistakes and lines of pasted texts
 LONGEST_NAME = 255  # that is remembered of a file that is ignored
-OF_SOUNDS = ("arrange", "take-back", *draft_sounds.TABLE)  # buttons that lead back to the sounds
+OF_SOUNDS = ("arrange", "take-back", *TABLE)  # buttons that lead back to the sounds
 SHOWN_AT = {"move": "draft-review", "add-source": "draft-raters", "remove-source": "draft-raters"}
 SHOWN_AT |= {"compose": "draft-raters"}
 
@@ -80,6 +206,7 @@ def save(request: HttpRequest, code: str) -> HttpResponse:
         changes, seen = dict(sent["changes"]), int(sent["revision"])
         over = None if sent.get("anyway") is True else list(sent.get("over", ()))
         assert len(changes) <= MOST_CHANGES
+        assert is_storable(changes)
     except (ValueError, TypeError, KeyError, AssertionError):
         return JsonResponse({"message": "This is no change of a draft."}, status=400)
     try:
@@ -238,7 +365,7 @@ def act(request: HttpRequest, code: str) -> HttpResponse:
         if do == "measure":
             return JsonResponse({"left": received.measure_some(draft)})
         if do == "make-sounds":
-            return draft_sounds.make_sounds(request, draft)
+            return make_sounds(request, draft)
         if do in ("make", "open"):
             return _make_or_open(request, draft, do)
         if do == "move":
@@ -272,12 +399,12 @@ def _edit(request: HttpRequest, draft: Draft, do: str) -> None:
         _arrange(request, draft)
         return
     if do == "take-back":
-        draft_sounds.take_back(request, draft)
+        take_back(request, draft)
         return
 
     def make(top: draft_toml.Table, rows: folder.Rows) -> None:
-        if do in draft_sounds.TABLE:
-            draft_sounds.TABLE[do](request, top, rows)
+        if do in TABLE:
+            TABLE[do](request, top, rows)
         elif do in PARTS and not PARTS[do](top, given):
             messages.error(request, "That is there already, or cannot be used.")
 
@@ -341,6 +468,6 @@ def _make_or_open(request: HttpRequest, draft: Draft, do: str) -> HttpResponse:
             for each in shown_mistakes(found, folder.table_of(draft), folder.rows_of(draft)):
                 messages.error(request, f"{each.page_name}: {each.field} {each.words}")
     except StudyError as error:
-        for line in str(error).splitlines():
+        for line in lines_of(error):
             messages.error(request, line)
     return redirect("draft-review", code=draft.code)

@@ -33,12 +33,12 @@ from listening.design.draft_fields import shown
 from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
 from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
-from listening.drafts import folder, levels, made, making, sounds
+from listening.drafts import anchors_and_traps, folder, levels, making, sounds
 from listening.drafts.figures import length_of, reading_of, whole
 from listening.drafts.files import Facts, facts_of, names_of, problems_of
 from listening.drafts.journal import last_by
 from listening.models import Draft
-from listening.studies import count_pilots
+from listening.studies import StudyError, count_pilots
 from listening.studies.address_findings import address_findings
 from listening.studies.design_findings import design_findings
 from listening.studies.sound_findings import sound_findings
@@ -51,6 +51,7 @@ from listening.web.researcher.draft_fields import (
 from listening.web.researcher.draft_mistakes import shown_mistakes
 from listening.web.researcher.draft_sidebar import sidebar
 from listening.web.researcher.preview_studies import GALLERY
+from listening.web.researcher.shown_findings import findings_of_draft
 from listening.web.researcher.study_preview import what_it_is
 
 SENTENCES_PER_PAGE = 40
@@ -115,7 +116,11 @@ def _begin(request: HttpRequest) -> HttpResponse:
         draft = folder.begin_empty(request.user, project)
     elif kind == "copy":
         study = study_for(request.user, request.POST.get("study", ""), EDIT)
-        draft = folder.begin_copy(request.user, study, project)
+        try:
+            draft = folder.begin_copy(request.user, study, project)
+        except StudyError as error:
+            messages.error(request, f"The study was not copied. {error}")
+            return redirect("new-study")
         messages.success(request, f"This is a copy of “{study.title}”; the study itself stays.")
     else:
         messages.error(request, "Choose what kind of study it is.")
@@ -185,9 +190,9 @@ def _buttons(
         "lowest_rate": max(min(known), 8000) if known else None,
         "rates": sorted(set(known)),
         "usual_loudness": LOUDNESS_LUFS,
-        "made": list(made.made(rows)),
+        "made": list(anchors_and_traps.count_made_clips(rows)),
         "flaws": FLAWS,
-        "can_trap": made.can_trap(draft, top),
+        "can_trap": anchors_and_traps.can_trap(draft, top),
         "compares": sounds.compares(top),
         "context": draft_context.form_of(top),
         "forms": draft_context.FORMS,
@@ -257,7 +262,7 @@ def review_page(request: HttpRequest, code: str) -> HttpResponse:
             "projects": projects_of(request.user, EDIT),
             "made": made,
             "tries": count_pilots(draft.study) if made and draft.study else 0,
-            "findings": findings,
+            "findings": findings_of_draft(findings, draft),
             "serious": any(each.level == "problem" for each in findings),
         }
 

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import DatabaseError
+from django.urls import path
 from redis.exceptions import RedisError
 
 from listening.access.rights import visible_studies
@@ -118,3 +119,9 @@ class StudyMonitor(AsyncJsonWebsocketConsumer):  # type: ignore[misc]  # Channel
             return latest_progress(self.study)
         except (DatabaseError, RedisError):
             return None
+
+
+BELOW = f"{settings.EARNEST_PATH}/".lstrip("/")
+websocket_urlpatterns: list[Any] = [
+    path(f"{BELOW}ws/studies/<slug:key>/", StudyMonitor.as_asgi(), name="study-monitor"),
+]

@@ -78,7 +78,7 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
     action = request.POST.get("action", "")
     if action == "begin" and study.state == Study.State.DRAFT:
         note(study, "piloted", who(request))
-        query = urlencode({PILOT: pilot_token(study, who(request))})
+        query = urlencode({PILOT: pilot_token(study, request.user)})
         return redirect(f"{reverse('landing', args=[study.link])}?{query}")
     if action == "delete":
         _delete(request, study)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from random import Random
+from typing import Any, Protocol
 
 from csp.constants import SELF
 from csp.decorators import csp_replace
@@ -12,6 +15,7 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET
@@ -20,13 +24,24 @@ from listening.access.rights import LOOK, draft_for, study_for
 from listening.audio import AudioError
 from listening.audio.pieces import flac_response
 from listening.common.languages import page_words, speaking
+from listening.design.occasions import AFTER_TASK, Occasion, occasions_of
+from listening.design.preview_trials import ShownTrial, scales_of, trials_of
+from listening.design.questionnaires import has_screening, part_asked
+from listening.design.questionnaires import page as questionnaire_page
 from listening.design.studyfile import StudyFile, StudyProblems, mistakes
+from listening.design.studyfile.csvpart import CAPTION
+from listening.design.studyfile.entries import ItemEntry
+from listening.design.studyfile.occasionpart import plans_of
+from listening.design.traps import TRAINING, TrapPlan
 from listening.drafts.folder import folder_of, rows_of, table_of
+from listening.methods import Part, method_named
 from listening.sessions.stages import NotAsked, check_and_settings
+from listening.sessions.task_rules import parts_of
+from listening.sessions.training_feedback import feedback_on
 from listening.web.rater import page_facts
+from listening.web.rater.endings import end_facts
 from listening.web.rater.pages import as_wav, languages_of
 from listening.web.researcher.draft_mistakes import shown_mistakes
-from listening.web.researcher.preview_state import Addresses, preview_state
 from listening.web.researcher.preview_studies import (
     Source,
     StoredSource,
@@ -34,7 +49,195 @@ from listening.web.researcher.preview_studies import (
     folder_source,
     only,
 )
-from listening.web.researcher.preview_texts import in_language
+from listening.web.researcher.preview_texts import criteria_words, in_language
+
+CODE = "PREVIEW"  # in the place of the completion code
+
+
+class Addresses(Protocol):
+    """Where the sounds of a preview are."""
+
+    def clip(self, stimulus: str) -> str: ...
+
+    def sound(self, check: str, seed: str, place: int) -> str: ...
+
+
+def preview_state(
+    file: StudyFile, source: Source, addresses: Addresses, rng: Random
+) -> dict[str, Any]:
+    """The State of a session that has not begun, with everything that comes later."""
+    trials = trials_of(file, rng)
+    stages = [
+        *_questionnaires(file, "before"),
+        *(_check(file, asked["key"], addresses) for asked in file.checks),
+        *_trial_stages(file, trials),
+        *_questionnaires(file, "after"),
+    ]
+    return {
+        "stage": stages[0]["stage"] if stages else "end",
+        "preview": True,
+        "study": {
+            "title": file.title,
+            "language": file.language,
+            "contact": file.texts.get("contact", ""),
+            "break_every": file.break_every,
+        },
+        "progress": {"done": 0, "total": len(trials)},
+        "questionnaire": None,
+        "check": None,
+        "tasks": [_task(file, index, addresses) for index in range(len(file.tasks))],
+        "trials": [],
+        "end": None,
+        "preview_stages": stages,
+        "preview_trials": _trials(file, source, addresses, trials),
+        "preview_end": _end(file.texts),
+    }
+
+
+def _questionnaires(file: StudyFile, when: str) -> Iterator[dict[str, Any]]:
+    asked = [
+        questionnaire for questionnaire in file.questionnaires if questionnaire["when"] == when
+    ]
+    split = [each for each in asked if when == "before" and has_screening(each)]
+    parts = [part_asked(each, None) for each in split]
+    parts += [part_asked(each, {"answers": {}}) if each in split else each for each in asked]
+    for part in parts:
+        yield {"stage": "questionnaire", "questionnaire": questionnaire_page(part, _)}
+
+
+def _trial_stages(file: StudyFile, trials: Sequence[ShownTrial]) -> Iterator[dict[str, Any]]:
+    """The trials, and after those of each task what is asked between its blocks and after it.
+
+    A preview has a few clips of one block, so each questionnaire comes once in a task.
+    """
+    done = 0
+    for place in dict.fromkeys(trial.task for trial in trials):
+        done += sum(trial.task == place for trial in trials)
+        forms = _forms_of_task(file, place)
+        if forms or done == len(trials):
+            yield {"stage": "trial", "until": done}
+        for form, occasion in forms:
+            facts = page_facts.occasion_facts(occasion.key, done, len(trials))
+            yield {"stage": "questionnaire", "questionnaire": questionnaire_page(form, _) | facts}
+
+
+def _forms_of_task(file: StudyFile, place: int) -> list[tuple[Mapping[str, Any], Occasion]]:
+    """What is asked between the blocks of a task, then what is asked after it."""
+    plans = plans_of(file.tasks)
+    first = [
+        (form, next((o for o in occasions_of(form, plans) if o.task == place + 1), None))
+        for form in file.questionnaires
+    ]
+    asked = [(form, occasion) for form, occasion in first if occasion]
+    return sorted(asked, key=lambda each: each[0]["when"] == AFTER_TASK)
+
+
+def _check(file: StudyFile, key: str, addresses: Addresses) -> dict[str, Any]:
+    """A first attempt with a seed thrown for it; here the page may know what is right."""
+    check, asked = check_and_settings(file.checks, key, file.language)
+    seed = secrets.token_hex(16)
+    first = page_facts.check_facts(check, asked, seed, 1, partial(addresses.sound, key, seed))
+    return {
+        "stage": "check",
+        "check": first,
+        "truths": [trial.truth for trial in check.plan(asked, seed)],
+        "pass_at_least": asked.pass_at_least,
+    }
+
+
+def _task(file: StudyFile, index: int, addresses: Addresses) -> dict[str, Any]:
+    task = file.tasks[index]
+    criteria = zip(task.criteria, scales_of(task), strict=True)
+    words = criteria_words(task, file.language)
+    method = method_named(task.method)
+    own = page_facts.task_facts(
+        index,
+        title=task.title,
+        instructions=task.instructions,
+        method=method,
+        playback=method.playback(task.options),
+        autoplay=task.autoplay,
+        criteria=[
+            page_facts.criterion_words(c.question, c.help_text, scale, words.get(c.key, {}))
+            for c, scale in criteria
+        ],
+        justification=task.justification,
+    )
+    examples = [(addresses.clip(e["stimulus"]), e.get("caption", "")) for e in task.examples]
+    return {**own, "examples": page_facts.example_facts(examples)}
+
+
+def _trials(
+    file: StudyFile, source: Source, addresses: Addresses, trials: Sequence[ShownTrial]
+) -> list[dict[str, Any]]:
+    parts = [parts_of(method_named(file.tasks[t.task].method), t, t.code) for t in trials]
+    keys = {file.stimuli[part.stimulus].key for each in parts for part in each}
+    lines = source.lines(keys)
+
+    def address(place: int, part: Part) -> str:
+        return addresses.clip(file.stimuli[part.stimulus].key)
+
+    tasks = [_task(file, index, addresses) for index in range(len(file.tasks))]
+    return [
+        {
+            "id": trial.code,
+            "position": position,
+            "task": trial.task,
+            **page_facts.clip_facts(own, address, partial(_lines, file, lines)),
+            **_kind(file.items[trial.item_id], tasks[trial.task]),
+            "text": _text(file, trial),
+            "caption": _caption(file, trial),
+            "training": _training(trial, trials),
+            "judged": _judged(file, trial),
+        }
+        for position, (trial, own) in enumerate(zip(trials, parts, strict=True), start=1)
+    ]
+
+
+def _kind(item: ItemEntry, task: Mapping[str, Any]) -> dict[str, str]:
+    return page_facts.kind_facts(item.dimension, item.text, task)
+
+
+def _lines(
+    file: StudyFile, lines: Mapping[str, Sequence[Mapping[str, Any]]], stimulus: int
+) -> Sequence[Mapping[str, Any]]:
+    return lines.get(file.stimuli[stimulus].key, ())
+
+
+def _text(file: StudyFile, trial: ShownTrial) -> str | None:
+    task = file.tasks[trial.task]
+    shown = page_facts.shows_text(task.show_text, TrapPlan.from_dict(task.traps), trial.trap)
+    return file.items[trial.item_id].text if shown else None
+
+
+def _caption(file: StudyFile, trial: ShownTrial) -> str | None:
+    shown = file.tasks[trial.task].show_caption
+    return file.stimuli[trial.stimulus_id].attributes.get(CAPTION) if shown else None
+
+
+def _training(trial: ShownTrial, trials: Sequence[ShownTrial]) -> dict[str, int] | None:
+    if trial.trap != TRAINING:
+        return None
+    own = [t.code for t in trials if t.task == trial.task and t.trap == TRAINING]
+    return {"n": own.index(trial.code) + 1, "total": len(own)}
+
+
+def _judged(file: StudyFile, trial: ShownTrial) -> dict[str, Any] | None:
+    """After practice: which answers are right, and what is said after right and wrong ones."""
+    if trial.trap != TRAINING:
+        return None
+    task = file.tasks[trial.task]
+    key = file.stimuli[trial.stimulus_id].key
+    entry = next(e for e in task.training if e["stimulus"] == key)
+    said = partial(feedback_on, entry, trial.expected, scales_of(task)[0])
+    return {"labels": list(trial.expected), "right": said(True), "wrong": said(False)}
+
+
+def _end(texts: Mapping[str, str]) -> dict[str, Any]:
+    """The end after the last trial; only words of the study's own stand there."""
+    end = end_facts("complete", texts, code=CODE, from_prolific=False, commented=False)
+    return {**end, "text": texts.get("end", "")}
+
 
 PARTS = ("task", "check", "questionnaire")
 SEED = re.compile(r"[0-9a-f]{32}")

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from listening.access import projects
 from listening.access.projects import DAYS, ProjectError
-from listening.access.rights import LOOK, OWN, WORDS, account_owns, project_for, projects_of
+from listening.access.rights import LOOK, OWN, WORDS, maker_owns, project_for, projects_of
 from listening.accounts.required_login import has_second_factor, who_have_one
 from listening.models import Project, Role
 from listening.web.posted_values import number_in
@@ -63,8 +63,8 @@ def project_page(request: HttpRequest, pk: int) -> HttpResponse:
         "members": members,
         "with_two": who_have_one(each.user_id for each in members) if owns else (),
         "invitations": [
-            (each, account_owns(each.by, project))
-            for each in project.invitations.filter(
+            (each, maker_owns(each))
+            for each in project.invitations.select_related("made_by").filter(
                 used_at__isnull=True, expires_at__gt=timezone.now()
             )
         ]

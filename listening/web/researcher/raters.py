@@ -22,11 +22,10 @@ from listening.models.study_log import note
 from listening.sessions import session_summaries
 from listening.sessions.rejection import AT_ONCE, Judged
 from listening.studies import StudyError
-from listening.web.pay_marks import MARKS, mark_pay
 from listening.web.posted_values import whole_number
 from listening.web.researcher.raters_table import described, raters_table, rows_of
 from listening.web.researcher.study_page import who
-from listening.web.session_decisions import decide
+from listening.web.session_decisions import MARKS, decide, mark_pay
 
 READ_AT_ONCE = 2000  # rows of a CSV
 LEFT = {  # why a session stays as it was

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -12,18 +13,20 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from listening.access.rights import LOOK, may_see_ids, study_for
+from listening.checks import check_named
+from listening.design.occasions import asks_between, kept_as
+from listening.design.studyfile.occasionpart import plans_of
 from listening.design.traps import TrapPlan
 from listening.models import Session, Study, StudyEvent
-from listening.models.study_log import said
+from listening.models.study_log import event_title
 from listening.recruitment.evidence import evidence_of
-from listening.selectors.around_trials import odds_of_traps
 from listening.selectors.monitor import page_progress
+from listening.selectors.screening_counts import odds_of_traps
 from listening.selectors.session_trials import FAR_SDS, ShownTrial, session_trials
 from listening.sessions import session_summaries
 from listening.sessions.outcomes import code_at_end, review_words
-from listening.web.researcher.checks_and_traps import chance_text
+from listening.web.researcher.checks_and_traps import chance_text, questionnaire_title
 from listening.web.researcher.raters_table import described, rows_of
-from listening.web.researcher.session_checks import around_session
 
 TRIALS_PER_PAGE = 50
 SHOWS = {
@@ -123,8 +126,65 @@ def _decisions(study: Study, session: Session) -> list[dict[str, Any]]:
     return [
         {
             "event": event,
-            "what": said(event),
+            "what": event_title(event),
             "others": int(event.details.get("sessions", 1)) - 1,
         }
         for event in events.order_by("at", "pk")
     ]
+
+
+def around_session(study: Study, session: Session) -> dict[str, Any]:
+    """Checks with the odds of guessing through, and answers with the words of their questions."""
+    checks = [_check(study, asked, session.checks) for asked in study.checks]
+    plans = plans_of(study.tasks.order_by("order")) if asks_between(study.questionnaires) else []
+    answers = [
+        answer
+        for questionnaire in study.questionnaires
+        for kept, said in kept_as(questionnaire, plans)
+        for answer in _answers(questionnaire, session.questionnaires.get(kept), said)
+    ]
+    return {"checks": [check for check in checks if check], "answers": answers}
+
+
+def _check(
+    study: Study, asked: dict[str, Any], outcomes: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    outcome = outcomes.get(asked["key"])
+    if outcome is None:
+        return None
+    check = check_named(asked["key"])
+    settings = check.settings(asked, language=study.language)
+    return {
+        "title": asked.get("title") or check.title,
+        "passed": outcome["passed"],
+        "failed": bool(outcome.get("done")) and not outcome["passed"],
+        "right": outcome.get("right"),
+        "total": outcome.get("total") if check.trials else 0,
+        "attempts": outcome.get("attempts", 1),
+        "odds": chance_text(check.odds(settings)) if settings.trials else "",
+    }
+
+
+def _answers(
+    questionnaire: Mapping[str, Any], stored: Mapping[str, Any] | None, said: str
+) -> list[dict[str, str]]:
+    """`said`: at which occasion, where there are several."""
+    if stored is None:
+        return []
+    title = questionnaire_title(questionnaire)
+    return [
+        {
+            "questionnaire": title,
+            "question": f"{question['question']} ({said})" if said else question["question"],
+            "answer": _said(question, stored["answers"][question["key"]]),
+        }
+        for question in questionnaire["questions"]
+        if question["key"] in stored["answers"]
+    ]
+
+
+def _said(question: Mapping[str, Any], answer: Any) -> str:
+    """The words of the options that were chosen; else what was written."""
+    texts = {option["value"]: option["text"] for option in question["options"]}
+    given = answer if isinstance(answer, list) else [answer]
+    return ", ".join(texts.get(str(each), str(each)) for each in given)

@@ -38,6 +38,7 @@ from listening.studies import (
 from listening.studies.length import MEASURED_FROM, session_length
 from listening.web.researcher.checks_and_traps import beforehand
 from listening.web.researcher.raters_table import described, rows_of
+from listening.web.researcher.shown_findings import findings_of_study, lines_of
 from listening.web.researcher.study_preview import what_it_is
 from listening.web.researcher.time_plot import time_plot
 
@@ -73,7 +74,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "study": mine,
         "progress": progress,
         "withdrawals": withdrawals_of(mine) if progress["sessions"]["withdrawn"] else None,
-        "findings": findings,
+        "findings": None if findings is None else findings_of_study(findings, mine, request.user),
         "must_be_solved": any(f.level == "problem" for f in findings or ()),
         "link": public_route("landing", mine.link),
         "monitor": f"{settings.EARNEST_PATH}/ws/studies/{mine.key}/",
@@ -139,7 +140,7 @@ def change_state(request: HttpRequest, key: str) -> HttpResponse:
     try:
         studies.change_state(mine, to, anyway="anyway" in request.POST, by=who(request))
     except StudyError as error:
-        for line in str(error).splitlines():
+        for line in lines_of(error):
             messages.error(request, line)
     else:
         forget_progress(key)

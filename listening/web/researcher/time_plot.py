@@ -63,7 +63,7 @@ class TimePlot:
         return "Y-m-d H:i" if self.per.endswith(("hour", "hours")) else "Y-m-d"
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """The plot for who does not see it."""
         first = next(bar for bar in self.bars if bar.ratings)
         last = self.bars[-1]

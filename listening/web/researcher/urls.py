@@ -19,6 +19,7 @@ from listening.web.researcher import (
     session_page,
     study_list,
     study_page,
+    study_schema,
     validity,
     versions,
 )
@@ -27,6 +28,7 @@ from listening.web.review import desk, reviews
 urlpatterns = [
     path("", study_list.home, name="home"),
     path("", include("listening.web.account.urls")),
+    path("schema/study.json", study_schema.study_schema, name="study-schema"),
     path("studies/", study_list.studies, name="studies"),
     path("deleted-studies/", manage.deleted, name="deleted-studies"),
     path("studies/<slug:key>/", study_page.study, name="study"),

@@ -20,10 +20,12 @@ from django.views.decorators.http import require_GET, require_http_methods
 from listening.access.rights import ANALYSE, EDIT, LOOK, study_for, visible_studies
 from listening.design.definition import Kind
 from listening.design.studyfile import TOML
+from listening.design.studyfile.problems import Problem
 from listening.models import Study, StudyDefinition
 from listening.models.study_log import note
 from listening.models.study_versions import all_versions
 from listening.studies import Place, StudyError, StudyProblems, correct_wording, places_of
+from listening.web.researcher.draft_mistakes import field_at
 from listening.web.researcher.study_page import who
 
 FIELD = "words:"  # what the name of a field of words begins with
@@ -140,11 +142,17 @@ def wording(request: HttpRequest, key: str) -> HttpResponse:
             seen=int(seen) if seen.isdecimal() and len(seen) < 9 else None,
         )
     except StudyProblems as error:
-        return _wording_page(request, study, [str(each) for each in error.problems])
+        return _wording_page(request, study, [_said(each) for each in error.problems])
     except StudyError as error:
         return _wording_page(request, study, [str(error)])
     messages.success(request, "Corrected: raters read these words from now on.")
     return redirect("versions", key=key)
+
+
+def _said(problem: Problem) -> str:
+    """The field by its label, and what is wrong with it."""
+    field = field_at(problem.place)[1]
+    return f"{field}: {problem.what} {problem.remedy}".removeprefix(": ").rstrip()
 
 
 def _wording_page(

@@ -26,6 +26,7 @@ from listening.review import BadVerdict, Kind, Plan, ReviewError, codebook, kind
 from listening.review.evidence import FLAGS
 from listening.review.items import SHOWS, SORTS, clips_of, rows_of, verdicts_about
 from listening.review.kinds.kind import BadSettings, percent
+from listening.review.leaving_out import leave_out, take_in_again
 from listening.review.progress import ReviewerProgress, job_progress, reviewers_progress
 from listening.review.reviewers import DAYS, MEMBER, inviter_may, let_on
 from listening.review.rules import RULES
@@ -33,7 +34,27 @@ from listening.review.seen import reasons_in
 from listening.review.training import missed, set_gold
 from listening.web.posted_values import number_in
 from listening.web.researcher.study_page import who
-from listening.web.review.clip_exclusions import clip_actions
+
+
+def _out(request: HttpRequest, job: ReviewJob) -> str:
+    form = request.POST
+    what, name = form.get("what", ""), form.get("name", "")
+    leave_out(job.study, what, name, form.get("because", ""), by=who(request))
+    return f"Analyses leave out {name} from now on, under the rule left_out, and say so."
+
+
+def _in(request: HttpRequest, job: ReviewJob) -> str:
+    form = request.POST
+    what, name = form.get("what", ""), form.get("name", "")
+    take_in_again(job.study, what, name, form.get("because", ""), by=who(request))
+    return f"Analyses take {name} in again from now on."
+
+
+clip_actions: dict[str, Callable[[HttpRequest, ReviewJob], str]] = {
+    "leave-out": _out,
+    "take-in-again": _in,
+}
+
 
 ITEMS_PER_PAGE = 25
 LARGEST_FILE = 200_000

@@ -2,7 +2,6 @@
 
 import { byId, setText, view } from "../shared/dom.js";
 import { refusalOf, stateIn } from "./api.js";
-import { endView } from "./ending.js";
 import { trimKeys, trimParallelKeys } from "./keys.js";
 import { insist } from "./retry.js";
 import { Player } from "./player.js";
@@ -233,13 +232,14 @@ export function troubleStage(text, retry) {
 /**
  * @param {SessionPage} page
  * @param {import("../shared/wire.js").End} end
- * @returns {Shown}
+ * @returns {Promise<Shown>}
  */
-export function endStage(page, end) {
+export async function endStage(page, end) {
   page.memory.clear();
   byId("withdraw").hidden = !end.withdrawable;
   byId("withdraw-break").hidden = true; // there is nothing left to come back to
   byId("saved").hidden = end.outcome === "withdrawn" || page.state.preview;
   const send = (/** @type {string} */ text) => insist(() => page.api.post("comments", { text }));
+  const { endView } = await import("./ending.js");
   return endView(end, page.state.study.language, send);
 }

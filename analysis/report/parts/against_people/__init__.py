@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import families
 from analysis.ratings.metric_names import metrics_of
 from analysis.report.content import Content, titled, together
@@ -70,7 +71,9 @@ class AgainstPeople(Part):
 
 def _of_family(of: Gathered, inputs: PartInput, suffix: str) -> Content:
     if not of.values:
-        return Content(warnings=[f"{of.title}: no clip that was rated here has a metric score."])
+        return Content(
+            warnings=[f"{family_prefix(of.title)}no clip that was rated here has a metric score."]
+        )
     ceilings = ceilings_of(of, inputs)
     preferred = preferences(of, ceilings, inputs, suffix)
     level = inputs.options.level

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from analysis.formatting import listed
+from analysis.name_spans import family_prefix
 from analysis.ratings.metric_names import metrics_of
 from analysis.ratings.metric_scores import reasons
 from analysis.report.part import PartInput
@@ -32,12 +33,15 @@ def sentences(of: Gathered, ceilings: CeilingsFor) -> Iterator[str]:
     first = of.number(names[0], STIMULUS, "srcc", AS_IS)
     what = words_of(STIMULUS, of)
     if first is None or first.value is None:
-        yield f"{of.title}: no metric has a defined correlation with people per {what}."
+        yield (
+            f"{family_prefix(of.title)}no metric has a defined correlation with people per {what}."
+        )
         return
     if first.n < FEW:
         plural = PLURALS[what]
         yield (
-            f"{of.title}: {first.n} {plural} are too few to say how metrics go with people: {FEW} "
+            f"{family_prefix(of.title)}{first.n} {plural} are too few to say how metrics go "
+            f"with people: {FEW} "
             "or more are needed. The table has their correlations and intervals."
         )
         return
@@ -45,7 +49,8 @@ def sentences(of: Gathered, ceilings: CeilingsFor) -> Iterator[str]:
     among = f"of {len(names)} metrics, {best} goes" if len(names) > 1 else f"{best} goes"
     closely = " most closely" if len(names) > 1 else ""
     sentence = (
-        f"{of.title}: {among} with people{closely} per {what}: {_valued(first)} over {first.n}"
+        f"{family_prefix(of.title)}{among} with people{closely} per {what}: "
+        f"{_valued(first)} over {first.n}"
     )
     sentence += _clear(first) + _rivals(of, names, first)
     own = ceilings(names[0])
@@ -60,7 +65,7 @@ def sentences(of: Gathered, ceilings: CeilingsFor) -> Iterator[str]:
         sentence += _elsewhere(of_conditions, kinds)
     yield f"{sentence}."
     if len(names) > 1:
-        yield f"{of.title}: {_told_apart(of, names, what)}"
+        yield f"{family_prefix(of.title)}{_told_apart(of, names, what)}"
 
 
 def _rivals(of: Gathered, names: Sequence[str], first: Correlated) -> str:
@@ -120,18 +125,22 @@ def _elsewhere(each: Correlated, kinds: str) -> str:
 
 def warnings(of: Gathered, inputs: PartInput) -> Iterator[str]:
     """Few conditions, one rater, missing clips, constant metrics, metrics that go the wrong way."""
-    yield from (f"{of.title}: {text}" for text in _of_the_study(of))
-    yield from (f"{of.title}: {text}" for text in _missing(of, inputs))
+    yield from (f"{family_prefix(of.title)}{text}" for text in _of_the_study(of))
+    yield from (f"{family_prefix(of.title)}{text}" for text in _missing(of, inputs))
     for metric in of.metrics:
         first = of.number(metric.name, STIMULUS, "srcc", AS_IS)
         if first is None:
             continue
         if first.value is None and first.note:
-            yield f"{of.title}: {metric.title}: {first.note.removeprefix('undefined: ')}."
+            yield (
+                f"{family_prefix(of.title)}{metric.title}: "
+                f"{first.note.removeprefix('undefined: ')}."
+            )
         if metric.rises is not None and _goes_against(first, metric.rises):
             ways = ("higher", "lower") if metric.rises else ("lower", "higher")
             yield (
-                f"{of.title}: {metric.title} goes against its direction: {ways[0]} is meant to "
+                f"{family_prefix(of.title)}{metric.title} goes against its direction: {ways[0]} "
+                "is meant to "
                 f"be better, and people prefer clips where it is {ways[1]} ({_valued(first)})."
             )
 
@@ -176,7 +185,9 @@ def unscored(of: Gathered, inputs: PartInput) -> Iterator[str]:
             missing.setdefault(f" ({why})" if why else "", []).append(metric.title)
     for why, names in missing.items():
         named = ", ".join(names)
-        yield f"{of.title}: {named} gave no value for any clip that was rated here{why}."
+        yield (
+            f"{family_prefix(of.title)}{named} gave no value for any clip that was rated here{why}."
+        )
 
 
 def _reasons(of: Gathered, metric: str, inputs: PartInput) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from analysis.formatting import percent
+from analysis.name_spans import family_prefix
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people.ceiling_tables import CeilingsOf
@@ -88,7 +89,8 @@ def _sentence(of: Gathered, rows: Sequence[Mapping[str, Any]]) -> str:
         decided = max(row["n"] for row in rows)
         pairs = f"{decided} pair{'s' * (decided != 1)}"
         return (
-            f"{of.title}: people and {called if len(rows) == 1 else 'a metric'} both prefer a side "
+            f"{family_prefix(of.title)}people and {called if len(rows) == 1 else 'a metric'} "
+            "both prefer a side "
             f"in {pairs} only: too few to say how often they agree ({FEW} or more are needed)."
         )
     among = f"of {len(rows)} metrics, {called}" if len(rows) > 1 else called
@@ -96,7 +98,7 @@ def _sentence(of: Gathered, rows: Sequence[Mapping[str, Any]]) -> str:
     if best["low"] is not None:
         ends = f" [{best['low'] * 100:.0f}, {best['high'] * 100:.0f}]"
     sentence = (
-        f"{of.title}: {among} prefers the clip that people prefer in "
+        f"{family_prefix(of.title)}{among} prefers the clip that people prefer in "
         f"{percent(best['share'])}{ends} of {best['n']} pairs"
     )
     if best.get("srcc") is None:

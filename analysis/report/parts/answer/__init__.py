@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analysis.formatting import counted, isolated, number, with_names
+from analysis.formatting import counted, number
+from analysis.name_spans import condition_span, family_span
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.ratings.reference import Reference
 from analysis.report.content import Column, Content, Figure, Headline, Table
@@ -123,9 +124,13 @@ class _Found:
         several = len(self.sentences) > 1
         missing = list(self._no_reference())
         of_all = list(caveats.of_all(self.inputs.table, self.about))
-        warnings = [*_plain(missing), *caveats.gathered(self.caveats), *_plain(of_all)]
+        of_none = [each.text for each in of_all]
+        warnings = [*(each.text for each in missing), *caveats.gathered(self.caveats), *of_none]
         return Content(
-            sentences=[f"{title}: {text}" if several else text for title, text in self.sentences]
+            sentences=[
+                f"{family_span(title, '{}: ')}{text}" if several else text
+                for title, text in self.sentences
+            ]
             or [NOTHING],
             figures=self.figures,
             tables=self.tables,
@@ -141,7 +146,7 @@ class _Found:
         asked = self.inputs.options.reference
         rated = {name for each in self.standing.values() for s in each for name in s.cell.names}
         if asked and asked not in rated:
-            text = f"{isolated(asked)} was asked for as the reference but was not rated."
+            text = f"{condition_span(asked)} was asked for as the reference but was not rated."
             yield Caveat(caveats.NO_REFERENCE, text)
 
     def _worst_first(self, title: str, of_all: Sequence[Caveat]) -> list[str]:
@@ -149,10 +154,6 @@ class _Found:
         own = [each for name, each in self.caveats if name == self.short_names[title]]
         ranked = sorted([*of_all, *own], key=lambda caveat: caveat.rank)
         return list(dict.fromkeys(f"{text[:1].upper()}{text[1:]}" for _, text in ranked))
-
-
-def _plain(some: Sequence[Caveat]) -> list[str]:
-    return [with_names(each.text, {}) for each in some]
 
 
 def _figure(place: int, s: Ranking) -> Figure:
@@ -178,7 +179,7 @@ def _figure(place: int, s: Ranking) -> Figure:
     ]
     return Figure(
         key=key_of("answer", place, s.title),
-        title=s.title,
+        title=family_span(s.title),
         drawing="intervals",
         rows=rows,
         x=s.what.axis,
@@ -243,7 +244,12 @@ def _table(place: int, s: Ranking) -> Table:
         Column("n_items", "Items", "count"),
     )
     return Table(
-        key_of("answer", place, s.title), s.title, columns, rows, _note(s, place == 1), s.title
+        key_of("answer", place, s.title),
+        family_span(s.title),
+        columns,
+        rows,
+        _note(s, place == 1),
+        s.title,
     )
 
 

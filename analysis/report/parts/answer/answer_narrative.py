@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from analysis.formatting import interval_text, listed, named, number
+from analysis.formatting import interval_text, listed, number
+from analysis.name_spans import condition_span
 from analysis.ratings.reference import Reference
 from analysis.report.ranking import Difference, Ranking
 
@@ -43,7 +44,7 @@ def with_bounds(value: float, low: float | None, high: float | None, decimals: i
 def _only_one(s: Ranking) -> str:
     (mean,) = s.means
     value = number(mean.value, False, s.decimals)
-    sentence = f"{mean.condition} has {_article(s.name)} {s.name} of {value}"
+    sentence = f"{condition_span(mean.condition)} has {_article(s.name)} {s.name} of {value}"
     if mean.low is not None and mean.high is not None:
         sentence += f" {interval_text(mean.low, mean.high, s.ends, s.decimals)}"
         return f"{sentence}; there is no other condition to compare it with."
@@ -84,16 +85,16 @@ def _order(s: Ranking, others: Sequence[str]) -> str:
     alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
     values = listed([number(s.by_name[name].value, False, s.decimals) for name in top])
     if alike:
-        sentence = f"{listed(top)} are {first(s)} ({s.name} {values}) and cannot be told apart; "
+        sentence = f"{_listed(top)} are {first(s)} ({s.name} {values}) and cannot be told apart; "
     else:
         sentence = f"{_valued(s, best, s.name)} is {first(s)}, and cannot be told apart from "
         sentence += f"{listed([_valued(s, name) for name in near])}, which are not all alike; "
     every = "both" if len(top) == 2 else f"all {len(top)}"
     if not clear:
-        sentence += f"{named(best)} is {over(s)} {listed(far)}"
-        return f"{sentence}, but {listed(near)} {_are(near)} not {over(s)} all of these {how}."
-    sentence += f"{every} are {over(s)} {listed(clear)}"
-    sentence += f"; {named(best)} is {over(s)} {listed(part)} too" if part else ""
+        sentence += f"{condition_span(best)} is {over(s)} {_listed(far)}"
+        return f"{sentence}, but {_listed(near)} {_are(near)} not {over(s)} all of these {how}."
+    sentence += f"{every} are {over(s)} {_listed(clear)}"
+    sentence += f"; {condition_span(best)} is {over(s)} {_listed(part)} too" if part else ""
     return f"{sentence} {how}."
 
 
@@ -135,14 +136,14 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
     same = [gap for gap in gaps if not gap.claimed]
     parts = []
     if better:
-        parts.append(f"{listed(better)} {_are(better)} {over(s)} it")
+        parts.append(f"{_listed(better)} {_are(better)} {over(s)} it")
     if same:
         some = listed([_with_gap(s, gap) for gap in same], MOST_NEAR)
         parts.append(f"{some} cannot be told apart from it, which does not show that they equal it")
     if worse:
         names = [gap.condition for gap in worse]
         every = "both" if len(names) == 2 else f"all {len(names)}"
-        all_ = every if len(names) == len(others) > 1 else listed(names)
+        all_ = every if len(names) == len(others) > 1 else _listed(names)
         nearest = f", nearest {_with_gap(s, worse[0])}" if len(worse) > 1 else ""
         if len(worse) == 1:
             all_ = _with_gap(s, worse[0])
@@ -173,14 +174,19 @@ def _above(s: Ranking, one: str, other: str) -> bool:
 
 def _with_gap(s: Ranking, gap: Difference) -> str:
     return (
-        f"{named(gap.condition)} ({with_bounds(gap.value, gap.low_all, gap.high_all, s.decimals)})"
+        f"{condition_span(gap.condition)} "
+        f"({with_bounds(gap.value, gap.low_all, gap.high_all, s.decimals)})"
     )
 
 
 def _valued(s: Ranking, name: str, what: str = "") -> str:
     value = number(s.by_name[name].value, False, s.decimals)
     text = f"{what} {value}" if what else value
-    return f"{named(name)} ({text})"
+    return f"{condition_span(name)} ({text})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return listed(list(map(condition_span, names)))
 
 
 def _are(names: Sequence[str]) -> str:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.formatting import counted, isolated, listed, short, with_names
+from analysis.formatting import counted, listed, short
+from analysis.name_spans import condition_span, family_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.reference import reference_of, roles_of
@@ -27,7 +28,7 @@ RUNNING = "started"  # as listening calls a session that goes on
 
 
 class Caveat(NamedTuple):
-    """What makes a claim weak: the lower the rank, the worse. Names in the text are isolated."""
+    """What makes a claim weak: the lower the rank, the worse. Names in the text are spans."""
 
     rank: int
     text: str
@@ -57,11 +58,11 @@ def short_name(family: Family) -> str:
 
 
 def gathered(named_caveats: Iterable[tuple[str, Caveat]]) -> list[str]:
-    """Caveats with what they are about, as plain text, those with the same text as one."""
+    """Caveats with what they are about, those with the same text as one."""
     about: dict[str, list[str]] = {}
     for name, caveat in named_caveats:
-        about.setdefault(with_names(caveat.text, {}), []).append(name)
-    return [f"{listed(names)}: {text}" for text, names in about.items()]
+        about.setdefault(caveat.text, []).append(name)
+    return [f"{_listed(names)}: {text}" for text, names in about.items()]
 
 
 def of_family(family: Family, reference: str = "") -> Iterator[Caveat]:
@@ -108,8 +109,14 @@ def of_all(table: pd.DataFrame, names: Sequence[tuple[str, str, str]]) -> Iterat
         apart.setdefault(estimand, {}).setdefault(task, []).append(name)
     for each in apart.values():
         if len(each) > 1:
-            of = listed([name for some in each.values() for name in some])
+            of = _listed([name for some in each.values() for name in some])
             yield Caveat(APART, f"Scores of {of} are of different tasks: do not compare them.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return family_span(names[0])
+    return listed([family_span(name, "“{}”" if ", " in name else "{}") for name in names])
 
 
 def _post_screening(family: Family) -> Iterator[Caveat]:
@@ -145,7 +152,10 @@ def _ceilings(family: Family, reference: str) -> Iterator[Caveat]:
             crowded = [name for name in crowded if name != reference]
         if crowded:
             what = f"of the ratings have the {end} score given ({short(value)})"
-            text = f"over {CEILING:.0%} {what} for {listed([isolated(name) for name in crowded])}."
+            text = (
+                f"over {CEILING:.0%} {what} for "
+                f"{listed([condition_span(name) for name in crowded])}."
+            )
             yield Caveat(CROWDED_ENDS, text)
 
 
@@ -173,7 +183,9 @@ def _apart(s: Ranking) -> Iterator[Caveat]:
 def _pairs(s: Ranking, some: Sequence[tuple[int, int]], of: int) -> str:
     if len(some) == of > 1:
         return f"all {of} pairs have"
-    names = [f"{isolated(s.cell.names[a])} and {isolated(s.cell.names[b])}" for a, b in some]
+    names = [
+        f"{condition_span(s.cell.names[a])} and {condition_span(s.cell.names[b])}" for a, b in some
+    ]
     return f"{names[0]} have" if len(names) == 1 else f"{len(names)} of {of} pairs have"
 
 
@@ -183,8 +195,9 @@ def _unbalanced(s: Ranking) -> Iterator[Caveat]:
     if most.n_ratings > UNBALANCED * least.n_ratings:
         yield Caveat(
             IMBALANCE,
-            f"unbalanced: {isolated(most.condition)} has {most.n_ratings} ratings and "
-            f"{isolated(least.condition)} {least.n_ratings}; who rated what may differ between "
+            f"unbalanced: {condition_span(most.condition)} has {most.n_ratings} ratings and "
+            f"{condition_span(least.condition)} {least.n_ratings}; who rated what may differ "
+            "between "
             "conditions.",
         )
 
@@ -198,7 +211,8 @@ def _busy_raters(s: Ranking) -> Iterator[Caveat]:
             yield Caveat(
                 WEIGHTING,
                 "raters who gave many ratings rate otherwise than the rest: "
-                f"{isolated(mean.condition)} has {mean.value:.{s.decimals}f} over ratings and "
+                f"{condition_span(mean.condition)} has {mean.value:.{s.decimals}f} over ratings "
+                "and "
                 f"{mean.by_raters:.{s.decimals}f} where every rater weighs the same. Say which one "
                 "you quote.",
             )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.formatting import interval_text, listed
+from analysis.name_spans import condition_span, family_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.scales import family_title
 from analysis.report.content import Figure
@@ -52,7 +53,7 @@ def figure(place: int, about: str, rows: Sequence[Mapping[str, Any]]) -> Iterato
         key = key_of("answer", place, about)
         made_by = next((row["interval"] for row in rows if row["low"] is not None), "")
         x = "share of the answers"
-        yield Figure(key, about, "shares", bars, x=x, about=about, made_by=made_by)
+        yield Figure(key, family_span(about), "shares", bars, x=x, about=about, made_by=made_by)
 
 
 def _by_condition(
@@ -64,7 +65,7 @@ def _by_condition(
 
 def _most(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     row = max(rows, key=lambda row: row["value"])
-    sentence = f"{label_of(row)} for {name} ({row['value'] * 100:.0f} %"
+    sentence = f"{label_of(row)} for {condition_span(name)} ({row['value'] * 100:.0f} %"
     if row["low"] is not None:
         sentence += f" {interval_text(row['low'] * 100, row['high'] * 100, (0, 100), 0)}"
     return f"{sentence})"

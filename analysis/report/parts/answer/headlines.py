@@ -1,6 +1,6 @@
 """The answer of a family in one sentence of at most 30 words: the head of a report's first screen.
 
-Names of conditions are isolated (`analysis.formatting.isolated`): labels may take their place.
+Names of conditions are spans (`analysis.name_spans`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from analysis.formatting import enumerated, isolated, number, percent
+from analysis.formatting import enumerated, number, percent
+from analysis.name_spans import condition_span, names_in
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
 from analysis.report.parts.answer.answer_narrative import first, over, under
@@ -20,7 +21,6 @@ from analysis.report.ranking import Ranking
 MOST_WORDS = 30
 MOST_NAMED = 3
 _NAME_WORDS = 3  # that a label takes, as a rule
-_ISOLATED = isolated("")[0]
 
 
 def of_rankings(standing: Sequence[Ranking]) -> str:
@@ -32,7 +32,7 @@ def of_rankings(standing: Sequence[Ranking]) -> str:
     sentence = _of_ranking(first)
     if not first.versus:
         return sentence
-    against = f"Against {isolated(first.versus)}: {sentence}"
+    against = f"Against {condition_span(first.versus)}: {sentence}"
     others = f" Comparisons with {len(more)} more are below." if more else ""
     return _fitting([f"{against}{others}", against, sentence])
 
@@ -59,8 +59,8 @@ def of_pairs(family: Family, pairs: Sequence[Pair], alpha: float) -> str:
     if clearest.value < draw:
         winner, loser = loser, winner
     return (
-        f"{len(decided)} of {len(tested)} pairs are decided; clearest: {isolated(winner)} is "
-        f"preferred to {isolated(loser)}."
+        f"{len(decided)} of {len(tested)} pairs are decided; clearest: {condition_span(winner)} is "
+        f"preferred to {condition_span(loser)}."
     )
 
 
@@ -70,7 +70,7 @@ def of_choices(rows: Sequence[Mapping[str, Any]]) -> str:
         return "The answers have no score and too many different words to be counted."
     most = [max(mine, key=lambda row: row["value"]) for mine in _by_condition(rows)]
     shares = [
-        f"“{label_of(row)}” for {isolated(row['condition'])} ({percent(row['value'])})"
+        f"“{label_of(row)}” for {condition_span(row['condition'])} ({percent(row['value'])})"
         for row in most
     ]
     chosen = sorted({str(label_of(row)) for row in most})
@@ -81,9 +81,8 @@ def of_choices(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def word_count(sentence: str) -> int:
-    """Words of a sentence, every isolated name counted as three: its label is not known yet."""
-    names = sentence.count(_ISOLATED)
-    return len(sentence.split()) + (_NAME_WORDS - 1) * names
+    """Words of a sentence, every name counted as three: its label is not known yet."""
+    return len(sentence.split()) + (_NAME_WORDS - 1) * len(names_in(sentence))
 
 
 def _of_ranking(s: Ranking) -> str:
@@ -122,16 +121,16 @@ def _orders(s: Ranking, systems: Sequence[str]) -> list[str]:
     top = [best, *near]
     alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
     clear = [name for name in far if all(s.differ(other, name) for other in top)]
-    others = f"the other {len(far)} are" if len(far) > 1 else f"{isolated(far[0])} is"
+    others = f"the other {len(far)} are" if len(far) > 1 else f"{condition_span(far[0])} is"
     if alike and len(clear) == len(far):
         after = f"cannot be told apart; {others} {under(s)} {_all(len(top))}"
-        named = enumerated(map(isolated, top))
+        named = enumerated(map(condition_span, top))
         return [
             *[f"{named} are {first(s)} and {after}"] * (len(top) <= MOST_NAMED),
             f"{len(top)} systems are {first(s)} and {after}",
         ]
-    apart = isolated(near[0]) if len(near) == 1 else f"{len(near)} others"
-    rest_of = isolated(far[0]) if len(far) == 1 else f"the other {len(far)}"
+    apart = condition_span(near[0]) if len(near) == 1 else f"{len(near)} others"
+    rest_of = condition_span(far[0]) if len(far) == 1 else f"the other {len(far)}"
     return [
         f"{_valued(s, best)} is {first(s)} but cannot be told apart from {apart}; it is "
         f"{over(s)} {rest_of}",
@@ -145,7 +144,7 @@ def _undivided(s: Ranking, systems: Sequence[str]) -> list[str]:
         return [f"{_valued(s, best)} is {first(s)} but cannot be told apart from any other system"]
     span = f"{s.name} {_value(s, best)} to {_value(s, last)}"
     if len(systems) == 2:
-        names = f"{isolated(best)} and {isolated(last)}"
+        names = f"{condition_span(best)} and {condition_span(last)}"
         return [f"{names} cannot be told apart ({s.name} {_value(s, best)} and {_value(s, last)})"]
     return [f"None of the {len(systems)} systems can be told apart from another ({span})"]
 
@@ -175,7 +174,7 @@ def _to_reference(s: Ranking, systems: Sequence[str]) -> list[str]:
         f"{under(s)} {{}}": len(claimed) - better,
     }
     there = {words: count for words, count in counts.items() if count}
-    name = isolated(s.reference.name)
+    name = condition_span(s.reference.name)
     full = f"{name} ({_value(s, s.reference.name)})"
     if len(there) == 1:
         (words,) = there
@@ -194,7 +193,7 @@ def _mixed(counts: Mapping[str, int], reference: str) -> str:
 def _heard(pairs: Sequence[Pair], decided: Sequence[Pair]) -> str:
     if len(pairs) == 1:
         pair = pairs[0]
-        names = f"{isolated(pair.condition)} and {isolated(pair.versus)}"
+        names = f"{condition_span(pair.condition)} and {condition_span(pair.versus)}"
         if decided:
             return f"The difference of {names} is heard ({percent(pair.value)} right answers)."
         return f"{names} were not told apart more often than by guessing ({percent(pair.value)})."
@@ -204,7 +203,7 @@ def _heard(pairs: Sequence[Pair], decided: Sequence[Pair]) -> str:
 def _one_pair(family: Family, pair: Pair, decided: bool, draw: float) -> str:
     estimand = estimand_of(family.estimand)
     value = number(pair.value, estimand.signed, estimand.decimals)
-    one, other = isolated(pair.condition), isolated(pair.versus)
+    one, other = condition_span(pair.condition), condition_span(pair.versus)
     if not decided:
         return f"{one} and {other}: no preference is shown ({estimand.name} {value})."
     if pair.value < draw:
@@ -220,8 +219,10 @@ def _one_side(pairs: Sequence[Pair], decided: Sequence[Pair], draw: float) -> st
         "not told apart": [pair.condition for pair in pairs if pair not in decided],
         "not as good": lost,
     }
-    versus = isolated(pairs[0].versus)
-    named = [f"{enumerated(map(isolated, some))} {word}" for word, some in parts.items() if some]
+    versus = condition_span(pairs[0].versus)
+    named = [
+        f"{enumerated(map(condition_span, some))} {word}" for word, some in parts.items() if some
+    ]
     counts = [f"{len(some)} {word}" for word, some in parts.items() if some]
     return _fitting([f"Against {versus}: {'; '.join(each)}." for each in (named, counts)])
 
@@ -247,7 +248,7 @@ def _value(s: Ranking, name: str) -> str:
 
 def _valued(s: Ranking, name: str, named: bool = True) -> str:
     value = f"{s.name} {_value(s, name)}" if named else _value(s, name)
-    return f"{isolated(name)} ({value})"
+    return f"{condition_span(name)} ({value})"
 
 
 def _all(count: int) -> str:

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from analysis.formatting import interval_text, listed, named, number, percent
+from analysis.formatting import interval_text, listed, number, percent
+from analysis.name_spans import VERSUS, condition_span, family_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Figure
@@ -53,6 +54,11 @@ class Pair:
     def name(self) -> str:
         """Both names."""
         return f"{self.condition} versus {self.versus}"
+
+    @property
+    def spans(self) -> str:
+        """Both names in a sentence."""
+        return f"{condition_span(self.condition)} versus {condition_span(self.versus)}"
 
     def turned(self, whole: float) -> Pair:
         """The same seen from the other side; both means add up to ``whole``."""
@@ -111,7 +117,8 @@ def answer(family: Family, pairs: Sequence[Pair], level: float) -> str:
         clearest = max([*won, *lost], key=lambda pair: abs(pair.value - draw))
         turned = clearest if clearest.value > draw else clearest.turned(2 * draw)
         sentence += (
-            f"; clearest: {turned.condition} over {turned.versus} ({_value(family, turned)})"
+            f"; clearest: {condition_span(turned.condition)} over {condition_span(turned.versus)} "
+            f"({_value(family, turned)})"
         )
     return f"{sentence}. {_more(family)} {_untested(bare)}".strip()
 
@@ -136,7 +143,7 @@ def figure(place: int, family: Family, pairs: Sequence[Pair], level: float, abou
     ]
     return Figure(
         key=key_of("answer", place, about),
-        title=f"{about} · versus {pairs[0].versus}" if len(others) == 1 else about,
+        title=family_span(f"{about}{VERSUS}{pairs[0].versus}" if len(others) == 1 else about),
         drawing="intervals",
         rows=rows,
         x=estimand_of(family.estimand).axis,
@@ -219,7 +226,7 @@ def _decided(pair: Pair, alpha: float) -> bool:
 def _one_side(
     family: Family, won: Sequence[Pair], even: Sequence[Pair], lost: Sequence[Pair], how: str
 ) -> str:
-    versus = next(iter([*won, *even, *lost])).versus
+    versus = condition_span(next(iter([*won, *even, *lost])).versus)
     parts = []
     if won:
         parts.append(f"{_named(family, won)} preferred {how}")
@@ -236,7 +243,7 @@ def _untested(pairs: Sequence[Pair]) -> str:
     if not pairs:
         return ""
     notes = "; ".join(dict.fromkeys(pair.note for pair in pairs if pair.note))
-    return f"No test of {listed([pair.name for pair in pairs])}: {notes}."
+    return f"No test of {listed([pair.spans for pair in pairs])}: {notes}."
 
 
 def _neutral(family: Family) -> float:
@@ -258,7 +265,9 @@ def _most(pairs: Sequence[Pair], won: Sequence[Pair], lost: Sequence[Pair]) -> s
     for verb, names in (("won", winners), ("lost", losers)):
         most = max(map(names.count, names))
         first = sorted(name for name in set(names) if names.count(name) == most)
-        sentences.append(listed([f"{name} {verb} {most} of {met.count(name)}" for name in first]))
+        sentences.append(
+            listed([f"{condition_span(name)} {verb} {most} of {met.count(name)}" for name in first])
+        )
     return ", ".join(sentences)
 
 
@@ -275,11 +284,11 @@ def _heard(pairs: Sequence[Pair], won: Sequence[Pair], how: str) -> str:
 
 
 def _shares(pairs: Sequence[Pair]) -> str:
-    return listed([f"{named(pair.name)} ({percent(pair.value)} right)" for pair in pairs])
+    return listed([f"{pair.spans} ({percent(pair.value)} right)" for pair in pairs])
 
 
 def _named(family: Family, pairs: Sequence[Pair]) -> str:
-    return listed([f"{named(pair.condition)} ({_value(family, pair)})" for pair in pairs])
+    return listed([f"{condition_span(pair.condition)} ({_value(family, pair)})" for pair in pairs])
 
 
 def _value(family: Family, pair: Pair) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from analysis.name_spans import family_span
 from analysis.ratings.breakdowns import families
 from analysis.ratings.scales import family_title
 from analysis.report.content import Content, Table, together
@@ -70,7 +71,7 @@ def _keyed(shown: Content, compare: str) -> Content:
 
 def _untitled(shown: Content, title: str) -> Content:
     """Without the family in titles, where there is one alone: ``about`` has it."""
-    tail = f" · {title}"
+    tail = family_span(title, " · {}")
     return replace(
         shown,
         figures=[replace(each, title=each.title.removesuffix(tail)) for each in shown.figures],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import enumerated
+from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Figure, Table
@@ -38,7 +39,10 @@ def by_dimension(
     """The systems in each dimension, and their order beside the one overall."""
     named = family.table[family.table["dimension"] != ""]
     if not len(named):
-        told = f"{title}: no dimensions are named (column dimension), so Figure 2b is not there."
+        told = (
+            f"{family_prefix(title)}no dimensions are named (column dimension), so Figure 2b "
+            "is not there."
+        )
         return Content([told])
     overall = means(family.table, Breakdown(compare), inputs)
     overall.sort(key=lambda row: (-row.value, row.condition))
@@ -54,7 +58,8 @@ def by_dimension(
     ]
     figure = Figure(
         f"figure2b{suffix}",
-        f"Figure 2b of {PAPER}: human-likeness of the systems in each dimension · {title}",
+        f"Figure 2b of {PAPER}: human-likeness of the systems in each "
+        f"dimension{family_span(title, ' · {}')}",
         "intervals",
         rows,
         x="Human-likeness score",
@@ -86,7 +91,7 @@ def _systems_table(
     columns = [Column("system", "System"), Column("overall", "Overall", "number")]
     columns += [Column(_key(name), name, "number") for name in dimensions]
     marked = with_best(rows, ["overall", *map(_key, dimensions)])
-    heading = f"Human-likeness of the systems by dimension · {title}"
+    heading = f"Human-likeness of the systems by dimension{family_span(title, ' · {}')}"
     return Table(f"dimensions{suffix}", heading, columns, marked, LEGEND, title)
 
 
@@ -115,7 +120,10 @@ def by_voice(family: Family, compare: str, inputs: PartInput, title: str, suffix
     table = family.table
     lacking = [name for name in ("voice", "dimension") if not (table[name] != "").any()]
     if lacking:
-        told = f"{title}: Table 6 is not there, as no rating names a {enumerated(lacking)}."
+        told = (
+            f"{family_prefix(title)}Table 6 is not there, as no rating names a "
+            f"{enumerated(lacking)}."
+        )
         return Content([told])
     cells = means(table, Breakdown(compare, ("voice", "dimension")), inputs)
     dimensions = inputs.ordered("dimension", {row.group["dimension"] for row in cells})
@@ -123,7 +131,9 @@ def by_voice(family: Family, compare: str, inputs: PartInput, title: str, suffix
     rows = with_best(rows, list(map(_key, dimensions)), decimals=PRINTED)
     columns = [Column("voice", "Voice")]
     columns += [Column(_key(name), name, "number", PRINTED) for name in dimensions]
-    named = f"Table 6 of {PAPER}: human-likeness of voices by dimension · {title}"
+    named = (
+        f"Table 6 of {PAPER}: human-likeness of voices by dimension{family_span(title, ' · {}')}"
+    )
     drawn = [
         {"row": f"{row['system']} {row['voice']}", "column": name, "value": row.get(_key(name))}
         for row in rows
@@ -167,7 +177,8 @@ def _reach(rows: Sequence[dict[str, Any]]) -> list[str]:
         low, high = mine[0], mine[-1]
         if len(mine) > 1:
             told.append(
-                f"{system} {low['average']:.2f} ({low['voice']}) to {high['average']:.2f} "
+                f"{condition_span(system)} {low['average']:.2f} ({low['voice']}) to "
+                f"{high['average']:.2f} "
                 f"({high['voice']})"
             )
     return [f"Voices, by the average over dimensions: {'; '.join(told)}."] if told else []

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import enumerated
+from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Figure, Table
@@ -36,11 +37,17 @@ def by_split(family: Family, compare: str, inputs: PartInput, title: str, suffix
     figure = _figure(overall, cells, splits, title, suffix)
     if len(splits) != 2:
         held = enumerated(splits) or "none"
-        told = f"{title}: no check between splits, which takes two (column split); named: {held}."
+        told = (
+            f"{family_prefix(title)}no check between splits, which takes two (column split); "
+            f"named: {held}."
+        )
         return Content([told], [figure])
     both = [row for row in overall if all((row.condition, name) in cells for name in splits)]
     if len(both) < 2:
-        told = f"{title}: no check between splits: fewer than two systems have ratings in both."
+        told = (
+            f"{family_prefix(title)}no check between splits: fewer than two systems have "
+            "ratings in both."
+        )
         return Content([told], [figure])
     sentence = _sentence([row.condition for row in both], cells, splits)
     differences = _differences(named, compare, inputs)
@@ -67,7 +74,7 @@ def _figure(
     heading += " and by split" * bool(splits)
     return Figure(
         f"figure2a{suffix}",
-        f"{heading} · {title}",
+        f"{heading}{family_span(title, ' · {}')}",
         "intervals",
         rows,
         x="Human-likeness score",
@@ -123,7 +130,14 @@ def _table(
         columns.append(Column(f"rank{number}", f"Place, {split}", "count"))
     columns.append(Column("difference", f"{splits[0]} − {splits[1]}", "number", sign=True))
     columns.append(Column("difference", f"{level:.0%}", "interval"))
-    return Table(f"splits{suffix}", f"Systems by split · {title}", columns, rows, _NOTE, title)
+    return Table(
+        f"splits{suffix}",
+        f"Systems by split{family_span(title, ' · {}')}",
+        columns,
+        rows,
+        _NOTE,
+        title,
+    )
 
 
 def _ranks(

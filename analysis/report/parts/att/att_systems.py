@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.name_spans import family_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.scales import family_title
@@ -105,7 +106,7 @@ def _table3(
         Column("posterior", f"{inputs.options.level:.0%} HDI", "interval"),
     ]
     note = model if isinstance(model, str) else LEGEND
-    heading = f"Table 3 of {PAPER}: posterior summary of the systems · {title}"
+    heading = f"Table 3 of {PAPER}: posterior summary of the systems{family_span(title, ' · {}')}"
     return Table(f"table3{suffix}", heading, columns, printed, note, title)
 
 
@@ -120,7 +121,7 @@ def _tiers(inputs: PartInput, rows: Mapping[str, dict[str, Any]], title: str, su
         Column("labels", "Labels", "count"),
         Column("raters", "Raters", "count"),
     ]
-    heading = f"Human-likeness of the systems · {title}"
+    heading = f"Human-likeness of the systems{family_span(title, ' · {}')}"
     return Table(f"tiers{suffix}", heading, columns, list(rows.values()), _TIERS, title)
 
 
@@ -165,4 +166,10 @@ def _spreads(posterior: Posterior, inputs: PartInput, title: str, suffix: str) -
         Column("sd", "SD", "number"),
         Column("interval", f"{inputs.options.level:.0%} HDI", "interval"),
     ]
-    return Table(f"spreads{suffix}", f"Random effects · {title}", columns, rows, about=title)
+    return Table(
+        f"spreads{suffix}",
+        f"Random effects{family_span(title, ' · {}')}",
+        columns,
+        rows,
+        about=title,
+    )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.formatting import number
+from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.breakdowns import families
 from analysis.ratings.cells import csv_cell
 from analysis.ratings.reference import Reference
@@ -96,7 +97,7 @@ class _Piece:
         tables.append(self._within())
         words = " ".join(self._sentences(rows))
         return Content(
-            sentences=[f"{self.s.title}: {words}" if self.several else words],
+            sentences=[f"{family_prefix(self.s.title)}{words}" if self.several else words],
             figures=[] if self.many or len(self.s.tested) < 3 else [self._figure(rows)],
             tables=tables,
             warnings=list(self._warnings(rows)),
@@ -123,7 +124,7 @@ class _Piece:
                 f"undecided, by the same {self.s.level * 100:g} % intervals."
             )
         if self.reference:
-            yield f"The reference is {self.reference.name}, {self.reference.why}."
+            yield f"The reference is {condition_span(self.reference.name)}, {self.reference.why}."
         elif "could each" in self.reference.why or "asked for" in self.reference.why:
             yield f"No comparison with a reference: {self.reference.why}."
         if self.many:
@@ -141,9 +142,9 @@ class _Piece:
         rows = [self.numbers.row((other, best)) for other in others]
         note = CHOSEN if self.place == 1 else ""
         note += f" {self._explained()}" if self.many else ""
-        title = f"Against the best, {best}"
+        title = f"Against the best, {condition_span(best)}"
         if self.reference:
-            title += f" ({self.reference.name} aside)"
+            title += f" ({condition_span(self.reference.name)} aside)"
         yield self._table("best", title, self._columns(), rows, note)
 
     def _against_reference(self) -> Iterator[Table]:
@@ -151,7 +152,7 @@ class _Piece:
             return
         rows = self.numbers.against(self.reference.name)
         note = REFERENCE if self.place == 1 else ""
-        title = f"Against the reference, {self.reference.name}"
+        title = f"Against the reference, {condition_span(self.reference.name)}"
         yield self._table("reference", title, [*self._columns(), *_details()], rows, note)
 
     def _within(self) -> Table:
@@ -205,7 +206,7 @@ class _Piece:
         if untested:
             notes = "; ".join(dict.fromkeys(row["note"] for row in untested if row["note"]))
             pairs = "pair has" if len(untested) == 1 else "pairs have"
-            yield f"{self.s.title}: {len(untested)} {pairs} no test: {notes}."
+            yield f"{family_prefix(self.s.title)}{len(untested)} {pairs} no test: {notes}."
 
     def _columns(self) -> list[Column]:
         return [
@@ -274,7 +275,7 @@ class _Piece:
         return "-".join(filter(None, ["comparisons", what, suffix]))
 
     def _title(self, title: str) -> str:
-        return f"{title} · {self.s.title}" if self.several else title
+        return f"{title}{family_span(self.s.title, ' · {}')}" if self.several else title
 
     @property
     def digits(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.arrays import Codes
+from analysis.name_spans import condition_span, family_prefix
 from analysis.report.content import (
     Column,
     Content,
@@ -96,7 +97,7 @@ def _across(
     reasons = {row.condition: row.n_reasons for row in rows}
     columns = [Column("code", "Code")]
     columns += [Column(f"in {name}", name, "percent") for name in names]
-    counts = ", ".join(f"{name} {reasons[name]:,}" for name in names)
+    counts = ", ".join(f"{condition_span(name)} {reasons[name]:,}" for name in names)
     note = f"{note} Coded reasons: {counts}."
     return [Table("codes-across", title, columns, list(found.values()), note, about)]
 
@@ -142,8 +143,8 @@ def _sentence(title: str, rows: Sequence[CodeRow], conditions: Sequence[str], wh
     for name in conditions[:12]:
         mine = [row for row in rows if row.condition == name]
         top = max(mine, key=lambda row: (row.share, row.code))
-        most.append(f"{name} {top.code} ({top.share:.0%})")
-    return f"{title}: the most frequent code is, by {what}: {'; '.join(most)}."
+        most.append(f"{condition_span(name)} {top.code} ({top.share:.0%})")
+    return f"{family_prefix(title)}the most frequent code is, by {what}: {'; '.join(most)}."
 
 
 def _figure(title: str, rows: Sequence[CodeRow], about: str, what: str) -> Figure:

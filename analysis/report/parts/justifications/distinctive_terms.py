@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Codes
+from analysis.name_spans import family_prefix
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.parts.justifications.reason_data import Reasons
 from analysis.statistics.justifications import (
@@ -71,7 +72,10 @@ def words_by_label(reasons: Reasons, options: Options) -> Content:
         return Content()
     if has.sum() < FEWEST:
         return Content(
-            [f"{title}: {has.sum()} reasons are too few to compare the words of labels."]
+            [
+                f"{family_prefix(title)}{has.sum()} reasons are too few to compare the words of "
+                "labels."
+            ]
         )
     cut = ""
     if has.sum() > MOST_REASONS:
@@ -79,10 +83,12 @@ def words_by_label(reasons: Reasons, options: Options) -> Content:
         has = drawn_rows(has, options.seed)
     groups = label_groups(reasons.table[has], reasons.family.estimand)
     if groups.why_not:
-        return Content([f"{title}: words cannot be tied to labels: {groups.why_not}."])
+        return Content([f"{family_prefix(title)}words cannot be tied to labels: {groups.why_not}."])
     table = term_table(reasons.table["justification"][has].tolist(), reasons.rater[has])
     if not table.terms:
-        return Content([f"{title}: no word is used by {FEWEST_RATERS} raters or more."])
+        return Content(
+            [f"{family_prefix(title)}no word is used by {FEWEST_RATERS} raters or more."]
+        )
     rows = tied(reasons, has, table, groups, options.level)
     clear = list(most_telling(rows, table))
     heading = "Most telling words of each label"
@@ -112,7 +118,9 @@ def codes_by_label(reasons: Reasons, level: float) -> Content:
         return Content()
     groups = label_groups(reasons.table[has], reasons.family.estimand)
     if groups.why_not:
-        return Content([f"{reasons.title}: codes cannot be tied to labels: {groups.why_not}."])
+        return Content(
+            [f"{family_prefix(reasons.title)}codes cannot be tied to labels: {groups.why_not}."]
+        )
     table = code_table(reasons.table["codes"][has].tolist(), reasons.rater[has])
     rows = tied(reasons, has, table, groups, level)
     key, heading = "codes-by-label", "Codes by label"
@@ -166,7 +174,7 @@ def _sentence(title: str, names: Sequence[str], clear: Sequence[TermLogOdds], tr
     for name in names:
         mine = [row.term for row in clear if row.label == name][:NAMED]
         most.append(f"{name}: {', '.join(mine) if mine else 'none'}")
-    return f"{title}: the most telling of {tried} words, by label: {'; '.join(most)}."
+    return f"{family_prefix(title)}the most telling of {tried} words, by label: {'; '.join(most)}."
 
 
 def _table(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analysis.arrays import Codes
+from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family
 from analysis.report.content import Column, Content, Table, column, table_row
 
@@ -104,7 +105,7 @@ def written(reasons: Reasons) -> Content:
     sentences = []
     if has.any():
         sentences.append(
-            f"{title}: {has.mean():.0%} of {len(has)} ratings have a reason, of "
+            f"{family_prefix(title)}{has.mean():.0%} of {len(has)} ratings have a reason, of "
             f"{np.median(length[has]):.0f} characters in the median."
         )
     if not coded.any():
@@ -112,7 +113,8 @@ def written(reasons: Reasons) -> Content:
     warnings = []
     if reasons.several:
         warnings.append(
-            f"{title}: one reason stands for several clips of a trial, so it cannot be counted per "
+            f"{family_prefix(title)}one reason stands for several clips of a trial, so it "
+            "cannot be counted per "
             "condition or label."
         )
     table = Table.of(WrittenRow, "reasons", "Reasons", rows, about=title, folded=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import counted, interval_text
+from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.metric_names import metrics_of
 from analysis.report.content import Column, Content, Figure, Table, column, table_row
 from analysis.report.part import FamilyInput, PartInput
@@ -73,7 +74,7 @@ def against_people(each: FamilyInput, suffix: str) -> Content:
     rows = [*scores, *_mean_rater(raters), *raters]
     note = _HOW.format(", ".join(step_names(_steps(each))))
     note += f" The {MOST_RATERS} raters with most ratings; {left} more are left out." * (left > 0)
-    heading = f"Automatic scores and raters against people · {title}"
+    heading = f"Automatic scores and raters against people{family_span(title, ' · {}')}"
     measure = measure_of(each.family.group["criterion"])
     if measure is not None and measure.alignment:
         heading = f"{measure.alignment} of {PAPER}: {heading}"
@@ -169,14 +170,18 @@ def _sentence(scores: Sequence[Row], title: str, units: Gathered) -> str:
     if not about:
         measure = measure_of(units.family.group["criterion"])
         name = measure.name.lower() if measure else "it"
-        return f"{title}: no clip that was rated here has a score of {name}, the paper's measure."
+        return (
+            f"{family_prefix(title)}no clip that was rated here has a score of {name}, the "
+            "paper's measure."
+        )
     best = about[0]
     called, n = units.called(best["who"]), best.get("n", 0)
     if best.get("srcc") is None:
-        return f"{title}: {called} has no defined rank correlation with people."
+        return f"{family_prefix(title)}{called} has no defined rank correlation with people."
     if n < FEW:
         return (
-            f"{title}: {counted(n, 'clip')} with a score are too few to say how closely {called} "
+            f"{family_prefix(title)}{counted(n, 'clip')} with a score are too few to say how "
+            f"closely {called} "
             f"follows people ({FEW} or more are needed)."
         )
     ends = "no interval"
@@ -186,10 +191,11 @@ def _sentence(scores: Sequence[Row], title: str, units: Gathered) -> str:
     most = max(row.get("n", 0) for row in about)
     few = f", of {most} that have others: not the same clips" * (n < most)
     if len(about) == 1:
-        return f"{title}: {called} follows people with {srcc}."
+        return f"{family_prefix(title)}{called} follows people with {srcc}."
     what = "automatic scores" if own is None else "scores of this aspect"
     return (
-        f"{title}: of {len(about)} {what}, {called} follows people most closely ({srcc}{few}). The "
+        f"{family_prefix(title)}of {len(about)} {what}, {called} follows people most closely "
+        f"({srcc}{few}). The "
         "best of several is flattered by being chosen from the same ratings."
     )
 
@@ -209,7 +215,7 @@ def _figure(
     ]
     return Figure(
         f"alignment{suffix}",
-        f"Rank correlation with people · {title}",
+        f"Rank correlation with people{family_span(title, ' · {}')}",
         "intervals",
         rows,
         x="SRCC over clips",
@@ -231,6 +237,6 @@ def _tests(units: Gathered, names: Sequence[str], title: str, suffix: str) -> li
             n = int(both.sum())
             rows.append(WilliamsRow(best, name, test.difference, test.t, test.df, test.p, n))
     note = "Williams' test of two correlations with the same human means; not adjusted for several."
-    key, heading = f"williams{suffix}", f"Is the best score better? · {title}"
+    key, heading = f"williams{suffix}", f"Is the best score better?{family_span(title, ' · {}')}"
     table = Table.of(WilliamsRow, key, heading, rows, note=note, about=title, folded=True)
     return [table] if rows else []

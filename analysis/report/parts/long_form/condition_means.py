@@ -10,6 +10,7 @@ import numpy as np
 
 from analysis.arrays import Codes
 from analysis.formatting import beware
+from analysis.name_spans import condition_span
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
 from analysis.report.parts.long_form.paper_tables import PAPER
@@ -238,7 +239,7 @@ def _tables(
 
 
 def _answer(rows: Sequence[ConditionRow]) -> str:
-    means = [f"{row.name} ({row.value:.2f})" for row in rows]
+    means = [f"{condition_span(row.name)} ({row.value:.2f})" for row in rows]
     if len(means) > MOST_NAMED:
         return f"Highest: {', '.join(means[:3])}; lowest: {', '.join(means[-3:])}."
     return f"From high to low: {', '.join(means)}."

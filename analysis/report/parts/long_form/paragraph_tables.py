@@ -211,7 +211,8 @@ def _warnings(material: Material, every: Sequence[ParagraphScores]) -> list[str]
     few = [one.speaker for one in every if FEWEST <= len(one.whole) < MOST_TRIED]
     if few:
         warnings.append(
-            f"Under {MOST_TRIED} paragraphs of {', '.join(few)}: one or two of them may decide a "
+            f"Under {MOST_TRIED} paragraphs of {', '.join(map(in_words, few))}: one or two of "
+            "them may decide a "
             "correlation, and eight are tried."
         )
     return warnings

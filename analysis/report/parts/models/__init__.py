@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis.formatting import listed
+from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.breakdowns import families
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
@@ -94,14 +95,16 @@ class _Gathered:
     def add(self, fits: Fits, inputs: PartInput) -> None:
         """One family's figures and tables, or the reasons why there are none."""
         each, title = fits.of, fits.of.title
-        self.warnings += [f"{title}: {note}." for note in fits.notes]
+        self.warnings += [f"{family_prefix(title)}{note}." for note in fits.notes]
         if fits.reml is None and fits.posterior is None:
             return
         self.fitted.append(fits)
         stem = f"models-{each.number}"
-        self.sentences += best_sentence(title, each.names, fits.ranks, fits.among)
+        self.sentences += best_sentence(family_prefix(title), each.names, fits.ranks, fits.among)
         if isinstance(fits.comparison, Refusal):
-            self.warnings.append(f"{title}: no posterior is shown, because {fits.comparison}.")
+            self.warnings.append(
+                f"{family_prefix(title)}no posterior is shown, because {fits.comparison}."
+            )
         self.sentences += variation_sentence(fits)
         if fits.reml is not None or fits.compared is not None:
             plain = clustered_of(inputs.report, title)
@@ -110,7 +113,7 @@ class _Gathered:
         self._add_ranking(stem, fits)
         self._add_cells(stem, each, inputs.options)
         if fits.too_large:
-            self.warnings.append(f"{title}: {TOO_NARROW}.")
+            self.warnings.append(f"{family_prefix(title)}{TOO_NARROW}.")
 
     def _add_ranking(self, stem: str, fits: Fits) -> None:
         each, names, title = fits.of, fits.of.names, fits.of.title
@@ -119,7 +122,7 @@ class _Gathered:
             self.tables.append(
                 contrast_table(
                     f"{stem}-contrasts",
-                    f"Differences by the mixed model, {title}",
+                    f"Differences by the mixed model, {family_span(title)}",
                     names,
                     fits.falling,
                     fits.pairs,
@@ -128,14 +131,14 @@ class _Gathered:
                 )
             )
         if ranks is not None:
-            heading = f"Probability of each rank, {title}"
+            heading = f"Probability of each rank, {family_span(title)}"
             self.figures += rank_heatmap(f"{stem}-ranks", heading, names, ranks, title)
             key = f"{stem}-ranks"
             self.tables.append(
                 rank_table(key, heading, names, ranks, title, fits.among, BY_THE_ANSWER)
             )
         if fits.posterior is not None:
-            heading = f"Whether the draws can be trusted, {title}"
+            heading = f"Whether the draws can be trusted, {family_span(title)}"
             refused = isinstance(fits.comparison, Refusal)
             key = f"{stem}-diagnostics"
             made = diagnostics_table(key, heading, each.names, fits.posterior, title, not refused)
@@ -147,7 +150,7 @@ class _Gathered:
                 model = cell_model(each, breakdown, options.level)
             except NotEstimable as error:
                 name = " and ".join(breakdown.by)
-                self.warnings.append(f"{each.title}: no model by {name}: {error}.")
+                self.warnings.append(f"{family_prefix(each.title)}no model by {name}: {error}.")
                 continue
             key = f"{stem}-by-{'-'.join(breakdown.by)}"
             decimals = estimand_of(each.family.estimand).decimals
@@ -180,7 +183,8 @@ def _methods(fitted: list[Fits]) -> Iterator[str]:
         if fits.reml is not None:
             effects = [IN_WORDS[name] for name in IN_WORDS if name in fits.reml.sds]
             yield (
-                f"{fits.of.title}: a linear mixed model with a mean per condition and random "
+                f"{family_prefix(fits.of.title)}a linear mixed model with a mean per condition "
+                "and random "
                 f"effects of {listed(effects[:-1]) or 'nothing'} was fitted by REML; t intervals "
                 "and tests use Satterthwaite's degrees of freedom, and p values are adjusted over "
                 "all pairs by Holm's method."
@@ -188,7 +192,7 @@ def _methods(fitted: list[Fits]) -> Iterator[str]:
         if fits.compared is not None:
             yield _posterior_methods(fits)
         if fits.ranks is not None:
-            yield f"{fits.of.title}: {BY_THE_ANSWER}"
+            yield f"{family_prefix(fits.of.title)}{BY_THE_ANSWER}"
 
 
 def _posterior_methods(fits: Fits) -> str:
@@ -198,7 +202,8 @@ def _posterior_methods(fits: Fits) -> str:
     more = ", and a spread of each condition" if "spread" in drawn else ""
     how = fits.posterior.approximation
     return (
-        f"{fits.of.title}: the posterior is that of the Bayesian form of that model with effects "
+        f"{family_prefix(fits.of.title)}the posterior is that of the Bayesian form of that "
+        "model with effects "
         f"of {listed(effects)}{more} ({fits.posterior.prior}); means and effects were integrated "
         "out in closed form, "
         + (f"the likelihood was interpolated {how}, " if how else "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.arrays import Bools
+from analysis.name_spans import condition_span
 from analysis.ratings.grouping import Breakdown
 from analysis.report.part import PartInput
 from analysis.report.parts.models.system_tests import tested
@@ -96,7 +97,9 @@ _SIZED = "mixed models: families and effects"
 
 def fits_of(modelled: Modelled, effects: Effects, options: Options) -> Fits:
     """REML and posterior of one family; asked for by name, larger designs are fitted too."""
-    notes: list[str] = [f"{name} has one rating: no model" for name in modelled.alone]
+    notes: list[str] = [
+        f"{condition_span(name)} has one rating: no model" for name in modelled.alone
+    ]
     fit = posterior = comparison = None
     among, compared = tested(modelled, options)
     own = compared.arrays is modelled.arrays

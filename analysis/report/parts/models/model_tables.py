@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import enumerated
+from analysis.name_spans import family_span
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.scales import family_title
 from analysis.report.content import Column, Table
@@ -78,7 +79,12 @@ def means_table(key: str, fits: Fits, clustered: Mapping[str, Mapping[str, Any]]
     if drawn is not None and "spread" in drawn:
         note += f" {SPREAD}"
     return Table(
-        key, f"Means by the mixed model, {fits.of.title}", columns, rows, note, fits.of.title
+        key,
+        f"Means by the mixed model, {family_span(fits.of.title)}",
+        columns,
+        rows,
+        note,
+        fits.of.title,
     )
 
 
@@ -118,7 +124,9 @@ def variation_table(key: str, fits: Fits) -> Table:
         columns.append(Column("bayes", "Posterior HDI", "interval"))
     notes = [f"{_capital(note)}." for note in (fits.reml.notes if fits.reml else ())]
     note = " ".join(notes)
-    return Table(key, f"What varies, {fits.of.title}", columns, rows, note, fits.of.title)
+    return Table(
+        key, f"What varies, {family_span(fits.of.title)}", columns, rows, note, fits.of.title
+    )
 
 
 def cell_table(key: str, title: str, model: CellModel, decimals: int) -> Table:
@@ -140,7 +148,7 @@ def cell_table(key: str, title: str, model: CellModel, decimals: int) -> Table:
         Column("ratings", "Ratings", "count"),
     ]
     note = " ".join(_capital(f"{text}.") for text in model.notes)
-    heading = f"Means by {' and '.join(by)} in one model, {title}"
+    heading = f"Means by {' and '.join(by)} in one model, {family_span(title)}"
     return Table(key, heading, columns, rows, note, title, folded=True)
 
 
@@ -157,7 +165,9 @@ def variation_sentence(fits: Fits) -> list[str]:
     ]
     if not parts:
         return []
-    return [f"{fits.of.title}, of the variance within conditions: {enumerated(parts)}."]
+    return [
+        f"{family_span(fits.of.title)}, of the variance within conditions: {enumerated(parts)}."
+    ]
 
 
 _THINGS = {

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import listed
+from analysis.name_spans import condition_span
 from analysis.report.content import Column, Figure, Table
 from analysis.statistics.comparisons.systems_under_test import Candidates
 from analysis.statistics.mixed.model_contrasts import Pairs
@@ -29,17 +30,21 @@ def by_chance(probability: float) -> str:
 
 
 def best_sentence(
-    title: str,
+    prefix: str,
     names: Sequence[str],
     comparison: Ranks | Refusal | None,
     among: Candidates | None = None,
 ) -> list[str]:
-    """Who is the best with which probability, or why no ranking is shown; and who is not ranked."""
+    """Who is the best with which probability, or why no ranking is shown; and who is not ranked.
+
+    ``prefix`` says what they are about (`family_prefix`).
+    """
+    names = list(map(condition_span, names))
     if isinstance(comparison, Refusal):
-        return [f"{title}: no ranking is shown, because {comparison}."]
+        return [f"{prefix}no ranking is shown, because {comparison}."]
     if comparison is None or len(names) < 2:
         return []
-    left = [f"{title}: not ranked: {among.told}."] if among and among.told else []
+    left = [f"{prefix}not ranked: {among.told}."] if among and among.told else []
     order = [i for i in by_expected_rank(names, comparison) if comparison.expected_rank[i] > 0]
     if len(order) < 2:
         return left
@@ -51,7 +56,7 @@ def best_sentence(
     else:
         share = f"{names[falling[0]]} is the best with a probability of {chance[0]}"
         share += _next(names, comparison, [i for i in order if i != falling[0]], falling[0])
-    return [f"{title}: {share}.", *left]
+    return [f"{prefix}{share}.", *left]
 
 
 def _next(names: Sequence[str], comparison: Ranks, others: list[int], best: int) -> str:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from analysis.formatting import counted
+from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.breakdowns import Cell, families
 from analysis.report.content import (
     Column,
@@ -141,9 +142,13 @@ class _FamilyTests:
         content, title = self.content(), self.ranking.title
         return replace(
             content,
-            sentences=[f"{title}: {text}" for text in content.sentences],
+            sentences=[f"{family_prefix(title)}{text}" for text in content.sentences],
             tables=[
-                replace(table, key=f"{table.key}-{suffix}", title=f"{table.title} · {title}")
+                replace(
+                    table,
+                    key=f"{table.key}-{suffix}",
+                    title=f"{table.title}{family_span(title, ' · {}')}",
+                )
                 for table in content.tables
             ],
         )

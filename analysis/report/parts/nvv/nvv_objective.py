@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from analysis.formatting import counted, enumerated
+from analysis.name_spans import condition_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import newest_scores, reasons
 from analysis.report.content import Column, Content, Table
@@ -313,7 +314,7 @@ def _without(
             lacking = sorted(clips - set(valued)) if labels.get(name) else []
             if lacking:
                 why = ", ".join(reasons(scores, labels[name], lacking))
-                which = f"{condition} {language}".strip()
+                which = f"{condition_span(condition)} {language}".strip()
                 told.append(
                     f"{headings[name]} of {which}: {len(lacking)} of {counted(len(clips), 'clip')} "
                     f"({why})"

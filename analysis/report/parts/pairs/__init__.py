@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of, keys_where
 from analysis.report.content import Content, together, warned_once, worded
@@ -57,7 +58,7 @@ def _contents(each: FamilyInput) -> Iterator[Content]:
             try:
                 yield make(ratings, each)
             except Undefined as why:
-                yield Content(warnings=[f"{each.title}: {why}."])
+                yield Content(warnings=[f"{family_prefix(each.title)}{why}."])
     if alone.any():
         text = f"{int(alone.sum())} ratings name no other condition and are left out here."
         yield Content(warnings=[text])

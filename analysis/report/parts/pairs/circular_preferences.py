@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 from analysis.formatting import first_of
+from analysis.name_spans import condition_span
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import FamilyInput
 from analysis.statistics.pairs.circular_triads import TriadsSummary, circular_triads, triads_summary
@@ -64,7 +65,7 @@ def going_round(ratings: PairRatings) -> list[str]:
     for i, j, k in combinations(range(len(names)), 3):
         for a, b, c in ((i, j, k), (i, k, j)):
             if beats[a, b] and beats[b, c] and beats[c, a]:
-                circles.append(" over ".join(names[code] for code in (a, b, c, a)))
+                circles.append(" over ".join(condition_span(names[code]) for code in (a, b, c, a)))
     return circles
 
 

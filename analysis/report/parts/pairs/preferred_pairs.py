@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import beware, interval_text, listed, number
+from analysis.name_spans import condition_span
 from analysis.report.content import Column, Content, Figure, Table, column, picked, table_row
 from analysis.report.part import FamilyInput
 from analysis.statistics.comparisons.test_result import Undefined
@@ -174,7 +175,7 @@ def _order(
     size = f"{abs(inside.value):.2f} {'of the way from losing to winning' if shares else 'points'}"
     gains = "more" if inside.value > 0 else "less"
     effect = f"Order matters: a clip scores {size} {gains} when it is heard second {ends}"
-    skewed = [f"{pair.condition} and {pair.versus}" for pair in pairs if _lopsided(ratings, pair)]
+    skewed = [_both(pair) for pair in pairs if _lopsided(ratings, pair)]
     if not skewed:
         return [], rows, [f"{effect}. Both orders were heard about equally often, so means hold."]
     unequal = f"and both orders were not heard equally often ({listed(skewed)})"
@@ -233,7 +234,7 @@ def _answer(pairs: Sequence[PairMean], level: float, shares: bool) -> str:
     named = listed([f"{winner} over {loser}" for winner, loser in map(_sides, clear)])
     text = f"{len(clear)} of {len(tested)} pairs differ clearly (adjusted p < {alpha:.2g})"
     text += f": {named}." if clear else "."
-    bare = [f"{pair.condition} and {pair.versus}" for pair in pairs if pair not in tested]
+    bare = [_both(pair) for pair in pairs if pair not in tested]
     return f"{text} No test for {listed(bare)}; notes say why." if bare else text
 
 
@@ -243,7 +244,7 @@ def _one_pair(pair: PairMean, alpha: float, shares: bool) -> str:
         f"{count / n * 100:.0f} % {what}"
         for count, what in ((pair.wins, "wins"), (pair.ties, "ties"), (pair.losses, "losses"))
     )
-    against = f"{pair.condition} against {pair.versus}: {counts}"
+    against = f"{condition_span(pair.condition)} against {condition_span(pair.versus)}: {counts}"
     size = f"{main.value:.2f} preferred" if shares else f"mean {number(main.value, True, 2)}"
     if main.low is None or main.high is None or main.p is None:
         return f"{against}; {size}, no interval ({main.note})."
@@ -254,16 +255,20 @@ def _one_pair(pair: PairMean, alpha: float, shares: bool) -> str:
 
 
 def _sides(pair: PairMean) -> tuple[str, str]:
-    """Winner and loser by the mean."""
-    ahead = pair.mean.value > 0
-    return (pair.condition, pair.versus) if ahead else (pair.versus, pair.condition)
+    """Winner and loser by the mean, as sentences name them."""
+    one, other = condition_span(pair.condition), condition_span(pair.versus)
+    return (one, other) if pair.mean.value > 0 else (other, one)
+
+
+def _both(pair: PairMean) -> str:
+    return f"{condition_span(pair.condition)} and {condition_span(pair.versus)}"
 
 
 def _weak(pairs: Sequence[PairMean], level: float) -> list[str]:
     """Pairs that differ only where ratings are taken as independent."""
     alpha = 1 - level
     lost = [
-        f"{pair.condition} and {pair.versus}"
+        _both(pair)
         for pair in pairs
         if pair.mean.p_adjusted is not None
         and pair.naive_p_adjusted is not None

@@ -13,6 +13,7 @@ from scipy.linalg import LinAlgWarning
 
 from analysis.arrays import Floats
 from analysis.formatting import beware
+from analysis.name_spans import condition_span
 from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
 from analysis.report.part import FamilyInput
 from analysis.statistics.comparisons.pairwise_contrasts import Comparison
@@ -212,9 +213,9 @@ def _in_order(one: Fitted) -> str:
     if one.fit is None:
         return ""
     if float(np.ptp(one.fit.ability)) < 1e-6:
-        names = ", ".join(one.fit.names)
+        names = ", ".join(map(condition_span, one.fit.names))
         return f"All strengths are equal ({names}): no order fits these comparisons."
-    order = " > ".join(one.fit.order())
+    order = " > ".join(map(condition_span, one.fit.order()))
     letters = {row.mark for row in one.rows} - {""}
     marked = " (those that share a letter in the table do not differ clearly)" if letters else ""
     if len(letters) == 1:
@@ -333,7 +334,7 @@ def _warnings(
 ) -> list[str]:
     lines = []
     if len(graph.components) > 1:
-        groups = " | ".join(", ".join(group) for group in graph.components)
+        groups = " | ".join(", ".join(map(condition_span, group)) for group in graph.components)
         lines.append(
             f"{len(graph.components)} groups were never compared with one another ({groups}): "
             "they have no common scale and no common ranking. Each is shown alone."
@@ -343,7 +344,8 @@ def _warnings(
         if any(set(one.group) == set(graph.names) for one in shown):
             rest = "the graded answers still give finite strengths, which lean on the model"
         lines.append(
-            f"{graph.words}: by how much cannot be said (infinitely, for a model); {rest}."
+            f"{graph.describe(condition_span)}: by how much cannot be said (infinitely, for a "
+            f"model); {rest}."
         )
     if not shown and not lines:
         why = next((one.why for one in fits if one.key == main and one.why), "")

@@ -10,6 +10,7 @@ from scipy import stats
 
 from analysis.arrays import Floats
 from analysis.formatting import counted, listed, number, percent
+from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family, coded_column, families
 from analysis.report.content import Content, Table, column, table_row
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
@@ -30,8 +31,8 @@ NOTE = (
     "from a careless one."
 )
 METHOD = (
-    "Raters were judged by the model of Dawid and Skene (1979, with 0.5 added to every count) and "
-    "a hierarchical normal model with a severity and a noise variance of each rater (Gibbs "
+    "Raters were judged by the model of Dawid and Skene (1979, with 0.5 added to every count) "
+    "and a hierarchical normal model with a severity and a noise variance of each rater (Gibbs "
     "sampling)."
 )
 
@@ -94,12 +95,16 @@ class RaterModels(FamilyPart):
     def of_family(self, each: FamilyInput) -> Content:
         if len(each.family.table) > MOST_RATINGS:
             most = f"{MOST_RATINGS:,}"
-            return Content([f"{each.title}: over {most} ratings, these models take too long."])
+            return Content(
+                [f"{family_prefix(each.title)}over {most} ratings, these models take too long."]
+            )
         judged = _judged(each)
         if not judged.values:
-            return Content([f"{each.title}: no model of raters fits answers of this kind."])
+            return Content(
+                [f"{family_prefix(each.title)}no model of raters fits answers of this kind."]
+            )
         return Content(
-            sentences=[f"{each.title}: {' '.join(_sentences(judged))}"],
+            sentences=[f"{family_prefix(each.title)}{' '.join(_sentences(judged))}"],
             tables=[*_rules_table(judged, each), _raters_table(judged, each)],
             methods=[METHOD],
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from analysis.name_spans import family_prefix
 from analysis.report.content import Content, titled, together
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.parts.raters.consistency_tables import answers_to_repeats
@@ -41,9 +42,11 @@ class Raters(FamilyPart):
             each.progress(step / len(STEPS))
             contents.append(make(each))
         content = together(contents)
-        texts = [text.removeprefix(f"{each.title}: ") for text in content.sentences]
+        texts = [text.removeprefix(family_prefix(each.title)) for text in content.sentences]
         paragraph = " ".join(text[:1].upper() + text[1:] for text in texts)
-        return replace(content, sentences=[f"{each.title}: {paragraph}"] if texts else [])
+        return replace(
+            content, sentences=[f"{family_prefix(each.title)}{paragraph}"] if texts else []
+        )
 
     def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:
         inputs.progress(0.9, "answer times")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.formatting import interval_text
+from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import FamilyInput
@@ -77,7 +78,8 @@ def _step(family: Family) -> float:
 
 def _sentence(title: str, all_raters: SelfConsistency) -> str:
     same = (
-        f"{title}: asked again, raters gave the same answer within {all_raters.tolerance:g} in "
+        f"{family_prefix(title)}asked again, raters gave the same answer within "
+        f"{all_raters.tolerance:g} in "
         f"{all_raters.agreement:.0%} of {all_raters.n_pairs} cases"
     )
     if all_raters.noise_sd is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.arrays import Codes, Floats
 from analysis.formatting import interval_text, number
+from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.table import TRAINING
@@ -139,13 +140,15 @@ def _trend_in_words(title: str, slope: Agreement) -> list[str]:
         return []
     change = number(slope.value * TRIALS, True, 3)
     if slope.low is None or slope.high is None:
-        return [f"{title}: ratings change by {change} over {TRIALS} trials ({slope.note})."]
+        return [
+            f"{family_prefix(title)}ratings change by {change} over {TRIALS} trials ({slope.note})."
+        ]
     ends = interval_text(slope.low * TRIALS, slope.high * TRIALS, None, 3)
     size = f"{change} over {TRIALS} trials {ends}"
     if slope.low <= 0 <= slope.high:
-        return [f"{title}: no trend of the ratings over the session is seen ({size})."]
+        return [f"{family_prefix(title)}no trend of the ratings over the session is seen ({size})."]
     way = "fall" if slope.value < 0 else "rise"
-    return [f"{title}: for the same clips, ratings {way} over the session, by {size}."]
+    return [f"{family_prefix(title)}for the same clips, ratings {way} over the session, by {size}."]
 
 
 def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
@@ -156,7 +159,8 @@ def _strong(title: str, slope: Agreement, rated: Rated) -> list[str]:
     if slope.low <= 0 <= slope.high or least < NOTICEABLE * spread:
         return []
     return [
-        f"{title}: from the first to the last trial a rating moves by {least:.2f} or more. That "
+        f"{family_prefix(title)}from the first to the last trial a rating moves by {least:.2f} "
+        "or more. That "
         "biases no comparison as long as each rater hears the conditions in random order."
     ]
 

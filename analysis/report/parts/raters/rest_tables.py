@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import listed
+from analysis.name_spans import family_prefix
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import FamilyInput
 from analysis.statistics.agreement import (
@@ -66,7 +67,9 @@ def raters_against_rest(each: FamilyInput) -> Content:
         neutral=rated.neutral,
     )
     if all(one.value is None for one in measures):
-        return Content([f"{title}: no rater can be compared with the rest: {_why(measures)}."])
+        return Content(
+            [f"{family_prefix(title)}no rater can be compared with the rest: {_why(measures)}."]
+        )
     model = subject_model(*ratings, level=level, rounds=ROUNDS)
     unbiased = subject_model(*ratings, level=level, rounds=ROUNDS, unbiased=True)
     rows = merged(measures, model, unbiased)
@@ -111,7 +114,8 @@ def _sentences(title: str, known: Sequence[Mapping[str, Any]], n_raters: int) ->
     plcc = np.array([row["plcc"] for row in known])
     low, middle, high = np.quantile(plcc, [0.1, 0.5, 0.9])
     text = (
-        f"{title}: a rater's answers correlate with the mean of the others at a median of "
+        f"{family_prefix(title)}a rater's answers correlate with the mean of the others at a "
+        "median of "
         f"{middle:.2f} (PLCC; 8 of 10 raters between {low:.2f} and {high:.2f}; {n_raters} raters)."
     )
     return [text.replace("-0", "−0")]
@@ -129,14 +133,16 @@ def _warnings(title: str, known: Sequence[Mapping[str, Any]], level: float) -> l
     warnings = []
     if clear:
         warnings.append(
-            f"{title}: {len(clear)} of {n} raters {'goes' if len(clear) == 1 else 'go'} clearly "
+            f"{family_prefix(title)}{len(clear)} of {n} raters "
+            f"{'goes' if len(clear) == 1 else 'go'} clearly "
             "against the others (interval of PLCC "
             f"below 0; about {n * (1 - level) / 2:.0f} would by chance if no rater agreed): "
             f"{listed(clear)}. Did they take the scale the wrong way round?"
         )
     if opposed and len(opposed) > len(clear):
         warnings.append(
-            f"{title}: {len(opposed)} of {n} raters {'has' if len(opposed) == 1 else 'have'} a "
+            f"{family_prefix(title)}{len(opposed)} of {n} raters "
+            f"{'has' if len(opposed) == 1 else 'have'} a "
             "PLCC at or below 0; few shared clips "
             "make that happen to honest raters too, so look before you leave anybody out."
         )

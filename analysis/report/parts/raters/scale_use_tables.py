@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.formatting import counted, first_of
+from analysis.name_spans import family_prefix
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import FamilyInput
 from analysis.statistics.agreement import ScaleUse, coarse_steps, rated_units, scale_use, steps_of
@@ -106,14 +107,16 @@ def _sentences(
 ) -> list[str]:
     means = np.array([use.mean for use in uses])
     sentences = [
-        f"{title}: raters' own means lie between {means.min():.2f} and {means.max():.2f} "
+        f"{family_prefix(title)}raters' own means lie between {means.min():.2f} and "
+        f"{means.max():.2f} "
         f"(SD {np.std(means, ddof=1) if len(means) > 1 else 0:.2f} over {len(means)} raters)."
     ]
     if halves:
         never = sum(use.half_steps == 0 and use.n_ratings >= FEW for use in uses)
         avoid = sum(p is not None and p < 0.05 for p in adjusted)
         sentences.append(
-            f"{title}: {never} of {len(uses)} raters gave {FEW} ratings or more and never a half "
+            f"{family_prefix(title)}{never} of {len(uses)} raters gave {FEW} ratings or more "
+            "and never a half "
             f"step; {avoid} use half steps clearly less than the others (Holm, 5 %)."
         )
     return [text.replace(" -", " −") for text in sentences]
@@ -124,6 +127,7 @@ def _warnings(title: str, uses: Sequence[ScaleUse]) -> list[str]:
     if not stuck:
         return []
     return [
-        f"{title}: {counted(len(stuck), 'rater')} gave one score throughout, {FEW} times or more: "
+        f"{family_prefix(title)}{counted(len(stuck), 'rater')} gave one score throughout, {FEW} "
+        "times or more: "
         f"{first_of(stuck)}."
     ]

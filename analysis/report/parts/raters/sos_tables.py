@@ -6,6 +6,7 @@ import numpy as np
 
 from analysis.arrays import Floats
 from analysis.formatting import interval_text
+from analysis.name_spans import family_prefix
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import FamilyInput
 from analysis.report.parts.raters.family_rows import plain_row
@@ -53,7 +54,8 @@ def spread_of_opinions(each: FamilyInput) -> Content:
         interval = f" {interval_text(fit.a.low, fit.a.high, None, 3)}"
     return Content(
         sentences=[
-            f"{title}: the SOS parameter a is {fit.a.value:.3f}{interval}; the larger it is, the "
+            f"{family_prefix(title)}the SOS parameter a is {fit.a.value:.3f}{interval}; the "
+            "larger it is, the "
             "less raters are of one mind about a clip."
         ],
         figures=[_figure(title, fit.mean, fit.variance, fit.parabola, fit.a.value)],

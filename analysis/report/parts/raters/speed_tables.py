@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analysis.formatting import first_of
+from analysis.name_spans import family_prefix
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import PartInput
 from analysis.statistics.agreement import Pace, pace_of_raters
@@ -80,7 +81,8 @@ def _of_task(title: str, rows: pd.DataFrame, level: float) -> Content:
     typical = np.array([pace.typical_ms for pace in paces]) / 1000
     low, middle, high = np.quantile(typical, [0.1, 0.5, 0.9])
     sentences = [
-        f"{title}: a typical answer takes {middle:.1f} s (8 of 10 raters between {low:.1f} and "
+        f"{family_prefix(title)}a typical answer takes {middle:.1f} s (8 of 10 raters between "
+        f"{low:.1f} and "
         f"{high:.1f} s)."
     ]
     changes = np.array([p.speeding_up for p in paces if p.speeding_up is not None])
@@ -88,7 +90,7 @@ def _of_task(title: str, rows: pd.DataFrame, level: float) -> Content:
         change = float(np.median(changes))
         faster = "faster" if change < 1 else "slower"
         sentences.append(
-            f"{title}: from the first to the last third of their trials raters become "
+            f"{family_prefix(title)}from the first to the last third of their trials raters become "
             f"{abs(1 - change):.0%} {faster} in the median."
         )
     return Content(
@@ -129,6 +131,7 @@ def _hasty(title: str, paces: Sequence[Pace]) -> list[str]:
     if not hasty:
         return []
     return [
-        f"{title}: {len(hasty)} of {len(paces)} raters are hasty (over {HASTY_SHARE:.0%} of "
+        f"{family_prefix(title)}{len(hasty)} of {len(paces)} raters are hasty (over "
+        f"{HASTY_SHARE:.0%} of "
         f"answers under {QUICK_MS / 1000:g} s, or far faster than the panel): {first_of(hasty)}."
     ]

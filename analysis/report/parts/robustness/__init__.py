@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from analysis.formatting import enumerated
+from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import coded_column
 from analysis.report.content import Content, titled, together
 from analysis.report.part import Part, PartInput
@@ -93,7 +94,8 @@ def _not_followed(every: Sequence[Ranking], compared: Sequence[Ranking]) -> Iter
                 "means have no common footing"
             )
         yield (
-            f"{title}: not followed through other analyses, as {why}. Each pair has its interval "
+            f"{family_prefix(title)}not followed through other analyses, as {why}. Each pair "
+            "has its interval "
             "in “Comparisons of pairs”; what each rule leaves out, and the results under each, is "
             "in “What was left out”."
         )

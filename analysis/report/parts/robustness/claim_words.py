@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.formatting import interval_text, listed, named, number, percent
+from analysis.formatting import interval_text, listed, number, percent
+from analysis.name_spans import condition_span, family_prefix
 from analysis.report.parts.robustness.claim_rows import Followed, Standing
 from analysis.statistics.robustness import Outcome
 from analysis.statistics.robustness.variants import ITEM, MORE, RATER, RULES, WAYS
@@ -24,19 +25,27 @@ def sentences(standing: Standing) -> list[str]:
     """The answer in words; of a comparison without claims, where one would be claimed."""
     title = standing.ranking.title
     if not standing.claims:
-        return [f"{title}: {_nothing(standing)}"]
+        return [f"{family_prefix(title)}{_nothing(standing)}"]
     whole, every = standing.whole()
     what = "The claimed difference stands" if len(standing.claims) == 1 else (
         f"All {len(standing.claims)} claimed differences stand"
     )  # fmt: skip
     if whole == every:
-        return [f"{title}: {what} in every one of {every:,} other analyses. {_nearest(standing)}"]
+        return [
+            f"{family_prefix(title)}{what} in every one of {every:,} other analyses. "
+            f"{_nearest(standing)}"
+        ]
     parts = [f"{OF_KIND[kind].format(_of(*standing.whole(kind)))}" for kind in standing.kinds]
     share = percent(whole / every)
-    text = f"{title}: {what} in {whole:,} of {every:,} other analyses ({share}): {', '.join(parts)}"
+    text = (
+        f"{family_prefix(title)}{what} in {whole:,} of {every:,} other analyses ({share}): "
+        f"{', '.join(parts)}"
+    )
     if len(standing.claims) > 1:
         what = f"All {len(standing.claims)} claimed differences stand together"
-        text = f"{title}: {_each(standing)}. {what} in {whole:,} of {every:,} ({share})"
+        text = (
+            f"{family_prefix(title)}{_each(standing)}. {what} in {whole:,} of {every:,} ({share})"
+        )
         text += f": {', '.join(parts)}"
     return [f"{text}. {_nearest(standing)}"]
 
@@ -61,12 +70,14 @@ def warnings(standing: Standing) -> Iterator[str]:
         turned = [f.variant for f in each.fates if f.outcome == Outcome.TURNED]
         if turned:
             where = listed([_where(f.kind, f.name) for f in turned], 3)
-            yield f"{title}: {_claim(each, standing)} turns round {where}."
+            yield f"{family_prefix(title)}{_claim(each, standing)} turns round {where}."
     for what in ("raters", "items"):
         few = [each for each in standing.claims if _few(each, what)]
         if few:
             shown = listed([_carried(each, what, standing) for each in few], 3)
-            yield f"{title}: few {what} carry {shown}: look at them before you claim it."
+            yield (
+                f"{family_prefix(title)}few {what} carry {shown}: look at them before you claim it."
+            )
 
 
 def _nothing(standing: Standing) -> str:
@@ -105,7 +116,7 @@ def _claim(each: Followed, standing: Standing) -> str:
 
 
 def _over(each: Followed, standing: Standing) -> str:
-    best, other = named(each.claim.condition), named(each.claim.versus)
+    best, other = condition_span(each.claim.condition), condition_span(each.claim.versus)
     return f"{other} over {best}" if standing.ranking.low_is_best else f"{best} over {other}"
 
 

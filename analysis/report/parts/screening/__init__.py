@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.name_spans import family_prefix
 from analysis.report.content import Content, Table
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.screening.decided import (
@@ -161,7 +162,9 @@ def _warnings(judged: Judged) -> list[str]:
         places = list(every.rows) if every else []
         lost = sorted({place[0] for place in places if kept is None or place not in kept.rows})
         if lost:
-            warnings.append(f"{title}: the rules leave no rating of {', '.join(lost)}.")
+            warnings.append(
+                f"{family_prefix(title)}the rules leave no rating of {', '.join(lost)}."
+            )
     return warnings
 
 

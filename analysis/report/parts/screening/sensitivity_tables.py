@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.formatting import listed, number
+from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.scales import bare_title
 from analysis.report.content import Column, Figure, Table, column, columns_of, table_row
 from analysis.statistics.sensitivity import ALL_RULES, NO_RULE, Order, Place, change
@@ -115,7 +116,7 @@ def estimates_tables(families: Families, main: str, tried: Sequence[str]) -> Ite
             rows.append(row)
         yield Table(
             key=f"screening_means_{nth}",
-            title=f"Means, and ranks in brackets, under each rule: {title}",
+            title=f"Means, and ranks in brackets, under each rule: {family_span(title)}",
             columns=[
                 Column("condition", "Condition"),
                 *(Column(f"shown_{n}", words_of(name, main)) for n, name in enumerate(shown)),
@@ -165,7 +166,7 @@ def figures(
         ]
         yield Figure(
             key=f"screening_{nth}",
-            title=f"Estimates under each rule: {title}",
+            title=f"Estimates under each rule: {family_span(title)}",
             drawing="intervals",
             rows=rows,
             x="Mean",
@@ -190,7 +191,7 @@ def order_sentences(
             if name not in tried and differs.swapped:
                 swapped = _swap_words(differs.swapped, title, report)
                 seen.setdefault(swapped, []).append(words_of(name, main))
-        about = f"{title}: under " if len(families) > 1 else "Under "
+        about = f"{family_prefix(title)}under " if len(families) > 1 else "Under "
         sentences += [f"{about}{listed(names)}, {swapped}." for swapped, names in seen.items()]
     if not compared:
         return []
@@ -314,11 +315,15 @@ def _moves(schemes: Mapping[str, Order], name: str, main: str) -> bool:
 
 
 def _pairs(swapped: Sequence[tuple[Place, Place]]) -> str:
-    return ", ".join(f"{_place(a)} and {_place(b)}" for a, b in swapped)
+    return ", ".join(f"{_place_span(a)} and {_place_span(b)}" for a, b in swapped)
 
 
 def _place(place: Place) -> str:
     return " versus ".join(part for part in place if part)
+
+
+def _place_span(place: Place) -> str:
+    return " versus ".join(condition_span(part) for part in place if part)
 
 
 def _best_first(schemes: Mapping[str, Order], main: str, names: Sequence[str]) -> list[Place]:

@@ -12,8 +12,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
-from config.operations.health import reason_of
-
 log = logging.getLogger(__name__)
 Call = TypeVar("Call")
 Result = TypeVar("Result")
@@ -64,7 +62,8 @@ class Batches(Generic[Call, Result]):
         try:
             results = await self.work([call for call, _ in batch])
         except Exception as error:
-            log.warning("%d calls failed that went together: %s", len(batch), reason_of(error))
+            kind = type(error.__cause__ or error).__name__  # the message may hold data
+            log.warning("%d calls failed that went together: %s", len(batch), kind)
             if len(batch) > 1 and isinstance(error, self.by_one):  # halves find the one soon
                 await self._settle(batch[: len(batch) // 2])
                 await self._settle(batch[len(batch) // 2 :])

@@ -186,7 +186,7 @@ def _sweep(draft: Draft) -> None:
             path.unlink(missing_ok=True)
 
 
-def made(rows: Rows) -> Iterator[tuple[str, str, int]]:
+def count_made_clips(rows: Rows) -> Iterator[tuple[str, str, int]]:
     """Condition, how, and number of clips of what these pages made."""
     counts: dict[tuple[str, str], int] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""The door of answers stores what is plain, and leaves all else to its view, whole."""
+"""The fast path of answers stores what is plain, and leaves all else to its view, whole."""
 
 import asyncio
 import json
@@ -8,12 +8,12 @@ import pytest
 from django.db import connections
 from django.http import HttpResponse
 
-from config import answer_endpoint
-from config.answer_endpoint import AnswerDoor
-from config.async_connections import LoopPool
-from config.limits import Spared
+from listening.common.async_connections import LoopPool
 from listening.models import Block, Justification, Rating, Session
 from listening.sessions import lifecycle, task_rules
+from listening.sessions.answers import answer_steps
+from listening.web.rater import answer_endpoint
+from listening.web.rater.answer_endpoint import AnswerEndpoint
 from listening.web.rater.session_ownership import remember
 from listening.web.rater.state import state_of
 from tests.factories import ATT_TRAPS, an_answer, arrive, current, make_study
@@ -22,11 +22,11 @@ from tests.listening.sample_questionnaire import about
 pytestmark = pytest.mark.django_db(transaction=True)
 TWO = {"blocks_per_session": 2, "block_size": 10}
 LEFT = {"left to": "the view"}
+FLOODING = {}  # codes of sessions
 
 
 @pytest.fixture
-def session(monkeypatch):
-    monkeypatch.setattr(answer_endpoint, "spared", Spared())
+def session():
     session = arrive(make_study())
     state_of(session, own=False)  # its task's rules are known to this process now
     return session
@@ -50,19 +50,26 @@ HEADERS = {
 
 
 def sent(session, body, headers=(), pieces=1, method="POST"):
-    """What the door tells, or LEFT with the body as the view gets it."""
+    """What the endpoint replies, or LEFT with the body as the view gets it."""
     (told,) = sent_at_once([(session, body)], headers, pieces, method)
     return told
 
 
 def sent_at_once(bodies, headers=(), pieces=1, method="POST"):
-    """What the door tells each of (session, body), who all come together."""
+    """What the endpoint replies to each of (session, body), who all come together."""
 
     async def run():
-        pages = Pages()
-        door = AnswerDoor(pages, {b"x-added": b"1"}, pool := LoopPool())
+        views = Views()
+        endpoint = AnswerEndpoint(
+            views,
+            pool := LoopPool(),
+            {b"x-added": b"1"},
+            allows=lambda session_code: session_code not in FLOODING,
+            count=lambda *_: None,
+            request_header=lambda given: (b"x-request-id", b"1"),
+        )
         head = [*(HEADERS | dict(headers)).items()]
-        asked = (one_sent(door, pages, *each, head, pieces, method) for each in bodies)
+        asked = (one_sent(endpoint, views, *each, head, pieces, method) for each in bodies)
         told = await asyncio.gather(*asked)
         await pool.close()
         return told
@@ -70,7 +77,7 @@ def sent_at_once(bodies, headers=(), pieces=1, method="POST"):
     return asyncio.run(run())
 
 
-class Pages:
+class Views:
     """Django's side, which keeps what is left to it, by path."""
 
     def __init__(self):
@@ -85,7 +92,7 @@ class Pages:
         self.given.append((scope["id"], body))
 
 
-async def one_sent(door, pages, session, body, head, pieces, method):
+async def one_sent(endpoint, views, session, body, head, pieces, method):
     step = -(-len(body) // pieces) or 1
     parts = [body[at : at + step] for at in range(0, len(body), step)] or [b""]
     waiting = [{"type": "http.request", "body": p, "more_body": True} for p in parts]
@@ -100,9 +107,9 @@ async def one_sent(door, pages, session, body, head, pieces, method):
 
     path = f"/api/s/{session.code}/" + ("answers/" if method == "POST" else "")
     scope = {"id": object(), "method": method, "path": path, "headers": head}
-    assert door.takes(scope)
-    await door(scope, receive, send)
-    left = [given for number, given in pages.given if number is scope["id"]]
+    assert endpoint.takes(scope)
+    await endpoint(scope, receive, send)
+    left = [given for number, given in views.given if number is scope["id"]]
     if left:
         assert (left, told) == ([body], [])
         return LEFT
@@ -202,8 +209,7 @@ def two_blocks(**fields):
 
 @pytest.mark.parametrize("judges", [False, True])
 @pytest.mark.medium
-def test_the_last_answer_of_a_block_settles_it_with_the_answer(monkeypatch, judges):
-    monkeypatch.setattr(answer_endpoint, "spared", Spared())
+def test_the_last_answer_of_a_block_settles_it_with_the_answer(judges):
     session, first = two_blocks(reopen_invalid=judges)
     last = current(session)
     label = (last.expected or ["Human"])[0]
@@ -215,9 +221,8 @@ def test_the_last_answer_of_a_block_settles_it_with_the_answer(monkeypatch, judg
 
 
 @pytest.mark.medium
-def test_blocks_end_and_go_on_in_one_batch(monkeypatch):
+def test_blocks_end_and_go_on_in_one_batch():
     """Of three that come at once, one ends its block, and one whose block is locked stays open."""
-    monkeypatch.setattr(answer_endpoint, "spared", Spared())
     ends, first = two_blocks()
     goes_on, locked = (arrive(ends.study) for _ in range(2))
     came = [ends, goes_on, locked]
@@ -234,15 +239,16 @@ def test_blocks_end_and_go_on_in_one_batch(monkeypatch):
 
 
 @pytest.mark.medium
-def test_the_last_answer_of_a_block_that_failed_its_traps_is_left_to_the_view(monkeypatch):
-    monkeypatch.setattr(answer_endpoint, "spared", Spared())
+def test_a_block_that_failed_its_traps_is_handed_on_with_its_last_answer():
     session, first = two_blocks(reopen_invalid=True)
     session.trials.filter(block=first).exclude(trap="").update(trap_passed=False)
     session.trials.filter(block=first, state="planned").update(trap="", expected=[])
-    count = Rating.objects.count()
-    assert sent(session, body_for(session, answers={"0": "Human"})) == LEFT
+    assert Rating.objects.filter(counts=True).exists()
+    told = sent(session, body_for(session, answers={"0": "Human"}))
     first.refresh_from_db()
-    assert (first.state, Rating.objects.count()) == (Block.State.LEASED, count)
+    assert (first.state, first.session) == (Block.State.OPEN, None)
+    assert not Rating.objects.filter(counts=True).exists()
+    assert told["state"] == json.loads(json.dumps(state_of(session, own=False)))
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -279,15 +285,14 @@ def test_who_skipped_much_is_marked_for_a_look_at_the_end(session):
 
 
 def test_answers_that_come_at_once_share_statements_and_are_told_apart(monkeypatch):
-    monkeypatch.setattr(answer_endpoint, "spared", Spared())
     sessions_ = [arrive(study) for study in [make_study()] for _ in range(6)]
     state_of(sessions_[0], own=False)
     written = []
     store = answer_endpoint._written
 
-    async def counted(connection, answers):
-        written.append(len(answers))
-        return await store(connection, answers)
+    async def counted(connection, writes):
+        written.append(len(writes))
+        return await store(connection, writes)
 
     monkeypatch.setattr(answer_endpoint, "_written", counted)
     labels = ["1", "2", "3", "4", "5", "1"]
@@ -304,23 +309,21 @@ def test_answers_that_come_at_once_share_statements_and_are_told_apart(monkeypat
 @pytest.mark.parametrize("trial", ["a\x00b", "\ud800"])
 def test_what_no_database_takes_fails_nobody_else_in_its_batch(monkeypatch, trial):
     """Even where the shape of an answer let it through."""
-    monkeypatch.setattr(answer_endpoint, "spared", Spared())
     study = make_study()
     raters = [arrive(study) for _ in range(4)]
     state_of(raters[0], own=False)
-    read = answer_endpoint.AnswerDoor._read
+    read = AnswerEndpoint._read
 
-    async def with_odd_code(door, asked):
-        return await read(door, [(s, trial if s == raters[1].code else t) for s, t in asked])
+    async def with_odd_code(endpoint, asked):
+        return await read(endpoint, [(s, trial if s == raters[1].code else t) for s, t in asked])
 
-    monkeypatch.setattr(answer_endpoint.AnswerDoor, "_read", with_odd_code)
+    monkeypatch.setattr(AnswerEndpoint, "_read", with_odd_code)
     told = sent_at_once([(rater, body_for(rater)) for rater in raters])
     assert [each == LEFT for each in told] == [False, True, False, False]
 
 
 @pytest.mark.parametrize("table", ["session", "block", "trial"])
-def test_whose_rows_are_locked_waits_in_the_view_and_keeps_nobody_else_waiting(monkeypatch, table):
-    monkeypatch.setattr(answer_endpoint, "spared", Spared())
+def test_whose_rows_are_locked_waits_in_the_view_and_keeps_nobody_else_waiting(table):
     study = make_study()
     one, other = arrive(study), arrive(study)
     state_of(one, own=False)
@@ -346,7 +349,7 @@ def test_a_repeat_and_a_flood_are_left_to_the_view(session, monkeypatch):
     body = body_for(session)
     assert sent(session, body)["stored"]
     assert sent(session, body) == LEFT
-    monkeypatch.setattr(Spared, "passes", lambda *_: False)
+    monkeypatch.setitem(FLOODING, session.code, True)
     assert sent(session, body_for(session)) == LEFT
     assert Rating.objects.count() == 1
 
@@ -367,14 +370,12 @@ def test_rules_that_this_process_has_not_read_are_read_by_the_view(session):
     ],
 )
 def test_what_has_changed_since_it_was_read_stores_nothing(session, monkeypatch, meanwhile):
-    checked = answer_endpoint.checked
-
     def changed_since(*args):
         with other_connection() as other:
             other.execute(meanwhile)
-        return checked(*args)
+        return answer_steps(*args)
 
-    monkeypatch.setattr(answer_endpoint, "checked", changed_since)
+    monkeypatch.setattr(answer_endpoint, "answer_steps", changed_since)
     assert sent(session, body_for(session)) == LEFT
     assert not Rating.objects.exists()
     assert not session.trials.filter(state="answered").exists()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from listening.common.statements import rows_of
 from listening.design.odds import TrapOdds, trap_odds
 from listening.design.traps import TRAINING, TrapPlan
 from listening.methods import Scale
 from listening.models import Stimulus, Task
-from listening.sessions.answer_statements import rows_of
 
 CHECKED = """
 SELECT c.key, count(*) FILTER (WHERE c.passed) AS passed,

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from celery import current_app
 from django.db import transaction
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from listening.models import Occurrence, Study
 from listening.notifications.kinds import KINDS
 
 Facts = Callable[[], dict[str, Any]]
+SEND_MESSAGES = "listening.jobs.send_messages"  # named, since jobs import this package
+log = logging.getLogger(__name__)
 
 
 def note(study_id: int, event: str, subject: str, facts: Mapping[str, Any]) -> None:
@@ -40,3 +45,17 @@ def end_others(event: str, looked_at: Iterable[int]) -> None:
     """What lasted in studies that are not looked at any more (closed, nobody asks) is over."""
     there = Occurrence.objects.filter(event=event, over_at=None)
     there.exclude(study__in=list(looked_at)).update(over_at=timezone.now())
+
+
+def note_analysis(study_id: int, run: int, state: str, ratings: int | None, **_signal: Any) -> None:
+    """Receives `listening.common.signals.analysed`, in the transaction that ends the run."""
+    event = {"done": "analysis.ready", "failed": "analysis.failed"}[state]
+    note(study_id, event, f"run {run}", {"ratings": ratings} if ratings else {})
+    transaction.on_commit(_send_soon)
+
+
+def _send_soon() -> None:
+    try:
+        current_app.signature(SEND_MESSAGES).apply_async()
+    except OperationalError:
+        log.warning("The queue of jobs cannot be reached; the beat sends messages later.")

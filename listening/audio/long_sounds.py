@@ -1,0 +1,49 @@
+"""Long sounds are decoded in a process of their own: a small file may hold an hour of silence.
+
+The web process serves raters. Decoding there stops after so many samples as take a fraction of a
+second, whatever the header of the file states, and begins again in a child with a deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from listening.common.input_limits import APART_FROM_SAMPLES, APART_SOUND_CPU_S
+from listening.common.reading_process import TookTooLong, read_apart
+from listening.common.sound_files import AudioError, Samples
+
+R = TypeVar("R")
+
+
+class IsLong(Exception):
+    """The sound has more samples than are decoded here."""
+
+
+def bounded(blocks: Iterable[Samples], most_samples: int | None) -> Iterator[Samples]:
+    """The blocks of a sound, until there are more samples than `most_samples`: then IsLong."""
+    samples = 0
+    for block in blocks:
+        samples += block.size
+        if most_samples is not None and samples > most_samples:
+            raise IsLong
+        yield block
+
+
+def decode_bounded(work: Callable[..., R], *given: object) -> R:
+    """Return what a function that decodes a sound returns; AudioError where it takes too long.
+
+    ``work`` is a function of a module. It takes the keyword `most_samples`, of all channels
+    together (None: all), and raises IsLong beyond.
+    """
+    try:
+        return work(*given, most_samples=APART_FROM_SAMPLES)
+    except IsLong:
+        pass
+    try:
+        return read_apart(work, *given, cpu_s=APART_SOUND_CPU_S)
+    except TookTooLong:
+        raise AudioError(
+            "Decoding the sound takes longer than is allowed here.",
+            "Cut it into shorter clips, or lower its sampling rate.",
+        ) from None

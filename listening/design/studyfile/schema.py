@@ -1,0 +1,1268 @@
+"""The schema of study.toml: each field declared once, in the order in which it is written.
+
+A field has its type and bounds, its default, a label for pages, one sentence of help, and what it
+is: `Kind` says whether it may change once raters have answered. From here come reading
+(`reader`), writing (`writer`), what a definition is made of (`listening.design.definition`), the
+tables of docs/study-folder.md, and the JSON Schema by which editors complete the file.
+
+Tables inside tables are read one by one by their own modules, since what one may hold depends on
+others: `Read` checks them here only for being tables. Import this module inside functions:
+pydantic takes 0.2 s to load, and most processes read no study.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from dataclasses import field as slot
+from datetime import date
+from functools import partial
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.annotated_handlers import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from listening.checks import Check as SoundCheck
+from listening.checks.check_settings import MOST_ATTEMPTS, MOST_TRIALS
+from listening.design.analysis_rules import LONGEST as LONGEST_RULE
+from listening.design.consent import ETHICS
+from listening.design.kinds import Kind
+from listening.design.occasions import BETWEEN
+from listening.design.ready_questions import READY_MADE
+from listening.design.sources import KINDS as SOURCES
+from listening.design.studyfile import values
+from listening.design.studyfile.entries import LONGEST_HYPOTHESIS
+from listening.design.studyfile.values import LONGEST_TEXT, Wrong
+from listening.methods import Method
+
+WORDING, ASKED, MEASURED, PLAN, RECORD = Kind
+SMALL = 32_767  # the largest number of a small column of the database
+LARGE = 2**31 - 1
+LONGEST_GAP_S = 60
+WIDEST_NUMBER = 10**12
+
+
+# --- Types ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Read:
+    """A value that a function of ours reads, or refuses by raising `Wrong`.
+
+    The annotated type and `limits` describe it in the JSON Schema.
+    """
+
+    read: Callable[[Any], Any]
+    limits: dict[str, Any] = slot(default_factory=dict)
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_wrap_validator_function(
+            lambda value, _: self.read(value), handler(source)
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return handler(schema) | self.limits
+
+
+def text_of(longest: int = LONGEST_TEXT, *, required: bool = False) -> Read:
+    limits = {"maxLength": longest} | ({"minLength": 1} if required else {})
+    return Read(partial(values.text, longest=longest, required=required), limits)
+
+
+def name_of(longest: int, *, required: bool = True) -> Read:
+    """A name in any script, on one line."""
+    read = partial(values.identifier, longest=longest, required=required)
+    return Read(read, {"maxLength": longest, "minLength": 1})
+
+
+def matching(base: Read, pattern: str, what: str, remedy: str, *, empty: bool = False) -> Read:
+    """A text of a pattern; `what` holds {} where the text is quoted."""
+    compiled = re.compile(pattern)
+
+    def read(value: Any) -> str:
+        clean: str = base.read(value)
+        if not (compiled.fullmatch(clean) or (empty and not clean)):
+            raise Wrong(what.format(clean), remedy)
+        return clean
+
+    return Read(read, base.limits | {"pattern": f"^({pattern})?$" if empty else f"^{pattern}$"})
+
+
+def slug_of(longest: int, *, required: bool = True) -> Read:
+    return matching(
+        name_of(longest, required=required),
+        "[-a-zA-Z0-9_]+",
+        "“{}” may hold only letters a-z and A-Z, digits, - and _ (it stands in URLs and tables).",
+        "Choose such a key; the title may hold any characters.",
+    )
+
+
+CODE = matching(
+    text_of(64),
+    "[A-Za-z0-9_-]+",
+    "“{}” is no completion code.",
+    "Use letters, digits, - and _, like “C1A2B3D4”.",
+)
+CURRENCY = matching(
+    text_of(), "[A-Z]{3}", "“{}” is no code of a currency.", "Write three capitals, like CNY."
+)
+LICENCE = matching(
+    text_of(60),
+    "[A-Za-z0-9][A-Za-z0-9.+-]*",
+    "“{}” is no short name of a licence.",
+    "Write it as spdx.org/licenses does, like CC-BY-4.0.",
+    empty=True,
+)
+LANGUAGE = Read(
+    partial(values.language, longest=16),
+    {"maxLength": 16, "pattern": f"^({values.LANGUAGE.pattern})?$"},
+)
+OPTIONS = Read(values.table)
+FLAG = Field()
+DAY = Read(values.day)
+NESTED = Read(values.raw_table)
+NESTED_LIST = Read(values.raw_tables)
+SOME_NESTED = Read(partial(values.raw_tables, required=True), {"minItems": 1})
+AMOUNT = Field(ge=0, le=1_000_000)
+SOME_NAMES = Read(partial(values.listed, longest=20, required=True), {"minItems": 1})
+WIDE = Field(ge=-WIDEST_NUMBER, le=WIDEST_NUMBER)
+KEPT = Read(values.plain)
+RETURN_URL = Read(partial(values.return_url, longest=1000), {"maxLength": 1000})
+METHOD = Read(partial(values.text, longest=40, required=True), {"enum": sorted(Method.registry)})
+
+
+def one_of(*choices: str) -> Read:
+    return Read(partial(values.one_of, choices=choices), {"enum": list(choices)})
+
+
+def texts_of(longest: int, *, required: bool = False) -> Read:
+    limits = {"uniqueItems": True, "items": {"type": "string", "maxLength": longest}}
+    read = partial(values.texts, longest=longest, required=required)
+    return Read(read, limits | ({"minItems": 1} if required else {}))
+
+
+def read_by(read: Callable[..., Any], longest: int) -> Read:
+    return Read(partial(read, longest=longest))
+
+
+def words_of(longest: int) -> Read:
+    return Read(partial(values.words, longest=longest))
+
+
+def _without_point(value: float) -> float:
+    return int(value) if value.is_integer() else value
+
+
+ReadySet = Annotated[str, Field(json_schema_extra={"enum": list(READY_MADE)})]
+POINT = AfterValidator(_without_point)
+
+
+# --- Fields ---------------------------------------------------------------------------------------
+
+
+def said(kind: Kind | None, label: str, help: str = "", default: Any = ..., usual: str = "") -> Any:
+    """A field: what it is, its label, its help, its default, and that default in words.
+
+    The kind of a table is that of what it holds beside the fields of the schema.
+    """
+    own: dict[str, Any] = {"kind": kind, "usual": usual}
+    return Field(default=default, title=label, description=help or None, json_schema_extra=own)
+
+
+class Table(BaseModel):
+    """A table of study.toml; names that it does not declare are mistakes."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+
+
+CHECK = Read(slug_of(40).read, {"enum": sorted(SoundCheck.registry)})
+
+
+# --- [study] --------------------------------------------------------------------------------------
+
+
+class Texts(Table):
+    welcome: Annotated[str, text_of()] = said(
+        WORDING, "Welcome", "the first page; `{minutes}` is replaced by how long it takes", None
+    )
+    consent: Annotated[str, text_of()] = said(
+        WORDING, "Consent", "what raters agree to; `{minutes}` works here, too", None
+    )
+    consent_version: Annotated[str, text_of(40)] = said(
+        WORDING, "Version of the consent", "kept with each session", None
+    )
+    end: Annotated[str, text_of()] = said(
+        WORDING, "At the end", "shown at the end of a complete session", None
+    )
+    contact: Annotated[str, text_of()] = said(
+        WORDING, "Whom raters write to", "whom to write to", None
+    )
+    debrief: Annotated[str, text_of()] = said(
+        WORDING,
+        "What the study was about, shown last",
+        "what the study was about, shown below `end`",
+        None,
+    )
+    comment_prompt: Annotated[str, text_of()] = said(
+        WORDING,
+        "Question above the box for comments (empty: no box)",
+        "asks for a comment at the end; without it none is asked",
+        None,
+    )
+
+
+class Codes(Table):
+    """A code for each outcome."""
+
+    complete: Annotated[str, CODE] = said(
+        RECORD, "Code of who finished", "of a complete session", None, "generated"
+    )
+    screened_out: Annotated[str, CODE] = said(
+        RECORD, "Code of who was screened out", "after a check or an answer", None, "generated"
+    )
+    partial: Annotated[str, CODE] = said(
+        RECORD, "Code of who stopped", "of a session that ended early", None, "generated"
+    )
+    needs_review: Annotated[str, CODE] = said(
+        RECORD, "Code of who failed traps", "of a complete session to look at", None, "generated"
+    )
+    no_consent: Annotated[str, CODE] = said(
+        RECORD, "Code of who declined", "of who declines on the first page", None, "generated"
+    )
+
+
+class Publication(Table):
+    audio_licence: Annotated[str, LICENCE] = said(
+        RECORD,
+        "Licence of the clips",
+        "the licence of the clips and their texts; without it they are left out",
+        "",
+        "none",
+    )
+    ratings_licence: Annotated[str, LICENCE] = said(
+        RECORD,
+        "Licence of the ratings",
+        'the licence of the ratings, by its short name at spdx.org/licenses, like `"CC-BY-4.0"`',
+        "",
+        "none",
+    )
+    consent_covers_ratings: Annotated[bool, FLAG] = said(
+        RECORD,
+        "Consent covers ratings",
+        "the consent text says that ratings are published under random codes",
+        False,
+    )
+    consent_covers_words: Annotated[bool, FLAG] = said(
+        RECORD,
+        "Consent covers words",
+        "it also says so of what raters write: reasons, and answers in words",
+        False,
+    )
+
+
+class Ethics(Table):
+    controller: Annotated[str, text_of(2000)] = said(
+        RECORD, ETHICS["controller"], "who is responsible", ""
+    )
+    purpose: Annotated[str, text_of(2000)] = said(RECORD, ETHICS["purpose"], "what it is for", "")
+    risks: Annotated[str, text_of(2000)] = said(RECORD, ETHICS["risks"], "risks of taking part", "")
+    payment: Annotated[str, text_of(2000)] = said(RECORD, ETHICS["payment"], "what raters get", "")
+    data: Annotated[str, text_of(2000)] = said(RECORD, ETHICS["data"], "what else is kept", "")
+    kept: Annotated[str, text_of(2000)] = said(
+        RECORD, ETHICS["kept"], "for how long, and where", ""
+    )
+    shared: Annotated[str, text_of(2000)] = said(RECORD, ETHICS["shared"], "who else gets it", "")
+    withdrawal: Annotated[str, text_of(2000)] = said(
+        RECORD, ETHICS["withdrawal"], "how to withdraw, beside stopping at any moment", ""
+    )
+    approval: Annotated[str, text_of(2000)] = said(
+        RECORD, ETHICS["approval"], "board and number of the approval", ""
+    )
+    complaints: Annotated[str, text_of(2000)] = said(
+        RECORD, ETHICS["complaints"], "whom to complain to", ""
+    )
+    age: Annotated[str, text_of(2000)] = said(RECORD, ETHICS["age"], "the least age", "", "18")
+
+
+class Payment(Table):
+    by: Annotated[str, one_of("prolific", "us", "nobody")] = said(
+        RECORD, "Raters are paid", "who pays raters", "prolific"
+    )
+    per_hour: Annotated[float, AMOUNT, POINT] = said(RECORD, "Pay per hour", "an amount", None)
+    per_session: Annotated[float, AMOUNT, POINT] = said(
+        RECORD, "Pay per session", "an amount, where you do not pay by the hour", None
+    )
+    per_clip: Annotated[float, AMOUNT, POINT] = said(
+        RECORD,
+        "Pay per clip",
+        "an amount for each clip that is answered, traps too; a pair or a screen counts once",
+        None,
+    )
+    currency: Annotated[str, CURRENCY] = said(
+        RECORD,
+        "Currency",
+        'at Prolific `"GBP"` or `"USD"`, else any code like `"CNY"`',
+        "GBP",
+    )
+
+
+class Check(Table):
+    """Its settings are read by the check itself: here they are only described."""
+
+    model_config = ConfigDict(extra="allow")
+
+    key: Annotated[str, CHECK] = said(MEASURED, "Check", "which check; each once")
+    title: Annotated[str, KEPT] = said(
+        WORDING, "Title", "your heading above the check", None, "its own"
+    )
+    text: Annotated[str, KEPT] = said(
+        WORDING, "Text", "your words above the check", None, "its own"
+    )
+    trials: Annotated[int, KEPT] = said(
+        MEASURED, "Sounds", f"how many sounds, 1 to {MOST_TRIALS}", None, "the table"
+    )
+    pass_at_least: Annotated[int, KEPT] = said(
+        MEASURED,
+        "Right at least",
+        "how many must be right",
+        None,
+        "the usual share of the trials",
+    )
+    attempts: Annotated[int, KEPT] = said(
+        MEASURED,
+        "Attempts",
+        f"how often a rater may try, 1 to {MOST_ATTEMPTS}",
+        None,
+        "the table",
+    )
+    on_fail: Annotated[str, KEPT] = said(
+        MEASURED,
+        "After the last attempt",
+        'after the last failed attempt: `"screen_out"` ends the session with the code '
+        '`screened_out` and gives its places to others; `"continue"` goes on and keeps the '
+        "outcome with the session",
+        None,
+        "the table",
+    )
+    feedback: Annotated[bool, KEPT] = said(
+        MEASURED,
+        "Feedback",
+        "the rater reads what to mend before the next attempt, never what was right; `false`: only "
+        "that it was not enough",
+        None,
+        "`true`",
+    )
+    language: Annotated[str, KEPT] = said(
+        MEASURED,
+        "Language of the digits",
+        'of the spoken digits: `"en"` or `"zh"`',
+        None,
+        'the study\'s, else `"en"`',
+    )
+    snr_db: Annotated[float, KEPT] = said(
+        MEASURED,
+        "Speech to noise, dB",
+        "digits in noise: speech to noise, -20 to 20 dB; lower is harder",
+        None,
+        "`-2`",
+    )
+    better_db: Annotated[float, KEPT] = said(
+        MEASURED,
+        "Better sound, dB",
+        "environment: speech to noise of the better sound, 0 to 70 dB",
+        None,
+        "`50`",
+    )
+    worse_db: Annotated[float, KEPT] = said(
+        MEASURED,
+        "Worse sound, dB",
+        "environment: speech to noise of the worse sound, 0 to 70 dB",
+        None,
+        "`40`",
+    )
+
+
+class TextWords(Table):
+    welcome: Annotated[str, text_of()] = said(WORDING, "Welcome", "", "")
+    consent: Annotated[str, text_of()] = said(WORDING, "Consent", "", "")
+    end: Annotated[str, text_of()] = said(WORDING, "At the end", "", "")
+    contact: Annotated[str, text_of()] = said(WORDING, "Whom raters write to", "", "")
+    debrief: Annotated[str, text_of()] = said(WORDING, "What the study was about", "", "")
+    comment_prompt: Annotated[str, text_of()] = said(WORDING, "Question for comments", "", "")
+
+
+class CheckWords(Table):
+    title: Annotated[str, text_of(200)] = said(WORDING, "Title", "", "")
+    text: Annotated[str, text_of(5000)] = said(WORDING, "Text", "", "")
+
+
+class QuestionWords(Table):
+    question: Annotated[str, text_of(500)] = said(ASKED, "Question", "", "")
+    help: Annotated[str, text_of(1000)] = said(ASKED, "Small words below it", "", "")
+    options: Annotated[dict[str, str], words_of(300)] = said(ASKED, "Answers", "by value", {})
+
+
+class QuestionnaireWords(Table):
+    title: Annotated[str, text_of(200)] = said(WORDING, "Title", "", "")
+    text: Annotated[str, text_of()] = said(WORDING, "Text", "", "")
+    questions: Annotated[dict[str, QuestionWords], NESTED] = said(ASKED, "Questions", "by key", {})
+
+
+class StudyWords(Table):
+    """What a study says in one more language."""
+
+    title: Annotated[str, text_of(200)] = said(WORDING, "Title", "", "")
+    texts: Annotated[TextWords, NESTED] = said(WORDING, "Texts", "", {})
+    checks: Annotated[dict[str, CheckWords], NESTED] = said(WORDING, "Checks", "by key", {})
+    questionnaires: Annotated[dict[str, QuestionnaireWords], NESTED] = said(
+        WORDING, "Questionnaires", "by key", {}
+    )
+
+
+class Study(Table):
+    key: Annotated[str, slug_of(80)] = said(
+        RECORD,
+        "Key",
+        "the study's name in files and commands: letters a-z, digits, `-`, `_`; at most 80",
+    )
+    title: Annotated[str, text_of(200, required=True)] = said(
+        WORDING, "Title", "what raters see; at most 200 characters"
+    )
+    language: Annotated[str, LANGUAGE] = said(
+        MEASURED,
+        "Language of the pages and the speech",
+        'language tag of the pages and of the speech, like `"de"` or `"zh-Hans"`',
+        "en",
+    )
+    seed: Annotated[int, Field(ge=-(2**62), le=2**62)] = said(
+        PLAN, "Seed", "a whole number; the same seed plans the same blocks", 0
+    )
+    task_plan: Annotated[str, one_of("one", "all")] = said(
+        PLAN,
+        "A rater gets",
+        '`"all"`: a rater gets every task that still has open blocks, in the order of the file; '
+        '`"one"`: one of them. A task has stimuli × `ratings_per_stimulus` ÷ `block_size` blocks; '
+        'with `"all"`, later raters get only the tasks that need more of them than the others',
+        "all",
+    )
+    sessions_per_rater: Annotated[int, Field(ge=1, le=1000)] = said(
+        PLAN, "Sittings per person at most", "how often a rater may come", 1
+    )
+    lease_minutes: Annotated[float, Field(ge=1, le=7 * 24 * 60), POINT] = said(
+        PLAN,
+        "Minutes away until others get the rest",
+        "a rater who is away longer loses the rest of the block to others; 1 to 10080",
+        30,
+    )
+    break_every: Annotated[int, Field(ge=0, le=1000)] = said(
+        PLAN,
+        "A break is offered after so many screens",
+        "after so many clips the page offers a short break; `0`: never",
+        0,
+    )
+    loudness_lufs: Annotated[float, Field(ge=-50, le=-10), POINT] = said(
+        MEASURED,
+        "One loudness for all, in LUFS",
+        "bring every clip that raters hear to this loudness (BS.1770), such as `-23`; the gain of "
+        "each is recorded, and limited so that nothing clips. The loudness is that at both ears: a "
+        "mono clip is played on both, so it counts 3.01 LU more than its file measures, and is as "
+        "loud as the same samples in two channels",
+        None,
+    )
+    sample_rate_hz: Annotated[int, Field(ge=8_000, le=192_000)] = said(
+        MEASURED,
+        "One sampling rate for all, in Hz",
+        "bring every clip that raters hear to this sampling rate, such as `48000`, so that no file "
+        "betrays its system by its rate; the originals stay as they are",
+        None,
+    )
+    erase_after_days: Annotated[int, Field(ge=0, le=36_500)] = said(
+        RECORD,
+        "Days after the end until personal data is erased",
+        "so many days after the study was closed, [erase what names its raters]"
+        "(researcher-guide.md#erase-what-names-raters): ids, marks of address and browser, device, "
+        "comments, answers in words; ratings stay",
+        None,
+    )
+    erase_on: Annotated[date, DAY] = said(
+        RECORD,
+        "Day when personal data is erased",
+        "in place of days: a day, such as `2027-06-30`, from 00:00 UTC on, if the study is closed "
+        "by then",
+        None,
+    )
+    erase_reasons: Annotated[bool, FLAG] = said(
+        RECORD, "Erase the reasons, too", "the reasons for ratings go, too", False
+    )
+    ends: Annotated[str, one_of("alike", "as_is")] = said(
+        MEASURED,
+        "Ends of clips",
+        "cut the silence or noise before and after the sound of every clip that raters hear (more "
+        "than 40 dB below its peak; 20 ms before and 50 ms after stay, faded), so that no system "
+        'is known by how its files begin; `"as_is"` leaves them. Clips of one item stay in step '
+        "where raters switch between them. Lines that settings join stay whole, the joined clip is "
+        "cut. The originals stay as they are",
+        None,
+        '`"alike"`; `"as_is"` where the study asks for faint sounds: a question with the option '
+        "`absent` or a key that begins with `nvv`, or a condition with the attribute `nvv_types`",
+    )
+    hypotheses: Annotated[list[str], texts_of(LONGEST_HYPOTHESIS)] = said(
+        PLAN,
+        "Hypotheses",
+        "what you expect, a list of sentences: up to 30, each of up to 1,000 characters. Part of "
+        "the frozen definition and of the preregistration; raters never see them. The page "
+        "*Validity* writes them down, too, and marks what comes after the opening",
+        (),
+        "none",
+    )
+    texts: Annotated[Texts, NESTED] = said(WORDING, "Texts", "", {})
+    translations: Annotated[dict[str, StudyWords], NESTED] = said(
+        None, "Further languages", "by language tag: what the study says in it", {}
+    )
+    completion_codes: Annotated[Codes, NESTED] = said(RECORD, "Completion codes", "", {})
+    publication: Annotated[Publication, NESTED] = said(RECORD, "Publication", "", {})
+    ethics: Annotated[Ethics, NESTED] = said(RECORD, "Ethics", "", {})
+    payment: Annotated[Payment, NESTED] = said(RECORD, "Raters are paid", "", {})
+    checks: Annotated[list[Check], NESTED_LIST] = said(MEASURED, "Checks before the study", "", ())
+
+
+# --- [[conditions]], [[settings]] and [[sources]] -------------------------------------------------
+
+
+class Condition(Table):
+    key: Annotated[str, name_of(80)] = said(
+        PLAN, "Condition", "any script, at most 80 characters, on one line, without ` ~ `"
+    )
+    label: Annotated[str, text_of(120)] = said(
+        RECORD,
+        "Label",
+        "its name on the page of the study's progress; results and exports use the key",
+        "",
+        "the key",
+    )
+    system: Annotated[str, text_of(80)] = said(PLAN, "System", "results can be grouped by it", "")
+    voice: Annotated[str, text_of(80)] = said(PLAN, "Voice", "results can be grouped by it", "")
+    role: Annotated[str, one_of("test", "reference", "anchor", "trap")] = said(
+        PLAN,
+        "Role",
+        '`"test"`, `"reference"` (known to be good, such as a human reader), `"anchor"` '
+        '(known to be poor), `"trap"` (used for traps only)',
+        "test",
+    )
+    attributes: Annotated[dict[str, Any], words_of(2000)] = said(
+        PLAN,
+        "Attributes",
+        'a table of your own, such as `{ vocoder = "hifi", steps = "32" }`; it is kept and '
+        "exported",
+        {},
+        "none",
+    )
+
+
+class Setting(Table):
+    key: Annotated[str, slug_of(40, required=False)] = said(
+        MEASURED,
+        "Name",
+        "stands before the names, as in `news R1T1`; two settings that make a condition of the "
+        "same name need it",
+        "",
+        "none",
+    )
+    real: Annotated[str, text_of(80)] = said(
+        MEASURED,
+        "Real speech",
+        "R: the key of the condition with real speech; needed where a name has an R",
+        "",
+        "none",
+    )
+    synthetic: Annotated[str | list[str], read_by(values.one_or_several, 80)] = said(
+        MEASURED, "Synthetic speech", "T: the key of a condition, or a list of them", [], "none"
+    )
+    conditions: Annotated[list[str], SOME_NAMES] = said(
+        MEASURED, "Conditions", 'names, such as `["Ri", "Ti", "R1R1", "R1T1", "T1T1"]`'
+    )
+    windows: Annotated[str, one_of("all", "first", "last")] = said(
+        MEASURED,
+        "Windows",
+        'which pairs of context and stimulus a paragraph gives: `"all"`; only the `"first"`, as '
+        'in the paper; or only the `"last"`. Isolation always takes every line',
+        "all",
+    )
+    first_lines: Annotated[int, Field(ge=1, le=99)] = said(
+        MEASURED,
+        "First lines",
+        "only so many first lines of each paragraph are used, for every condition; `2` with "
+        "dialogues, as in the paper. The import says how many lines that leaves out",
+        None,
+        "all",
+    )
+    gap_s: Annotated[float, Field(ge=0, le=LONGEST_GAP_S), POINT] = said(
+        MEASURED,
+        "Seconds between lines",
+        f"seconds of silence between two lines; at most {LONGEST_GAP_S}",
+        0.3,
+    )
+    context_gap_s: Annotated[float, Field(ge=0, le=LONGEST_GAP_S), POINT] = said(
+        MEASURED,
+        "Seconds after the context",
+        "seconds of silence between context and stimulus",
+        None,
+        "as `gap_s`",
+    )
+    dimensions: Annotated[list[str], read_by(values.listed, 80)] = said(
+        MEASURED,
+        "Dimensions",
+        "only paragraphs all of whose lines have one of these dimensions",
+        [],
+        "all",
+    )
+    allow_missing: Annotated[bool, FLAG] = said(
+        MEASURED,
+        "Lines may be missing",
+        "may lines be missing? Then what needs them is left out and counted; otherwise a gap in "
+        "the positions, or a line that a condition lacks, is a mistake",
+        False,
+    )
+
+
+class ReturnUrls(Table):
+    """Where a rater goes at each end."""
+
+    complete: Annotated[str, RETURN_URL] = said(RECORD, "Address after the end", "", None)
+    screened_out: Annotated[str, RETURN_URL] = said(RECORD, "Address when screened out", "", None)
+    partial: Annotated[str, RETURN_URL] = said(RECORD, "Address after stopping", "", None)
+    needs_review: Annotated[str, RETURN_URL] = said(
+        RECORD, "Address after failed traps", "", None, "that of `complete`"
+    )
+    no_consent: Annotated[str, RETURN_URL] = said(RECORD, "Address after declining", "", None)
+
+
+class Source(Table):
+    key: Annotated[str, slug_of(40)] = said(
+        RECORD, "Source", "its name in the address (`?source=lab`) and in `sessions.csv`"
+    )
+    kind: Annotated[str, one_of(*SOURCES)] = said(
+        RECORD,
+        "Kind",
+        '`"link"` (the plain link), `"prolific"`, `"panel"` (people that you know by ids of '
+        'your own), `"mturk"`, `"connect"` (CloudResearch), `"sona"`, `"other"`',
+        "link",
+    )
+    title: Annotated[str, text_of(120)] = said(
+        RECORD, "Title", "for you; raters do not see it", "", "that of the kind"
+    )
+    quota: Annotated[int, Field(ge=0, le=1_000_000)] = said(
+        RECORD,
+        "Quota",
+        "how many sessions may come this way: who finished and who listens now. *Recruiting* "
+        "changes it while the study runs. Who left and comes back is let in all the same",
+        0,
+        "none",
+    )
+    participant: Annotated[str, read_by(values.parameter, 60)] = said(
+        RECORD,
+        "Parameter of the participant",
+        "the parameter of the address that names the person: `participant` (panel, other), "
+        "`workerId`, `participantId`, `id` (Sona). An address without it lets nobody begin",
+        "",
+        "by kind",
+    )
+    submission: Annotated[str, read_by(values.parameter, 60)] = said(
+        RECORD,
+        "Parameter of the submission",
+        "the parameter that names this sitting and that only its participant knows: `assignmentId` "
+        "(MTurk, Connect). It lets them go on in another browser",
+        "",
+        "by kind",
+    )
+    invited_only: Annotated[bool, FLAG] = said(
+        RECORD,
+        "By invitation only",
+        "a panel that only people with an invitation enter: *Ways in*, *Invitations* gives each a "
+        "link of their own, which leads to one session, by mail or as a list",
+        False,
+    )
+    own_ids: Annotated[bool, FLAG] = said(
+        RECORD,
+        "Your own ids",
+        "the ids are yours: the same id is the same rater in all your sources and studies. Else a "
+        "rater who comes by another way is another rater; ids of MTurk and Connect are known in "
+        "every study there",
+        False,
+        "`false`, panel: always",
+    )
+    return_urls: Annotated[ReturnUrls, NESTED] = said(
+        RECORD,
+        "Return addresses",
+        "where a rater goes at each of these ends; `{participant}`, `{submission}` and `{code}` "
+        "are filled in. `needs_review` uses that of `complete` if it has none",
+        {},
+        "none",
+    )
+    codes: Annotated[Codes, NESTED] = said(
+        RECORD,
+        "Completion codes",
+        "completion codes that all who end so share: `complete`, `partial`, `needs_review`, "
+        "`screened_out`, `no_consent`. A code of each session's own cannot be passed on; it stands "
+        "in `sessions.csv`",
+        {},
+        "one for each session",
+    )
+
+
+class AnalysisRule(Table):
+    rule: Annotated[str, text_of(LONGEST_RULE, required=True)] = said(
+        PLAN,
+        "Rule",
+        "a rule with what you change of its numbers; [all rules](estimators.md#screening). Its "
+        "version is added where it is not written",
+    )
+    why: Annotated[str, text_of(300)] = said(
+        PLAN, "Why", "for the preregistration and the report", "", "none"
+    )
+
+
+# --- [[questionnaires]] ---------------------------------------------------------------------------
+
+
+class Option(Table):
+    value: Annotated[str | int | bool, KEPT] = said(PLAN, "Value", "what is stored")
+    text: Annotated[str, KEPT] = said(ASKED, "Answer", "what raters read")
+
+
+class ShowIf(Table):
+    question: Annotated[str, slug_of(40)] = said(
+        PLAN, "Question", "the key of an earlier question of the questionnaire"
+    )
+    answers: Annotated[list[str | int | bool], read_by(values.answers, 200)] = said(
+        PLAN, "Answers", "the answers that lead here"
+    )
+
+
+class Question(Table):
+    """One that changes a ready-made question repeats only its key: editors ask for no more."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["key"]})
+
+    key: Annotated[str, slug_of(40)] = said(PLAN, "Key", "its name in the exported answers")
+    question: Annotated[str, text_of(500, required=True)] = said(
+        ASKED, "Question", "at most 500 characters"
+    )
+    help: Annotated[str, text_of(1000)] = said(
+        ASKED, "Small words below it", "a sentence below it", ""
+    )
+    kind: Annotated[str, one_of("one", "many", "text", "number", "scale")] = said(
+        PLAN,
+        "Kind",
+        '`"one"` or `"many"` of the options, `"scale"` (a row of points), `"number"`, `"text"`',
+    )
+    options: Annotated[list[str | int | bool | Option], read_by(values.options, 200)] = said(
+        PLAN,
+        "Answers",
+        'texts, or `{ value = "loss", text = "I hear less well" }` to keep a short value. For a '
+        '`scale`: words for some of its points, such as `{ value = 1, text = "wide awake" }`',
+        [],
+        "required for `one` and `many`",
+    )
+    required: Annotated[bool, FLAG] = said(PLAN, "Required", "must it be answered?", True)
+    prefer_not: Annotated[bool, FLAG] = said(
+        PLAN,
+        "May be declined",
+        "adds “I prefer not to say”, kept as `prefer_not`. Ask personal things with it",
+        False,
+    )
+    low: Annotated[float, WIDE, POINT] = said(
+        PLAN, "Lowest", "lower limit of a `number`; first point of a `scale`", None
+    )
+    high: Annotated[float, WIDE, POINT] = said(
+        PLAN,
+        "Highest",
+        "upper limit of a `number`; last point of a `scale` (at most 11 points)",
+        None,
+    )
+    longest: Annotated[int, Field(ge=1, le=5_000)] = said(
+        PLAN,
+        "Characters at most",
+        "characters of a `text`, at most 5,000; up to 120 it is written on one line",
+        None,
+        "`500`",
+    )
+    show_if: Annotated[ShowIf, NESTED] = said(
+        PLAN,
+        "Shown if",
+        "asked only when an earlier question of the same questionnaire has one of these answers: "
+        '`{ question = "…", answers = ["…"] }`',
+        None,
+        "always",
+    )
+    screen_out: Annotated[list[str | int | bool], read_by(values.answers, 200)] = said(
+        PLAN,
+        "Screened out by",
+        "answers that end the session as screened out, with your code for that; only `before`. The "
+        "page does not betray them",
+        [],
+        "none",
+    )
+
+
+class Questionnaire(Table):
+    key: Annotated[str, slug_of(40)] = said(
+        PLAN, "Key", "letters a-z, digits, `-`, `_`; at most 40"
+    )
+    when: Annotated[str, one_of("before", "after", *BETWEEN)] = said(
+        PLAN,
+        "When",
+        '`"before"` the trials or `"after"` them; `"after_task"` or `"between_blocks"`: [see '
+        "below](#between-tasks-and-blocks)",
+        "before",
+    )
+    task: Annotated[str | list[str], read_by(values.task_keys, 80)] = said(
+        PLAN,
+        "Tasks",
+        "of `after_task` and `between_blocks`: the key of a task, or a list of them",
+        [],
+        "all",
+    )
+    every: Annotated[int, Field(ge=1, le=1000)] = said(
+        PLAN, "Every", "of `between_blocks`: after every so many blocks", None, "`1`"
+    )
+    title: Annotated[str, text_of(200)] = said(
+        WORDING,
+        "Title",
+        "heading above the questions",
+        "",
+        "of the ready-made questions, or “A few questions”",
+    )
+    text: Annotated[str, text_of()] = said(WORDING, "Text", "words above the questions", "")
+    use: Annotated[ReadySet | list[ReadySet], Read(values.ready_sets)] = said(
+        PLAN,
+        "Ready-made questions",
+        'one ready-made set or a list: `"demographics"` (`gender`, `age`, `native_speaker`, '
+        '`first_language`), `"hearing"` (`hearing`), `"device"` (`listening_device`, `place`); '
+        "their questions come first",
+        [],
+        "none",
+    )
+    questions: Annotated[list[Question], NESTED_LIST] = said(
+        PLAN, "Questions", "[below](#questionnaires)", (), "none"
+    )
+
+
+# --- [[tasks]] ------------------------------------------------------------------------------------
+
+
+class Draw(Table):
+    number: Annotated[int, Field(ge=1, le=200_000)] = said(
+        PLAN, "Number", "how many of each group", None, "this or `share`"
+    )
+    share: Annotated[float, Field(ge=0, le=1), POINT] = said(
+        PLAN, "Share", "which share of each group (rounded up)", None, "this or `number`"
+    )
+    of: Annotated[str, one_of("items", "clips", "pairs")] = said(
+        PLAN,
+        "Of",
+        '`"items"`: sentences, with the clips of all systems, so that systems are compared on the '
+        'same ones; `"clips"`: single clips; `"pairs"`: single pairs of a comparison (`cmos`, '
+        "`preference`, `ccr`, `dcr`, `ab`, `abx`), so that each system has sentences of its own. "
+        "Blocks are then filled with what was drawn, no sentence twice in one",
+        "items",
+    )
+    per: Annotated[list[str], texts_of(20)] = said(
+        PLAN,
+        "Per",
+        'groups: `dimension`, `language`, `split`, `speaker`; with `of = "clips"` and `of = '
+        '"pairs"` also `condition`, `system`, `voice`; of a pair those of its rated clip, the '
+        "first of the two",
+        (),
+        "all as one",
+    )
+    seed: Annotated[int, Field(ge=0, le=LARGE)] = said(
+        PLAN, "Seed", "a whole number", None, "the study's"
+    )
+
+
+class Example(Table):
+    stimulus: Annotated[str, name_of(120)] = said(MEASURED, "Clip", "a row's id")
+    caption: Annotated[str, text_of(500)] = said(WORDING, "Caption", "words beside the clip", "")
+
+
+class Training(Table):
+    stimulus: Annotated[str, name_of(120)] = said(MEASURED, "Clip", "a row's id")
+    expected: Annotated[list[str], texts_of(80)] = said(
+        MEASURED,
+        "Right answers",
+        "labels that are right; without them the page only shows your words",
+        (),
+        "none",
+    )
+    right: Annotated[str, text_of(500)] = said(
+        WORDING, "After a right answer", "what the rater reads after a right answer", ""
+    )
+    wrong: Annotated[str, text_of(500)] = said(
+        WORDING, "After a wrong answer", "what the rater reads after a wrong answer", ""
+    )
+
+
+class Justification(Table):
+    required: Annotated[bool, FLAG] = said(MEASURED, "Required", "must a reason be given?", True)
+    min_chars: Annotated[int, Field(ge=0, le=2000)] = said(
+        MEASURED, "Characters at least", "characters that a reason has at least", 10
+    )
+    prompt: Annotated[str, text_of(300)] = said(
+        ASKED, "Question for the reason", "the question for the reason", "", "our own"
+    )
+    good: Annotated[list[str], texts_of(1000)] = said(
+        WORDING, "Good examples", "examples of good reasons", (), "none"
+    )
+    poor: Annotated[list[str], texts_of(1000)] = said(
+        WORDING, "Poor examples", "examples of poor reasons", (), "none"
+    )
+
+
+class TrapKind(Table):
+    kind: Annotated[str, name_of(40)] = said(
+        MEASURED, "Kind of trap", "a name that the column `trap` uses"
+    )
+    count: Annotated[int, Field(ge=1, le=100)] = said(
+        MEASURED, "Traps in a set", "traps of this kind in a set", 1
+    )
+    expected: Annotated[list[str], texts_of(80)] = said(
+        MEASURED,
+        "Labels that pass",
+        "labels that pass; the column `expected` of a row overrides it (several: `4|5`)",
+        (),
+        "the row's",
+    )
+    pass_at_least: Annotated[int, Field(ge=1, le=100)] = said(
+        MEASURED, "Pass at least", "how many of them must pass", None, "all"
+    )
+    tolerance: Annotated[float, Field(ge=0, le=100), POINT] = said(
+        MEASURED,
+        "Tolerance",
+        "a gold clip: an answer whose score is this near to an expected one passes too",
+        None,
+        "`0`",
+    )
+    criterion: Annotated[str, text_of(80)] = said(
+        MEASURED, "Criterion", "the criterion whose answer is judged", None, "the first"
+    )
+    text: Annotated[bool, FLAG] = said(
+        MEASURED,
+        "Written instruction",
+        "a written instruction: the text of the trap's item is shown with it. Set `show_text` too, "
+        "or the text tells the trap",
+        None,
+        "`false`",
+    )
+
+
+class Traps(Table):
+    placement: Annotated[str, one_of("outside", "inside")] = said(
+        MEASURED,
+        "Traps come",
+        '`"outside"`: the set has `per` rated clips and the traps beside them; `"inside"`: the '
+        "traps are among the `per`. `block_size` must hold whole sets of rated clips",
+        "outside",
+    )
+    per: Annotated[int, Field(ge=1, le=1000)] = said(
+        MEASURED, "Clips of one set", "clips of one set", 10
+    )
+    kinds: Annotated[list[TrapKind], SOME_NESTED] = said(
+        MEASURED, "Kinds of traps", "each a table `[[tasks.traps.kinds]]`, below"
+    )
+
+
+class Criterion(Table):
+    key: Annotated[str, slug_of(80)] = said(
+        MEASURED, "Criterion", "letters a-z, digits, `-`, `_`; at most 80"
+    )
+    question: Annotated[str, text_of(300)] = said(
+        ASKED, "Question", "what raters are asked", "", "the method's own"
+    )
+    help_text: Annotated[str, text_of()] = said(
+        ASKED, "Small words below it", "small words below the question", ""
+    )
+    options: Annotated[dict[str, Any], OPTIONS] = said(
+        MEASURED, "Scale", "options of its own scale, over those of the task", {}, "the task's"
+    )
+
+
+class ReasonWords(Table):
+    prompt: Annotated[str, text_of(300)] = said(ASKED, "Question for the reason", "", "")
+    good: Annotated[list[str], texts_of(1000)] = said(WORDING, "Good examples", "", ())
+    poor: Annotated[list[str], texts_of(1000)] = said(WORDING, "Poor examples", "", ())
+
+
+class CriterionWords(Table):
+    question: Annotated[str, text_of(300)] = said(ASKED, "Question", "", "")
+    help_text: Annotated[str, text_of()] = said(ASKED, "Small words below it", "", "")
+    names: Annotated[dict[str, str], words_of(300)] = said(
+        ASKED, "Words at answers", "by label", {}
+    )
+
+
+class TrainingWords(Table):
+    right: Annotated[str, text_of(500)] = said(WORDING, "After a right answer", "", "")
+    wrong: Annotated[str, text_of(500)] = said(WORDING, "After a wrong answer", "", "")
+
+
+class TaskWords(Table):
+    """What a task says in one more language."""
+
+    title: Annotated[str, text_of(200)] = said(WORDING, "Heading", "", "")
+    instructions: Annotated[str, text_of()] = said(ASKED, "Instructions", "", "")
+    justification: Annotated[ReasonWords, NESTED] = said(WORDING, "Reasons", "", {})
+    criteria: Annotated[dict[str, CriterionWords], NESTED] = said(ASKED, "Criteria", "by key", {})
+    captions: Annotated[dict[str, str], words_of(500)] = said(
+        WORDING, "Captions of examples", "by stimulus", {}
+    )
+    training: Annotated[dict[str, TrainingWords], NESTED] = said(
+        WORDING, "Training", "by stimulus", {}
+    )
+
+
+class Task(Table):
+    key: Annotated[str, slug_of(80)] = said(
+        MEASURED, "Key", "letters a-z, digits, `-`, `_`; at most 80"
+    )
+    method: Annotated[str, METHOD] = said(
+        MEASURED,
+        "Method",
+        '`"mos"`, `"context_mos"`, `"att"`, `"cmos"`, `"preference"`, `"ccr"`, `"dcr"`, '
+        '`"ab"`, `"abx"`, `"mushra"`, `"rank"`, `"p835"` or `"free_choice"`; see '
+        "[methods](methods.md)",
+    )
+    block_size: Annotated[int, Field(ge=1, le=1000)] = said(
+        PLAN, "Screens in a block, traps apart", "rated trials that a rater takes together"
+    )
+    ratings_per_stimulus: Annotated[int, Field(ge=1, le=10_000)] = said(
+        PLAN, "Ratings per clip", "every stimulus ends with exactly this number"
+    )
+    title: Annotated[str, text_of(200)] = said(
+        WORDING, "Heading", "shown before the first trial", ""
+    )
+    instructions: Annotated[str, text_of()] = said(
+        ASKED, "Instructions", "shown before the first trial, below the title", ""
+    )
+    options: Annotated[dict[str, Any], OPTIONS] = said(
+        MEASURED,
+        "Options",
+        "a table `[tasks.options]`: what the method lets you choose, below",
+        {},
+        "none",
+    )
+    conditions: Annotated[list[str], texts_of(80)] = said(
+        PLAN,
+        "Conditions",
+        "the conditions that are rated, those made by [settings](#settings) among them; without "
+        "it, all of stimuli.csv whose stimuli are no traps",
+        (),
+        "all",
+    )
+    dimensions: Annotated[list[str], texts_of(80)] = said(
+        PLAN, "Dimensions", "only items of these dimensions", (), "all"
+    )
+    draw: Annotated[Draw, NESTED] = said(
+        PLAN,
+        "Draw",
+        "a table `[tasks.draw]`: rate a random part of what there is, [below](#a-draw)",
+        {},
+        "none",
+    )
+    blocks_per_session: Annotated[int, Field(ge=1, le=1000)] = said(
+        PLAN, "Blocks in one sitting", "blocks in one sitting", 1
+    )
+    blocks_per_rater: Annotated[int, Field(ge=1, le=SMALL)] = said(
+        PLAN,
+        "Blocks of one person at most",
+        "blocks that one rater may take in all",
+        None,
+        "as many",
+    )
+    repeat_items: Annotated[bool, FLAG] = said(
+        PLAN,
+        "Items may repeat",
+        "may a rater hear the same item from several conditions? Needed when blocks are larger "
+        "than the number of items",
+        False,
+    )
+    allow_missing: Annotated[bool, FLAG] = said(
+        PLAN,
+        "Clips may be missing",
+        "may an item lack a condition? Otherwise this is a mistake. With `true`, blocks are "
+        "shorter where a clip is missing, and the checks at import and launch name the items that "
+        "each condition lacks",
+        False,
+    )
+    show_text: Annotated[bool, FLAG] = said(
+        MEASURED, "Show the words of the sentence", "show the item's text beside the clip", False
+    )
+    show_caption: Annotated[bool, FLAG] = said(
+        MEASURED,
+        "Show the caption",
+        "show the clip's caption (column `caption`), under the heading “Description of the voice”. "
+        "Of a pair it is that of the rated clip",
+        False,
+    )
+    autoplay: Annotated[bool, FLAG] = said(
+        MEASURED,
+        "Clips play by themselves",
+        "from the second clip on, a clip plays by itself when its page comes; the first waits for "
+        "a press, as browsers want it. Not for methods with all clips on one screen",
+        False,
+    )
+    reopen_invalid: Annotated[bool, FLAG] = said(
+        PLAN,
+        "Reopen invalid blocks",
+        "hand a block out again when its traps failed, so that only sets that passed count towards "
+        "the target",
+        False,
+    )
+    repeats: Annotated[int, Field(ge=0, le=1000)] = said(
+        PLAN,
+        "Clips asked twice at the end",
+        "so many trials of a session are asked a second time at the end of the task; they never "
+        "count, they tell how much a rater agrees with themselves. At most as many as there are "
+        "rated clips",
+        0,
+    )
+    examples: Annotated[list[Example], NESTED_LIST] = said(
+        MEASURED, "Examples", "clips on the page of instructions", (), "none"
+    )
+    training: Annotated[list[Training], NESTED_LIST] = said(
+        MEASURED, "Training", "practice trials before the first real one", (), "none"
+    )
+    justification: Annotated[Justification, NESTED] = said(
+        MEASURED,
+        "A reason for each answer",
+        "asks for the reason of each answer",
+        None,
+        "none, except in `att`",
+    )
+    traps: Annotated[Traps, NESTED] = said(
+        MEASURED, "Traps", "mixes in clips with a known answer", None
+    )
+    criteria: Annotated[list[Criterion], NESTED_LIST] = said(
+        MEASURED, "Question", "the questions of one screen", (), "the method's own"
+    )
+    translations: Annotated[dict[str, TaskWords], NESTED] = said(
+        WORDING, "Further languages", "by language tag: what the task says in it", {}, "none"
+    )
+
+
+class StudyToml(Table):
+    """study.toml."""
+
+    study: Annotated[Study, NESTED] = said(None, "Study")
+    conditions: Annotated[list[Condition], NESTED_LIST] = said(PLAN, "Systems", "", ())
+    settings: Annotated[list[Setting], NESTED_LIST] = said(MEASURED, "Systems", "", ())
+    sources: Annotated[list[Source], NESTED_LIST] = said(RECORD, "Sources", "", ())
+    analysis_rules: Annotated[list[AnalysisRule], NESTED_LIST] = said(
+        PLAN, "Analysis rules", "", ()
+    )
+    questionnaires: Annotated[list[Questionnaire], NESTED_LIST] = said(
+        PLAN, "Questionnaires", "", ()
+    )
+    tasks: Annotated[list[Task], SOME_NESTED] = said(None, "Tasks")
+
+
+# --- What comes of it -----------------------------------------------------------------------------
+
+
+def inner_table(field: FieldInfo) -> tuple[type[Table] | None, bool]:
+    """The table that a field holds, if any, and whether it holds several: a list, or by keys."""
+    kind = get_origin(field.annotation)
+    return _table_in(field.annotation), kind in (list, dict)
+
+
+def _table_in(annotation: Any) -> type[Table] | None:
+    if isinstance(annotation, type) and issubclass(annotation, Table):
+        return annotation
+    return next(filter(None, map(_table_in, get_args(annotation))), None)
+
+
+def _walk(table: type[Table], path: str) -> Iterator[tuple[str, type[Table]]]:
+    yield path, table
+    for key, field in table.model_fields.items():
+        inner, _ = inner_table(field)
+        if inner:
+            keyed = ".*" if get_origin(field.annotation) is dict else ""
+            yield from _walk(inner, f"{path}.{key}{keyed}".removeprefix("."))
+
+
+TABLES = dict(_walk(StudyToml, ""))  # "tasks.criteria" -> Criterion
+
+
+def own(field: FieldInfo) -> dict[str, Any]:
+    """The kind of a field, and its default in words."""
+    extra = field.json_schema_extra
+    return extra if isinstance(extra, dict) else {}
+
+
+def kinds(table: type[Table], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Kind]]:
+    """The kind of each field by its path in a definition, inner ones first.
+
+    A definition has the fields of [study] at its top.
+    """
+    for key, field in table.model_fields.items():
+        inner, several = inner_table(field)
+        at = (*path, key) if inner is not Study else ()
+        if inner:
+            yield from kinds(inner, (*at, "*") if several else at)
+        if kind := own(field)["kind"]:
+            yield (*at, "**"), kind
+
+
+def default_of(field: FieldInfo) -> Any:
+    """What stands for a field that is missing, or wrong."""
+    if field.is_required():
+        empty: dict[Any, Any] = {str: "", list: (), Study: {}}
+        return empty.get(get_origin(field.annotation) or field.annotation)
+    return field.get_default(call_default_factory=True)
+
+
+def bounds(field: FieldInfo) -> dict[str, Any]:
+    """The limits of a number, as `ge` and `le`."""
+    limits = ((name, getattr(each, name, None)) for each in field.metadata for name in ("ge", "le"))
+    return {name: limit for name, limit in limits if limit is not None}
+
+
+def label_at(place: str) -> str:
+    """The label of the innermost field on the way to a place such as tasks[1].traps.per.
+
+    Inside of translations it is that of all of them: their fields have the same labels again.
+    """
+    label, table = "", TABLES[""]
+    for part in re.sub(r"\[\d+\]", "", place).split("."):
+        if (field := table.model_fields.get(part)) is None:
+            break
+        label = field.title or label
+        inner, _ = inner_table(field)
+        if inner is None or get_origin(field.annotation) is dict:
+            break
+        table = inner
+    return label
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of study.toml, by which editors complete and check it."""
+    made = StudyToml.model_json_schema()
+    for table in (made, *made["$defs"].values()):
+        table.pop("title", None)
+        for field in table["properties"].values():
+            field.pop("usual", None)
+            kind = field.pop("kind", None)
+            if kind:
+                field["x-kind"] = str(kind)
+            if not field.get("default", True) and field["default"] not in (False, 0):
+                del field["default"]
+    made["title"] = "study.toml"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
