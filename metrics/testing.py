@@ -65,13 +65,13 @@ def check(
     """
     wrong = [*described_badly(metric), *heavy_imports(metric)]
     if not wrong:
-        case = made(metric(**(parameters or {})), wave, material, device)
+        case = load_case(metric(**(parameters or {})), wave, material, device)
         wrong = [said for rule in RULES for said in rule(case)]
     if wrong:
         raise ContractBroken(f"{metric.__name__}: " + "\n  - ".join(["", *wrong]).strip())
 
 
-def made(
+def load_case(
     metric: Metric,
     wave: torch.Tensor | None = None,
     material: Material | None = None,

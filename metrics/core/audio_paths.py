@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 
-def told(path: Path | str) -> str:
+def escape_path(path: Path | str) -> str:
     """The path as text that can be printed and stored: bytes that are no UTF-8 as \\xe9.
 
     Linux allows any bytes in a name; Python holds those that are no UTF-8 as lone surrogates.
@@ -28,7 +28,8 @@ def why_no_file(path: Path | str) -> str:
             os.scandir(path).close()
     except FileNotFoundError:
         if os.path.islink(path):
-            return f"is a link to {told(os.readlink(path))}, which is not there; mend or delete it"
+            target = escape_path(os.readlink(path))
+            return f"is a link to {target}, which is not there; mend or delete it"
         return "there is no such file; look for a slip in its name"
     except OSError as error:
         return unreadable(error)
@@ -48,4 +49,4 @@ def unreadable(error: OSError) -> str:
 
 def printable(path: Path | str) -> str:
     """The path for a line on a terminal: what would break the line or steer it, as \\n or \\x1b."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in told(path))
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in escape_path(path))

@@ -19,7 +19,7 @@ from listening.common.sound_files import Sound
 from listening.common.sound_files.names import EXTENSIONS
 from listening.common.sound_files.sound import NO_SOUND
 from metrics.core.audio_facts import AudioFacts, Meter
-from metrics.core.audio_paths import told, unreadable, why_no_file
+from metrics.core.audio_paths import escape_path, unreadable, why_no_file
 from metrics.core.long_waves import Gathered
 
 Wave = NDArray[np.float32]
@@ -74,7 +74,7 @@ def decoded(path: Path | str, rates_hz: Collection[int], loudness: bool = False)
             for rate, resampler in resamplers.items():
                 parts[rate].append(resampler(mono))
         if meter is None:
-            raise AudioError(f"{told(path)}: the file holds no samples; make it again")
+            raise AudioError(f"{escape_path(path)}: the file holds no samples; make it again")
         for rate, resampler in resamplers.items():
             parts[rate].append(resampler.rest())
         facts = _facts(meter, source)
@@ -88,8 +88,8 @@ def _room(path: Path | str) -> Iterator[None]:
         yield
     except OSError as error:
         raise AudioError(
-            f"{told(path)}: no room for its samples in {tempfile.gettempdir()} ({error.strerror}); "
-            "make room, or set TMPDIR"
+            f"{escape_path(path)}: no room for its samples in {tempfile.gettempdir()} "
+            f"({error.strerror}); make room, or set TMPDIR"
         ) from error
 
 
@@ -140,20 +140,20 @@ def file_sha256(path: Path | str) -> str:
         with open(path, "rb") as source:
             return hashlib.file_digest(source, "sha256").hexdigest()
     except OSError as error:
-        raise AudioError(f"{told(path)}: {unreadable(error)}") from error
+        raise AudioError(f"{escape_path(path)}: {unreadable(error)}") from error
 
 
 def check_file(path: Path | str) -> None:
     """An AudioError when there is no plain file: nothing, a folder, a pipe that would never end."""
     if why := why_no_file(path):
-        raise AudioError(f"{told(path)}: {why}")
+        raise AudioError(f"{escape_path(path)}: {why}")
 
 
 def check_unchanged(path: Path | str, sha256: str) -> None:
     """An AudioError when the file's bytes are no longer those that `sha256` names."""
     if file_sha256(path) != sha256:
         raise AudioError(
-            f"{told(path)}: the file has changed since it was imported; import it again"
+            f"{escape_path(path)}: the file has changed since it was imported; import it again"
         )
 
 
@@ -165,7 +165,7 @@ def _blocks(source: Sound, path: Path | str) -> Iterator[Wave]:
             frames += len(block)
             if frames > MAX_DURATION_S * source.rate_hz:
                 raise AudioError(
-                    f"{told(path)}: longer than {MAX_DURATION_S / 3600:g} hours; cut it"
+                    f"{escape_path(path)}: longer than {MAX_DURATION_S / 3600:g} hours; cut it"
                 )
             if len(block):
                 yield block
@@ -178,11 +178,11 @@ def _named_errors(path: Path | str, what: str) -> Iterator[None]:
     except sound_files.AudioError as error:
         if not os.path.getsize(path):
             raise AudioError(
-                f"{told(path)}: is empty (0 bytes); copy it again from its source"
+                f"{escape_path(path)}: is empty (0 bytes); copy it again from its source"
             ) from error
         why = "" if error.reason == NO_SOUND[0] else f" ({error.reason.rstrip('.')})"
         raise AudioError(
-            f"{told(path)}: {what}{why}; copy it again, or save it as WAV or FLAC"
+            f"{escape_path(path)}: {what}{why}; copy it again, or save it as WAV or FLAC"
         ) from error
 
 
@@ -193,12 +193,14 @@ def _opened(path: Path | str) -> Iterator[Sound]:
     try:
         os.close(os.open(path, os.O_RDONLY))
     except OSError as error:
-        raise AudioError(f"{told(path)}: {unreadable(error)}") from error
+        raise AudioError(f"{escape_path(path)}: {unreadable(error)}") from error
     with _named_errors(path, "no audio that can be read"):
         source = sound_files.open_sound(path)
     try:
         if not 0 < source.rate_hz <= MAX_RATE_HZ:
-            raise AudioError(f"{told(path)}: sample rate {source.rate_hz} Hz is not believable")
+            raise AudioError(
+                f"{escape_path(path)}: sample rate {source.rate_hz} Hz is not believable"
+            )
         yield source
     finally:
         source.close()

@@ -114,6 +114,6 @@ def of_reference(facts: AudioFacts, accepts: Accepts) -> dict[str, str]:
     return {"odd_reference": f"its reference audio: {words}"} if words else {}
 
 
-def beside(score: Score, odd: dict[str, str]) -> Score:
+def with_reference_warnings(score: Score, odd: dict[str, str]) -> Score:
     """The score of a clip with the warnings of the recording that it is compared with."""
     return dataclasses.replace(score, warnings={**odd, **score.warnings}) if odd else score

@@ -53,7 +53,7 @@ class Material:
         plain = json.dumps({name: self._plain(name) for name in names}, sort_keys=True)
         return hashlib.sha256(plain.encode()).hexdigest()
 
-    def said(self, name: str) -> Any:
+    def field_value(self, name: str) -> Any:
         """What a field of `fingerprint`'s needs holds, hashable: where equal, marks are equal."""
         if name.startswith("attributes."):
             return self.attribute(name.removeprefix("attributes."))

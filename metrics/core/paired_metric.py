@@ -63,7 +63,9 @@ class PairedMetric(Metric):
             pairs = [pair for pair, _ in heard if not isinstance(pair, Score)]
             compared = iter(self.compare_all(pairs))
             scores += [
-                input_warnings.beside(pair if isinstance(pair, Score) else next(compared), odd)
+                input_warnings.with_reference_warnings(
+                    pair if isinstance(pair, Score) else next(compared), odd
+                )
                 for pair, odd in heard
             ]
         return scores

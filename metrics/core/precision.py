@@ -105,7 +105,7 @@ class Arithmetic:
         """Return what a device computes in: float32 where it lacks the precision asked for."""
         return replace(self, precision="float32") if unfit(self, device) else self
 
-    def made(self, device: str) -> dict[str, str]:
+    def provenance(self, device: str) -> dict[str, str]:
         """Return what differs from float32, for a score's provenance.
 
         Where the device lacks the precision, ``precision`` is the float32 that was computed in,

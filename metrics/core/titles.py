@@ -14,7 +14,8 @@ def title_of(metric: Metric, output: Output) -> str:
     An output without a title is called by its key. Of a path its last part stands for it.
     """
     told = ", ".join(
-        f"{name.replace('_', ' ')} {_told(value)}" for name, value in unusual(metric).items()
+        f"{name.replace('_', ' ')} {_shorten_path(value)}"
+        for name, value in unusual(metric).items()
     )
     title = output.title or output.key
     return f"{title} ({told})" if told else title
@@ -39,6 +40,6 @@ def unusual(metric: Metric) -> dict[str, Any]:
     return {name: values[name] for name in sorted(values) if values[name] != usual.get(name)}
 
 
-def _told(value: Any) -> str:
+def _shorten_path(value: Any) -> str:
     text = str(value)
     return PurePath(text).name or text if text.startswith(("/", "./", "../", "~")) else text

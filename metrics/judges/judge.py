@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from metrics.core.batch_sharing import Input, Sharing
 from metrics.core.metric import Metric, ParameterError, Parameters, Score, Take, undefined
 from metrics.core.silence import silence
-from metrics.judges import asking, endpoint
+from metrics.judges import endpoint, judge_replies
 from metrics.judges.client import Client, Reply
 from metrics.judges.question import RATE_HZ, Question, Sound, sound
 from metrics.judges.rubric import Rubric, RubricError, family, full_name, rubric
@@ -96,11 +96,11 @@ class Judge(Metric):
         asked = endpoint.required(self.parameters.model)
         if self.client is None or self.client.endpoint != asked:  # another server by now
             self.client = self.client_made(asked)
-        return asking.ask_all(questions, self.client)
+        return judge_replies.ask_all(questions, self.client)
 
     def tally(self, replies: Sequence[Reply]) -> dict[str, Any]:
         """Counts, reasons, tokens and cost for a score's details."""
-        return asking.tally(replies, endpoint.current().prices)
+        return judge_replies.tally(replies, endpoint.current().prices)
 
     def question(self, heard: Sound, repeat: int = 0, **known: str) -> Question:
         """The rubric's question about one sound, which several questions may share."""
@@ -172,8 +172,8 @@ class RepeatedJudge(Judge):
         rows = [values[i : i + n_parts] for i in range(0, len(values), n_parts)]
         means = [mean_of(row) for row in rows]
         details = {**self.tally(replies), "scores": rows, "repeats": means}
-        if not asking.enough(replies):
-            return Score(None, asking.why_not(details), details, failed=True)
+        if not judge_replies.enough(replies):
+            return Score(None, judge_replies.why_not(details), details, failed=True)
         answered_means = [mean for mean in means if mean is not None]
         details["sd"] = sd = statistics.stdev(answered_means) if len(answered_means) > 1 else None
         return Score(statistics.fmean(answered_means), details=details, also=self.also(sd))

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from metrics.judges.asking import ask_all
 from metrics.judges.client import Client, Reply
+from metrics.judges.judge_replies import ask_all
 from metrics.judges.question import Question, Sound
 from metrics.judges.rubric import Rubric
 from metrics.judges.schema import Field, check_table, table_schema

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from metrics.judges.asking import ask_all
 from metrics.judges.client import Client, Reply
+from metrics.judges.judge_replies import ask_all
 from metrics.judges.question import Question
 from metrics.judges.rubric import Rubric, rubric
 from metrics.judges.schema import Malformed, check_object, object_schema

@@ -8,8 +8,8 @@ from typing import Any
 
 from listening.selectors import CodesToSuggest, codes_to_suggest
 from metrics.judges import endpoint
-from metrics.judges.asking import tally
 from metrics.judges.client import Client
+from metrics.judges.judge_replies import tally
 from metrics.judges.reason_codes import RUBRIC, Coded, ReasonToCode, ask_codes
 from metrics.judges.rubric import rubric
 from metrics.models import CodeSuggestion

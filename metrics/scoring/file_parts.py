@@ -23,7 +23,7 @@ class FilePart:
     number: int
     count: int
 
-    def of(self, clips: Sequence[InputClip]) -> list[InputClip]:
+    def select(self, clips: Sequence[InputClip]) -> list[InputClip]:
         """The clips of this part, by a hash of their names: the same on every machine."""
         return [clip for clip in clips if place_of(clip, self.count) == self.number - 1]
 

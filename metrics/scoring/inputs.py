@@ -23,7 +23,7 @@ from listening.common.spreadsheets import (
     read_table,
 )
 from metrics.core import decoding
-from metrics.core.audio_paths import told
+from metrics.core.audio_paths import escape_path
 from metrics.core.material import REFERENCE_AUDIO, Material
 from metrics.core.vocalisations import TARGET, has_marks
 from metrics.signal.turns import turns_of
@@ -80,10 +80,12 @@ def clips_of(places: Sequence[Path | str], notes: list[str] | None = None) -> li
         else:
             clips.append(InputClip(str(place), _name(place.stem)))
     if problems:
-        raise InputError("\n".join(map(told, problems)))
-    if notes is not None and (odd := [clip for clip in clips if told(clip.path) != clip.path]):
+        raise InputError("\n".join(map(escape_path, problems)))
+    if notes is not None and (
+        odd := [clip for clip in clips if escape_path(clip.path) != clip.path]
+    ):
         names = f"{len(odd)} names are" if len(odd) > 1 else "1 name is"
-        notes.append(f"{names} no UTF-8, and written with \\x: {told(odd[0].path)}")
+        notes.append(f"{names} no UTF-8, and written with \\x: {escape_path(odd[0].path)}")
     return clips
 
 
@@ -110,16 +112,18 @@ def folder_clips(folder: Path, notes: list[str] | None = None) -> list[InputClip
             condition = _name(inside.parent) if path.parent != folder else ""
             clips.append(InputClip(str(path), _name(inside.with_suffix("")), condition))
         elif path.is_file():
-            others[told(path.suffix.lower()) or "without an ending"] += 1
+            others[escape_path(path.suffix.lower()) or "without an ending"] += 1
     if notes is not None and any(others.values()):
         kinds = ", ".join(f"{count} {kind}" for kind, count in others.most_common(MOST_KINDS))
-        notes.append(f"{told(folder)}: {sum(others.values())} other files are left out ({kinds})")
+        notes.append(
+            f"{escape_path(folder)}: {sum(others.values())} other files are left out ({kinds})"
+        )
     return clips
 
 
 def _name(path: Path | str) -> str:
     """A clip's or condition's name by a path, in NFC: some file systems take letters apart."""
-    return unicodedata.normalize("NFC", told(path))
+    return unicodedata.normalize("NFC", escape_path(path))
 
 
 def everything_in(folder: Path) -> tuple[list[Path], list[Path]]:

@@ -30,7 +30,7 @@ def provenance(metric: Metric, device: str) -> dict[str, Any]:
         "python": platform.python_version(),
         "sample_rate_hz": metric.sample_rate_hz,
         "code": code_mark(),
-        **metric.arithmetic.made(device),
+        **metric.arithmetic.provenance(device),
         **metric.device_notes,
         **more,
     }

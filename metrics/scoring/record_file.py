@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from metrics.core.audio_paths import told
+from metrics.core.audio_paths import escape_path
 from metrics.core.clips import Clip, Work
 from metrics.core.metric import Metric
 from metrics.scoring.records import Inputs, Key, keys_of, line_id, line_of, renamed
@@ -148,7 +148,7 @@ class RecordFile:
             for named, clip in inputs.pairs
             for key in keys_of(metric, clip)
             if self._has(key)
-            and (key, told(named.path), named.stimulus) not in self._lines
+            and (key, escape_path(named.path), named.stimulus) not in self._lines
             and (record := renamed(self.record(key), named))
         ]
         self.add(new)

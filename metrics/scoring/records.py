@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from metrics.core.audio_paths import told
+from metrics.core.audio_paths import escape_path
 from metrics.core.clips import Clip, ScoredBatch, ScoredClip
 from metrics.core.metric import Metric, Score, canonical_parameters
 from metrics.core.titles import title_of
@@ -36,7 +36,9 @@ class Inputs:
         """The clips, in the order of the inputs."""
         return [clip for _, clip in self.pairs]
 
-    def of(self, clip: Clip, needs: Iterable[str] = ()) -> list[tuple[InputClip | None, Clip]]:
+    def matching(
+        self, clip: Clip, needs: Iterable[str] = ()
+    ) -> list[tuple[InputClip | None, Clip]]:
         """The inputs with this audio and, as far as ``needs`` go, this material; else the clip."""
         given = clip.material.fingerprint(needs)
         twins = self._by_audio.get(clip.sha256, [])
@@ -55,7 +57,7 @@ def records(batch: ScoredBatch, device: str, inputs: Inputs | None = None) -> li
         record
         for scored in batch.clips
         if not scored.unread
-        for named, clip in (inputs or Inputs()).of(scored.clip, batch.metric.needs)
+        for named, clip in (inputs or Inputs()).matching(scored.clip, batch.metric.needs)
         for record in _of_clip(batch.metric, scored, named, clip, (made, titles))
     ]
 
@@ -92,7 +94,12 @@ def _of_clip(
 
 def _names(path: str, sha256: str, named: InputClip | None) -> dict[str, Any]:
     names = {"stimulus": named.stimulus, "condition": named.condition} if named else {}
-    return {"file": told(path), "sha256": sha256, **names, **(_facts(named) if named else {})}
+    return {
+        "file": escape_path(path),
+        "sha256": sha256,
+        **names,
+        **(_facts(named) if named else {}),
+    }
 
 
 def _facts(named: InputClip) -> dict[str, str]:
@@ -117,7 +124,7 @@ def unread_record(named: InputClip, reason: str, sha256: str = "") -> dict[str, 
 
 def renamed(record: Mapping[str, Any], named: InputClip) -> dict[str, Any]:
     """A stored record as that of another input with the same audio and material."""
-    reason = record["reason"].replace(record["file"], told(named.path))
+    reason = record["reason"].replace(record["file"], escape_path(named.path))
     bare = {name: value for name, value in record.items() if name not in FACTS}
     return {**bare, **_names(named.path, record["sha256"], named), "reason": reason}
 

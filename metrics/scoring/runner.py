@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from config.missing_packages import remedy
 from metrics.core import input_warnings, precision, shared_work
 from metrics.core.audio_facts import keep_facts
+from metrics.core.batch_reader import Read, batches, by_length, reading
 from metrics.core.clips import Clip as Clip
 from metrics.core.clips import ScoredBatch as ScoredBatch
 from metrics.core.clips import ScoredClip as ScoredClip
@@ -19,7 +20,6 @@ from metrics.core.devices import OUT_OF_MEMORY, empty_cache, is_out_of_memory, k
 from metrics.core.devices import resolve_device as resolve_device
 from metrics.core.devices import torch_threads as torch_threads
 from metrics.core.metric import Metric, Score, canonical_parameters
-from metrics.core.reading import Read, batches, by_length, reading
 from metrics.core.weights import Unavailable
 from metrics.scoring.provenance import provenance as provenance
 from metrics.signal import speech

@@ -65,7 +65,7 @@ class Keys:
         self.study, self.stimuli = study, stimuli
         self._known: dict[tuple[str, ...] | None, list[tuple[str, str]]] = {}
 
-    def of(self, series: Series) -> list[tuple[str, str]]:
+    def for_series(self, series: Series) -> list[tuple[str, str]]:
         """The key of every stimulus, in their order; metrics with equal needs share them."""
         metric = series.metric
         return self.by_needs(None if metric is None else tuple(sorted(metric.needs)))
@@ -77,7 +77,7 @@ class Keys:
             marks: dict[Any, str] = {}  # by what is said, which many clips share
             keys = []
             for row, material in self.stimuli:
-                said = None if not needs else tuple(map(material.said, needs))
+                said = None if not needs else tuple(map(material.field_value, needs))
                 if said not in marks:
                     marks[said] = mark if needs is None else material.fingerprint(needs)
                 keys.append((row["sha256"], marks[said]))
@@ -98,7 +98,7 @@ def score_rows(study_slug: str, metric: str | None = None) -> list[ScoreRow]:
     for series in stored_series(study_slug, hashes, metric):
         if metric is not None and series.label != metric:
             continue
-        for (row, _), key in zip(stimuli, keys.of(series), strict=True):
+        for (row, _), key in zip(stimuli, keys.for_series(series), strict=True):
             score = series.scores.get(key)
             if score is not None and not score.failed:
                 rows.append(

@@ -87,13 +87,13 @@ class SpeechBertScore(PairedMetric):
     def compare_all(self, pairs: Sequence[tuple[Wave, Wave]]) -> list[Score]:
         """The value of each pair of waves, (samples,) at 16 kHz, all of them side by side."""
         frames = iter(self.frames([wave for pair in pairs for wave in pair]))
-        return [self.of(next(frames), next(frames)) for _ in pairs]
+        return [self.score_frames(next(frames), next(frames)) for _ in pairs]
 
     def compare(self, wave: Wave, reference: Wave) -> Score:
         """The value of two waves, (samples,) at 16 kHz."""
         return self.compare_all([(wave, reference)])[0]
 
-    def of(self, own: torch.Tensor, others: torch.Tensor) -> Score:
+    def score_frames(self, own: torch.Tensor, others: torch.Tensor) -> Score:
         """The value of two clips' frames, (frames, dimensions); the clip's are rows."""
         cosines = own @ others.T
         best, best_back = cosines.amax(dim=1), cosines.amax(dim=0)

@@ -85,7 +85,7 @@ class SquimPesq(Metric):
         averages = chunks.averaged(
             waves, self.parameters, AT_ONCE_S[kind(self.device)], self.predict
         )
-        return [each.undefined or self.of(each) for each in averages]
+        return [each.undefined or self.score_chunks(each) for each in averages]
 
     def predict(self, batch: Sequence[torch.Tensor]) -> torch.Tensor:
         """PESQ, STOI and SI-SDR of waves, (waves, 3); the network gives STOI first."""
@@ -95,7 +95,7 @@ class SquimPesq(Metric):
             stoi, pesq, si_sdr = self.model(torch.stack(list(batch)))
         return torch.stack([pesq, stoi, si_sdr], dim=1)
 
-    def of(self, average: chunks.Averaged) -> Score:
+    def score_chunks(self, average: chunks.Averaged) -> Score:
         """The score of a clip whose chunks have values."""
         assert average.values is not None
         pesq, stoi, si_sdr = (float(value) for value in average.values)

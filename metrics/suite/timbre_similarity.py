@@ -92,7 +92,7 @@ class TimbreSimilarity(Metric):
     def beside_odd_voices(self, scores: Sequence[Score], takes: Sequence[Take]) -> list[Score]:
         """The scores with what is odd about the recordings of their reference voices."""
         return [
-            input_warnings.beside(score, self._odd.get(_name(take.material), {}))
+            input_warnings.with_reference_warnings(score, self._odd.get(_name(take.material), {}))
             for score, take in zip(scores, takes, strict=True)
         ]
 

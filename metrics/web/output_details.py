@@ -60,7 +60,9 @@ def metric_details(
         "parameters": parameters_of(series),
         "accepts": metric.accepts.words(metric.sample_rate_hz) if (metric := series.metric) else "",
         "origin": plugins.origin_of(type(series.metric)) if series.metric else "",
-        "hints": [h for h in (series.metric.hints() if series.metric else ()) if about(h, series)],
+        "hints": [
+            h for h in (series.metric.hints() if series.metric else ()) if is_hint_for(h, series)
+        ],
         "ways": ways_of(series, hashes),
     }
 
@@ -75,7 +77,7 @@ def clip_lists(series: Series, clips: list[dict[str, Any]]) -> list[tuple[str, A
     return ends[::-1] if better is False else ends
 
 
-def about(hint: Any, series: Series) -> bool:
+def is_hint_for(hint: Any, series: Series) -> bool:
     """Whether a hint is about this output."""
     return bool(hint.output == series.output.key)
 
@@ -85,7 +87,7 @@ def clip_values(
 ) -> list[dict[str, Any]]:
     """Every stimulus with a value, the lowest first, with what is odd about its audio."""
     clips = []
-    for (row, _), key in zip(keys.stimuli, keys.of(series), strict=True):
+    for (row, _), key in zip(keys.stimuli, keys.for_series(series), strict=True):
         score = series.scores.get(key)
         if score is not None and score.value is not None:
             odd = [TITLES.get(code, code) for code in sorted(codes.get(row["sha256"], ()))]

@@ -219,7 +219,7 @@ def odd_lengths(study: str, hashes: Collection[str], keys: Keys) -> dict[str, An
         return {"clips": [], "more": 0}
     found = {
         row["stimulus"]: score.value
-        for (row, _), key in zip(keys.stimuli, keys.of(lengths), strict=True)
+        for (row, _), key in zip(keys.stimuli, keys.for_series(lengths), strict=True)
         if (score := lengths.scores.get(key)) is not None and score.value is not None
     }
     far = far_off(found)
@@ -294,7 +294,7 @@ def pooled_details(series: Series, keys: Keys) -> dict[str, list[dict[str, Any]]
     metric = series.metric
     if metric is None or type(metric).pooled is Metric.pooled or series.output.key != metric.key:
         return {}
-    wanted = keys.of(series)
+    wanted = keys.for_series(series)
     stored = MetricScore.objects.filter(
         metric=metric.key,
         version=metric.version,

@@ -36,11 +36,11 @@ def clip_hints(sender: object, study_key: str, sha256: str, **kwargs: Any) -> li
         if row.origin == MetricScore.Origin.IMPORTED and row.given != own:
             continue
         if row.metric not in found and row.value is not None:
-            found[row.metric] = _said(row.metric, row.value)
+            found[row.metric] = _hint_sentence(row.metric, row.value)
     return [words for words in found.values() if words]
 
 
-def _said(metric: str, value: float) -> str:
+def _hint_sentence(metric: str, value: float) -> str:
     limit, words = {**ABOVE, **BELOW}[metric]
     striking = value > limit if metric in ABOVE else value < limit
     return f"{title_of_key(metric)}: {words.format(value=value)}." if striking else ""

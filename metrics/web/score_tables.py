@@ -71,7 +71,7 @@ def _rows_of(
             yield {
                 **{name: row[name] for name in OF_CLIPS},
                 **{name: getattr(score, name) for name in STORED},
-                **_about(score, kind),
+                **_direction_and_range(score, kind),
                 "computed_at": score.computed_at.isoformat(),
                 "details": score.details,
                 "audio": facts.get(row["sha256"]),
@@ -79,7 +79,7 @@ def _rows_of(
             }
 
 
-def _about(score: MetricScore, kind: type[Metric] | None) -> dict[str, Any]:
+def _direction_and_range(score: MetricScore, kind: type[Metric] | None) -> dict[str, Any]:
     """Which way a score is better and its range; of an imported one, what was said with it."""
     if score.origin == IMPORTED or kind is None:
         return {name: score.details.get(name) for name in ABOUT}

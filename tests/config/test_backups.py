@@ -19,9 +19,9 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
 from moto import mock_aws
 
-from config.backups import BackupError, archive, files, loading, restoring
+from config.backups import BackupError, archive, files, restore, table_loader
 from config.backups.archive import ABOUT, FORMAT, MANIFEST, Reader, Writer
-from config.backups.moving import move
+from config.backups.database_move import move
 from config.backups.tables import Contents
 from config.run.server_checks import bucket_problem
 from listening.audio import store
@@ -265,7 +265,7 @@ def test_what_is_no_file_is_named(tmp_path: Path, place: str):
 def test_tables_of_later_versions_are_refused_and_named():
     found = Contents("18", (("listening", "0001_initial"), ("listening", "9999_later")), (), {})
     with pytest.raises(BackupError, match=r"listening\.9999_later .* Update Earnest"):
-        loading.check_known(found)
+        table_loader.check_known(found)
 
 
 @pytest.mark.django_db
@@ -274,7 +274,7 @@ def test_a_database_that_others_use_is_not_replaced():
     other.connect()
     try:
         with pytest.raises(BackupError, match="connections use the database: stop Earnest"):
-            loading.check_alone()
+            table_loader.check_alone()
     finally:
         other.close()
 
@@ -304,8 +304,10 @@ def house(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Ite
     options = {"location": str(var / "media")}
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
     settings.STORAGES = {**settings.STORAGES, "default": storage}
-    monkeypatch.setattr(restoring.cache, "clear", lambda: None)  # other test processes share it
-    monkeypatch.setattr(loading, "check_alone", lambda: None)  # the tests' web process is there
+    monkeypatch.setattr(restore.cache, "clear", lambda: None)  # other test processes share it
+    monkeypatch.setattr(
+        table_loader, "check_alone", lambda: None
+    )  # the tests' web process is there
     store.put_back(CLIP, io.BytesIO(b"sound"))
     answer_all(arrive(make_study(key="kept"), prolific_id="5f0000000000000000000001"))
     return var
@@ -440,7 +442,7 @@ def test_a_restore_that_fails_leaves_no_key_behind(
     (house / "secret_key").write_text("n" * 60)
     broken = {
         "staging": (files.shutil, "copyfileobj"),
-        "loading": (loading, "_fill"),
+        "loading": (table_loader, "_fill"),
         "putting in place": (files.os, "fsync"),
     }
     monkeypatch.setattr(*broken[step], no_space)

@@ -11,7 +11,7 @@ from django.db import connection, models
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from config.backups.moving import instead
+from config.backups.database_move import instead
 from tests.config.helpers import own_folder
 
 FIRST = [  # before the first migration that changes rows
@@ -105,7 +105,7 @@ def test_an_old_house_and_its_backup_come_up_to_date(
         location = {"OPTIONS": {"location": str(var / "media")}}
         storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", **location}
         settings.STORAGES = {**settings.STORAGES, "default": storage}
-        monkeypatch.setattr("config.backups.restoring.cache.clear", lambda: None)
+        monkeypatch.setattr("config.backups.restore.cache.clear", lambda: None)
         executor = MigrationExecutor(connection)
         executor.migrate(FIRST)
         fill(executor.loader.project_state(FIRST).apps)

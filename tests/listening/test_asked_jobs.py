@@ -17,7 +17,7 @@ from kombu.exceptions import OperationalError
 
 from analysis.models import AnalysisRun, Leaderboard, RunFile
 from analysis.web import board_jobs, jobs, planning_jobs, validity_jobs
-from config.backups.restoring import queue_again
+from config.backups.restore import queue_again
 from config.operations import failures
 from listening.common import job_queues
 from listening.jobs import send_invitations

@@ -84,7 +84,9 @@ def test_a_recording_of_the_same_words_is_told_apart_from_the_reference_voice(fo
     (same,) = inputs.clips_of([itself])
     assert same.material.is_reference_audio  # a comparison with itself would only flatter
     assert (same.material.reference_audio_path, same.run) == ("", "2")
-    assert words.material.said("reference_audio_path") == words.material.reference_audio_sha256
+    assert (
+        words.material.field_value("reference_audio_path") == words.material.reference_audio_sha256
+    )
     with pytest.raises(inputs.InputError, match=r"row 2: there is no reference audio gone\.wav"):
         inputs.clips_of([manifest(folder, "file,reference_audio\na.wav,gone.wav\n")])
 

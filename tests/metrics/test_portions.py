@@ -132,7 +132,7 @@ def manifest(tmp_path):
 def test_parts_of_a_manifest_are_scored_apart_and_are_all_of_it_together(manifest, tmp_path):
     out = tmp_path / "scores.jsonl"
     every = clips_of([manifest])
-    parts = [part_of(f"{n}/3").of(every) for n in (1, 2, 3)]
+    parts = [part_of(f"{n}/3").select(every) for n in (1, 2, 3)]
     assert sorted(c.stimulus for part in parts for c in part) == sorted(c.stimulus for c in every)
     assert all(parts)
     for n in (1, 2, 3):

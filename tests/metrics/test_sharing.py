@@ -132,7 +132,7 @@ def test_pairs_are_compared_side_by_side(tmp_path, norm):
     together = metric.compare_all(pairs)
     for pair, score in zip(pairs, together, strict=True):
         alone = metric.compare(*pair)
-        by_itself = metric.of(*(metric.frames([wave])[0] for wave in pair))
+        by_itself = metric.score_frames(*(metric.frames([wave])[0] for wave in pair))
         assert score.details == alone.details
         assert score.value == pytest.approx(by_itself.value, abs=NEAR)
         assert score.also == pytest.approx(by_itself.also, abs=NEAR)

@@ -61,7 +61,9 @@ class Command(BaseCommand):
             ours = self._vectors(clips, embedding, *window)
             for metric in metrics:
                 found = distances(metric, ours, theirs)
-                self.stdout.write(told(condition, found, options["embedding"], options["jsonl"]))
+                self.stdout.write(
+                    format_distance(condition, found, options["embedding"], options["jsonl"])
+                )
 
     def _metrics(self, names: str) -> list[SetMetric]:
         known = SetMetric.registry
@@ -97,7 +99,7 @@ def by_condition(clips: list[InputClip]) -> dict[str, list[InputClip]]:
     return sets
 
 
-def told(condition: str, found: Distance, embedding: str, as_json: bool) -> str:
+def format_distance(condition: str, found: Distance, embedding: str, as_json: bool) -> str:
     """A distance as a line."""
     if as_json:
         plain = {"condition": condition, "embedding": embedding, **dataclasses.asdict(found)}

@@ -89,7 +89,7 @@ class Command(BaseCommand):
             return given
         if options["out"]:
             options["out"] = part.path(options["out"])
-        own = part.of(given)
+        own = part.select(given)
         self.stderr.write(f"part {options['part']}: {len(own)} of {len(given)} clips")
         return own
 
@@ -164,7 +164,7 @@ class Command(BaseCommand):
             self.tell(record, labels[record["metric"]], repeated)
         for scored in batch.clips:
             if scored.unread:
-                for named, clip in self.inputs.of(scored.clip):
+                for named, clip in self.inputs.matching(scored.clip):
                     if named:
                         self.tell_unread(named, scored.score.reason, progress.say, clip.sha256)
         progress.add(len(batch.clips), batch.metric.key)

@@ -159,7 +159,7 @@ def transcribe(
 
 def windows(network: Any, tokenizer: Any, readings: Iterable[Reading], beam: int) -> list[Any]:
     """What CTranslate2 hears in the next window of each clip."""
-    import ctranslate2  # type: ignore[import-untyped]
+    import ctranslate2
     from faster_whisper.transcribe import get_suppressed_tokens
 
     most = network.feature_extractor.nb_max_frames

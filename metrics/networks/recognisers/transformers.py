@@ -99,7 +99,7 @@ class Transformers(Recogniser):
             tokens = model.generate(
                 features["input_features"].to(self.device, model.dtype),
                 return_timestamps=False,
-                **self.told(language),
+                **self.generation_options(language),
             )
         texts: list[str] = self.pipeline.tokenizer.batch_decode(tokens, skip_special_tokens=True)
         return texts
@@ -123,7 +123,7 @@ class Transformers(Recogniser):
         fitting = int(MEMORY_SHARE * free / (frames * (keys_and_values + ENCODER_ACTIVATIONS)))
         return max(1, min(fitting, MOST_WINDOWS))
 
-    def told(self, language: str) -> dict[str, Any]:
+    def generation_options(self, language: str) -> dict[str, Any]:
         """What Whisper's beam search is told."""
         options: dict[str, Any] = {"num_beams": self.options.beam, "do_sample": False}
         if self.languages != {"en"}:
@@ -139,7 +139,7 @@ class Transformers(Recogniser):
             return str(self.pipeline(given, **chunks)["text"])
         if not long:
             return self.transcribe_windows([wave], language)[0]
-        told = self.told(language)
+        told = self.generation_options(language)
         return str(self.pipeline(given, return_timestamps=True, generate_kwargs=told)["text"])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from config.backups import BackupError
-from config.backups.taking import size_of, take
+from config.backups.backup import size_of, take
 
 
 class Command(BaseCommand):

@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError
 
 from config.backups import BackupError
-from config.backups.moving import move, place_of
+from config.backups.database_move import move, place_of
 from config.run.embedded_servers import POSTGRES
 from config.run.server_checks import note_moved
 

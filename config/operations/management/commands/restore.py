@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config.backups import BackupError
 from config.backups.archive import Reader
-from config.backups.restoring import described, restore
+from config.backups.restore import described, restore
 
 
 class Command(BaseCommand):

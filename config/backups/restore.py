@@ -11,7 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.cache import cache
 
-from config.backups import BackupError, files, loading
+from config.backups import BackupError, files, table_loader
 from config.backups.archive import Reader
 from config.backups.progress import Say
 from config.run.running_instance import lock_file
@@ -34,17 +34,17 @@ def described(reader: Reader) -> str:
 def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
     """Puts the backup in the place of what is here; the number of old clips that were taken out."""
     found = reader.contents
-    loading.check_known(found)
+    table_loader.check_known(found)
     key = files.key_in(reader)
     with stopped_house():
         check_free(replace)
-        loading.check_alone()
+        table_loader.check_alone()
         files.check_space(reader)
         with _nothing_written_on_a_full_disk(), files.staged(reader) as folder:
             with used_key(key):
                 new = files.put_clips(reader, say)
                 try:
-                    loading.load(found, lambda table: reader.rows(table.name), say)
+                    table_loader.load(found, lambda table: reader.rows(table.name), say)
                 except BaseException:
                     store.forget(new)
                     raise
@@ -96,7 +96,7 @@ def queue_again(say: Say) -> None:
 
 
 def check_free(replace: bool, way_out: str = "set EARNEST_VAR to a new folder") -> None:
-    found = loading.who_is_there()
+    found = table_loader.who_is_there()
     if found and not replace:
         raise BackupError(
             f"The database holds a house already: {', '.join(found)}. Nothing was changed. To keep "

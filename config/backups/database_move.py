@@ -11,9 +11,9 @@ import dj_database_url
 import psycopg
 from django.db import connection
 
-from config.backups import BackupError, loading
+from config.backups import BackupError, table_loader
 from config.backups.progress import Say
-from config.backups.restoring import check_free, stopped_house
+from config.backups.restore import check_free, stopped_house
 from config.backups.tables import Contents, contents, copied_out, snapshot
 from config.environment import Environment
 
@@ -27,12 +27,12 @@ def move(url: str, say: Say, *, replace: bool = False) -> Contents:
     with stopped_house(), snapshot() as session:
         say("database: counting ...")
         found = contents(session)
-        loading.check_known(found)
+        table_loader.check_known(found)
         with instead(target):
             check_server(session)
             check_free(replace, "set the URL")
-            loading.check_alone()
-            loading.load(found, lambda table: copied_out(session, table), say)
+            table_loader.check_alone()
+            table_loader.load(found, lambda table: copied_out(session, table), say)
     return found
 
 

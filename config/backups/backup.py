@@ -38,7 +38,7 @@ def take(target: str, say: Say, *, key: bool = True) -> Contents:
         if not found.migrations:
             raise BackupError("The database has no tables of Earnest: there is nothing to back up.")
         writer = Writer(file)
-        writer.add_bytes(ABOUT, dumps(_about(found, key), indent=1).encode())
+        writer.add_bytes(ABOUT, dumps(_manifest(found, key), indent=1).encode())
         progress = Progress(say, "database: tables", len(found.tables))
         for table in found.tables:
             writer.add_rows(table.name, copied_out(session, table))
@@ -50,7 +50,7 @@ def take(target: str, say: Say, *, key: bool = True) -> Contents:
     return found
 
 
-def _about(found: Contents, key: bool) -> dict[str, object]:
+def _manifest(found: Contents, key: bool) -> dict[str, object]:
     return {
         "format": FORMAT,
         "earnest": version(),
