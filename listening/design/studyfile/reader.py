@@ -72,8 +72,7 @@ def _message(error: Any, where: str, key: str, limits: dict[str, float]) -> tupl
         remedy = wrong.remedy.replace("[table]", f"[{own}]")
         return wrong.what, remedy.replace("[[tables]]", f"[[{own}]]")
     value = error["input"]
-    huge = error["type"] == "float_type" and type(value) is int  # more than a float can hold
-    what, remedy = MESSAGES["less_than_equal" if huge else error["type"]]
+    what, remedy = MESSAGES[error["type"]]
     return what.format(value=value, type=kind_of(value), **limits), remedy
 
 

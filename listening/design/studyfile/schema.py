@@ -307,10 +307,7 @@ class Payment(Table):
         None,
     )
     currency: Annotated[str, CURRENCY] = said(
-        RECORD,
-        "Currency",
-        'at Prolific `"GBP"` or `"USD"`, else any code like `"CNY"`',
-        "GBP",
+        RECORD, "Currency", 'at Prolific `"GBP"` or `"USD"`, else any code like `"CNY"`', "GBP"
     )
 
 
@@ -330,18 +327,10 @@ class Check(Table):
         MEASURED, "Sounds", f"how many sounds, 1 to {MOST_TRIALS}", None, "the table"
     )
     pass_at_least: Annotated[int, KEPT] = said(
-        MEASURED,
-        "Right at least",
-        "how many must be right",
-        None,
-        "the usual share of the trials",
+        MEASURED, "Right at least", "how many must be right", None, "the usual share of the trials"
     )
     attempts: Annotated[int, KEPT] = said(
-        MEASURED,
-        "Attempts",
-        f"how often a rater may try, 1 to {MOST_ATTEMPTS}",
-        None,
-        "the table",
+        MEASURED, "Attempts", f"how often a rater may try, 1 to {MOST_ATTEMPTS}", None, "the table"
     )
     on_fail: Annotated[str, KEPT] = said(
         MEASURED,
