@@ -15,7 +15,6 @@ from listening.design.definition import (
     IDS,
     READ,
     Definition,
-    Kind,
     Path,
     changes,
     definition_of,
@@ -23,6 +22,7 @@ from listening.design.definition import (
     of_kinds,
     place_of,
 )
+from listening.design.kinds import Kind
 from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile import CriterionEntry, StudyFile, StudyProblems, toml_text
 from listening.design.studyfile.problems import Notebook
