@@ -48,7 +48,7 @@ def rows_of_statement(statement: Statement) -> list[Any]:
 
 
 def run_steps(
-    steps: Generator[Step, Any, T], perform: Callable[[Step], Any] = rows_of_statement
+    steps: Generator[Step, Any, T], perform: Callable[[Any], Any] = rows_of_statement
 ) -> T:
     """Perform each step that a rule yields, statements on Django's connection; what it returns."""
     try:
