@@ -63,7 +63,7 @@ class FasterWhisper(Recogniser):
 
     def compute_type(self) -> str:
         """Return the precision asked for, or float32 where CTranslate2 lacks it on the device."""
-        import ctranslate2
+        import ctranslate2  # type: ignore[import-untyped]
 
         asked = self.options.precision
         known = ctranslate2.get_supported_compute_types(kind(self.device), index(self.device))
