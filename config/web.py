@@ -29,6 +29,7 @@ from config.limits import ANSWERING, asker_of, spared
 from config.operations import unavailable
 from config.operations.logs import HEADER, id_for
 from config.operations.requests import tally
+from config.plain_requests import utf_8_only
 from config.thread_queue import Queue
 from config.wsgi_bridge import Bridge, send_plain
 from listening.common.asgi import Receive, Scope, Send, header_variables
@@ -65,7 +66,7 @@ def queue_of(method: str, path: str) -> str:
 
 
 pages = Bridge(
-    get_wsgi_application(),
+    utf_8_only(get_wsgi_application()),
     queues={
         name: Queue(name, THREADS[name], WAITING[name], PATIENCE_S[name], fair=name in FAIR)
         for name in THREADS

@@ -28,6 +28,7 @@ from django.test import Client
 
 from config import limits
 from config.operations import health
+from config.plain_requests import is_in_utf_8
 from listening.drafts import folder
 from listening.models import Draft, Membership, Project, Session, Study
 from tests.factories import arrive, current, make_study, make_user
@@ -363,6 +364,8 @@ def send(client: Client, meant: Sent, mutations: Mutations) -> int:
     path, body, kind = mutations.body(meant)
     address, _, query = path.partition("?")
     method = meant.method if mutations.random.random() < 0.98 else "PUT"
+    if not is_in_utf_8(kind):  # refused before Django, whose handler this client calls
+        return HTTPStatus.UNSUPPORTED_MEDIA_TYPE
     with transaction.atomic():
         answer = client.generic(
             method,

@@ -2,11 +2,15 @@
 
 import json
 import re
+from typing import Any
+from wsgiref.util import setup_testing_defaults
 
 import pytest
 from django.conf import settings
+from django.core.wsgi import get_wsgi_application
 from django.test import Client
 
+from config.plain_requests import utf_8_only
 from listening.models import Rater, Rating, Session, Study, Trial
 from listening.sessions.lifecycle import withdraw
 from listening.sessions.playback_facts import KNOWN
@@ -292,3 +296,19 @@ FORM = "application/x-www-form-urlencoded"
 def test_forms_in_other_encodings_or_with_a_nul_are_refused_at_the_edge(kind, body, status):
     assert Client().generic("POST", "/login/", body, kind).status_code == status
     assert Client().get("/login/?next=%00").status_code == 400
+
+
+@pytest.mark.parametrize("charset", ["hex", "idna", "nonsense", '"zlib"'])
+def test_another_encoding_is_refused_before_django_decodes_the_query_with_it(charset):
+    environ: dict[str, Any] = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": "/login/",
+        "QUERY_STRING": "next=%2Fstudies",
+        "CONTENT_TYPE": f"{FORM}; charset={charset}",
+    }
+    setup_testing_defaults(environ)
+    started: list[str] = []
+    pages = utf_8_only(get_wsgi_application())
+    (body,) = pages(environ, lambda status, headers, error=None: started.append(status) or print)
+    assert started == ["415 Unsupported Media Type"]
+    assert body == b"This is not in UTF-8. Send it again in UTF-8.\n"

@@ -1,5 +1,7 @@
 """Audio that is damaged, loud, narrow or cancels: found while it is decoded, told with scores."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import soundfile
@@ -9,6 +11,7 @@ from metrics.core import decoding, input_warnings
 from metrics.core.material import Material
 from metrics.core.metric import Accepts, make_metric, undefined
 from metrics.scoring import runner
+from metrics.suite import srmr
 from tests.metrics import reference
 
 RATE_HZ = 16_000
@@ -251,9 +254,8 @@ def test_warnings_go_with_every_output(tmp_path, speech):
 
 
 def test_every_warning_has_a_title():
-    source = input_warnings.__file__
-    with open(source, encoding="utf-8") as file:
-        text = file.read()
+    sources = [input_warnings.__file__, srmr.__file__]
+    text = "".join(Path(source).read_text("utf-8") for source in sources)
     assert all(text.count(f'"{code}"') > 1 for code in input_warnings.TITLES)
 
 

@@ -243,5 +243,6 @@ def test_a_beam_search_that_leaves_the_audio_in_place_writes_the_same(whisper_fo
         finally:
             model._prepare_cache_for_generation = ours
         assert frames in moved
-    assert kept == [found.pipeline({"raw": wave, "sampling_rate": 16_000},
-                    generate_kwargs=found.told("en"))["text"] for wave in waves]  # fmt: skip
+    options = found.generation_options("en")
+    inputs = [{"raw": wave, "sampling_rate": 16_000} for wave in waves]
+    assert kept == [found.pipeline(each, generate_kwargs=options)["text"] for each in inputs]
