@@ -206,7 +206,8 @@ def test_conditions_that_never_overlap_have_a_delta_with_an_interval():
     rater, item = np.tile(np.repeat(np.arange(4), 4), 2), np.tile(np.arange(4), 8)
     found = clustered_delta(y, y > 3, rater, item)
     assert (found.value, found.high) == (1.0, 1.0)
-    answers = 16 * (stats.norm.isf(0.025) / stats.t.isf(0.025, 3)) ** 2
+    most_df = 2 * (4 - 1)  # that differences between four raters may have
+    answers = 16 * (stats.norm.isf(0.025) / stats.t.isf(0.025, most_df)) ** 2
     assert found.low == pytest.approx(2 * 0.025 ** (1 / answers) - 1)
     assert clustered_delta(y, y < 3, rater, item).high == pytest.approx(-found.low)
     assert clustered_d(y, y > 3, rater, item).value is None
