@@ -11,7 +11,7 @@ from django.utils import timezone
 from listening.models import Rater, Rating, Session, Study
 from listening.sessions import lifecycle
 from listening.sessions.outcomes import code_at_end
-from tests.factories import ATT_TRAPS, answer_all, arrive, current, make_study
+from tests.factories import ATT_TRAPS, FACTS, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +54,7 @@ def body_for(trial, **fields) -> dict:
         "latency_ms": 900,
         "plays": 1,
         "heard_fraction": 1.0,
-        "playback": {"stalls": 0},
+        "playback": FACTS,
         **fields,
     }
 
@@ -217,6 +217,7 @@ def test_another_sessions_trial_and_a_later_trial_are_refused(client, study):
 def test_a_whole_session_ends_with_its_code_and_late_answers_change_nothing(client, study):
     ids = {"PROLIFIC_PID": "a1" * 12, "STUDY_ID": "b2" * 12, "SESSION_ID": "c3" * 12}
     session = enter(client, study, simulate=simulate(study), **ids)
+    post(client, session, "loaded", {})
     while trial := current(session):
         response = post(client, session, "answers", body_for(trial))
         assert response.status_code == 201

@@ -12,7 +12,7 @@ from analysis.ratings.sessions_csv import sessions_csv, spread_out
 from listening.models import Block, Session, Study
 from listening.selectors import SessionRow, session_columns, session_rows
 from listening.sessions import lifecycle, stages
-from tests.factories import an_answer, answer_all, arrive, current, make_study, make_user
+from tests.factories import FACTS, an_answer, answer_all, arrive, current, make_study, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -66,7 +66,7 @@ def test_a_row_tells_what_happened_around_the_trials(study):
     session = arrive(study, device="phone")
     through(session, {"age": "41", "devices": ["phone", "speaker"]})
     for facts in ({"stalls": 2, "hidden_ms": 1500}, {"stalls": 1, "hidden_ms": 500.4}):
-        lifecycle.record_answer(session, an_answer(current(session), playback=facts))
+        lifecycle.record_answer(session, an_answer(current(session), playback=FACTS | facts))
     lifecycle.skip(session, current(session).code, "load", {"stalls": 3})
     answer_all(session)
     stages.record_comment(session, "Two clips were cut off.")
