@@ -124,7 +124,8 @@ class Gaps(OnScale):
     What a bound of a mean is away from it takes the place of t times its standard error. The
     covariance of both means is that which their variances and the difference's imply. Their
     correlation is taken with the variances that the bounds assume: answers that were not seen have
-    nothing in common. Where both are far from the ends the interval is difference ± t sqrt(V).
+    nothing in common. Where answers are many and both are far from the ends the interval is
+    difference ± t sqrt(V).
     """
 
     first: Shares

@@ -108,7 +108,8 @@ def test_a_unanimous_pair_has_the_same_bounds_among_estimates_and_pairs(method):
 def test_effects_that_cancel_leave_the_whole_scale_and_without_one_say_so():
     table = rows_of({("A", f"r{r}", f"i{i}"): 3 + (-1) ** (r + i) for r in (0, 1) for i in (0, 1)})
     two_way = next(e for e in MeanScore().fit(table) if e.interval == TWO_WAY)
-    assert (two_way.value, two_way.low, two_way.high) == (3, 1, 5)
+    assert two_way.value == 3
+    assert (two_way.low, two_way.high) == pytest.approx((1, 5), abs=0.01)
     free = table.assign(method="free_choice", estimand="choice")
     two_way = next(e for e in MeanScore().fit(free) if e.interval == TWO_WAY)
     assert (two_way.value, two_way.low) == (3, None)
