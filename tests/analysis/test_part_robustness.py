@@ -101,11 +101,11 @@ def test_each_outcome_is_told_apart():
 
 @pytest.mark.medium
 def test_a_claim_near_its_bound_falls_in_some_analyses_which_are_named():
-    shown = part_of("robustness", rated({"a": 0.40, "b": 0.0}), Options(rules=()))
+    shown = part_of("robustness", rated({"a": 0.32, "b": 0.0}), Options(rules=()))
     (row,) = rows_of_table(shown, "robustness_claims")
     assert (row["condition"], row["versus"]) == ("a", "b")
     falls = [r for r in rows_of_table(shown, "robustness_variants") if r["stand"] == 0]
-    assert {r["kind"] for r in falls} == {"Without one rater", "Without one item"}
+    assert {r["kind"] for r in falls} == {"One more rule", "Without one rater", "Without one item"}
     assert all(r["open"] == "a − b" for r in falls)
     of = sum(int(v.split(" of ")[1]) for name, v in row.items() if name.startswith("kind_"))
     assert f"stands in {of - len(falls)} of {of} other analyses" in shown["sentences"][0]

@@ -15,6 +15,7 @@ from analysis.statistics.options import Options
 from analysis.statistics.planning.interim import interim
 from analysis.statistics.planning.pilot import pilots
 from listening.methods import Method
+from tests.analysis.shown_by import in_keys
 from tests.analysis.test_every_method import rows_of, wrote
 
 FILE = """
@@ -64,9 +65,9 @@ def test_one_file_adds_a_method_to_every_analysis(toy: type[Method], tmp_path: P
     answer, pairs = (
         next(part for part in report["parts"] if part["key"] == key) for key in ("answer", "pairs")
     )
-    assert answer["sentences"][0].startswith("Against B: A (0.283 [")
+    assert in_keys(answer)["sentences"][0].startswith("Against B: A (0.283 [")
     assert ") not as good (p < 0.05)" in answer["sentences"][0]
-    assert "B is preferred" in pairs["sentences"][0]
+    assert "B is preferred" in in_keys(pairs)["sentences"][0]
     drawn = {plot.figure.x: plot.figure for plot in plots(report)}
     assert tuple(drawn[toy.estimand.axis].at) == (0.5,)
     assert drawn[toy.estimand.axis].ends == (0.0, 1.0)
