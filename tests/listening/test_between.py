@@ -378,7 +378,7 @@ def test_how_many_trials_come_before_something_is_asked(trials, free):
 
 
 def test_occasions_are_known_beforehand():
-    said = [each.said for form in (PAUSE, EFFORT) for each in occasions_of(form, PLANS)]
+    said = [each.description for form in (PAUSE, EFFORT) for each in occasions_of(form, PLANS)]
     assert said == ["after mos block 1", "after mos block 2", "after mos", "after att"]
     assert occasions_of(between("x", "between_blocks", "att"), PLANS) == []
     assert occasions_of(AFTER, PLANS) == []

@@ -409,7 +409,7 @@ def test_a_hidden_reference_that_is_off_is_read_and_what_it_costs_is_said(
     study = studies.create_study(folder, make_user())
     said = [str(each) for each in studies.check_study(study) if "hides no reference" in each.what]
     assert len(said) == 1
-    assert "rule hidden_reference" in said[0]
+    assert "the post-screening of BS.1534-3 leaves nobody out" in said[0]
     assert "Remove hidden_reference = false" in said[0]
 
 
