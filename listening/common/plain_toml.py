@@ -61,7 +61,7 @@ def read_toml(data: bytes | str) -> dict[str, Any]:
 
 
 _FLATTEN = "Keep to the fields of the guide."
-_NO_NUL = "No database keeps it: take it out (\\u0000)."
+_NO_NUL = "Delete it (\\u0000): no database keeps it."
 
 
 def _decoded(data: bytes) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from analysis.name_spans import resolve
 from analysis.ratings.breakdowns import families
 from analysis.ratings.metric_names import metrics_of
 from analysis.ratings.metric_scores import NO_METRICS, scores_from_rows
@@ -182,6 +183,7 @@ def test_clips_without_a_value_are_named_with_their_reason(tmp_path: Path) -> No
         + [{"stimulus": "odd", "condition": "Dia", "language": "en", "run": "1"} | silent]
     )
     note = table_3(rated({"Dia": "expression"}), judged("judge_nvv", asked, tmp_path)).note
+    note = resolve(note)
     assert "Left out, as they have no value: F1 of Dia en: 1 of 4 clips" in note
     assert "the clip has no attribute nvv_target" in note
 

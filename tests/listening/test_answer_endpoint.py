@@ -16,7 +16,7 @@ from listening.web.rater import answer_endpoint
 from listening.web.rater.answer_endpoint import AnswerEndpoint
 from listening.web.rater.session_ownership import remember
 from listening.web.rater.state import state_of
-from tests.factories import ATT_TRAPS, an_answer, arrive, current, make_study
+from tests.factories import ATT_TRAPS, FACTS, an_answer, arrive, current, make_study
 from tests.listening.sample_questionnaire import about
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,7 +36,9 @@ def body_for(session, **changes):
     answer = {"trial": current(session).code, "answers": {"0": "4"}, "latency_ms": 900, "plays": 1}
     reason = {"text": "flat", "keystrokes": 4}
     return json.dumps(
-        answer | {"heard_fraction": 1, "justification": reason, "playback": {"stalls": 1}} | changes
+        answer
+        | {"heard_fraction": 1, "justification": reason, "playback": FACTS | {"stalls": 1}}
+        | changes
     ).encode()
 
 
@@ -129,7 +131,7 @@ def test_a_plain_answer_is_stored_and_told_as_the_view_tells_it(session):
     trial = current(session)
     told = sent(session, body_for(session), pieces=3)
     trial.refresh_from_db()
-    assert (trial.state, trial.playback) == ("answered", {"stalls": 1})
+    assert (trial.state, trial.playback) == ("answered", FACTS | {"stalls": 1})
     assert list(Rating.objects.values_list("label", "score", "counts")) == [("4", 4.0, True)]
     assert list(Justification.objects.values_list("text", "keystrokes")) == [("flat", 4)]
     assert (told["stored"], told["repeat"], told["feedback"]) == (True, False, None)

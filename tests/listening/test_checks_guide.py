@@ -38,7 +38,7 @@ def test_the_table_of_checks_holds_their_defaults(key: str) -> None:
 
 @pytest.mark.parametrize("key", sorted(Check.registry))
 def test_every_setting_of_a_check_has_its_line(key: str) -> None:
-    settings = SECTION.partition("| setting |")[2]
+    settings = SECTION.partition("| field |")[2]
     for name in names_of(check_named(key)):
         assert f"`{name}`" in settings
 
