@@ -19,8 +19,6 @@ UTF_8 = ("utf-8", "utf8", "us-ascii", "ascii")
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 ENTRIES = ("/r/",)
 PLAIN_TEXT = "text/plain; charset=utf-8"
-
-
 OTHER_ENCODING = "This is not in UTF-8. Send it again in UTF-8.\n"
 UNSUPPORTED = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
 

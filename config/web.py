@@ -127,11 +127,9 @@ class Sockets:
 
 
 def socket_routes() -> list[Any]:
-    from listening.web.researcher.live_monitor import (
-        websocket_urlpatterns,  # after Django's set-up, above
-    )
+    from listening.web.researcher import live_monitor  # after Django's set-up, above
 
-    return websocket_urlpatterns
+    return live_monitor.websocket_urlpatterns
 
 
 async def views(scope: Scope, receive: Receive, send: Send) -> None:

@@ -411,8 +411,8 @@ def _step(value: float) -> float:
 
 def known_again(sightings: Sequence[Sighting]) -> list[KnownAgain]:
     """Facts whose exact value a clip keeps wherever it is heard, and others do not share."""
-    heard = (*HEARD_AGAIN, PLACES)
-    facts = [fact for fact in _names(sightings) if not fact.startswith(heard)]
+    names = (name for name in _names(sightings) if not name.startswith(PLACES))
+    facts = [name for name in names if name not in HEARD_AGAIN]
     made = [each for fact in facts if (each := _shared(sightings, fact)) is not None]
     bound = SIGNIFICANCE / max(len(made), 1)
     return [

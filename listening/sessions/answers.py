@@ -16,7 +16,7 @@ from django.db import transaction
 from msgspec.json import Decoder, encode
 
 from listening.common.secret_seeds import rng_of
-from listening.common.statements import Statement, rows_of, run_steps
+from listening.common.statements import Statement, rows_of, rows_of_statement, run_steps
 from listening.design.traps import TRAINING, judge_block, trap_passed
 from listening.methods import Method, Scale
 from listening.models import Session, Trial
@@ -171,7 +171,7 @@ def _perform_step(step: Write | Statement | InDjango) -> Any:
                 leases.settle([step.values["block"]])
             return stored
         case Statement():
-            return rows_of(step.sql, **step.values)
+            return rows_of_statement(step)
         case _:
             return step()
 
@@ -211,8 +211,7 @@ decode_read = Decoder(Read).decode  # of a row's only column
 
 def read_session(session: str, trial: str = "") -> Read:
     """Return what is stored of a session, and of one of its trials."""
-    statement = read_statement([(session, trial)])
-    ((content,),) = rows_of(statement.sql, **statement.values)
+    ((content,),) = rows_of_statement(read_statement([(session, trial)]))
     return decode_read(content)
 
 
