@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+import re
 from typing import Any
 
 from listening.common.input_limits import JSON_BRACKETS, JSON_DEPTH, PAGE_JSON_BYTES
@@ -38,11 +38,11 @@ def read_json(
                 f"the text has {brackets:,} lists and objects; {most_brackets:,} are allowed. "
                 "Split it."
             )
+        if brackets > JSON_DEPTH and _nesting_depth(decoded) > JSON_DEPTH:
+            raise JsonError(_TOO_DEEP)
         value = (_STRICT if finite else _LENIENT).decode(decoded.removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
         raise JsonError(f"byte {error.start + 1} is not UTF-8. Save the text as UTF-8.") from None
-    except RecursionError:
-        raise JsonError(_TOO_DEEP) from None
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise JsonError(f"{place}: {error.msg}. Correct it, or write it by a program.") from None
@@ -50,8 +50,6 @@ def read_json(
         raise
     except ValueError:  # Python reads no whole number of more than 4,300 digits
         raise JsonError("a number has thousands of digits. Write it shorter.") from None
-    if brackets > JSON_DEPTH and _depth_exceeds(value, JSON_DEPTH):
-        raise JsonError(_TOO_DEEP)
     return value
 
 
@@ -80,19 +78,22 @@ _STRICT = json.JSONDecoder(
 _LENIENT = json.JSONDecoder(object_pairs_hook=_each_once)
 
 
-def _depth_exceeds(value: Any, most: int) -> bool:
-    """Whether lists and objects lie deeper in each other than that; without recursion."""
-    waiting: list[Iterator[Any]] = [iter((value,))]
-    while waiting:
-        for each in waiting[-1]:
-            if isinstance(each, dict | list):
-                if len(waiting) > most:
-                    return True
-                waiting.append(iter(each.values() if isinstance(each, dict) else each))
-                break
-        else:
-            waiting.pop()
-    return False
+# A text that never closes runs to the end: no bracket behind its opening quote opens a list.
+_TEXTS = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
+_BRACKETS = re.compile(r"[\[\]{}]")
+
+
+def _nesting_depth(text: str) -> int:
+    """How deep lists and objects lie in each other.
+
+    Counted before parsing: the parser recurses as deep as sys.getrecursionlimit(), which a library
+    may raise for the whole process (PyMC does).
+    """
+    depth = deepest = 0
+    for bracket in _BRACKETS.finditer(_TEXTS.sub("", text)):
+        depth += 1 if bracket[0] in "[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def is_storable(value: Any) -> bool:

@@ -8,6 +8,7 @@ import io
 import json
 import pickle
 import struct
+import sys
 import time
 import zipfile
 
@@ -352,3 +353,24 @@ def test_a_large_archive_is_unpacked_apart_as_here(tmp_path, monkeypatch):
     assert ((into / "a/b.txt").read_bytes(), ignored) == (b"b", ["__MACOSX/x"])
     archive.write_bytes(b"no zip" + b"PK\5\6" + b"\xff" * 18)
     assert len(unpack_sent(archive, into, ignored)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 5_000, '{"a":' * 5_000, "[" * 9_000 + "]" * 9_000, '["\\"]", ' + "[" * 101 + "]" * 102],
+)
+def test_depth_is_refused_however_deep_a_library_lets_python_recurse(text):
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)  # as PyMC does for the whole process
+    try:
+        with pytest.raises(JsonError, match="nested more than 100 deep"):
+            read_json(text)
+    finally:
+        sys.setrecursionlimit(usual)
+
+
+@pytest.mark.parametrize(
+    "value", ["[" * 500, ["\\", "[" * 500, '"[[[['], {'"' + "{" * 300: ["]" * 300]}]
+)
+def test_brackets_within_texts_are_no_depth(value):
+    assert read_json(json.dumps([value] + [[]] * 200))[0] == value
