@@ -19,16 +19,21 @@ export async function fetchFor(task) {
   if (task.playback.waveform) ({ drawWave } = await import("./waveform.js"));
 }
 
+/** Whether a criterion is answered on a board. @param {import("../shared/wire.js").Criterion} plan */
+export function isBoard(plan) {
+  return kinds.has(plan.scale.widget);
+}
+
 /**
- * The board on which a criterion is answered; null where it is no board's.
- * @param {DocumentFragment} fragment the server's markup of the task
- * @param {import("../shared/wire.js").Criterion} plan
+ * The board on which a criterion is answered.
+ * @param {Element} criteria holds the server's markup of the task
+ * @param {import("../shared/wire.js").Criterion} plan of a board
  * @param {import("./deck.js").Deck} deck
  * @param {import("./deck.js").Track[]} rated
- * @returns {AnyBoard | null}
+ * @returns {AnyBoard}
  */
-export function boardFor(fragment, plan, deck, rated) {
-  const kind = kinds.get(plan.scale.widget);
+export function boardFor(criteria, plan, deck, rated) {
+  const kind = /** @type {Kind} */ (kinds.get(plan.scale.widget));
   const place = `fieldset[data-criterion="${plan.index}"]`;
-  return kind ? new kind(/** @type {HTMLFieldSetElement} */ (fragment.querySelector(place)), plan, deck, rated) : null;
+  return new kind(/** @type {HTMLFieldSetElement} */ (criteria.querySelector(place)), plan, deck, rated);
 }

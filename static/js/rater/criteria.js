@@ -134,14 +134,14 @@ export function askedOf(task, { dimension }) {
 /** The criteria of one trial; number and arrow keys go to the one that is next to be answered. */
 export class Criteria extends EventTarget {
   /**
-   * @param {DocumentFragment} fragment the server's markup of the task
+   * @param {Element} root holds the server's markup of the task
    * @param {Plan[]} plans of those that this class knows; another widget's fieldset is left alone
    */
-  constructor(fragment, plans) {
+  constructor(root, plans) {
     super();
     this.list = plans.map((plan) => {
       const place = `fieldset[data-criterion="${plan.index}"]`;
-      const fieldset = /** @type {HTMLFieldSetElement} */ (fragment.querySelector(place));
+      const fieldset = /** @type {HTMLFieldSetElement} */ (root.querySelector(place));
       return new (kinds[plan.scale.widget] ?? Criterion)(fieldset, plan);
     });
     /** @type {Scale | null} */

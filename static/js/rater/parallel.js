@@ -1,15 +1,13 @@
 /** A trial whose clips play together and are switched between: MUSHRA (BS.1534), ranking. */
 
 import { ClipButton, namesOf } from "./board.js";
-import { boardFor, drawWave, fetchFor } from "./boards.js";
+import { boardFor, drawWave, fetchFor, isBoard } from "./boards.js";
 import { Deck, Track } from "./deck.js";
-import { flash, reserve, setEnabled, setText, view } from "../shared/dom.js";
-import { Facts } from "./playbackfacts.js";
-import { Justification } from "./justification.js";
+import { flash, reserve, setText } from "../shared/dom.js";
 import { trimParallelKeys } from "./keys.js";
 import { say } from "./strings.js";
 import { Transport } from "./transport.js";
-import { Criteria, askedOf } from "./criteria.js";
+import { TrialScreen } from "./trialscreen.js";
 
 export { decodeAhead } from "./audiooutput.js";
 
@@ -20,12 +18,7 @@ export async function viewFor(task) {
 }
 
 /**
- * @typedef {import("../shared/wire.js").Answer} Answer
- * @typedef {import("../shared/wire.js").Criterion} CriterionPlan
  * @typedef {import("../shared/wire.js").Labels} Labels
- * @typedef {import("../shared/wire.js").Reason} Reason
- * @typedef {import("../shared/wire.js").Skip} Skip
- * @typedef {import("../shared/wire.js").TrialDraft} TrialDraft
  */
 
 /** What asks to listen to a clip, and what says that its slider is locked. */
@@ -38,25 +31,15 @@ const UNHEARD = {
 /** Tasks whose hint was on the page once. @type {Set<number>} */
 const hinted = new Set();
 
-/**
- * Fires "answer" (detail: the body to send), "draft" (something worth keeping has changed) and
- * "skip" (the rater goes on without clips that do not come).
- */
-export class ParallelTrialView extends EventTarget {
+/** @extends {TrialScreen<"view-parallel">} */
+export class ParallelTrialView extends TrialScreen {
   /**
-   * @param {import("./trial.js").TrialOptions} options
+   * @param {import("./trialscreen.js").TrialOptions} options
    */
-  constructor({ trial, task, total, language, clips, draft }) {
-    super();
-    this.trial = trial;
-    this.task = task;
-    const { root, part } = view("view-parallel");
-    this.root = root;
-    this.part = part;
-    this.facts = new Facts(draft?.facts);
-    this.complaint = "";
-    /** @type {import("./boards.js").AnyBoard[]} */
-    this.boards = [];
+  constructor(options) {
+    super("view-parallel", options);
+    const { trial, task, total, language, clips, draft } = options;
+    const { part } = this;
     /** @type {ClipButton[]} */
     this.open = [];
     this.count = -1; // of clips heard enough
@@ -70,10 +53,9 @@ export class ParallelTrialView extends EventTarget {
     this.deck.restarts = task.playback.restart;
     this.deck.barred = (place) => this.barred(tracks[place]);
     this.transport = new Transport(part, this.deck, trial.parts);
+    this.boards = this.buildBoards(draft?.answers ?? {});
     this.buildText(language);
-    this.criteria = this.buildCriteria(draft?.answers ?? {}, language);
     this.buildOpen();
-    this.justification = this.buildJustification(draft?.justification);
     const barring = task.playback.reference_first && this.reference ? [say("lock_reference")] : [];
     reserve(part("lock-text"), [...barring, this.openLockText]);
     this.listen();
@@ -100,14 +82,7 @@ export class ParallelTrialView extends EventTarget {
   /** @param {string} language */
   buildText(language) {
     const { part, trial, task } = this;
-    part("caption-box").hidden = !trial.caption;
-    part("caption").lang = language;
-    setText(part("caption"), trial.caption ?? "");
-    part("text").hidden = !trial.text;
-    part("text").lang = language;
-    setText(part("text"), trial.text ?? "");
-    part("words").lang = part("instructions").lang = language;
-    setText(part("instructions"), task.instructions);
+    part("words").lang = language;
     trimParallelKeys(this.root, task, trial.parts);
     const { hidden_reference: hides, waveform } = task.playback;
     const asked = hides && this.reference && task.criteria.some((each) => each.scale.widget === "sliders");
@@ -119,20 +94,19 @@ export class ParallelTrialView extends EventTarget {
     hinted.add(task.index);
   }
 
-  /**
-   * @param {Labels} answers
-   * @param {string} language
-   */
-  buildCriteria(answers, language) {
-    const { task, part } = this;
-    const { fragment, plans } = askedOf(task, this.trial);
-    const made = plans.map((plan) => boardFor(fragment, plan, this.deck, this.rated));
-    this.boards = made.filter((board) => board !== null);
-    const criteria = new Criteria(fragment, plans.filter((_, k) => !made[k]));
-    for (const each of [...this.boards, criteria]) each.restore(answers);
-    part("criteria").append(...fragment.querySelectorAll("fieldset"));
-    part("criteria").lang = language;
-    return criteria;
+  /** @param {import("../shared/wire.js").Criterion} plan */
+  hasBoard(plan) {
+    return isBoard(plan);
+  }
+
+  /** @param {Labels} answers */
+  buildBoards(answers) {
+    const boards = this.plans.filter(isBoard).map((plan) => boardFor(this.part("criteria"), plan, this.deck, this.rated));
+    for (const board of boards) {
+      board.restore(answers);
+      this.follow(board);
+    }
+    return boards;
   }
 
   /** Buttons for the clips that no board shows: the reference, a context. */
@@ -142,14 +116,6 @@ export class ParallelTrialView extends EventTarget {
     this.open = shown.map(({ index }) => new ClipButton(this.deck, index));
     this.part("open").append(...this.open.map((button) => button.root));
     this.part("open").hidden = !this.open.length;
-  }
-
-  /** @param {Reason | null} [draft] */
-  buildJustification(draft) {
-    if (!this.task.justification) return null;
-    const justification = new Justification(this.task.justification, draft);
-    this.part("justification").append(justification.root);
-    return justification;
   }
 
   listen() {
@@ -163,26 +129,7 @@ export class ParallelTrialView extends EventTarget {
       this.complain(say("lock_reference"));
       flash(this.part("missing"));
     });
-    for (const part of [...this.boards, this.criteria, this.justification]) {
-      part?.addEventListener("change", () => {
-        this.complaint = "";
-        this.update();
-        this.kept();
-      });
-    }
-    this.part("skip").addEventListener("click", () => {
-      /** @type {Skip} */
-      const detail = { trial: this.trial.id, reason: this.deck.lost || "load", playback: this.playback };
-      this.dispatchEvent(new CustomEvent("skip", { detail }));
-    });
-    this.root.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.next();
-    });
-  }
-
-  kept() {
-    this.dispatchEvent(new Event("draft"));
+    this.part("skip").addEventListener("click", () => this.skip(this.deck.lost || "load"));
   }
 
   /** When the reference was heard, and when a rated clip began: the server asks for their order. */
@@ -223,7 +170,6 @@ export class ParallelTrialView extends EventTarget {
     return this.tracks.every((track) => this.enough(track));
   }
 
-  /** What is still missing, in words; "" when the answer can go. */
   get missing() {
     const unheard = this.tracks.find((track) => !this.enough(track));
     if (unheard) {
@@ -231,7 +177,7 @@ export class ParallelTrialView extends EventTarget {
       return say(this.unheard[0], { name, share: this.share });
     }
     const board = this.boards.find((each) => each.missing);
-    return board?.missing || this.criteria.missing || this.justification?.missing || "";
+    return board?.missing || super.missing;
   }
 
   get unheard() {
@@ -254,7 +200,7 @@ export class ParallelTrialView extends EventTarget {
   }
 
   update() {
-    const { part, deck, heard, missing } = this;
+    const { part, deck } = this;
     this.count = this.tracks.filter((track) => this.enough(track)).length;
     if (deck.readyAt) this.facts.ready();
     if (this.reference) drawWave?.(part("wave"), deck, this.tracks.indexOf(this.reference));
@@ -262,38 +208,11 @@ export class ParallelTrialView extends EventTarget {
     const enough = (/** @type {Track} */ track) => this.enough(track);
     for (const board of this.boards) board.draw(enough, opened);
     for (const button of this.open) button.draw(this.enough(this.tracks[button.index]));
-    this.criteria.lock(!heard);
-    this.justification?.lock(!heard);
-    part("lock").classList.toggle("over", heard); // it keeps its place: answers must not jump
-    part("lock").ariaHidden = String(heard);
-    setText(part("lock-text"), this.lockText);
-    setEnabled(part("next"), !missing);
-    setText(part("missing"), this.complaint || missing || say("complete"));
-    part("missing").classList.toggle("all-set", !missing && !this.complaint);
-    part("missing").classList.toggle("complaint", this.complaint !== "");
+    super.update();
   }
 
-  /** Shows why the server refused the answer, until the rater changes it. @param {string} text */
-  complain(text) {
-    this.complaint = text;
-    this.update();
-  }
-
-  next() {
-    if (!this.missing) {
-      const doubt = this.justification?.doubt();
-      if (doubt) {
-        this.complain(doubt);
-        this.justification?.focus();
-        return flash(this.part("missing"));
-      }
-      this.justification?.sent();
-      this.deck.pause();
-      this.dispatchEvent(new CustomEvent("answer", { detail: this.answer }));
-      return;
-    }
-    flash(this.part("missing"));
-    this.focusMissing();
+  stop() {
+    this.deck.pause();
   }
 
   focusMissing() {
@@ -302,8 +221,7 @@ export class ParallelTrialView extends EventTarget {
     const buttons = [...this.open, ...(this.boards[0]?.rows.map((row) => row.button) ?? [])];
     if (unheard) buttons.find((each) => this.tracks[each.index] === unheard)?.root.focus();
     else if (board) board.focus(board.rows[board.labels.indexOf("")].track);
-    else if (this.criteria.unanswered) this.criteria.unanswered.focus();
-    else this.justification?.focus();
+    else super.focusMissing();
   }
 
   /**
@@ -361,42 +279,28 @@ export class ParallelTrialView extends EventTarget {
     return true;
   }
 
-  /** @returns {Labels} */
   get answers() {
-    return Object.assign({}, ...this.boards.map((board) => board.answers), this.criteria.answers);
+    return Object.assign({}, ...this.boards.map((board) => board.answers), super.answers);
   }
 
   get playback() {
     return { ...this.facts.playback(this.tracks), ...this.deck.facts };
   }
 
-  /** @returns {Answer} */
-  get answer() {
-    const { trial, justification, facts, tracks } = this;
+  get listening() {
+    const { tracks } = this;
     return {
-      trial: trial.id,
-      answers: this.answers,
-      justification: justification?.reason ?? null,
-      latency_ms: facts.latencyMs,
       plays: tracks.reduce((sum, track) => sum + track.plays, 0),
       heard_fraction: Math.min(...tracks.map((track) => track.fraction)),
-      playback: this.playback,
     };
   }
 
-  /** @returns {TrialDraft} */
-  get draft() {
-    return {
-      trial: this.trial.id,
-      answers: this.answers,
-      justification: this.justification?.reason,
-      players: this.deck.draft,
-      facts: this.facts.draft,
-    };
+  get playersDraft() {
+    return this.deck.draft;
   }
 
   destroy() {
-    this.facts.end();
+    super.destroy();
     this.deck.close();
   }
 }

@@ -1,31 +1,16 @@
-/** One trial on the screen: its clips, scales, reason and the way on. */
+/** A trial whose clips are heard one after the other: its player, and keys for its answers. */
 
-import { flash, setEnabled, setText, view } from "../shared/dom.js";
-import { Facts } from "./playbackfacts.js";
-import { Justification } from "./justification.js";
+import { flash, setText } from "../shared/dom.js";
 import { trimKeys } from "./keys.js";
 import { Sequence, clipKeys } from "./sequence.js";
 import { say } from "./strings.js";
 import { Timeline } from "./timeline.js";
-import { Criteria, askedOf } from "./criteria.js";
+import { TrialScreen } from "./trialscreen.js";
 
 /**
- * @typedef {import("./clips.js").ClipStore} ClipStore
- * @typedef {import("../shared/wire.js").Answer} Answer
- * @typedef {import("../shared/wire.js").Reason} Reason
  * @typedef {import("../shared/wire.js").Skip} Skip
  * @typedef {import("../shared/wire.js").SoundDraft} SoundDraft
- * @typedef {import("../shared/wire.js").Task} Task
  * @typedef {import("../shared/wire.js").Trial} Trial
- * @typedef {import("../shared/wire.js").TrialDraft} TrialDraft
- *
- * @typedef {object} TrialOptions
- * @property {Trial} trial
- * @property {Task} task
- * @property {number} total
- * @property {string} language
- * @property {ClipStore} clips
- * @property {TrialDraft | null} draft
  */
 
 /** Whether the rater has started a clip since the page was loaded: before it, browsers play none. */
@@ -39,57 +24,29 @@ export function titleOf({ training, position }, total) {
   return training ? say("practice", training) : say("trial_title", { n: position, total });
 }
 
-/**
- * Fires "answer" (detail: the body to send), "skip" (detail: the same, for a clip that cannot be
- * played) and "draft" (something worth keeping has changed).
- */
-export class TrialView extends EventTarget {
-  /** @param {TrialOptions} options */
-  constructor({ trial, task, total, language, clips, draft }) {
-    super();
-    this.trial = trial;
-    this.task = task;
-    const { root, part } = view("view-trial");
-    this.root = root;
-    this.part = part;
-    this.facts = new Facts(draft?.facts);
-    this.complaint = "";
+/** @extends {TrialScreen<"view-trial">} */
+export class TrialView extends TrialScreen {
+  /** @param {import("./trialscreen.js").TrialOptions} options */
+  constructor(options) {
+    super("view-trial", options);
+    const { trial, task, total, language, clips, draft } = options;
+    const { part } = this;
     setText(part("title"), titleOf(trial, total));
+    part("practice").hidden = !trial.training;
+    setText(part("practice"), part("title").textContent);
+    part("instructions-fold").hidden = false;
     const kept = Array.isArray(draft?.players) ? draft.players : [];
     this.player = this.buildPlayer(clips, kept, language);
     this.players = [this.player];
-    this.buildText(language);
-    const { fragment, plans } = askedOf(task, trial);
-    this.criteria = new Criteria(fragment, plans);
-    this.criteria.restore(draft?.answers ?? {});
-    part("criteria").append(...this.criteria.list.map((each) => each.fieldset));
-    part("criteria").lang = language;
-    this.justification = this.buildJustification(draft?.justification);
+    trimKeys(this.root, task, this.player.keys);
     this.listen();
     this.update();
     const goesOn = task.autoplay && hasStarted && !draft;
     if (goesOn) queueMicrotask(() => this.root.isConnected && this.player.resume());
   }
 
-  /** @param {string} language */
-  buildText(language) {
-    const { part, trial, task } = this;
-    part("caption-box").hidden = !trial.caption;
-    part("caption").lang = language;
-    setText(part("caption"), trial.caption ?? "");
-    part("text").hidden = !trial.text;
-    part("text").lang = language;
-    setText(part("text"), trial.text ?? "");
-    part("practice").hidden = !trial.training;
-    setText(part("practice"), part("title").textContent);
-    part("instructions-fold").hidden = false;
-    part("instructions").lang = language;
-    setText(part("instructions"), task.instructions);
-    trimKeys(this.root, task, this.player.keys);
-  }
-
   /**
-   * @param {ClipStore} clips
+   * @param {import("./clips.js").ClipStore} clips
    * @param {SoundDraft[]} drafts
    * @param {string} language
    */
@@ -107,35 +64,14 @@ export class TrialView extends EventTarget {
     return player;
   }
 
-  /** @param {Reason | null} [draft] */
-  buildJustification(draft) {
-    if (!this.task.justification) return null;
-    const justification = new Justification(this.task.justification, draft);
-    this.part("justification").append(justification.root);
-    return justification;
-  }
-
   listen() {
     this.player.addEventListener("change", () => this.update());
     this.player.addEventListener("play", () => (hasStarted = true));
     this.player.addEventListener("pause", () => this.kept());
-    this.player.addEventListener("skip", (event) => this.skip(event));
-    for (const part of [this.criteria, this.justification]) {
-      part?.addEventListener("change", () => {
-        this.complaint = "";
-        this.update();
-        this.kept();
-      });
-    }
-    this.part("criteria").addEventListener("focusin", () => this.markActive());
-    this.root.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.next();
+    this.player.addEventListener("skip", (event) => {
+      this.skip(/** @type {CustomEvent<Skip["reason"]>} */ (event).detail);
     });
-  }
-
-  kept() {
-    this.dispatchEvent(new Event("draft"));
+    this.part("criteria").addEventListener("focusin", () => this.markActive());
   }
 
   /** What must have sounded before the answer: all of it, or at least a start of each clip. */
@@ -144,7 +80,6 @@ export class TrialView extends EventTarget {
     return sounds.every((sound) => (this.task.heard_out ? sound.complete : sound.plays > 0));
   }
 
-  /** What is still missing, in words; "" when the answer can go. */
   get missing() {
     if (!this.heard) return this.missingSound;
     const { list, missing } = this.criteria;
@@ -152,7 +87,7 @@ export class TrialView extends EventTarget {
     if (missing && list.length > 2 && answered > 0) {
       return say("answered_of", { n: answered, total: list.length });
     }
-    return missing || this.justification?.missing || "";
+    return super.missing;
   }
 
   /** The same words until all is heard: a screen reader must not talk into the clips. */
@@ -162,21 +97,15 @@ export class TrialView extends EventTarget {
     return say(many ? "missing_hear_all" : "missing_hear");
   }
 
+  get lockText() {
+    if (!this.task.heard_out) return this.missingSound;
+    return say(this.player.sounds.length > 1 ? "lock_many" : "lock_one");
+  }
+
   update() {
-    const { part, player, heard, missing } = this;
-    if (player.firstReadyAt) this.facts.ready();
-    this.criteria.lock(!heard);
-    this.justification?.lock(!heard);
-    part("lock").classList.toggle("over", heard); // it keeps its place: answers must not jump
-    part("lock").ariaHidden = String(heard);
-    const many = player.sounds.length > 1;
-    const whole = many ? "lock_many" : "lock_one";
-    setText(part("lock-text"), this.task.heard_out ? say(whole) : this.missingSound);
-    this.root.classList.toggle("locked", !heard);
-    setEnabled(part("next"), !missing);
-    setText(part("missing"), this.complaint || missing || say("complete"));
-    part("missing").classList.toggle("all-set", !missing && !this.complaint);
-    part("missing").classList.toggle("complaint", this.complaint !== "");
+    if (this.player.firstReadyAt) this.facts.ready();
+    super.update();
+    this.root.classList.toggle("locked", !this.heard);
     this.markActive();
   }
 
@@ -189,37 +118,9 @@ export class TrialView extends EventTarget {
     }
   }
 
-  /** Shows why the server refused the answer, until the rater changes it. @param {string} text */
-  complain(text) {
-    this.complaint = text;
-    this.update();
-  }
-
-  next() {
-    if (!this.missing) {
-      const doubt = this.justification?.doubt();
-      if (doubt) {
-        this.complain(doubt);
-        this.justification?.focus();
-        return flash(this.part("missing"));
-      }
-      this.justification?.sent();
-      this.dispatchEvent(new CustomEvent("answer", { detail: this.answer }));
-      return;
-    }
-    flash(this.part("missing"));
+  focusMissing() {
     if (!this.heard) this.player.part("toggle").focus();
-    else if (this.criteria.unanswered) this.criteria.unanswered.focus();
-    else this.justification?.focus();
-  }
-
-  /** @param {Event} event the reason is its detail */
-  skip(event) {
-    const { trial, facts, player } = this;
-    const { detail: reason } = /** @type {CustomEvent<Skip["reason"]>} */ (event);
-    /** @type {Skip} */
-    const detail = { trial: trial.id, reason, playback: facts.playback(player.sounds) };
-    this.dispatchEvent(new CustomEvent("skip", { detail }));
+    else super.focusMissing();
   }
 
   /** @returns {import("./keys.js").KeyDoors} */
@@ -259,33 +160,20 @@ export class TrialView extends EventTarget {
     return true;
   }
 
-  /** @returns {Answer} */
-  get answer() {
-    const { trial, criteria, justification, player, facts } = this;
-    return {
-      trial: trial.id,
-      answers: criteria.answers,
-      justification: justification?.reason ?? null,
-      latency_ms: facts.latencyMs,
-      plays: player.plays,
-      heard_fraction: player.fraction,
-      playback: facts.playback(player.sounds),
-    };
+  get playback() {
+    return this.facts.playback(this.player.sounds);
   }
 
-  /** @returns {TrialDraft} */
-  get draft() {
-    return {
-      trial: this.trial.id,
-      answers: this.criteria.answers,
-      justification: this.justification?.reason,
-      players: this.player.sounds.map((sound) => sound.draft),
-      facts: this.facts.draft,
-    };
+  get listening() {
+    return { plays: this.player.plays, heard_fraction: this.player.fraction };
+  }
+
+  get playersDraft() {
+    return this.player.sounds.map((sound) => sound.draft);
   }
 
   destroy() {
-    this.facts.end();
+    super.destroy();
     this.player.destroy();
   }
 }
