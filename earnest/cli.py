@@ -41,55 +41,77 @@ def main(arguments: Sequence[str] | None = None, client: Client | None = None) -
 
 def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
-        prog="earnest", description="Asks an Earnest server by its REST API (docs/api.md)."
+        prog="earnest", description="Query an Earnest server through its REST API (docs/api.md)."
     )
-    made.add_argument("--url", help="of the server; else the environment's EARNEST_URL")
-    made.add_argument("--token", help="better in the environment: EARNEST_TOKEN")
+    made.add_argument("--url", help="Address of the server. Default: EARNEST_URL.")
+    made.add_argument("--token", help="API token. Default, and safer: EARNEST_TOKEN.")
     add_commands(made.add_subparsers(required=True, metavar="COMMAND"))
     return made
 
 
 def add_commands(commands: Any) -> None:
     """All commands of the client."""
-    study = commands.add_parser("study", help="make, check, open, pause, close, copy studies")
+    study = commands.add_parser("study", help="Create, check, open, pause, close or copy a study.")
     _add_study(study.add_subparsers(required=True, metavar="WHAT"))
-    _add(commands, "studies", _studies, "list studies").add_argument("-q", help="words to look for")
-    _add_key(commands, "progress", _progress, "how far a study is")
-    ratings = _add_key(commands, "ratings", _ratings, "ratings, all or those that came since")
-    ratings.add_argument("--since", default="", metavar="CURSOR", help="as told the time before")
+    _add(commands, "studies", _studies, "List studies.").add_argument(
+        "-q", help="Words to look for."
+    )
+    _add_key(commands, "progress", _progress, "Print the progress of a study.")
+    ratings = _add_key(
+        commands, "ratings", _ratings, "Export ratings: all of them, or those since a cursor."
+    )
     ratings.add_argument(
-        "--append", action="store_true", help="add to --out what came since, and remember how far"
+        "--since", default="", metavar="CURSOR", help="Cursor that an earlier call printed."
+    )
+    ratings.add_argument(
+        "--append",
+        action="store_true",
+        help="Append new ratings to --out, and remember the cursor.",
     )
     _out(ratings)
-    _out(_add_key(commands, "sessions", _sessions, "sessions with checks and answers"))
-    results = _add_key(commands, "results", _results, "the newest analysis, as JSON")
-    results.add_argument("--run", action="store_true", help="analyse the ratings of now first")
-    results.add_argument("--file", default="", help="one of its files, such as estimates.csv")
-    results.add_argument("--out", type=Path, help="a file; else the terminal")
-    score = _add_key(commands, "score", _score, "have metrics score the clips")
-    score.add_argument("--preset", default="", help="such as fast; else name metrics")
+    _out(
+        _add_key(commands, "sessions", _sessions, "Export sessions with their checks and answers.")
+    )
+    results = _add_key(commands, "results", _results, "Print the newest analysis as JSON.")
+    results.add_argument("--run", action="store_true", help="Analyse the present ratings first.")
+    results.add_argument("--file", default="", help="File of the analysis, such as estimates.csv.")
+    results.add_argument("--out", type=Path, help="Output file. Default: the terminal.")
+    score = _add_key(commands, "score", _score, "Score the clips with metrics.")
+    score.add_argument(
+        "--preset", default="", help="Preset, such as fast, instead of names of metrics."
+    )
     score.add_argument("metrics", nargs="*")
-    scores = _add_key(commands, "scores", _scores, "scores of metrics")
-    for name, words in (("only", "clips with"), ("without", "no clips with")):
-        told = f"{words} these warnings about their audio: codes with commas between, or any"
-        scores.add_argument(f"--{name}", default="", metavar="CODES", help=told)
+    scores = _add_key(commands, "scores", _scores, "Export metric scores.")
+    for name, words in (("only", "Only clips with"), ("without", "Leave out clips with")):
+        warned = f"{words} these audio warnings: codes, separated by commas, or any."
+        scores.add_argument(f"--{name}", default="", metavar="CODES", help=warned)
     _out(scores)
 
 
 def _add_study(commands: Any) -> None:
-    create = _add(commands, "create", _create, "a draft from a study folder, or a zip of one")
+    create = _add(
+        commands, "create", _create, "Create a draft from a study folder, or a zip file of one."
+    )
     create.add_argument("folder", type=Path)
-    create.add_argument("--project", type=int, help="the number of a project")
-    create.add_argument("--replace", metavar="KEY", help="the draft of this key by the folder")
-    _add(commands, "validate", _validate, "list all mistakes").add_argument("folder", type=Path)
-    opened = _add_key(commands, "open", _open, "let raters in")
-    opened.add_argument("--anyway", action="store_true", help="in spite of problems")
-    _add_key(commands, "pause", lambda c, a: _shown(c.pause(a.key)), "let nobody new in")
-    _add_key(commands, "close", lambda c, a: _shown(c.close(a.key)), "end it for good")
-    copy = _add_key(commands, "copy", _copy, "a copy, as a draft")
-    copy.add_argument("--to", default="", help="the key of the copy")
-    copy.add_argument("--version", action="store_true", help="the next version of it")
-    _add_key(commands, "archive", _archive, "put away")
+    create.add_argument("--project", type=int, help="Number of a project.")
+    create.add_argument("--replace", metavar="KEY", help="Replace the draft with this key.")
+    _add(commands, "validate", _validate, "List all mistakes in a study folder.").add_argument(
+        "folder", type=Path
+    )
+    opened = _add_key(commands, "open", _open, "Open a study to raters.")
+    opened.add_argument(
+        "--anyway", action="store_true", help="Open the study in spite of problems."
+    )
+    _add_key(
+        commands, "pause", lambda c, a: _shown(c.pause(a.key)), "Stop new raters from starting."
+    )
+    _add_key(commands, "close", lambda c, a: _shown(c.close(a.key)), "Close a study for good.")
+    copy = _add_key(commands, "copy", _copy, "Copy a study as a draft.")
+    copy.add_argument("--to", default="", help="Key of the copy.")
+    copy.add_argument(
+        "--version", action="store_true", help="Make the copy the next version of the study."
+    )
+    _add_key(commands, "archive", _archive, "Archive a study.")
 
 
 def _add(commands: Any, name: str, run: Command, words: str) -> argparse.ArgumentParser:
@@ -100,12 +122,12 @@ def _add(commands: Any, name: str, run: Command, words: str) -> argparse.Argumen
 
 def _add_key(commands: Any, name: str, run: Command, words: str) -> argparse.ArgumentParser:
     made = _add(commands, name, run, words)
-    made.add_argument("key", help="of the study")
+    made.add_argument("key", help="Study key.")
     return made
 
 
 def _out(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--out", type=Path, help="a CSV file; else the terminal")
+    command.add_argument("--out", type=Path, help="CSV file. Default: the terminal.")
 
 
 # --- Studies --------------------------------------------------------------------------------------

@@ -18,22 +18,28 @@ def add_bundle_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--everything",
         action="store_true",
-        help="All files: every table and figure, all numbers with their provenance, the whole "
-        "report. Default: the paper files, at most ten.",
+        help=(
+            "Write all files: every table and figure, all numbers with their provenance, and the "
+            "whole report. Default: the paper files, at most ten."
+        ),
     )
     parser.add_argument(
         "--quiet",
         action="store_true",
-        help="Print the paths of the files and nothing else, for scripts.",
+        help="Print only the paths of the files, for scripts.",
     )
-    parser.add_argument("--zip", action="store_true", help="One zip file instead of many files.")
-    parser.add_argument("--no-ratings", action="store_true", help="Leave ratings and sessions out.")
+    parser.add_argument(
+        "--zip", action="store_true", help="Write one zip file instead of many files."
+    )
+    parser.add_argument("--no-ratings", action="store_true", help="Leave out ratings and sessions.")
     parser.add_argument(
         "--figures",
         choices=sorted(WIDTHS),
         default="auto",
-        help="Width of the figures that --everything adds: single column (3.35 in), double (7 in), "
-        "or what fits (auto, the default); none leaves all figures out.",
+        help=(
+            "Width of the figures of --everything: single column (3.35 in), double column (7 "
+            "in), or what fits (auto, the default); none writes no figures."
+        ),
     )
 
 

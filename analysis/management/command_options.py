@@ -17,71 +17,100 @@ from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_text
 
 def add_options(parser: ArgumentParser) -> None:
     """The options that `chosen_options` reads."""
-    parser.add_argument("--estimator", default="mean_score", help="Default: mean_score.")
+    parser.add_argument("--estimator", default="mean_score", help="Estimator. Default: mean_score.")
     parser.add_argument(
         "--by",
         action="append",
         metavar="COLUMNS",
-        help="Results by these columns crossed, like voice,dimension; system:dimension compares "
-        "systems instead of conditions; stimulus or item puts the scores of single clips or texts "
-        "into clips.csv or items.csv (needs --out). May be given several times. Default: each "
-        "column that varies within conditions.",
+        help=(
+            "Break results down by these columns, like voice,dimension. system:dimension "
+            "compares systems instead of conditions; stimulus or item writes the scores of each "
+            "clip or text to clips.csv or items.csv (needs --out). Repeatable. Default: each "
+            "column that varies within conditions."
+        ),
     )
-    parser.add_argument("--level", type=float, default=0.95, help="Of intervals. Default: 0.95.")
-    parser.add_argument("--seed", type=int, default=0, help="Of the bootstrap. Default: 0.")
+    parser.add_argument(
+        "--level", type=float, default=0.95, help="Confidence level of intervals. Default: 0.95."
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="Random seed of the bootstrap. Default: 0."
+    )
     parser.add_argument(
         "--interval",
         action="append",
         choices=INTERVALS,
-        help="Further intervals beside two_way, on which claims rest, and the naive one. Default: "
-        "bootstrap.",
+        help=(
+            "Intervals to add to two_way, on which claims rest, and the naive one. Default: "
+            "bootstrap."
+        ),
     )
     parser.add_argument(
-        "--replicates", type=int, default=REPLICATES, help="Of every bootstrap, at most."
+        "--replicates",
+        type=int,
+        default=REPLICATES,
+        help="Maximum number of replicates of each bootstrap.",
     )
-    parser.add_argument("--preset", default="", help="The report of a paper's design, like att.")
+    parser.add_argument("--preset", default="", help="Report of a paper's design, like att.")
     parser.add_argument(
         "--part",
         action="append",
         metavar="KEY",
-        help="A further analysis, like --part ordinal; docs/estimators.md has all.",
+        help="Further analysis, like --part ordinal; docs/estimators.md lists all. Repeatable.",
     )
-    parser.add_argument("--reference", default="", help="The condition others are compared with.")
-    parser.add_argument("--rope", type=float, help="Differences up to this size do not matter.")
+    parser.add_argument(
+        "--reference", default="", help="Condition that the others are compared with."
+    )
+    parser.add_argument(
+        "--rope",
+        type=float,
+        help="Equivalence margin: differences up to this size do not matter.",
+    )
     parser.add_argument(
         "--margin",
         action="append",
         metavar="ESTIMAND=SIZE",
-        help="Versions of a study may be combined if they differ by no more, like mos=0.15. May be "
-        "given several times. Default: the scale's own.",
+        help=(
+            "Largest difference at which versions of a study may be combined, like mos=0.15. "
+            "Repeatable. Default: set by the scale."
+        ),
     )
     parser.add_argument(
         "--hypothesis",
         action="append",
         metavar="SENTENCE",
-        help="A hypothesis to test, like “A is non-inferior to B within 0.2”, “A is equivalent to "
-        "B within 0.2” or “A is better than B”; behind it “in TASK” or “for these items”. May be "
-        "given several times. Default: the study's own.",
+        help=(
+            "Hypothesis to test, like “A is non-inferior to B within 0.2”, “A is equivalent to B "
+            "within 0.2” or “A is better than B”. “in TASK” or “for these items” may follow. "
+            "Repeatable. Default: the hypotheses of the study."
+        ),
     )
-    parser.add_argument("--chains", type=int, default=4, help="Of posterior draws. Default: 4.")
-    parser.add_argument("--draws", type=int, default=1000, help="Of each chain. Default: 1000.")
+    parser.add_argument(
+        "--chains", type=int, default=4, help="Number of chains of posterior draws. Default: 4."
+    )
+    parser.add_argument(
+        "--draws", type=int, default=1000, help="Number of draws of each chain. Default: 1000."
+    )
     parser.add_argument(
         "--spare",
         action="append",
         metavar="RULE/RATER",
-        help="The rule of this key leaves out nothing of this rater: an exclusion that was undone. "
-        "May be given several times.",
+        help=(
+            "Undo an exclusion: the rule with this key leaves out nothing of this rater. "
+            "Repeatable."
+        ),
     )
     screened = parser.add_mutually_exclusive_group()
-    screened.add_argument("--no-screening", action="store_true", help="Leave no ratings out.")
+    screened.add_argument("--no-screening", action="store_true", help="Exclude no ratings.")
     screened.add_argument(
         "--rule",
         action="append",
         metavar="RULE",
-        help=f"An exclusion rule, like att_traps:flawed=1/1,human=2/2 or answer_time:"
-        f"minimum_ms=800; may be given several times. Known: {', '.join(Rule.registry)}. "
-        "Default: session_status, not_counted, and the study's own traps (of a CSV: att_traps, and "
-        "review where the column review has verdicts).",
+        help=(
+            "Exclusion rule, like att_traps:flawed=1/1,human=2/2 or answer_time:minimum_ms=800. "
+            f"Repeatable. Known rules: {', '.join(Rule.registry)}. Default: session_status, "
+            "not_counted, and the traps of the study (of a CSV file: att_traps, and review if "
+            "the column review has verdicts)."
+        ),
     )
 
 
@@ -91,7 +120,7 @@ def add_input_options(parser: ArgumentParser) -> None:
         "--column",
         action="append",
         metavar="OURS=THEIRS",
-        help="The file's name for a column, like --column condition=system.",
+        help="Name of a column in the file, like --column condition=system.",
     )
     parser.add_argument(
         "--set",
@@ -103,65 +132,75 @@ def add_input_options(parser: ArgumentParser) -> None:
         "--ignore-column",
         action="append",
         metavar="THEIRS",
-        help="A column of the file that is not to be used. May be given several times.",
+        help="Column of the file to ignore. Repeatable.",
     )
     parser.add_argument(
         "--repeats",
         choices=REPEATS,
         default="",
-        help="What counts where a rater rated one clip several times: the first rating, the mean "
-        "as one rating, or all. Default: all where most clips were rated again, the first where "
-        "few were; in between it is asked. --column sample=COLUMN makes raters different people.",
+        help=(
+            "Ratings to use where a rater rated a clip several times: the first, the mean as one "
+            "rating, or all. Default: all if most clips were rated again, the first if few were; "
+            "otherwise you are asked. --column sample=COLUMN treats raters of different samples "
+            "as different people."
+        ),
     )
     parser.add_argument(
         "--same",
         action="append",
         metavar="COLUMN[=NAME]",
-        help="Names of raters, conditions, systems or items that are nearly equal are one name, "
-        "like --same rater.",
+        help=(
+            "Treat nearly equal names of raters, conditions, systems or items as one name, like "
+            "--same rater."
+        ),
     )
     parser.add_argument(
         "--different",
         action="append",
         metavar="COLUMN[=NAME]",
-        help="They are different names.",
+        help="Treat nearly equal names as different names.",
     )
     parser.add_argument(
         "--drop",
         action="append",
         metavar="COLUMN=VALUE",
-        help="Rows that are no ratings, like --drop phase=practice. May be given several times.",
+        help="Drop rows that are not ratings, like --drop phase=practice. Repeatable.",
     )
     parser.add_argument(
         "--keep",
         action="append",
         metavar="COLUMN=VALUE",
-        help="Rows that are ratings although their column speaks against it.",
+        help="Keep rows as ratings although their column speaks against it.",
     )
     parser.add_argument(
         "--wide",
         default="",
         metavar="TEMPLATE",
-        help="The file has a column for each answer: the template of their names, like "
-        "'{item}_{condition}', or the columns that are named after conditions, with commas.",
+        help=(
+            "Read a file with one column for each answer. Give the template of the column names, "
+            "like '{item}_{condition}', or the columns that are named after conditions, "
+            "separated by commas."
+        ),
     )
     parser.add_argument(
         "--condition-pattern",
         default="",
         metavar="REGEX",
-        help="Regular expression whose groups find the condition (and a group 'item' the item) in "
-        "the name of a stimulus.",
+        help=(
+            "Regular expression whose groups give the condition (and a group 'item' the item) in "
+            "a stimulus name."
+        ),
     )
     parser.add_argument(
         "--scale",
         default="",
         metavar="LOW,HIGH",
-        help="The ends of the scale, like 1,5 or 0,100, where nobody used its upper part.",
+        help="Ends of the scale, like 1,5 or 0,100, if nobody used its upper part.",
     )
     parser.add_argument(
         "--encoding",
         default="",
-        help="Of the file, like gb18030. Default: UTF-8, UTF-16, else Windows-1252.",
+        help="Encoding of the file, like gb18030. Default: UTF-8, UTF-16, else Windows-1252.",
     )
 
 

@@ -41,11 +41,11 @@ class Commands(ManagementUtility):
         for name, app in sorted(get_commands().items()):
             module = app if isinstance(app, str) else app.__module__
             rooms[module.partition(".")[0]][name] = module
-        lines = [f"Type '{self.prog_name} help COMMAND' for what a command takes.", ""]
+        lines = [f"Type '{self.prog_name} help COMMAND' for the arguments of a command.", ""]
         for room in ROOMS:
             for name, module in rooms.pop(room, {}).items():
                 lines.append(f"  {name:<20} {first_sentence(module, name)}")
-        lines += ["", f"Asking a server by its REST API (docs/api.md): {SCRIPTS} COMMAND"]
+        lines += ["", f"Query a server through its REST API (docs/api.md): {SCRIPTS} COMMAND"]
         lines += [f"  {name:<20} {words}" for name, words in of_the_client()]
         others = sorted(name for names in rooms.values() for name in names)
         lines += ["", "Of Django and its packages:", *wrap(", ".join(others), 98)]
@@ -58,7 +58,7 @@ def of_the_client() -> list[tuple[str, str]]:
 
     groups: Any = parser()._subparsers
     (commands,) = groups._group_actions
-    return [(each.dest, each.help or "") for each in commands._get_subactions()]
+    return [(each.dest, (each.help or "").rstrip(".")) for each in commands._get_subactions()]
 
 
 def first_sentence(module: str, name: str) -> str:

@@ -13,9 +13,9 @@ from metrics.scoring.inputs import InputClip, InputError, clips_of
 def add_source(parser: CommandParser) -> None:
     """Add FILE|FOLDER|MANIFEST and --study."""
     parser.add_argument("places", nargs="*", metavar="FILE|FOLDER|MANIFEST")
-    parser.add_argument("--study", metavar="SLUG", help="The stimuli of this study instead.")
+    parser.add_argument("--study", metavar="SLUG", help="Score the stimuli of this study instead.")
     parser.add_argument(
-        "--conditions", default="", help="Only these, with commas between (default: all)."
+        "--conditions", default="", help="Only these, separated by commas. Default: all."
     )
 
 

@@ -20,33 +20,39 @@ DEFAULT_PRESET = "fast"
 
 def add_metric_options(parser: CommandParser) -> None:
     """Add the options: which metrics, with which parameters, on what, in what numbers."""
-    parser.add_argument("--preset", help=f"A list of metrics by name (default {DEFAULT_PRESET}).")
-    parser.add_argument("--config", metavar="FILE.yaml", help="A list of metrics of your own.")
-    parser.add_argument("--metrics", default="", help="Keys with commas between.")
+    parser.add_argument("--preset", help=f"Named list of metrics (default {DEFAULT_PRESET}).")
     parser.add_argument(
-        "--judges", action="store_true", help="With the judges of the preset: they cost money."
+        "--config", metavar="FILE.yaml", help="File with a list of metrics of your own."
+    )
+    parser.add_argument("--metrics", default="", help="Metric keys, separated by commas.")
+    parser.add_argument(
+        "--judges", action="store_true", help="Include the judges of the preset; they cost money."
     )
     parser.add_argument(
         "--parameters",
         default="{}",
-        help='JSON by metric, such as \'{"srmr": {"variant": "slow_norm128"}}\'.',
+        help='Parameters as JSON by metric, such as \'{"srmr": {"variant": "slow_norm128"}}\'.',
     )
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, or one GPU: cuda:1.")
+    parser.add_argument(
+        "--device", default="auto", help="Device: auto, cpu, cuda, or one GPU, such as cuda:1."
+    )
     parser.add_argument(
         "--metric-by-metric",
         action="store_true",
-        help="One model in memory at a time; every clip is decoded once per metric.",
+        help="Keep one model in memory at a time; every clip is decoded once per metric.",
     )
     parser.add_argument(
         "--precision",
         choices=PRECISIONS,
-        help="What networks compute in, where a metric allows it (default float32, or the setting "
-        "EARNEST_METRIC_PRECISION); scores of each stand apart.",
+        help=(
+            "Number format of networks, where a metric allows it (default float32, or the "
+            "setting EARNEST_METRIC_PRECISION). Scores of each are kept separate."
+        ),
     )
     parser.add_argument(
         "--compile",
         action=BooleanOptionalAction,
-        help="Compile networks first, where a metric allows it: pays off after many clips.",
+        help="Compile networks first, where a metric allows it; saves time over many clips.",
     )
     parser.add_argument("--threads", type=thread_count, default=1, help="CPU threads (default 1).")
 

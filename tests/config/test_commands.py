@@ -34,7 +34,7 @@ def test_the_client_is_asked_for_its_words(
     with pytest.raises(SystemExit) as ended:
         commands.earnest()
     assert ended.value.code == 0
-    assert "list all mistakes" in capsys.readouterr().out
+    assert "List all mistakes in a study folder" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("word", ["version", pytest.param("help", marks=pytest.mark.slow)])

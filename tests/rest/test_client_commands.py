@@ -237,5 +237,5 @@ def test_the_commands_are_listed_where_people_look_for_them():
     )
     env = {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
-    of_the_api = done.stdout.partition("by its REST API")[2]
+    of_the_api = done.stdout.partition("through its REST API")[2]
     assert all(f"\n  {name} " in of_the_api for name in OF_THE_CLIENT), done.stderr

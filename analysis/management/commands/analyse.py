@@ -40,8 +40,8 @@ class Command(BaseCommand):
     """Analyse ratings from a CSV file."""
 
     help = (
-        "Estimate MOS, CMOS or HLS from a CSV of ratings: prints the answer, what makes it weak, "
-        "what was not used, and the estimates; with --out it writes files, too."
+        "Estimate MOS, CMOS or HLS from a CSV file of ratings. Prints the answer, its "
+        "limitations, what was not used, and the estimates. With --out, also writes files."
     )
     requires_system_checks = []
     requires_migrations_checks = False
@@ -49,22 +49,26 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "ratings", help="A CSV of ratings: docs/other-tools.md has the layouts."
+            "ratings", help="CSV file of ratings; docs/other-tools.md describes the layouts."
         )
         parser.add_argument(
             "--scores",
             metavar="FILE",
-            help="Metric scores: a CSV (stimulus,metric,version,value; or a column per metric), "
-            "JSON lines of score_files, or a table of NISQA, DNSMOS or VERSA.",
+            help=(
+                "Metric scores: a CSV file (stimulus,metric,version,value; or one column per "
+                "metric), JSON lines from score_files, or a table from NISQA, DNSMOS or VERSA."
+            ),
         )
         parser.add_argument(
             "--audio",
             metavar="PLACE",
-            help="The study folder, or a CSV with stimulus and sha256 (such as an export's "
-            "scores.csv): joins scores by their audio where names differ.",
+            help=(
+                "Study folder, or a CSV file with stimulus and sha256 (such as scores.csv of an "
+                "export), to join scores by audio where names differ."
+            ),
         )
         parser.add_argument(
-            "--out", type=Path, help="A folder for the paper files, or for --everything."
+            "--out", type=Path, help="Folder for the paper files, or for the files of --everything."
         )
         add_input_options(parser)
         add_options(parser)

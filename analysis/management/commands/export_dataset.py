@@ -28,16 +28,22 @@ class Command(BaseCommand):
     """Export a study as a dataset."""
 
     help = (
-        "Write a study's ratings and clips as a dataset for others, as far as their licence and "
-        "the raters' consent allow."
+        "Export a study's ratings and clips as a dataset. Exports what their licence and the "
+        "raters' consent allow."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("study", help="The study's key.")
-        parser.add_argument("folder", type=Path, help="A new or an empty folder.")
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument("folder", type=Path, help="New or empty folder.")
         parser.add_argument("--format", choices=(*FORMATS, "both"), default="both")
-        parser.add_argument("--ratings-licence", default="", help="Like CC-BY-4.0.")
-        parser.add_argument("--audio-licence", default="", help="Without one, audio stays.")
+        parser.add_argument(
+            "--ratings-licence", default="", help="Licence of the ratings, like CC-BY-4.0."
+        )
+        parser.add_argument(
+            "--audio-licence",
+            default="",
+            help="Licence of the audio. Without one, audio is not exported.",
+        )
         parser.add_argument(
             "--consent-covers",
             action="append",
@@ -46,7 +52,7 @@ class Command(BaseCommand):
             help="What the consent text of the study lets you publish.",
         )
         parser.add_argument(
-            "--simulated", action="store_true", help="Scripted raters, too, marked as such."
+            "--simulated", action="store_true", help="Include simulated raters, marked as such."
         )
 
     def handle(self, *args: Any, **given: Any) -> None:

@@ -17,20 +17,24 @@ class Command(BaseCommand):
     """Export a study's ratings and results."""
 
     help = (
-        "Write what a paper needs of a study into a folder: plot, tables, methods, ratings; with "
-        "--everything sessions, metric scores, every figure, table and estimate, too."
+        "Export the paper files of a study: plot, tables, methods and ratings. With "
+        "--everything, also sessions, metric scores, and every figure, table and estimate."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("study", help="The study's key.")
-        parser.add_argument("--out", type=Path, required=True, help="The folder, made when absent.")
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument(
+            "--out", type=Path, required=True, help="Output folder; created if missing."
+        )
         parser.add_argument(
             "--combine-with",
             action="append",
             default=[],
             metavar="STUDY",
-            help="An earlier version of it: both are analysed together where a comparison of them "
-            "says that they may be; see --margin.",
+            help=(
+                "Key of an earlier version to analyse together with this one, if a comparison of "
+                "the two allows it; see --margin."
+            ),
         )
         add_options(parser)
         add_bundle_options(parser)

@@ -18,55 +18,78 @@ if TYPE_CHECKING:
 
 # Options that go into the question as they are: the name of reading.FIELDS and its metavar.
 NUMBERS = {
-    "power": "Power wanted of --difference, in per cent. Default: 80.",
-    "comparisons": "Comparisons that share the error. Default: all pairs, or one mean.",
-    "level": "Of intervals, in per cent. Default: 95.",
-    "conditions": "Default: the pilot's, else 4.",
-    "items": "Default: the pilot's, else 40.",
-    "clips_per_rater": "Clips that a rater hears. Default: 40.",
-    "ratings_per_clip": "Say what so many ratings give, instead of how many are needed.",
-    "seconds_per_clip": "The clip and the answer. Default: the pilot's, else 12.",
-    "session_seconds": "Of a session beside the clips. Default: 180.",
+    "power": "Power for --difference, in percent. Default: 80.",
+    "comparisons": "Number of comparisons that share the error. Default: all pairs, or one mean.",
+    "level": "Confidence level, in percent. Default: 95.",
+    "conditions": "Number of conditions. Default: as in the pilot, else 4.",
+    "items": "Number of items. Default: as in the pilot, else 40.",
+    "clips_per_rater": "Clips per rater. Default: 40.",
+    "ratings_per_clip": "Report what this many ratings give, instead of how many are needed.",
+    "seconds_per_clip": "Seconds per clip with its answer. Default: as in the pilot, else 12.",
+    "session_seconds": "Overhead per session, in seconds. Default: 180.",
     "traps": "Traps and practice clips per session. Default: 0.",
-    "pay_per_hour": "Default: 9.",
-    "fee": "The platform's fee on the pay, in per cent. Default: 0.",
-    "tax": "The tax on the fee, in per cent. Default: 0.",
-    "lost": "Sessions paid and not used, in per cent. Default: 10.",
+    "pay_per_hour": "Pay per hour. Default: 9.",
+    "fee": "Fee of the platform on the pay, in percent. Default: 0.",
+    "tax": "Tax on the fee, in percent. Default: 0.",
+    "lost": "Sessions that are paid but not used, in percent. Default: 10.",
 }
 
 
 class Command(BaseCommand):
     """Plan a study."""
 
-    help = "How many raters and ratings a study needs, what they cost, and how long they take."
+    help = "Plan how many raters and ratings a study needs, what they cost, and how long they take."
     requires_system_checks = []
     requires_migrations_checks = False
     needs_database = False  # manage.py starts no server for it
 
     def add_arguments(self, parser: CommandParser) -> None:
         goal = parser.add_mutually_exclusive_group(required=True)
-        goal.add_argument("--half-width", help="An interval of ± this, in scores.")
-        goal.add_argument("--difference", help="Find a true difference of this, in scores.")
+        goal.add_argument(
+            "--half-width",
+            help="Target precision: half-width of the confidence interval, in scores.",
+        )
+        goal.add_argument(
+            "--difference", help="Target effect size: the true difference to detect, in scores."
+        )
         known = parser.add_mutually_exclusive_group(required=True)
-        known.add_argument("--pilot", metavar="CSV", help="Ratings, as export_study writes them.")
-        known.add_argument("--preset", help="A known study: att, long_form, lfs or nvv.")
+        known.add_argument(
+            "--pilot",
+            metavar="CSV",
+            help="CSV file of ratings from a pilot, as export_study writes them.",
+        )
+        known.add_argument("--preset", help="Known study: att, long_form, lfs or nvv.")
         known.add_argument(
             "--sd",
             action="append",
             metavar="TERM=SD",
-            help="rater, rater_condition, item, stimulus, residual; may be given several times.",
+            help=(
+                "Standard deviation of rater, rater_condition, item, stimulus or residual. "
+                "Repeatable."
+            ),
         )
-        parser.add_argument("--task", default="", help="Of the pilot. Default: most ratings.")
-        parser.add_argument("--criterion", default="", help="Of the pilot.")
-        parser.add_argument("--of", choices=("mean", "difference"), help="Default: difference.")
+        parser.add_argument(
+            "--task", default="", help="Task of the pilot. Default: the task with most ratings."
+        )
+        parser.add_argument("--criterion", default="", help="Criterion of the pilot.")
+        parser.add_argument(
+            "--of", choices=("mean", "difference"), help="What to estimate. Default: difference."
+        )
         parser.add_argument("--assignment", choices=("within", "random", "between"))
-        parser.add_argument("--currency", help="Default: GBP.")
+        parser.add_argument("--currency", help="Currency. Default: GBP.")
         for name, words in NUMBERS.items():
             parser.add_argument(f"--{name.replace('_', '-')}", help=words.replace("%", "%%"))
         add_input_options(parser)
-        parser.add_argument("--runs", type=int, default=1000, help="Simulated studies; 0: none.")
-        parser.add_argument("--seed", type=int, default=0, help="Of the simulation. Default: 0.")
-        parser.add_argument("--out", type=Path, help="A folder for JSON, CSV and SVG files.")
+        parser.add_argument(
+            "--runs",
+            type=int,
+            default=1000,
+            help="Number of simulated studies; 0 simulates none.",
+        )
+        parser.add_argument(
+            "--seed", type=int, default=0, help="Random seed of the simulation. Default: 0."
+        )
+        parser.add_argument("--out", type=Path, help="Folder for JSON, CSV and SVG files.")
 
     def handle(self, *args: Any, **given: Any) -> None:
         from analysis.report.planning.form_fields import requirements_from

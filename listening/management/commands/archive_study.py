@@ -12,11 +12,11 @@ from listening.management.commands.open_study import study_named
 
 
 class Command(BaseCommand):
-    help = "Puts a study out of the list, or back into it; nothing else changes."
+    help = "Archive a study: hide it from the list. Nothing else changes."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="the key of the study")
-        parser.add_argument("--undo", action="store_true", help="back into the list")
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument("--undo", action="store_true", help="Show the study in the list again.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, back = study_named(options["study"]), options["undo"]

@@ -13,10 +13,10 @@ from listening.selectors.monitor import forget_progress
 
 
 class Command(BaseCommand):
-    help = "Ends a study for good; its ratings stay."
+    help = "Close a study for good. Its ratings stay."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="the key of the study")
+        parser.add_argument("study", help="Study key.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])

@@ -13,17 +13,25 @@ from listening.management.commands.open_study import study_named
 
 
 class Command(BaseCommand):
-    help = "Copies a study as a draft, without raters and answers; --as-version keeps the lineage."
+    help = "Copy a study as a draft, without raters and answers. --as-version keeps the lineage."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="the key of the study")
-        parser.add_argument("--key", default="", help="of the copy; else one is made up")
-        parser.add_argument("--owner", default="", help="whose copy it is; else the study's owner")
-        parser.add_argument("--as-version", action="store_true", help="the next version of it")
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument("--key", default="", help="Key of the copy. Default: a new one.")
+        parser.add_argument(
+            "--owner",
+            default="",
+            help="User name of the owner of the copy. Default: the study's owner.",
+        )
+        parser.add_argument(
+            "--as-version",
+            action="store_true",
+            help="Make the copy the next version of the study.",
+        )
         parser.add_argument(
             "--let-in",
             action="store_true",
-            help="with --as-version: who took part in an earlier version may take part again",
+            help="With --as-version: let raters of an earlier version take part again.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -14,11 +14,13 @@ from listening.selectors.monitor import forget_progress
 
 
 class Command(BaseCommand):
-    help = "Says what would go with a study; deletes it for good with --confirm KEY."
+    help = "List what would be deleted with a study; with --confirm KEY, delete it for good."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="the key of the study")
-        parser.add_argument("--confirm", default="", metavar="KEY", help="its key once more")
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument(
+            "--confirm", default="", metavar="KEY", help="Study key once more, to confirm."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])

@@ -18,7 +18,7 @@ LOCK = 7_304_211  # any number; the same for everybody who might make the demo a
 
 
 class Command(BaseCommand):
-    help = "Imports and opens the demo study, unless there is a study already."
+    help = "Import and open the demo study, unless there is a study already."
 
     @transaction.atomic
     def handle(self, *args: Any, **options: Any) -> None:

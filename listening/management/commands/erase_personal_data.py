@@ -14,11 +14,15 @@ from listening.studies.retention import rule_of, why_not_erased
 
 
 class Command(BaseCommand):
-    help = "Erase what names the raters of a study; its ratings stay. There is no way back."
+    help = "Erase what identifies the raters of a study. Its ratings stay. This cannot be undone."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="the key of the study")
-        parser.add_argument("--dry-run", action="store_true", help="say only what would be erased")
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument(
+            "--dry-run",
+            action="store_true",
+            help="Print what would be erased, and erase nothing.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])

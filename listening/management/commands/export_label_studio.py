@@ -20,13 +20,13 @@ CLIPS_AT = "/data/local-files/?d=clips/"  # Label Studio's local files; d is bel
 
 
 class Command(BaseCommand):
-    help = "Writes a review as tasks for Label Studio (docs/other-tools.md)."
+    help = "Export a review as tasks for Label Studio (docs/other-tools.md)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="its key")
-        parser.add_argument("review", help="its number or its title")
-        parser.add_argument("--out", type=Path, required=True, help="a new folder")
-        at = f"what stands before a clip's name in a task ({CLIPS_AT})"
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument("review", help="Number or title of the review.")
+        parser.add_argument("--out", type=Path, required=True, help="New folder.")
+        at = f"Prefix of clip names in the tasks ({CLIPS_AT})."
         parser.add_argument("--clips-at", default=CLIPS_AT, help=at.replace("%", "%%"))
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -13,11 +13,11 @@ from listening.management.commands.open_study import study_named
 
 
 class Command(BaseCommand):
-    help = "Writes a study and its original audio as a folder that import_study takes."
+    help = "Export a study and its original audio as a folder that import_study reads."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="the key of the study")
-        parser.add_argument("folder", type=Path, help="a new or an empty folder")
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument("folder", type=Path, help="New or empty folder.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, folder = study_named(options["study"]), options["folder"]

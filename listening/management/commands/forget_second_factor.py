@@ -11,10 +11,13 @@ from django.core.management.base import BaseCommand, CommandError
 
 
 class Command(BaseCommand):
-    help = "Takes app, keys and recovery codes of an account away. Be sure that its owner asks."
+    help = (
+        "Remove the authenticator app, security keys and recovery codes of an account. First "
+        "make sure that its owner asks."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="the user name")
+        parser.add_argument("name", help="User name.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = get_user_model().objects.filter(username=options["name"]).first()

@@ -18,11 +18,11 @@ from listening.review.label_studio import take_back
 
 
 class Command(BaseCommand):
-    help = "Takes annotations of Label Studio (JSON) back into a review (docs/other-tools.md)."
+    help = "Import annotations of Label Studio (JSON) into a review (docs/other-tools.md)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="its key")
-        parser.add_argument("review", help="its number or its title")
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument("review", help="Number or title of the review.")
         parser.add_argument("export", type=Path, metavar="EXPORT.json")
 
     def handle(self, *args: Any, **options: Any) -> None:

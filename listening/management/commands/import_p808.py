@@ -19,29 +19,35 @@ from listening.management.other_tools import file_text, whole, write_and_tell
 KIND = {"acr": "p808", "dcr": "dcr", "ccr": "ccr", "p835": "p835"}
 RATERS = 10
 TABLES = {  # as the toolkit's master script calls them
-    "--training_clips": "columns training_clips",
-    "--gold_clips": "columns gold_clips, gold_clips_ans",
-    "--trapping_clips": "columns trapping_clips, trapping_ans",
+    "--training_clips": "CSV file with the column training_clips.",
+    "--gold_clips": "CSV file with the columns gold_clips, gold_clips_ans.",
+    "--trapping_clips": "CSV file with the columns trapping_clips, trapping_ans.",
 }
 
 
 class Command(BaseCommand):
-    help = "Writes the study folder of files of the P.808 toolkit (docs/other-tools.md)."
+    help = "Write a study folder from files of the P.808 toolkit (docs/other-tools.md)."
     requires_system_checks: list[str] = []  # no database is needed
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--method", choices=sorted(METHODS), required=True)
-        clips = "column rating_clips; for dcr and ccr references, too"
+        clips = "CSV file with the column rating_clips, and references for dcr and ccr."
         parser.add_argument("--clips", type=Path, required=True, metavar="CSV", help=clips)
         for name, columns in TABLES.items():
             parser.add_argument(name, type=Path, metavar="CSV", help=columns)
-        parser.add_argument("--cfg", type=Path, help="the master script's configuration")
-        parser.add_argument("--audio", type=Path, required=True, help="the folder of the clips")
-        parser.add_argument("--out", type=Path, required=True, help="a new folder for the study")
-        parser.add_argument("--project", default="", help="the study's key; else the folder's name")
-        parser.add_argument("--raters", type=whole, default=RATERS, help=f"of a clip ({RATERS})")
+        parser.add_argument("--cfg", type=Path, help="Configuration file of the master script.")
+        parser.add_argument("--audio", type=Path, required=True, help="Folder of the clips.")
+        parser.add_argument("--out", type=Path, required=True, help="New folder for the study.")
         parser.add_argument(
-            "--condition-pattern", default="", help="its groups are the condition of a file's name"
+            "--project", default="", help="Study key. Default: the name of the folder."
+        )
+        parser.add_argument(
+            "--raters", type=whole, default=RATERS, help=f"Number of raters per clip ({RATERS})."
+        )
+        parser.add_argument(
+            "--condition-pattern",
+            default="",
+            help="Regular expression whose groups give the condition in a file name.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

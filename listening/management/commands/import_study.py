@@ -25,14 +25,18 @@ NOT_OPENED = "The study was not opened."
 
 
 class Command(BaseCommand):
-    help = "Imports a study from a folder or a .zip (docs/study-folder.md describes both)."
+    help = "Import a study from a folder or a .zip file (docs/study-folder.md describes both)."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("source", type=Path, help="a folder with study.toml, or a .zip of one")
-        parser.add_argument("--owner", default="", help="user name of the researcher it belongs to")
-        parser.add_argument("--open", action="store_true", help="let raters in at once")
         parser.add_argument(
-            "--replace", action="store_true", help="replace a draft of this key; its link stays"
+            "source", type=Path, help="Folder with study.toml, or a .zip file of one."
+        )
+        parser.add_argument(
+            "--owner", default="", help="User name of the researcher who owns the study."
+        )
+        parser.add_argument("--open", action="store_true", help="Open the study to raters at once.")
+        parser.add_argument(
+            "--replace", action="store_true", help="Replace a draft with this key; its link stays."
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -18,16 +18,20 @@ RATERS = 20  # BS.1534 calls 20 enough in most cases
 
 
 class Command(BaseCommand):
-    help = "Writes the study folder of a webMUSHRA configuration (docs/other-tools.md)."
+    help = "Write a study folder from a webMUSHRA configuration (docs/other-tools.md)."
     requires_system_checks: list[str] = []  # no database is needed
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("config", type=Path, metavar="CONFIG.yaml")
-        parser.add_argument("--out", type=Path, required=True, help="a new folder for the study")
+        parser.add_argument("--out", type=Path, required=True, help="New folder for the study.")
         parser.add_argument(
-            "--root", type=Path, help="webMUSHRA's folder, by which paths go (above configs/)"
+            "--root",
+            type=Path,
+            help="Folder of webMUSHRA to which paths are relative (above configs/).",
         )
-        parser.add_argument("--raters", type=whole, default=RATERS, help=f"of a clip ({RATERS})")
+        parser.add_argument(
+            "--raters", type=whole, default=RATERS, help=f"Number of raters per clip ({RATERS})."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         config = options["config"]

@@ -14,14 +14,14 @@ from listening.studies.searching import FILTERS, filtered
 
 
 class Command(BaseCommand):
-    help = "Lists studies: state, ratings, when they are full, what was paid, owner, tags."
+    help = "List studies with state, ratings, expected completion, payments, owner and tags."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("q", nargs="*", help="words of the key, title, name, tags or owner")
+        parser.add_argument("q", nargs="*", help="Words of the key, title, name, tags or owner.")
         parser.add_argument("--state", choices=Study.State.values)
         parser.add_argument("--tag")
-        parser.add_argument("--archived", action="store_true", help="those that are archived")
-        parser.add_argument("--json", action="store_true", help="one object a line")
+        parser.add_argument("--archived", action="store_true", help="List archived studies.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object per line.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         asked = {name: options.get(name) or "" for name in FILTERS} | {"q": " ".join(options["q"])}

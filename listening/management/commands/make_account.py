@@ -13,11 +13,13 @@ from listening.accounts.links import password_link, said_of_link
 
 
 class Command(BaseCommand):
-    help = "Makes an ordinary account, and prints the link by which its person sets a password."
+    help = "Create an ordinary account and print the link for setting its password."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="the user name")
-        parser.add_argument("--email", default="", help="where a lost password is mailed to")
+        parser.add_argument("name", help="User name.")
+        parser.add_argument(
+            "--email", default="", help="Email address, for resetting the password."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = get_user_model()(username=options["name"], email=options["email"])

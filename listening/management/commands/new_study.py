@@ -16,13 +16,13 @@ from listening.design.studyfile import did_you_mean
 
 
 class Command(BaseCommand):
-    help = "Writes a commented study folder that runs at once (docs/presets.md)."
+    help = "Write a commented study folder that runs at once (docs/presets.md)."
     requires_system_checks: list[str] = []  # no database is needed
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("preset", nargs="?", help="which one; --list shows them")
-        parser.add_argument("folder", nargs="?", type=Path, help="a new folder for the study")
-        parser.add_argument("--list", action="store_true", help="show the presets")
+        parser.add_argument("preset", nargs="?", help="Name of the preset; --list shows all.")
+        parser.add_argument("folder", nargs="?", type=Path, help="New folder for the study.")
+        parser.add_argument("--list", action="store_true", help="List the presets.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         known = presets(demo_folder())

@@ -14,11 +14,13 @@ from listening.selectors import no_study
 
 
 class Command(BaseCommand):
-    help = "Lets raters into a study; problems found by the checks before launch stop it."
+    help = "Open a study to raters. Problems found by the launch check prevent it."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="the key of the study")
-        parser.add_argument("--anyway", action="store_true", help="open in spite of problems")
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument(
+            "--anyway", action="store_true", help="Open the study in spite of problems."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = study_named(options["study"])

@@ -12,10 +12,10 @@ from listening.accounts.links import password_link, said_of_link
 
 
 class Command(BaseCommand):
-    help = "Prints a link by which somebody who lost their password sets a new one."
+    help = "Print a link for setting a new password."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="the user name")
+        parser.add_argument("name", help="User name.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = get_user_model().objects.filter(username=options["name"], is_active=True).first()

@@ -21,18 +21,24 @@ MOST_SHOWN = 12  # systems of the table, ignored files, holes
 
 
 class Command(BaseCommand):
-    help = "Writes stimuli.csv for a folder of sounds, and shows what was guessed from their names."
+    help = (
+        "Write stimuli.csv for a folder of audio files. Prints what the file names were taken to "
+        "mean."
+    )
     requires_system_checks: list[str] = []  # no database is needed
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("folder", type=Path, help="the study's folder, with sounds in it")
+        parser.add_argument("folder", type=Path, help="Study folder with audio files.")
         parser.add_argument(
             "--pattern",
             default="",
-            help='how files are named, such as "{system}/{sentence}.wav" or "{sentence}_{system}"',
+            help=(
+                'Pattern of the file names, such as "{system}/{sentence}.wav" or '
+                '"{sentence}_{system}".'
+            ),
         )
-        parser.add_argument("--texts", type=Path, help="a file with a line name|text per sentence")
-        parser.add_argument("--force", action="store_true", help=f"replace the {CSV} that is there")
+        parser.add_argument("--texts", type=Path, help="File with one line name|text per sentence.")
+        parser.add_argument("--force", action="store_true", help=f"Replace the existing {CSV}.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         folder, target = options["folder"], options["folder"] / CSV

@@ -11,7 +11,7 @@ from listening.design.studyfile.schema import json_schema
 
 
 class Command(BaseCommand):
-    help = "Write the JSON Schema of study.toml, by which editors complete the file."
+    help = "Write the JSON Schema of study.toml, with which editors complete the file."
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.stdout.write(json.dumps(json_schema(), ensure_ascii=False, indent=2))

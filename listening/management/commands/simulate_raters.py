@@ -46,25 +46,37 @@ KINDS = tuple(each.name for each in fields(Shares))
 
 
 class Command(BaseCommand):
-    help = "Send scripted raters with known opinions through the real pages of an open study."
+    help = "Send simulated raters with known opinions through the real pages of an open study."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         address = default_url()
         parser.add_argument("--raters", type=int, default=60)
-        parser.add_argument("--study", default="", help="its key; may be left out if one is open")
-        parser.add_argument("--url", default=address, help=f"where Earnest runs ({address})")
         parser.add_argument(
-            "--ca", type=Path, metavar="FILE.pem", help="certificate of an authority of your own"
+            "--study", default="", help="Study key. May be left out if one study is open."
         )
-        parser.add_argument("--seed", type=int, default=1, help="same seed, same opinions")
+        parser.add_argument("--url", default=address, help=f"Address of Earnest ({address}).")
+        parser.add_argument(
+            "--ca", type=Path, metavar="FILE.pem", help="Certificate file of your own authority."
+        )
+        parser.add_argument(
+            "--seed",
+            type=int,
+            default=1,
+            help="Random seed; the same seed gives the same opinions.",
+        )
         defaults = Shares()
         for kind in KINDS:
             names = [f"--{kind}", *{"leaver": ["--leave"], "returner": ["--return"]}.get(kind, [])]
             default = getattr(defaults, kind)
             parser.add_argument(*names, dest=kind, type=float, default=default, metavar="SHARE")
-        parser.add_argument("--concurrency", type=int, default=16, help="raters at one time")
         parser.add_argument(
-            "--truth", type=Path, metavar="FILE.json", help="write the opinions that were used"
+            "--concurrency", type=int, default=16, help="Number of raters at a time."
+        )
+        parser.add_argument(
+            "--truth",
+            type=Path,
+            metavar="FILE.json",
+            help="Write the opinions that were used to this file.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -16,11 +16,11 @@ from listening.selectors.study_overview import overviews
 
 
 class Command(BaseCommand):
-    help = "Says how one study stands: link, ratings of each task, sessions, pace, what was paid."
+    help = "Print the state of a study: link, ratings per task, sessions, pace and payments."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study", help="the key of the study")
-        parser.add_argument("--json", action="store_true", help="as one object")
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         (row,) = overviews([study_named(options["study"])])

@@ -38,16 +38,21 @@ KNOWN = (ValueError, Unavailable)  # each message names the remedy
 class Command(BaseCommand):
     """Train and judge predictors of human-likeness."""
 
-    help = "Make a dataset of a study's ATT labels; train, predict, and evaluate against people."
+    help = (
+        "Make a dataset of a study's ATT labels; train, predict, and evaluate against human "
+        "ratings."
+    )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parts = parser.add_subparsers(dest="part", required=True, metavar="PART")
-        add_dataset(parts.add_parser("dataset", help="labelled clips from a study or a CSV file"))
-        add_train(parts.add_parser("train", help="fine-tune an audio language model (LoRA)"))
-        add_predict(parts.add_parser("predict", help="scores of the dataset's clips"))
-        add_baseline(parts.add_parser("baseline", help="ridge regression on frozen features"))
-        add_evaluate(parts.add_parser("evaluate", help="predictions against people"))
+        add_dataset(
+            parts.add_parser("dataset", help="Build labelled clips from a study or a CSV file.")
+        )
+        add_train(parts.add_parser("train", help="Fine-tune an audio language model (LoRA)."))
+        add_predict(parts.add_parser("predict", help="Score the clips of the dataset."))
+        add_baseline(parts.add_parser("baseline", help="Fit ridge regression on frozen features."))
+        add_evaluate(parts.add_parser("evaluate", help="Compare predictions with human ratings."))
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -144,8 +149,18 @@ def add_dataset(parser: CommandParser) -> None:
     """The options of `dataset`."""
     parser.add_argument("source", metavar="STUDY|RATINGS.csv")
     parser.add_argument("--out", required=True, metavar="DIR")
-    parser.add_argument("--manifest", default="", metavar="FILE.csv", help="stimulus, path, …")
-    parser.add_argument("--labels-per-clip", type=int, default=3, help="at least (default 3)")
+    parser.add_argument(
+        "--manifest",
+        default="",
+        metavar="FILE.csv",
+        help="CSV file with stimulus, path and further columns.",
+    )
+    parser.add_argument(
+        "--labels-per-clip",
+        type=int,
+        default=3,
+        help="Minimum number of labels per clip (default 3).",
+    )
     parser.add_argument("--ties", default="nearest", choices=["nearest", "leave_out"])
     parser.add_argument("--all-sets", dest="valid_sets_only", action="store_false")
     parser.add_argument(
@@ -156,23 +171,27 @@ def add_dataset(parser: CommandParser) -> None:
     )
     parser.add_argument("--criterion", default="")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--copy-audio", action="store_true", help="to train on another machine")
+    parser.add_argument(
+        "--copy-audio", action="store_true", help="Copy the audio, to train on another machine."
+    )
 
 
 def add_train(parser: CommandParser) -> None:
     """The options of `train`: those of the model and of the training plan."""
     parser.add_argument("dataset", metavar="DIR")
     parser.add_argument("--out", required=True, metavar="RUN")
-    parser.add_argument("--model", default=MODEL, help=f"name or folder (default {MODEL})")
-    parser.add_argument("--prompt", default="", help='ends with ":"')
     parser.add_argument(
-        "--template", default="plain", choices=["plain", "chat"], help="of the prompt"
+        "--model", default=MODEL, help=f"Name or folder of the model (default {MODEL})."
+    )
+    parser.add_argument("--prompt", default="", help='Prompt; ends with ":".')
+    parser.add_argument(
+        "--template", default="plain", choices=["plain", "chat"], help="Template of the prompt."
     )
     parser.add_argument("--label-texts", default="", metavar="HUMAN,UNCLEAR,MACHINE")
     parser.add_argument("--label-tokens", default="first", choices=["first", "whole"])
-    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    parser.add_argument("--resume", action="store_true", help="Go on from the last checkpoint.")
     parser.add_argument(
-        "--shard", action="store_true", help="under torchrun: a part of the model on each GPU"
+        "--shard", action="store_true", help="Under torchrun: shard the model over the GPUs."
     )
     plans = [f for f in dataclasses.fields(ModelPlan) if f.name in ("rank", "alpha", "dropout")]
     for field in (*plans, *dataclasses.fields(TrainingPlan)):
@@ -188,16 +207,22 @@ def add_predict(parser: CommandParser) -> None:
     """The options of `predict`."""
     parser.add_argument("dataset", metavar="DIR")
     parser.add_argument("--out", required=True, metavar="FILE.jsonl")
-    parser.add_argument("--checkpoint", default="", help="of train or baseline; none: plain model")
-    parser.add_argument("--model", default="", help="where the base model lies here")
+    parser.add_argument(
+        "--checkpoint",
+        default="",
+        help="Checkpoint of train or baseline. Default: the plain model.",
+    )
+    parser.add_argument("--model", default="", help="Folder of the base model on this machine.")
     parser.add_argument(
         "--template",
         default="chat",
         choices=["chat", "plain"],
-        help="how the plain model is asked (default chat); a checkpoint is asked as it was trained",
+        help="How to ask the plain model (default chat); a checkpoint is asked as it was trained.",
     )
     parser.add_argument(
-        "--raw", action="store_true", help="the plain model with its leaning to one of the labels"
+        "--raw",
+        action="store_true",
+        help="Do not correct the plain model's bias toward one of the labels.",
     )
     add_device(parser)
 
@@ -206,7 +231,9 @@ def add_baseline(parser: CommandParser) -> None:
     """The options of `baseline`."""
     parser.add_argument("dataset", metavar="DIR")
     parser.add_argument("--out", required=True, metavar="FOLDER")
-    parser.add_argument("--features", default="", help="embeddings and metrics, commas between")
+    parser.add_argument(
+        "--features", default="", help="Embeddings and metrics, separated by commas."
+    )
     parser.add_argument("--leave-out", nargs="*", default=[], choices=["voice", "item"])
     add_device(parser)
 
@@ -217,14 +244,17 @@ def add_evaluate(parser: CommandParser) -> None:
     parser.add_argument("predictions", nargs="+", metavar="FILE.jsonl")
     parser.add_argument("--threshold", type=float, default=0.5)
     parser.add_argument(
-        "--report", default="", metavar="FILE.md", help="tables beside the paper's, as a page"
+        "--report",
+        default="",
+        metavar="FILE.md",
+        help="Write a page with tables beside those of the paper.",
     )
     parser.add_argument("--out", default="", metavar="FILE.json")
 
 
 def add_device(parser: CommandParser) -> None:
     """Add --device and --threads."""
-    parser.add_argument("--threads", type=thread_count, default=1, help="CPU threads (default 1)")
+    parser.add_argument("--threads", type=thread_count, default=1, help="CPU threads (default 1).")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
 
 

@@ -23,8 +23,9 @@ class Command(BaseCommand):
     """Compare sets of clips."""
 
     help = (
-        "How far each condition's clips are, as a set, from those of a reference: a condition of "
-        "the same input, or other files. The embedding is part of the number: name it with it."
+        "Measure how far the clips of each condition are, as a set, from a reference set. The "
+        "reference is a condition of the same input, or other files. Name the embedding with the "
+        "number."
     )
     requires_system_checks = []
 
@@ -34,9 +35,13 @@ class Command(BaseCommand):
         parser.add_argument("--metrics", default=",".join(SetMetric.registry))
         parser.add_argument("--embedding", default="resemblyzer")
         parser.add_argument("--model", default="", help="Another model of the embedding.")
-        parser.add_argument("--window", type=float, default=2.0, help="Seconds (default 2).")
-        parser.add_argument("--hop", type=float, default=1.0, help="Seconds (default 1).")
-        parser.add_argument("--jsonl", action="store_true", help="Print JSON, a line per number.")
+        parser.add_argument(
+            "--window", type=float, default=2.0, help="Length of a window in seconds (default 2)."
+        )
+        parser.add_argument(
+            "--hop", type=float, default=1.0, help="Hop of the windows in seconds (default 1)."
+        )
+        parser.add_argument("--jsonl", action="store_true", help="Print JSON, one line per number.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         metrics = self._metrics(options["metrics"])

@@ -17,11 +17,14 @@ from metrics.scoring import plugins
 class Command(BaseCommand):
     """Describe a metric."""
 
-    help = "Say what a metric measures, its outputs, ranges, parameters, needs and source."
+    help = (
+        "Describe a metric: what it measures, its outputs, ranges, parameters, requirements and "
+        "source."
+    )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("metric", help="Its key, or that of one of its outputs.")
+        parser.add_argument("metric", help="Key of the metric or of one of its outputs.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         known = outputs()

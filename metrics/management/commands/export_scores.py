@@ -18,19 +18,27 @@ from metrics.web import score_tables
 class Command(BaseCommand):
     """Export a study's scores."""
 
-    help = "Write a study's stored scores, a row per stimulus and output, to a file or the screen."
+    help = (
+        "Export a study's stored scores, one row per stimulus and output, to a file or the screen."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("study", help="The study's slug.")
-        parser.add_argument("--out", metavar="FILE", help="A .csv or .jsonl file; else CSV here.")
+        parser.add_argument("study", help="Study key.")
+        parser.add_argument(
+            "--out",
+            metavar="FILE",
+            help="Output file, .csv or .jsonl. Default: CSV on the screen.",
+        )
         codes = ", ".join((ANY, *TITLES))
         parser.add_argument(
-            "--only", default="", metavar="CODES", help=f"Only clips with a warning: {codes}."
+            "--only", default="", metavar="CODES", help=f"Only clips with such a warning: {codes}."
         )
         parser.add_argument(
-            "--without", default="", metavar="CODES", help="Without clips that have such a warning."
+            "--without", default="", metavar="CODES", help="Leave out clips with such a warning."
         )
-        parser.add_argument("--jsonl", action="store_true", help="JSON lines, with the details.")
+        parser.add_argument(
+            "--jsonl", action="store_true", help="Print JSON lines with the details."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -15,16 +15,16 @@ class Command(BaseCommand):
     """Import scores."""
 
     help = (
-        "Store scores of a study's clips from CSV or lines of JSON: a column stimulus, sha256, "
-        "file, path or key, and metric with value (maybe version, higher_is_better, unit), or a "
-        "column per metric. Tables of NISQA, DNSMOS and VERSA work as they are. All rows are "
-        "stored, or none."
+        "Import metric scores of a study's clips from a CSV or JSON lines file. Needs a column "
+        "stimulus, sha256, file, path or key, and either metric and value (optionally version, "
+        "higher_is_better, unit) or one column per metric. Reads tables of NISQA, DNSMOS and "
+        "VERSA as they are. Stores all rows or none."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("study", help="The study's slug.")
+        parser.add_argument("study", help="Study key.")
         parser.add_argument("file", nargs="?", metavar="FILE")
-        parser.add_argument("--prefix", default="", help="Put before the names of its metrics.")
+        parser.add_argument("--prefix", default="", help="Prefix for the names of the metrics.")
         parser.add_argument("--remove", metavar="METRIC", help="Delete this imported metric.")
 
     def handle(self, *args: Any, **options: Any) -> None:

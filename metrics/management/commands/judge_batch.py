@@ -25,9 +25,9 @@ class Command(BaseCommand):
     """Write, send and collect a batch of questions."""
 
     help = (
-        "Ask a judge through a batch interface, which is slower and cheaper: --write FILE.jsonl "
-        "writes what is not in the cache yet, --send sends it, --collect takes the answers into "
-        "the cache. Afterwards score_study or score_files finds them there and asks nothing."
+        "Query a judge through a batch interface, which is slower and cheaper. --write "
+        "FILE.jsonl writes the questions that are not in the cache, --send sends them, --collect "
+        "puts the answers into the cache. score_study and score_files then read them from there."
     )
     requires_system_checks = []
 
@@ -35,14 +35,24 @@ class Command(BaseCommand):
         add_source(parser)
         judges = [key for key, cls in Metric.registry.items() if issubclass(cls, Judge)]
         parser.add_argument("--metric", required=True, choices=judges)
-        parser.add_argument("--parameters", default="{}", help="JSON by metric, as score_files.")
+        parser.add_argument(
+            "--parameters", default="{}", help="Parameters as JSON by metric, as for score_files."
+        )
         what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument("--write", metavar="FILE.jsonl", help="The questions, for any provider.")
         what.add_argument(
-            "--send", action="store_true", help="To EARNEST_JUDGE_URL, as a batch of 24 hours."
+            "--write",
+            metavar="FILE.jsonl",
+            help="Write the questions to this file, for any provider.",
         )
         what.add_argument(
-            "--collect", metavar="BATCH|FILE.jsonl", help="A batch that was sent, or its output."
+            "--send",
+            action="store_true",
+            help="Send the questions to EARNEST_JUDGE_URL, as a batch of 24 hours.",
+        )
+        what.add_argument(
+            "--collect",
+            metavar="BATCH|FILE.jsonl",
+            help="Collect the answers of a batch, or of its output file.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

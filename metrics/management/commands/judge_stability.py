@@ -20,8 +20,9 @@ class Command(BaseCommand):
     """Ask a judge several times about each clip."""
 
     help = (
-        "Ask a judge several times about each clip, and tell how much of its scores' variance is "
-        "the clip's. Answers that are in the cache are not asked again."
+        "Measure how stable a judge's scores are. Queries it several times about each clip and "
+        "prints how much of the variance is due to the clips. Cached answers are not asked "
+        "again."
     )
     requires_system_checks = []
 
@@ -30,7 +31,9 @@ class Command(BaseCommand):
         judges = [key for key, cls in Metric.registry.items() if issubclass(cls, RepeatedJudge)]
         parser.add_argument("--metric", required=True, choices=judges)
         parser.add_argument("--repeats", type=int, default=5)
-        parser.add_argument("--parameters", default="{}", help="JSON by metric, as score_files.")
+        parser.add_argument(
+            "--parameters", default="{}", help="Parameters as JSON by metric, as for score_files."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         key = options["metric"]

@@ -47,9 +47,10 @@ class Command(BaseCommand):
     """Rate the clips of each item by several judges."""
 
     help = (
-        "Several judges (an audio language model under several seeds, or several models) rate the "
-        "clips of each item under anonymous letters, on the criteria of NVV-SuperBench. Writes "
-        "OUT.jsonl (each rating) and OUT.csv (the mean of each stimulus, for import_scores)."
+        "Let several judges rate the clips of each item on the criteria of NVV-SuperBench. "
+        "Judges are an audio language model under several seeds, or several models; they see "
+        "anonymous letters. Writes OUT.jsonl (each rating) and OUT.csv (the mean of each "
+        "stimulus, for import_scores)."
     )
     requires_system_checks = []
 
@@ -57,8 +58,10 @@ class Command(BaseCommand):
         plan = Plan()
         add_source(parser)
         parser.add_argument("--task", required=True, choices=sorted(TASKS))
-        parser.add_argument("--out", required=True, help="The files to write, without a suffix.")
-        parser.add_argument("--model", default="", help="Several with commas: raters in turn.")
+        parser.add_argument("--out", required=True, help="Output files, without a suffix.")
+        parser.add_argument(
+            "--model", default="", help="Model; several, separated by commas, rate in turn."
+        )
         parser.add_argument("--raters", type=int, default=plan.raters)
         parser.add_argument("--raters-per-item", type=int, default=plan.raters_per_item)
         parser.add_argument("--folds", type=int, default=plan.folds)

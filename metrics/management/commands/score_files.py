@@ -34,26 +34,32 @@ class Command(BaseCommand):
     """Score audio files."""
 
     help = (
-        "Score audio files, the files of a folder, or those of a manifest (CSV or JSONL); nothing "
-        f"is stored unless --store says so. Ends with status 1 when a score failed. {EPILOG}"
+        "Score audio files, the files of a folder, or those of a manifest (CSV or JSONL). "
+        f"Stores nothing unless --store is given. Ends with status 1 if a score failed. {EPILOG}"
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", metavar="FILE|FOLDER|MANIFEST")
-        parser.add_argument("--jsonl", action="store_true", help="Print JSON, a line per score.")
+        parser.add_argument("--jsonl", action="store_true", help="Print JSON, one line per score.")
         parser.add_argument(
-            "--out", metavar="FILE.jsonl", help="Write there, and go on where it was left."
+            "--out",
+            metavar="FILE.jsonl",
+            help="Write scores to this file, and resume where an earlier run stopped.",
         )
         parser.add_argument(
-            "--store", action="store_true", help="Keep scores in the database, too; use its own."
+            "--store",
+            action="store_true",
+            help="Store scores in the database, too, and use those stored there.",
         )
         parser.add_argument(
             "--part",
             default="",
             metavar="NUMBER/COUNT",
-            help="Only this part of the clips, such as 2/8: another machine has the others. With "
-            "--out scores.jsonl, it is written to scores.part-2-of-8.jsonl.",
+            help=(
+                "Score only this part of the clips, such as 2/8, and leave the others to other "
+                "machines. With --out scores.jsonl, writes scores.part-2-of-8.jsonl."
+            ),
         )
         add_metric_options(parser)
 

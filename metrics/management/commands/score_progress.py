@@ -18,14 +18,16 @@ class Command(BaseCommand):
     """Tell how far a run is."""
 
     help = (
-        "Say how far a study's newest run of metrics is, who works on it, and how long it still "
-        "takes. Ends with status 1 when the run broke."
+        "Print the progress of a study's newest run of metrics, its workers, and the remaining "
+        "time. Ends with status 1 if the run failed."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("study", help="The study's slug.")
+        parser.add_argument("study", help="Study key.")
         parser.add_argument(
-            "--follow", action="store_true", help=f"Every {EVERY_S:g} seconds, until it has ended."
+            "--follow",
+            action="store_true",
+            help=f"Print again every {EVERY_S:g} seconds until the run has ended.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -22,21 +22,25 @@ class Command(BaseCommand):
     """Score a study's stimuli."""
 
     help = (
-        "Score a study's stimuli; audio that has its score already is skipped. Ends with status 1 "
-        "when a score failed."
+        "Score a study's stimuli. Skips audio that has its score already. Ends with status 1 if "
+        "a score failed."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("study", help="The study's slug.")
+        parser.add_argument("study", help="Study key.")
         parser.add_argument(
-            "--queue", action="store_true", help="Leave it to the workers, and return at once."
+            "--queue",
+            action="store_true",
+            help="Leave the work to the workers, and return at once.",
         )
         parser.add_argument(
             "--lines",
             action="store_true",
-            help="Score also the lines that raters hear only as parts of joined clips.",
+            help="Also score the lines that raters hear only as parts of joined clips.",
         )
-        parser.add_argument("--shards", type=int, default=0, help="Parts of it, with --queue.")
+        parser.add_argument(
+            "--shards", type=int, default=0, help="Number of parts of the run, with --queue."
+        )
         add_metric_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -18,17 +18,21 @@ class Command(BaseCommand):
     """Ask for what is missing, after it was said what is sent and where."""
 
     help = (
-        "A judge model names codes of the codebook for each reason of a review of codes. Reviewers "
-        "see them after their own codes, never before; they count nowhere. Without --send it only "
-        "says what would be sent."
+        "Let a judge model suggest codes of the codebook for each reason of a code review. "
+        "Reviewers see the suggestions only after their own codes; they count nowhere. Without "
+        "--send, prints what would be sent."
     )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
-        parser.add_argument("--job", type=int, required=True, help="The number in its address.")
-        parser.add_argument("--judge", default="", help="The model (EARNEST_JUDGE_MODEL).")
-        parser.add_argument("--send", action="store_true", help="Reasons may be sent: ask.")
+        parser.add_argument(
+            "--job", type=int, required=True, help="Number of the review in its address."
+        )
+        parser.add_argument("--judge", default="", help="Model. Default: EARNEST_JUDGE_MODEL.")
+        parser.add_argument(
+            "--send", action="store_true", help="Send the reasons. First make sure that you may."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, job = options["study"], options["job"]

@@ -12,18 +12,20 @@ from config.backups.backup import size_of, take
 
 
 class Command(BaseCommand):
-    help = "Writes a backup of the whole house to one file, while Earnest runs."
+    help = "Back up the database, the audio and the secret key to one file while Earnest runs."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "file", help="the file to write, like earnest.tar; - is standard output"
+            "file", help="File to write, like earnest.tar; - writes to standard output."
         )
         parser.add_argument(
             "--without-key",
             action="store_true",
-            help="leave out the key of the server and the first log-in: who has the backup then "
-            "cannot read ids of Prolific or make links; a house that is restored from it gets a "
-            "new key, and those ids are lost to it",
+            help=(
+                "Leave out the secret key of the server and the first login. Whoever has the "
+                "backup then cannot read Prolific ids or make links; a server restored from it "
+                "gets a new key and cannot read those ids either."
+            ),
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

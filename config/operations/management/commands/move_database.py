@@ -17,16 +17,20 @@ from config.run.server_checks import note_moved
 
 
 class Command(BaseCommand):
-    help = "Copies the database to another server and compares every row. Stop Earnest first."
+    help = "Copy the database to another server and compare every row. Stop Earnest first."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "url",
-            help="postgresql://user:password@host:5432/name; - reads it from standard input, "
-            "so that the password stands in no list of processes",
+            help=(
+                "Target as postgresql://user:password@host:5432/name; - reads it from standard "
+                "input, so that the password does not show in the list of processes."
+            ),
         )
         parser.add_argument(
-            "--replace", action="store_true", help="delete the studies and ratings that are there"
+            "--replace",
+            action="store_true",
+            help="Delete the studies and ratings in the target database.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -14,13 +14,18 @@ from config.backups.restore import described, restore
 
 
 class Command(BaseCommand):
-    help = "Restores a backup into an empty house. Every byte is checked before anything changes."
+    help = (
+        "Restore a backup into an empty installation. Every byte is checked before anything "
+        "changes."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="what `backup` has written")
-        parser.add_argument("--check", action="store_true", help="only look through it")
+        parser.add_argument("file", type=Path, help="File written by backup.")
+        parser.add_argument("--check", action="store_true", help="Check the backup only.")
         parser.add_argument(
-            "--replace", action="store_true", help="delete the studies and ratings that are here"
+            "--replace",
+            action="store_true",
+            help="Delete the studies and ratings in this installation.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
