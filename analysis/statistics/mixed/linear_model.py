@@ -6,9 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from analysis.statistics.mixed.crossed import Crossed
-from analysis.statistics.mixed.crossed_counts import Side
-from analysis.statistics.mixed.elimination_cost import least
+from analysis.statistics.mixed.crossed import Crossed, Side, least
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.nested import Nested
 from analysis.statistics.mixed.reml import REST, RemlFit, reml

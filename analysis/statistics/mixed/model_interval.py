@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from analysis.statistics.mixed import linear_model
-from analysis.statistics.mixed.crossed_counts import crossing
+from analysis.statistics.mixed.crossed import crossing
 from analysis.statistics.mixed.random_effects import QUICK, affordable, effects_of
 from analysis.statistics.mixed.reml import RemlFit
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, sums

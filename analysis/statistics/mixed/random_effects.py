@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analysis.statistics.mixed import linear_model
-from analysis.statistics.mixed.crossed_counts import crossing
-from analysis.statistics.mixed.elimination_cost import least
+from analysis.statistics.mixed.crossed import crossing, least
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats
 
 QUICK = 2e10  # floating-point operations of one evaluation: a fit takes about 100 of them

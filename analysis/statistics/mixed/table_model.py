@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.ratings.breakdowns import coded_column
 from analysis.statistics.mixed import linear_model
-from analysis.statistics.mixed.crossed_counts import crossing
+from analysis.statistics.mixed.crossed import crossing
 from analysis.statistics.mixed.exact_sampler import USUAL, Sampling
 from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior, prior_for
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means, pairs

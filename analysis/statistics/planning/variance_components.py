@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.mixed.crossed_counts import indicators
+from analysis.statistics.mixed.crossed import indicators
 from analysis.statistics.planning.study_design import PlanningError
 
 TERMS = ("rater", "rater_condition", "item", "stimulus")
