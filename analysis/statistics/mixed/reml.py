@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.mixed.finite_differences import Stencil
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.nested import Quadratics
-from analysis.statistics.mixed.optimise import minimise
+from analysis.statistics.mixed.optimise import Stencil, minimise
 from analysis.statistics.mixed.sufficient_statistics import Floats, Truths, floats
 
 Likelihood = Callable[[Floats], Quadratics]
