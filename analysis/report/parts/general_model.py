@@ -38,6 +38,7 @@ from analysis.statistics.mixed.family_model import (
     ordinal_labels,
 )
 from analysis.statistics.mixed.family_posterior import large_scale, uneven
+from analysis.statistics.mixed.linear_model import Effects
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
 from analysis.statistics.mixed.nuts import (
     RESIDUAL,
@@ -54,7 +55,6 @@ from analysis.statistics.mixed.posterior import (
     ranks_of,
     summary,
 )
-from analysis.statistics.mixed.random_effects import Effects
 from analysis.statistics.mixed.sufficient_statistics import Floats
 from analysis.statistics.mixed.table_model import Arrays, allowed_effects, arrays_of
 from analysis.statistics.options import Options

@@ -50,8 +50,8 @@ from analysis.statistics.intervals import (
     t_test,
     welch_interval,
 )
+from analysis.statistics.mixed.linear_model import MIXED, ComponentVariance
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.model_interval import MIXED, ComponentVariance
 from analysis.statistics.options import INTERVALS, REPLICATES, USUAL_INTERVALS
 
 WEIGHTINGS = ("ratings", "raters")

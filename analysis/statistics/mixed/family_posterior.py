@@ -16,9 +16,9 @@ from analysis.statistics.mixed.family_model import (
 )
 from analysis.statistics.mixed.gaussian import GaussianPrior
 from analysis.statistics.mixed.heteroscedastic import spread_posterior
+from analysis.statistics.mixed.linear_model import Effects
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.posterior import Posterior
-from analysis.statistics.mixed.random_effects import Effects
 from analysis.statistics.mixed.reml import RemlFit
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from analysis.statistics.intervals import clustered
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.family_model import MOST_CELLS, Modelled, model_effects, modelled
 from analysis.statistics.mixed.family_posterior import posterior_of, uneven
+from analysis.statistics.mixed.linear_model import PATIENT, QUICK, Effects, affordable
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
 from analysis.statistics.mixed.posterior import Comparison, Posterior, Ranks, ranks_of
-from analysis.statistics.mixed.random_effects import PATIENT, QUICK, Effects, affordable
 from analysis.statistics.mixed.reml import RemlFit
 from analysis.statistics.mixed.sufficient_statistics import Floats, sums
 from analysis.statistics.mixed.table_model import allowed_effects, arrays_of, reml_of
