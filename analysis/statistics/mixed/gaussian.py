@@ -12,13 +12,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.mixed.exact_sampler import USUAL, Sample, Sampling, samples
-from analysis.statistics.mixed.folded_scale import sd_of, slope, x_of
+from analysis.statistics.mixed.exact_sampler import (
+    USUAL,
+    Sample,
+    Sampling,
+    by_differences,
+    near_mode,
+    samples,
+    sd_of,
+    slope,
+    x_of,
+)
 from analysis.statistics.mixed.linear_model import RATER, RATER_CONDITION, refused_effects
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.nested import Nested, Quadratics
 from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
-from analysis.statistics.mixed.posterior_mode import by_differences, near_mode
 from analysis.statistics.mixed.sufficient_statistics import Floats, Sums, floats
 from analysis.statistics.mixed.truncated_normal import truncated_normal
 

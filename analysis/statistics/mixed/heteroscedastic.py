@@ -12,12 +12,20 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from analysis.statistics.mixed.exact_sampler import USUAL, Sample, Sampling, samples
-from analysis.statistics.mixed.folded_scale import sd_of, slope, x_of
+from analysis.statistics.mixed.exact_sampler import (
+    USUAL,
+    Sample,
+    Sampling,
+    by_differences,
+    near_mode,
+    samples,
+    sd_of,
+    slope,
+    x_of,
+)
 from analysis.statistics.mixed.gaussian import MOST_WORK, SDS, GaussianPrior
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
-from analysis.statistics.mixed.posterior_mode import by_differences, near_mode
 from analysis.statistics.mixed.sufficient_statistics import (
     Codes,
     Floats,

@@ -10,8 +10,20 @@ from itertools import compress
 
 import numpy as np
 
-from analysis.statistics.mixed.exact_sampler import USUAL, Sampling, samples
-from analysis.statistics.mixed.folded_scale import sd_of, slope, x_of
+from analysis.statistics.mixed.exact_sampler import (
+    USUAL,
+    Bounds,
+    Density,
+    Sampling,
+    Slopes,
+    downhill,
+    mode,
+    near_mode,
+    samples,
+    sd_of,
+    slope,
+    x_of,
+)
 from analysis.statistics.mixed.linear_model import RATER, RATER_CONDITION, refused_by
 from analysis.statistics.mixed.marginal_likelihood import (
     FAST,
@@ -24,14 +36,6 @@ from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.optimise import minimise
 from analysis.statistics.mixed.ordered_labels import expected_scores
 from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
-from analysis.statistics.mixed.posterior_mode import (
-    Bounds,
-    Density,
-    Slopes,
-    downhill,
-    mode,
-    near_mode,
-)
 from analysis.statistics.mixed.sufficient_statistics import Floats, Truths, floats
 
 _SCALE = floats([1.0, 0.5])  # of the SDs' coordinates

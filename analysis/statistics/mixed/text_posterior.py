@@ -14,8 +14,7 @@ import numpy as np
 
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.crossed import Crossed
-from analysis.statistics.mixed.exact_sampler import USUAL, Sampling
-from analysis.statistics.mixed.folded_scale import x_of
+from analysis.statistics.mixed.exact_sampler import USUAL, Sampling, x_of
 from analysis.statistics.mixed.gaussian import (
     MOST_WORK,
     GaussianPrior,
