@@ -15,10 +15,14 @@ from analysis.statistics.mixed.exact_sampler import (
     near_mode,
     samples,
 )
-from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior, prior_for
+from analysis.statistics.mixed.gaussian import (
+    GaussianPrior,
+    gaussian_posterior,
+    prior_for,
+    truncated_normal,
+)
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.sufficient_statistics import sums
-from analysis.statistics.mixed.truncated_normal import truncated_normal
 from tests.analysis.mixed_data import simulated
 
 TRUTH = {"means": [2.5, 3.0, 3.5, 4.0], "sd_rater": 0.5, "sd_both": 0.5, "sd": 0.5}

@@ -23,7 +23,7 @@ from analysis.statistics.mixed.exact_sampler import (
     slope,
     x_of,
 )
-from analysis.statistics.mixed.gaussian import MOST_WORK, SDS, GaussianPrior
+from analysis.statistics.mixed.gaussian import MOST_WORK, SDS, GaussianPrior, truncated_normal
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
 from analysis.statistics.mixed.sufficient_statistics import (
@@ -34,7 +34,6 @@ from analysis.statistics.mixed.sufficient_statistics import (
     in_chunks,
     residuals,
 )
-from analysis.statistics.mixed.truncated_normal import truncated_normal
 
 SPREAD_SD = 1.0  # of the prior of a spread's logarithm
 _ENOUGH = 0.4
