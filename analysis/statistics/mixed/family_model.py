@@ -15,8 +15,7 @@ from analysis.statistics.mixed.exact_sampler import Sampling
 from analysis.statistics.mixed.gaussian import GaussianPrior, prior_for
 from analysis.statistics.mixed.linear_model import PATIENT, Effects, affordable
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.ordered_labels import label_counts
-from analysis.statistics.mixed.ordinal_fit import ordinal_posterior
+from analysis.statistics.mixed.ordinal_fit import label_counts, ordinal_posterior
 from analysis.statistics.mixed.posterior import Posterior
 from analysis.statistics.mixed.reml import RemlFit
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats

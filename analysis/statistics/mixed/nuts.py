@@ -21,8 +21,7 @@ from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.convergence import Diagnostics, diagnose
 from analysis.statistics.mixed.gaussian import GaussianPrior
 from analysis.statistics.mixed.heteroscedastic import SPREAD_SD, rounding, spread_prior_text
-from analysis.statistics.mixed.ordered_labels import expected_scores
-from analysis.statistics.mixed.ordinal_fit import OrdinalPrior
+from analysis.statistics.mixed.ordinal_fit import OrdinalPrior, expected_scores
 from analysis.statistics.mixed.posterior import Posterior
 from analysis.statistics.mixed.pymc_import import load
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, floats
