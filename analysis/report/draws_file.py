@@ -18,7 +18,7 @@ from analysis.statistics.mixed.family_model import (
     ordinal_labels,
 )
 from analysis.statistics.mixed.family_posterior import posterior_of
-from analysis.statistics.mixed.inference_data import inference_data, netcdf
+from analysis.statistics.mixed.nuts import inference_data, netcdf
 from analysis.statistics.mixed.posterior import Posterior
 from analysis.statistics.mixed.sufficient_statistics import Floats
 from analysis.statistics.options import Options
