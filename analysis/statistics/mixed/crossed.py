@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg, sparse
 
-from analysis.statistics.mixed.nested import Quadratics
 from analysis.statistics.mixed.sufficient_statistics import (
     Codes,
     Floats,
+    Quadratics,
     checked_codes,
     floats,
     in_chunks,

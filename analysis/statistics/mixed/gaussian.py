@@ -26,9 +26,8 @@ from analysis.statistics.mixed.exact_sampler import (
 )
 from analysis.statistics.mixed.linear_model import RATER, RATER_CONDITION, refused_effects
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.nested import Nested, Quadratics
 from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
-from analysis.statistics.mixed.sufficient_statistics import Floats, Sums, floats
+from analysis.statistics.mixed.sufficient_statistics import Floats, Nested, Quadratics, Sums, floats
 
 SDS = ("sd_rater", "sd_rater_condition", "sd_residual")
 MOST_WORK = 2e9  # raters x conditions x draws, about a minute: then no more are taken

@@ -9,9 +9,8 @@ import numpy as np
 
 from analysis.statistics.mixed.crossed import Crossed, Side, crossing, least
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.nested import Nested
 from analysis.statistics.mixed.reml import REST, RemlFit, reml
-from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, Sums, sums
+from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, Nested, Sums, sums
 
 QUICK = 2e10  # floating-point operations of one evaluation: a fit takes about 100 of them
 PATIENT = 3e11

@@ -23,11 +23,10 @@ from analysis.statistics.mixed.gaussian import (
     posterior_of_sds,
 )
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.nested import Quadratics
 from analysis.statistics.mixed.nuts import RESIDUAL, SD_NAMES
 from analysis.statistics.mixed.posterior import Posterior
 from analysis.statistics.mixed.reml import RemlFit
-from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, floats
+from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, Quadratics, floats
 
 _BELOW, _ABOVE = (1.0, 0.5), (0.45, 1.0)  # nodes, as shares of the way to the ends of an axis
 _ALL_ABOVE = (0.12, 0.35, 0.7, 1.0)  # the same where the middle is the lower end
