@@ -35,9 +35,10 @@ from analysis.statistics.mixed.family_model import (
     Modelled,
     comparable,
     gaussian_prior,
+    large_scale,
     ordinal_labels,
+    uneven,
 )
-from analysis.statistics.mixed.family_posterior import large_scale, uneven
 from analysis.statistics.mixed.linear_model import Effects
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
 from analysis.statistics.mixed.nuts import (

@@ -16,8 +16,14 @@ from analysis.statistics.comparisons.ranking_draws import ranking_draws
 from analysis.statistics.comparisons.systems_under_test import Candidates
 from analysis.statistics.intervals import clustered
 from analysis.statistics.mixed import linear_model
-from analysis.statistics.mixed.family_model import MOST_CELLS, Modelled, model_effects, modelled
-from analysis.statistics.mixed.family_posterior import posterior_of, uneven
+from analysis.statistics.mixed.family_model import (
+    MOST_CELLS,
+    Modelled,
+    family_posterior,
+    model_effects,
+    modelled,
+    uneven,
+)
 from analysis.statistics.mixed.linear_model import PATIENT, QUICK, Effects, affordable
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
@@ -164,7 +170,7 @@ def _posterior(
             "so many raters and conditions take too long for every report",
             "ask for it by name: --part models",
         )
-    return posterior_of(modelled, options, effects, fit)
+    return family_posterior(modelled, options, effects, fit)
 
 
 def _weak(modelled: Modelled) -> list[str]:

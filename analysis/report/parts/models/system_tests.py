@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from analysis.statistics.comparisons.systems_under_test import Candidates, candidates
-from analysis.statistics.mixed.family_model import Modelled
-from analysis.statistics.mixed.family_posterior import uneven
+from analysis.statistics.mixed.family_model import Modelled, uneven
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means, pair_matrix, pairs
 from analysis.statistics.mixed.reml import RemlFit
 from analysis.statistics.mixed.sufficient_statistics import Codes
