@@ -21,8 +21,7 @@ from analysis.statistics.agreement import (
     IntraclassCorrelation,
     Rated,
     coded,
-    icc_mixed,
-    icc_moments,
+    icc,
     icc_of_means,
     intraclass_correlations,
     kendall_w,
@@ -158,7 +157,7 @@ def _iccs(rated: Rated, codes: CodedRatings, level: float) -> Iterator[dict[str,
             yield _row(form)
         return
     k = max(1, int(np.median(np.bincount(codes.unit))))
-    make = icc_mixed if len(codes.raters) <= MOST_FOR_REML else icc_moments
+    make = icc if len(codes.raters) <= MOST_FOR_REML else icc
     for each in make(*three, raters_per_unit=k, level=level):
         yield _row(each)
 

@@ -9,11 +9,12 @@ from analysis.statistics.agreement.answer_speed import pace_of_raters as pace_of
 from analysis.statistics.agreement.concordance import Concordance as Concordance
 from analysis.statistics.agreement.concordance import kendall_w as kendall_w
 from analysis.statistics.agreement.icc import IntraclassCorrelation as IntraclassCorrelation
+from analysis.statistics.agreement.icc import crossed_moments as crossed_moments
+from analysis.statistics.agreement.icc import crossed_reml as crossed_reml
+from analysis.statistics.agreement.icc import icc_mixed as icc_mixed
+from analysis.statistics.agreement.icc import icc_moments as icc_moments
+from analysis.statistics.agreement.icc import icc_of_means as icc_of_means
 from analysis.statistics.agreement.icc import intraclass_correlations as intraclass_correlations
-from analysis.statistics.agreement.icc_mixed import crossed_reml as crossed_reml
-from analysis.statistics.agreement.icc_mixed import icc_mixed as icc_mixed
-from analysis.statistics.agreement.icc_moments import crossed_moments as crossed_moments
-from analysis.statistics.agreement.icc_moments import icc_moments as icc_moments
 from analysis.statistics.agreement.kappa import kappa as kappa
 from analysis.statistics.agreement.kappa import rounded_half_up as rounded_half_up
 from analysis.statistics.agreement.krippendorff import krippendorff_alpha as krippendorff_alpha
@@ -35,6 +36,5 @@ from analysis.statistics.agreement.self_consistency import SelfConsistency as Se
 from analysis.statistics.agreement.self_consistency import repeat_pairs as repeat_pairs
 from analysis.statistics.agreement.self_consistency import self_consistency as self_consistency
 from analysis.statistics.agreement.sos import sos_parameter as sos_parameter
-from analysis.statistics.agreement.system_mean import icc_of_means as icc_of_means
 from analysis.statistics.agreement.versus_rest import VersusRest as VersusRest
 from analysis.statistics.agreement.versus_rest import versus_rest as versus_rest
