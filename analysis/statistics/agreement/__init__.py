@@ -32,9 +32,9 @@ from analysis.statistics.agreement.rating_units import scale_ends as scale_ends
 from analysis.statistics.agreement.rating_units import steps_of as steps_of
 from analysis.statistics.agreement.scale_use import ScaleUse as ScaleUse
 from analysis.statistics.agreement.scale_use import scale_use as scale_use
+from analysis.statistics.agreement.scale_use import sos_parameter as sos_parameter
 from analysis.statistics.agreement.self_consistency import SelfConsistency as SelfConsistency
 from analysis.statistics.agreement.self_consistency import repeat_pairs as repeat_pairs
 from analysis.statistics.agreement.self_consistency import self_consistency as self_consistency
-from analysis.statistics.agreement.sos import sos_parameter as sos_parameter
 from analysis.statistics.agreement.versus_rest import VersusRest as VersusRest
 from analysis.statistics.agreement.versus_rest import versus_rest as versus_rest
