@@ -11,9 +11,9 @@ from analysis.statistics.comparisons.omnibus_tests import (
     friedman,
     kruskal_wallis,
     nemenyi,
+    rm_anova,
 )
 from analysis.statistics.comparisons.paired_tests import paired_t, wilcoxon
-from analysis.statistics.comparisons.repeated_measures import rm_anova
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.comparisons.tests_by_name import (
     GROUP_TESTS,
