@@ -14,7 +14,7 @@ from analysis.statistics.comparisons.effect_sizes import (
     cohen_d_paired,
     noncentral_interval,
 )
-from analysis.statistics.comparisons.rope import rope_decision
+from analysis.statistics.comparisons.simultaneous import rope_decision
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.comparisons.tests_by_name import samples_of
 from analysis.statistics.comparisons.two_sample_tests import mann_whitney

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.comparisons.ranking_draws import ranking_draws
+from analysis.statistics.comparisons.simultaneous import ranking_draws
 from analysis.statistics.intervals import clustered
 from analysis.statistics.mixed.exact_sampler import sd_of, slope
 from analysis.statistics.mixed.family_model import gaussian_prior, large_scale, modelled, uneven

@@ -18,7 +18,7 @@ from analysis.report.parts.comparisons.comparison_rows import UNITS, Numbers
 from analysis.report.ranking import key_of, may_be_compared, on_one_footing, rankings
 from analysis.statistics.comparisons.declared_families import REFERENCE as FAMILY_OF_REFERENCE
 from analysis.statistics.comparisons.declared_families import SYSTEMS
-from analysis.statistics.comparisons.rope import ABOVE, BELOW, EQUAL
+from analysis.statistics.comparisons.simultaneous import ABOVE, BELOW, EQUAL
 
 MOST_CONDITIONS = 24
 MOST_OPEN = 15

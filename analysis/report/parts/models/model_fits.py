@@ -12,7 +12,7 @@ from analysis.name_spans import condition_span
 from analysis.ratings.grouping import Breakdown
 from analysis.report.part import PartInput
 from analysis.report.parts.models.system_tests import tested
-from analysis.statistics.comparisons.ranking_draws import ranking_draws
+from analysis.statistics.comparisons.simultaneous import ranking_draws
 from analysis.statistics.comparisons.systems_under_test import Candidates
 from analysis.statistics.intervals import clustered
 from analysis.statistics.mixed import linear_model
