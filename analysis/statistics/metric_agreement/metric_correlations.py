@@ -24,12 +24,6 @@ from analysis.statistics.metric_agreement.metric_result import (
 )
 from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS, WITHIN, Units
 from analysis.statistics.metric_agreement.prediction_errors import errors, mapped_errors
-from analysis.statistics.metric_agreement.replicated_coefficients import (
-    coefficient,
-    replicates,
-    replicates_over_conditions,
-    scipy_test,
-)
 from analysis.statistics.metric_agreement.resampled_units import FEWEST, Bools, Sample, samples_of
 from analysis.statistics.metric_agreement.two_way_resampling import (
     centred_interval,
@@ -38,6 +32,12 @@ from analysis.statistics.metric_agreement.two_way_resampling import (
     resampled,
     wider_of,
     wider_over,
+)
+from analysis.statistics.metric_agreement.weighted_correlations import (
+    coefficient,
+    replicates,
+    replicates_over_conditions,
+    scipy_test,
 )
 
 _EXACT = 7  # conditions, or systems of pairs, up to which every order is tried

@@ -19,7 +19,6 @@ from analysis.statistics.metric_agreement.metric_result import (
 )
 from analysis.statistics.metric_agreement.metric_units import STIMULUS
 from analysis.statistics.metric_agreement.p1401_mapping import DEGREES, Cubic, monotonic_cubic
-from analysis.statistics.metric_agreement.replicated_coefficients import coefficient, of_conditions
 from analysis.statistics.metric_agreement.resampled_units import Bools, Sample
 from analysis.statistics.metric_agreement.two_way_resampling import (
     OF_ERRORS,
@@ -28,6 +27,7 @@ from analysis.statistics.metric_agreement.two_way_resampling import (
     wider_of,
     wider_over,
 )
+from analysis.statistics.metric_agreement.weighted_correlations import coefficient, of_conditions
 
 
 def mapped_errors(sample: Sample, options: CorrelationOptions) -> Iterator[Correlated]:
