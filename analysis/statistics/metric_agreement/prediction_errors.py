@@ -19,9 +19,10 @@ from analysis.statistics.metric_agreement.metric_result import (
 )
 from analysis.statistics.metric_agreement.metric_units import STIMULUS
 from analysis.statistics.metric_agreement.p1401_mapping import DEGREES, Cubic, monotonic_cubic
-from analysis.statistics.metric_agreement.resampled_units import Bools, Sample
-from analysis.statistics.metric_agreement.two_way_resampling import (
+from analysis.statistics.metric_agreement.resampled_units import (
     OF_ERRORS,
+    Bools,
+    Sample,
     centred_interval,
     replicates_for,
     wider_of,

@@ -6,8 +6,13 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.metric_agreement.resampled_units import FEWEST, Sample, without_dust
-from analysis.statistics.metric_agreement.two_way_resampling import OF_ERRORS, replicates_for
+from analysis.statistics.metric_agreement.resampled_units import (
+    OF_ERRORS,
+    UNITS_FEWEST,
+    Sample,
+    replicates_for,
+    without_dust,
+)
 
 MOST_PAIRS = 40_000  # of units, for Kendall's tau; above, as many pairs drawn at random
 _ROWS = 64  # replicates at a time, so that memory stays small
@@ -170,7 +175,7 @@ _MOST_PAIRS = 4000  # of conditions, for tau in each replicate
 def coefficient(name: str, x: Floats, y: Floats) -> float | None:
     """SRCC, PLCC or KRCC (tau-b) of x and y (n,); None where undefined."""
     flat = any(np.ptp(v) <= 1e-12 * np.abs(v).max(initial=1e-300) for v in (x, y))
-    return None if len(x) < FEWEST or flat else scipy_test(name, x, y)[0]
+    return None if len(x) < UNITS_FEWEST or flat else scipy_test(name, x, y)[0]
 
 
 def scipy_test(name: str, x: Floats, y: Floats) -> tuple[float, float]:
@@ -192,7 +197,7 @@ def replicates(name: str, sample: Sample, pairs: tuple[Codes, Codes] | None) -> 
         else:
             function = pearson if name == "plcc" else spearman
             values = function(sample.x, sample.h, sample.w)
-        few = (sample.w[: len(values), : sample.n] > 0).sum(axis=1) < FEWEST
+        few = (sample.w[: len(values), : sample.n] > 0).sum(axis=1) < UNITS_FEWEST
         values[few] = np.nan
         return values
     return of_conditions(name, sample.redrawn, sample.h, sample.w, pairs)

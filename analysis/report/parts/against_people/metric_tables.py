@@ -22,7 +22,7 @@ from analysis.statistics.metric_agreement.metric_result import (
     TWO_WAY,
     Correlated,
 )
-from analysis.statistics.metric_agreement.two_way_resampling import wider_over
+from analysis.statistics.metric_agreement.resampled_units import wider_over
 
 UNITS = (CONDITION, STIMULUS, WITHIN)
 NAMES = {"srcc": "SRCC", "plcc": "PLCC", "krcc": "KRCC", "qwk": "QWK", "mae": "MAE"}
