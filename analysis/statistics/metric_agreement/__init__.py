@@ -15,7 +15,7 @@ from analysis.statistics.metric_agreement.metric_units import (
     Units,
     units_of,
 )
-from analysis.statistics.metric_agreement.p1401_mapping import Cubic, monotonic_cubic
+from analysis.statistics.metric_agreement.prediction_errors import Cubic, monotonic_cubic
 from analysis.statistics.metric_agreement.preference_accuracy import Preferred, preferred_share
 
 __all__ = [
