@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from analysis.report.figures.paper import paper_files as paper_files
     from analysis.report.writers.bundle import write_report as write_report
     from analysis.statistics.agreement import coded as coded
-    from analysis.statistics.agreement import icc
+    from analysis.statistics.agreement import icc_mixed as icc_mixed
     from analysis.statistics.agreement import intraclass_correlations as intraclass_correlations
     from analysis.statistics.agreement import kendall_w as kendall_w
     from analysis.statistics.agreement import krippendorff_alpha as krippendorff_alpha

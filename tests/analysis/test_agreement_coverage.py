@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.statistics.agreement import (
-    icc,
+    icc_mixed,
     intraclass_correlations,
     kappa,
     krippendorff_alpha,
@@ -69,7 +69,9 @@ def test_the_absolute_icc_holds_with_raters_of_their_own_level(form, truth, runs
 
 @sizes(20, 120)
 def test_the_interval_of_the_mixed_model_holds_where_ratings_are_missing(runs):
-    got = coverage(lambda rng, _: icc(*crossed(rng, 0.5, 0.7), raters_per_unit=4)[1], 0.5, runs)
+    got = coverage(
+        lambda rng, _: icc_mixed(*crossed(rng, 0.5, 0.7), raters_per_unit=4)[1], 0.5, runs
+    )
     assert holds(got, 0.90, 0.99, of=120, runs=runs)  # 2.5 standard errors below 0.95
 
 

@@ -13,7 +13,7 @@ from analysis.statistics.agreement import (
     carry_over,
     coded,
     crossed_reml,
-    icc,
+    icc_mixed,
     intraclass_correlations,
     kappa,
     kendall_w,
@@ -40,7 +40,7 @@ def everything(table):
     position = np.arange(len(table))
     found = [krippendorff_alpha(*three, metric) for metric in ("nominal", "ordinal", "interval")]
     found += intraclass_correlations(*three)
-    found += icc(*three)
+    found += icc_mixed(*three)
     found += [kendall_w(*three)]
     found += versus_rest(*three, categories=SCALE)
     found += [sos_parameter(*three, ends=(0, 5)).a]
@@ -76,7 +76,7 @@ def test_equal_ratings_have_no_agreement_never_1():
         found = krippendorff_alpha(*three, metric)
         assert found.value is None
         assert "all ratings are equal" in found.note
-    for form in [*intraclass_correlations(*three), *icc(*three)]:
+    for form in [*intraclass_correlations(*three), *icc_mixed(*three)]:
         assert form.value is None
         assert "equal" in form.note or "every rater" in form.note
     assert sos_parameter(*three).a.value is None
@@ -89,7 +89,7 @@ def test_one_rater_cannot_be_compared_with_others():
     assert {m.value for m in versus_rest(*three)} == {None}
     assert "rated by others" in versus_rest(*three)[0].note
     assert "one rater only" in intraclass_correlations(*three)[0].note
-    assert "one rater only" in icc(*three)[0].note
+    assert "one rater only" in icc_mixed(*three)[0].note
     assert "one rater only" in subject_model(*three).note
     assert "one rater only" in noise_ceiling(*three)[0].note
     assert "no unit has two ratings" in krippendorff_alpha(*three).note
@@ -137,7 +137,7 @@ def test_wrong_arguments_are_told_in_words():
     with pytest.raises(AgreementError, match="pearson, spearman"):
         noise_ceiling(["a"], ["r"], [1], statistic="kendall")
     with pytest.raises(AgreementError, match="1 or more"):
-        icc(["a"], ["r"], [1], raters_per_unit=0)
+        icc_mixed(["a"], ["r"], [1], raters_per_unit=0)
     with pytest.raises(AgreementError, match="one order"):
         order_effect([1], [True, False], ["a"])
 

@@ -11,7 +11,7 @@ from analysis.ratings.table import read_csv
 from analysis.statistics.agreement import (
     coded,
     crossed_reml,
-    icc,
+    icc_mixed,
     intraclass_correlations,
     kappa,
     kendall_w,
@@ -114,7 +114,7 @@ def test_the_icc_of_an_incomplete_design_is_lme4s(name):
     assert fit.unit == pytest.approx(known["var"]["stimulus"], rel=2e-6)
     assert fit.rater == pytest.approx(known["var"]["rater"], rel=2e-6)
     assert fit.residual == pytest.approx(known["var"]["Residual"], rel=2e-6)
-    absolute, consistent, of_eight = icc(*ratings, raters_per_unit=8)
+    absolute, consistent, of_eight = icc_mixed(*ratings, raters_per_unit=8)
     assert absolute.value == pytest.approx(known["icc_2_1_absolute"], rel=1e-6)
     assert consistent.value == pytest.approx(known["icc_3_1_consistency"], rel=1e-6)
     assert of_eight.value == pytest.approx(known["icc_1_8_mean_of_8_raters"], rel=1e-6)
@@ -124,7 +124,7 @@ def test_the_icc_of_an_incomplete_design_is_lme4s(name):
 @pytest.mark.medium
 def test_on_complete_data_the_mixed_model_gives_shrout_and_fleiss(align):
     by_anova = {f.form: f.value for f in intraclass_correlations(*align)}
-    absolute, consistent, _ = icc(*align)
+    absolute, consistent, _ = icc_mixed(*align)
     assert absolute.value == pytest.approx(by_anova["ICC2"], rel=1e-6)
     assert consistent.value == pytest.approx(by_anova["ICC3"], rel=1e-6)
 

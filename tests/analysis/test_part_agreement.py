@@ -12,7 +12,8 @@ from analysis.statistics.agreement import (
     coarse_steps,
     coded,
     crossed_moments,
-    icc,
+    icc_mixed,
+    icc_moments,
     icc_of_means,
     rated_units,
     steps_of,
@@ -194,12 +195,12 @@ def test_moments_find_the_variances_of_a_crossed_design_and_agree_with_reml():
     table = heard_on_headphones("mos_s1")
     table = table[table["task"] == "isolation"]
     three = table["stimulus"], table["rater"], table["score"]
-    for fast, slow in zip(icc(*three), icc(*three), strict=True):
+    for fast, slow in zip(icc_moments(*three), icc_mixed(*three), strict=True):
         assert fast.value == pytest.approx(slow.value, abs=0.02)
         assert fast.low < slow.value < fast.high
     with pytest.raises(AgreementError, match="give 1 or more"):
-        icc(*three, raters_per_unit=0)
-    assert icc(["a"], ["b"], [1.0])[0].value is None
+        icc_moments(*three, raters_per_unit=0)
+    assert icc_moments(["a"], ["b"], [1.0])[0].value is None
 
 
 @pytest.mark.parametrize(

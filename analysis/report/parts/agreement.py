@@ -21,7 +21,8 @@ from analysis.statistics.agreement import (
     IntraclassCorrelation,
     Rated,
     coded,
-    icc,
+    icc_mixed,
+    icc_moments,
     icc_of_means,
     intraclass_correlations,
     kendall_w,
@@ -157,7 +158,7 @@ def _iccs(rated: Rated, codes: CodedRatings, level: float) -> Iterator[dict[str,
             yield _row(form)
         return
     k = max(1, int(np.median(np.bincount(codes.unit))))
-    make = icc if len(codes.raters) <= MOST_FOR_REML else icc
+    make = icc_mixed if len(codes.raters) <= MOST_FOR_REML else icc_moments
     for each in make(*three, raters_per_unit=k, level=level):
         yield _row(each)
 

@@ -1,4 +1,4 @@
-"""How the scale is used: each rater's mean, spread and steps, and the SOS hypothesis of the panel."""
+"""How the scale is used: each rater's mean, spread and steps; and the SOS hypothesis of a panel."""
 
 from __future__ import annotations
 

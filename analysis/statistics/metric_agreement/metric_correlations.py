@@ -25,7 +25,7 @@ from analysis.statistics.metric_agreement.metric_result import (
 from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS, WITHIN, Units
 from analysis.statistics.metric_agreement.prediction_errors import errors, mapped_errors
 from analysis.statistics.metric_agreement.resampled_units import (
-    UNITS_FEWEST,
+    FEWEST_UNITS,
     Bools,
     Sample,
     centred_interval,
@@ -63,7 +63,7 @@ def correlations(
     drawn = resampled(units, replicates_for(len(units.own), options.replicates), rng)
     results: list[Correlated] = []
     for names, held in _alike(values):
-        if held.sum() < UNITS_FEWEST:
+        if held.sum() < FEWEST_UNITS:
             results += [_too_few(name, units, held) for name in names]
             continue
         x = np.array([values[name][held] for name in names])
@@ -83,7 +83,7 @@ def _alike(values: Mapping[str, Floats]) -> list[tuple[list[str], Bools]]:
 
 def _too_few(name: str, units: Units, held: Bools) -> Correlated:
     n = int(held.sum())
-    why = f"undefined: values for {n} of the {UNITS_FEWEST} or more needed"
+    why = f"undefined: values for {n} of the {FEWEST_UNITS} or more needed"
     ratings = int(units.ratings[held].sum())
     missing = len(held) - n
     return Correlated(
@@ -118,7 +118,7 @@ def _coefficient(
     wide: Floats | None,
     options: CorrelationOptions,
 ) -> Correlated:
-    value = coefficient(name, sample.x[m], sample.y) if sample.n >= UNITS_FEWEST else None
+    value = coefficient(name, sample.x[m], sample.y) if sample.n >= FEWEST_UNITS else None
     if value is None:
         why = _undefined(sample, m)
         return metric_result(metric, sample, name, AS_IS, None, None, note=why)
@@ -230,8 +230,8 @@ def _share_beyond(statistics: Floats) -> float:
 
 def _undefined(sample: Sample, m: int) -> str:
     what = "conditions" if sample.unit == CONDITION else "stimuli"
-    if sample.n < UNITS_FEWEST:
-        return f"undefined: {sample.n} {what}, and {UNITS_FEWEST} or more are needed"
+    if sample.n < FEWEST_UNITS:
+        return f"undefined: {sample.n} {what}, and {FEWEST_UNITS} or more are needed"
     sides = (("metric", sample.x[m]), ("human score", sample.y))
     flat = [name for name, of in sides if np.ptp(of) == 0]
     return f"undefined: the {' and the '.join(flat)} is constant"

@@ -15,7 +15,7 @@ from analysis.statistics.intervals import multiplicities
 from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS, WITHIN, Units
 
 _MOST_CELLS = 600_000  # replicates times units, which bounds memory and time
-FEWEST = 200  # replicates where units are very many
+FEWEST_REPLICATES = 200  # replicates where units are very many
 OF_ERRORS = 300_000  # the same of errors and of tau, which take longer
 _LEAST_FILLED = 0.9
 _MOST_AT_ENDS = 0.25
@@ -39,7 +39,7 @@ class Resampled:
 
 def replicates_for(units: int, wanted: int, most_cells: int = _MOST_CELLS) -> int:
     """How many replicates to draw: as wanted, fewer where units are many."""
-    return min(wanted, max(FEWEST, most_cells // max(units, 1)))
+    return min(wanted, max(FEWEST_REPLICATES, most_cells // max(units, 1)))
 
 
 def resampled(units: Units, replicates: int, rng: np.random.Generator) -> Resampled:
@@ -156,7 +156,7 @@ def _back(values: Floats, kind: str) -> Floats:
 
 
 Bools = NDArray[np.bool_]
-UNITS_FEWEST = 3
+FEWEST_UNITS = 3
 
 
 @dataclass
@@ -238,7 +238,7 @@ def _samples_of(
     if len(known) < 2:
         return
     inner = size[code] > 1
-    if inner.sum() >= UNITS_FEWEST:
+    if inner.sum() >= FEWEST_UNITS:
         own_x = x - ((x @ member) / size)[:, code]
         own_y = y - ((y @ member) / size)[code]
         means = _over(w * h @ member, w @ member)

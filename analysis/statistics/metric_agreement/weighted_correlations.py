@@ -8,7 +8,7 @@ from scipy import stats
 from analysis.arrays import Codes, Floats
 from analysis.statistics.metric_agreement.resampled_units import (
     OF_ERRORS,
-    UNITS_FEWEST,
+    FEWEST_UNITS,
     Sample,
     replicates_for,
     without_dust,
@@ -175,7 +175,7 @@ _MOST_PAIRS = 4000  # of conditions, for tau in each replicate
 def coefficient(name: str, x: Floats, y: Floats) -> float | None:
     """SRCC, PLCC or KRCC (tau-b) of x and y (n,); None where undefined."""
     flat = any(np.ptp(v) <= 1e-12 * np.abs(v).max(initial=1e-300) for v in (x, y))
-    return None if len(x) < UNITS_FEWEST or flat else scipy_test(name, x, y)[0]
+    return None if len(x) < FEWEST_UNITS or flat else scipy_test(name, x, y)[0]
 
 
 def scipy_test(name: str, x: Floats, y: Floats) -> tuple[float, float]:
@@ -197,7 +197,7 @@ def replicates(name: str, sample: Sample, pairs: tuple[Codes, Codes] | None) -> 
         else:
             function = pearson if name == "plcc" else spearman
             values = function(sample.x, sample.h, sample.w)
-        few = (sample.w[: len(values), : sample.n] > 0).sum(axis=1) < UNITS_FEWEST
+        few = (sample.w[: len(values), : sample.n] > 0).sum(axis=1) < FEWEST_UNITS
         values[few] = np.nan
         return values
     return of_conditions(name, sample.redrawn, sample.h, sample.w, pairs)
