@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from listening.sessions.simulated_raters.opinions import KnownClip, Opinions, Truth
+from listening.sessions.simulated_raters.opinions import KnownClip, Opinions, Truth  # noqa: E402
 
 QUALITIES = {  # 0 is "Unclear"; 0.3 and more is called Human, -0.3 and less Machine
     "human": 1.4,

@@ -31,8 +31,8 @@ from unittest import mock
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.gpu.models import save_wavlm
-from tests.metrics.reference import tiny_whisper
+from benchmarks.gpu.models import save_wavlm  # noqa: E402
+from tests.metrics.reference import tiny_whisper  # noqa: E402
 
 if TYPE_CHECKING:
     from metrics.core.metric import Metric
@@ -187,7 +187,7 @@ def by_way(way: str) -> Iterator[None]:
             never = {"cpu": 1.0}
             stack.enter_context(mock.patch.object(masking, "SIMILAR", never))
             whole = faster_whisper.FasterWhisper.transcribe
-            one = lambda self, waves, language: [whole(self, wave, language) for wave in waves]
+            one = lambda self, waves, language: [whole(self, wave, language) for wave in waves]  # noqa: E731
             stack.enter_context(
                 mock.patch.object(faster_whisper.FasterWhisper, "transcribe_all", one)
             )

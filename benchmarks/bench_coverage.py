@@ -23,9 +23,9 @@ for library in ("OMP", "OPENBLAS"):  # before NumPy: small matrices
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import numpy as np
+import numpy as np  # noqa: E402
 
-from analysis.statistics.intervals import (
+from analysis.statistics.intervals import (  # noqa: E402
     PigeonholeWeights,
     clustered,
     naive_interval,
@@ -33,11 +33,11 @@ from analysis.statistics.intervals import (
     t_interval,
     welch_interval,
 )
-from analysis.statistics.mixed.gaussian import gaussian_posterior, prior_for
-from analysis.statistics.mixed.linear_model import ComponentVariance
-from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.posterior import highest_density
-from analysis.statistics.mixed.sufficient_statistics import sums
+from analysis.statistics.mixed.gaussian import gaussian_posterior, prior_for  # noqa: E402
+from analysis.statistics.mixed.linear_model import ComponentVariance  # noqa: E402
+from analysis.statistics.mixed.model_errors import NotEstimable  # noqa: E402
+from analysis.statistics.mixed.posterior import highest_density  # noqa: E402
+from analysis.statistics.mixed.sufficient_statistics import sums  # noqa: E402
 
 LEVEL = 0.95
 SDS = {"rater": 0.42, "taste": 0.20, "text": 0.16, "clip": 0.22, "rest": 0.60}

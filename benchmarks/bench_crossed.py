@@ -29,11 +29,11 @@ for library in ("OMP", "OPENBLAS", "MKL"):  # before NumPy, and for R
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-import numpy as np
-import pandas as pd
+import numpy as np  # noqa: E402  after the number of threads is set
+import pandas as pd  # noqa: E402
 
-from analysis.statistics.mixed.linear_model import crossed_reml
-from analysis.statistics.mixed.model_contrasts import pairs
+from analysis.statistics.mixed.linear_model import crossed_reml  # noqa: E402
+from analysis.statistics.mixed.model_contrasts import pairs  # noqa: E402
 
 THREE = ("rater", "item", "stimulus")
 FOUR = (*THREE, "rater:condition")

@@ -29,20 +29,20 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-import numpy as np
-import pandas as pd
+import numpy as np  # noqa: E402  after the number of threads is set
+import pandas as pd  # noqa: E402
 
-from analysis.statistics.mixed.convergence import diagnose
-from analysis.statistics.mixed.gaussian import HLS_PRIOR, gaussian_posterior
-from analysis.statistics.mixed.linear_model import crossed_reml, nested_reml
-from analysis.statistics.mixed.model_contrasts import means, pairs
-from analysis.statistics.mixed.ordinal_fit import (
+from analysis.statistics.mixed.convergence import diagnose  # noqa: E402
+from analysis.statistics.mixed.gaussian import HLS_PRIOR, gaussian_posterior  # noqa: E402
+from analysis.statistics.mixed.linear_model import crossed_reml, nested_reml  # noqa: E402
+from analysis.statistics.mixed.model_contrasts import means, pairs  # noqa: E402
+from analysis.statistics.mixed.ordinal_fit import (  # noqa: E402
     label_counts,
     ordinal_ml,
     ordinal_posterior,
 )
-from analysis.statistics.mixed.posterior import Posterior
-from analysis.statistics.mixed.sufficient_statistics import Codes, sums
+from analysis.statistics.mixed.posterior import Posterior  # noqa: E402
+from analysis.statistics.mixed.sufficient_statistics import Codes, sums  # noqa: E402
 
 DATA = ROOT / "tests/data/analysis"
 GAUSSIAN = "att_s1 Gaussian posterior"

@@ -31,7 +31,7 @@ import numpy as np
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.metrics.reference import tiny_whisper
+from tests.metrics.reference import tiny_whisper  # noqa: E402
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -28,8 +28,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.gpu.models import save_wavlm
-from tests.metrics.reference import tiny_whisper
+from benchmarks.gpu.models import save_wavlm  # noqa: E402
+from tests.metrics.reference import tiny_whisper  # noqa: E402
 
 RATE_HZ = 16_000
 AUDIO = ROOT / "tests/data/metrics/audio"

@@ -27,13 +27,13 @@ for library in ("OMP", "OPENBLAS"):  # before NumPy: small matrices
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import numpy as np
-import pandas as pd
-from scipy import special
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+from scipy import special  # noqa: E402
 
-from analysis.statistics.comparisons.simultaneous import Family, spread_of
-from benchmarks import simulated_rules as rules
-from benchmarks.simulated_ratings import METHODS, Cell, Sums, places, scores, true_means
+from analysis.statistics.comparisons.simultaneous import Family, spread_of  # noqa: E402
+from benchmarks import simulated_rules as rules  # noqa: E402
+from benchmarks.simulated_ratings import METHODS, Cell, Sums, places, scores, true_means  # noqa: E402
 
 BATCH, ALPHA, BOOTSTRAP = 100, 0.05, 299
 HOLM = "before: CGM, t(min G - 1), Holm over all pairs"

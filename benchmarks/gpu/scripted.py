@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torchaudio.models import wav2vec2_base, wav2vec2_model
+import torch  # noqa: TID253 imported only by who needs it
+from torchaudio.models import wav2vec2_base, wav2vec2_model  # noqa: TID253
 
 TINY_LAYERS = [(8, 10, 5)] + [(8, 3, 2)] * 4 + [(8, 2, 2)] * 2
 

@@ -145,7 +145,7 @@ def test_the_preregistration_says_what_the_study_knows_and_names_what_it_does_no
     text = preregistration_text(facts, plans, declared_state(study.key), ["cond-0"])
     assert "**Not frozen yet**" in text
     assert f"`{FEW}`" in text
-    assert "Human" in text and "2 ratings of every clip" in text
+    assert "Human" in text and "2 ratings of every clip" in text  # noqa: PT018
     assert gaps(text) == text.count(GAP.strip()) > 3
     assert "### Hypotheses\n\n**Gap" in text
 

@@ -141,7 +141,7 @@ def _alternate(
     quality = _means(y, unit, n_units)
     bias, noise = np.zeros(n_raters), np.ones(n_raters)
     rounds = 0
-    for rounds in range(1, most + 1):
+    for rounds in range(1, most + 1):  # noqa: B007
         bias = _means((y - quality[unit])[shared], rater[shared], n_raters)
         bias -= _means(bias, part, int(part.max()) + 1)[part]
         rest = y - quality[unit] - bias[rater]

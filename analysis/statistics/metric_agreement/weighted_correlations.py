@@ -7,8 +7,8 @@ from scipy import stats
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.metric_agreement.resampled_units import (
-    OF_ERRORS,
     FEWEST_UNITS,
+    OF_ERRORS,
     Sample,
     replicates_for,
     without_dust,

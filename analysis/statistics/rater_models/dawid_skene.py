@@ -51,7 +51,7 @@ def dawid_skene(
     posterior = counted(unit, label, np.ones(len(label)), n_units, n_labels)
     posterior /= posterior.sum(axis=1, keepdims=True)
     likelihood, done = -np.inf, 0
-    for done in range(1, rounds + 1):
+    for done in range(1, rounds + 1):  # noqa: B007
         prior = posterior.mean(axis=0)
         confusion = np.zeros((n_raters, n_labels, n_labels))
         for k in range(n_labels):
