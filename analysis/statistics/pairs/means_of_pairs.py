@@ -10,8 +10,8 @@ from scipy import stats
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.comparisons.p_adjustment import adjusted
-from analysis.statistics.comparisons.paired_tests import wilcoxon
 from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.comparisons.two_sample_tests import wilcoxon
 from analysis.statistics.pairs.pair_interval import (
     Measured,
     contrast,
