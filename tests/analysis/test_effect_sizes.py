@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.statistics.clustered_variance import variances_and_df
-from analysis.statistics.comparisons.clustered_effects import clustered_d, clustered_delta
 from analysis.statistics.comparisons.effect_sizes import (
     cliffs_delta,
+    clustered_d,
+    clustered_delta,
     cohen_d,
     cohen_d_paired,
     noncentral_interval,

@@ -12,8 +12,13 @@ import numpy as np
 
 from analysis.arrays import Codes, Floats
 from analysis.report.ranking import Difference, Ranking
-from analysis.statistics.comparisons.clustered_effects import clustered_d, clustered_delta
-from analysis.statistics.comparisons.pairwise_effects import AllEffects, all_effects, delta_size
+from analysis.statistics.comparisons.effect_sizes import (
+    AllEffects,
+    all_effects,
+    clustered_d,
+    clustered_delta,
+    delta_size,
+)
 from analysis.statistics.comparisons.simultaneous import rope_decision
 from analysis.statistics.comparisons.tests_by_name import means_table
 from analysis.statistics.intervals import t_interval
