@@ -142,7 +142,7 @@ def _interim(report: Report) -> str:
 
 def _printed(every: Sequence[Entry], means: Sequence[Entry]) -> list[Entry]:
     """All differences of a family; of many among systems those with the highest mean."""
-    from analysis.statistics.comparisons.declared_families import REFERENCE
+    from analysis.statistics.comparisons.pairwise_contrasts import REFERENCE
 
     kept: list[Entry] = []
     for about in dict.fromkeys(entry.about for entry in every):

@@ -26,7 +26,7 @@ from analysis.statistics.clustered_interval import (
     too_few,
     two_way_intervals,
 )
-from analysis.statistics.comparisons.declared_families import declared_families
+from analysis.statistics.comparisons.pairwise_contrasts import declared_families
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.estimator import Contrast, Estimate, Estimator
 from analysis.statistics.intervals import (

@@ -16,8 +16,8 @@ from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.comparisons.comparison_rows import UNITS, Numbers
 from analysis.report.ranking import key_of, may_be_compared, on_one_footing, rankings
-from analysis.statistics.comparisons.declared_families import REFERENCE as FAMILY_OF_REFERENCE
-from analysis.statistics.comparisons.declared_families import SYSTEMS
+from analysis.statistics.comparisons.pairwise_contrasts import REFERENCE as FAMILY_OF_REFERENCE
+from analysis.statistics.comparisons.pairwise_contrasts import SYSTEMS
 from analysis.statistics.comparisons.simultaneous import ABOVE, BELOW, EQUAL
 
 MOST_CONDITIONS = 24
