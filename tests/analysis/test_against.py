@@ -27,7 +27,7 @@ from analysis.statistics.metric_agreement import (
 )
 from analysis.statistics.metric_agreement import weighted_correlations as by_weight
 from analysis.statistics.metric_agreement.machine_detection import area_interval, f1_curve
-from analysis.statistics.metric_agreement.metric_result import AS_IS, MAPPED
+from analysis.statistics.metric_agreement.metric_correlations import AS_IS, MAPPED
 from analysis.statistics.metric_agreement.resampled_units import (
     centred_interval,
     p_of,

@@ -6,8 +6,11 @@ from analysis.statistics.metric_agreement.metric_ceiling import (
     condition_ceiling,
     one_against_others,
 )
-from analysis.statistics.metric_agreement.metric_correlations import correlations
-from analysis.statistics.metric_agreement.metric_result import Correlated, CorrelationOptions
+from analysis.statistics.metric_agreement.metric_correlations import (
+    Correlated,
+    CorrelationOptions,
+    correlations,
+)
 from analysis.statistics.metric_agreement.metric_units import (
     CONDITION,
     STIMULUS,

@@ -11,7 +11,7 @@ from scipy import optimize
 from analysis.arrays import Floats
 from analysis.statistics.agreement.kappa import rounded_half_up
 from analysis.statistics.metric_agreement import weighted_correlations as by_weight
-from analysis.statistics.metric_agreement.metric_result import (
+from analysis.statistics.metric_agreement.metric_correlations import (
     AS_IS,
     ERRORS,
     MAPPED,

@@ -18,7 +18,7 @@ from analysis.report.parts.against_people.metric_tables import (
     top_of,
 )
 from analysis.statistics.metric_agreement import CONDITION, STIMULUS
-from analysis.statistics.metric_agreement.metric_result import AS_IS
+from analysis.statistics.metric_agreement.metric_correlations import AS_IS
 
 MOST_OF_CONDITIONS, MOST_OF_STIMULI = 2, 1  # metrics that are drawn; tables have all
 MOST_POINTS = 600

@@ -21,7 +21,11 @@ from analysis.report.parts.against_people.metric_tables import (
     words_of,
 )
 from analysis.statistics.metric_agreement import CONDITION, STIMULUS
-from analysis.statistics.metric_agreement.metric_result import AS_IS, FEW_CONDITIONS, Correlated
+from analysis.statistics.metric_agreement.metric_correlations import (
+    AS_IS,
+    FEW_CONDITIONS,
+    Correlated,
+)
 
 TOO_FEW_CONDITIONS, FEW_ITEMS = 5, 5
 _MOST_NAMED = 3

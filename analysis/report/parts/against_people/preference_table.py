@@ -13,7 +13,7 @@ from analysis.report.parts.against_people.ceiling_tables import CeilingsOf
 from analysis.report.parts.against_people.metric_data import Gathered
 from analysis.report.parts.against_people.metric_tables import BOTH_ORDERS, FEW, top_of
 from analysis.statistics.metric_agreement import STIMULUS, preferred_share
-from analysis.statistics.metric_agreement.metric_result import AS_IS
+from analysis.statistics.metric_agreement.metric_correlations import AS_IS
 
 COLUMNS = (
     Column("metric", "Metric"),
