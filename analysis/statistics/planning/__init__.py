@@ -31,8 +31,7 @@ from analysis.statistics.planning.simulated_check import (
     simulate_ratings,
     simulated_check,
 )
-from analysis.statistics.planning.study_cost import Cost, Payment, cost_of
-from analysis.statistics.planning.study_design import Design, PlanningError
+from analysis.statistics.planning.study_design import Cost, Design, Payment, PlanningError, cost_of
 from analysis.statistics.planning.variance_components import (
     Components,
     components_from_model,

@@ -12,8 +12,7 @@ from analysis.statistics.planning.precision import (
     standard_error_of,
 )
 from analysis.statistics.planning.requirements import Requirements
-from analysis.statistics.planning.study_cost import cost_of
-from analysis.statistics.planning.study_design import Design, PlanningError
+from analysis.statistics.planning.study_design import Design, PlanningError, cost_of
 
 STEPS = (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3)
 ITEM_STEPS = (0.5, 0.75, 1, 1.5, 2, 3, 4)

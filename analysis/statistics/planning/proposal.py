@@ -11,7 +11,7 @@ from analysis.statistics.planning.plan_search import Plan
 from analysis.statistics.planning.precision import DIFFERENCE
 from analysis.statistics.planning.requirements import HALF_WIDTH, Requirements
 from analysis.statistics.planning.simulated_check import SimulatedCheck, simulated_check
-from analysis.statistics.planning.study_cost import Cost, cost_of
+from analysis.statistics.planning.study_design import Cost, cost_of
 
 CHECK_RUNS = 1000
 MOST_SIMULATED = 20_000_000  # ratings in all the runs of a check
