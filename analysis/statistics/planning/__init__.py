@@ -25,7 +25,6 @@ from analysis.statistics.planning.precision import (
     standard_error,
     standard_error_of_difference,
 )
-from analysis.statistics.planning.published_components import PRESETS, preset
 from analysis.statistics.planning.simulated_check import (
     SimulatedCheck,
     simulate_ratings,
@@ -33,9 +32,11 @@ from analysis.statistics.planning.simulated_check import (
 )
 from analysis.statistics.planning.study_design import Cost, Design, Payment, PlanningError, cost_of
 from analysis.statistics.planning.variance_components import (
+    PRESETS,
     Components,
     components_from_model,
     components_from_pilot,
+    preset,
 )
 
 __all__ = [
