@@ -1,6 +1,5 @@
 """How many raters and ratings a study needs, what they cost, and when it may stop."""
 
-from analysis.statistics.planning.assurance import Assurance, assurance
 from analysis.statistics.planning.confidence_sequences import (
     ConfidenceSequence,
     asymptotic_sequence,
@@ -18,6 +17,8 @@ from analysis.statistics.planning.group_sequential import (
 )
 from analysis.statistics.planning.plan_search import Plan, plan_for_difference, plan_for_half_width
 from analysis.statistics.planning.precision import (
+    Assurance,
+    assurance,
     half_width,
     minimal_difference,
     power,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
-from analysis.statistics.planning.assurance import Assurance, assurance
 from analysis.statistics.planning.plan_search import Plan
 from analysis.statistics.planning.precision import (
     DIFFERENCE,
+    Assurance,
+    assurance,
     half_width,
     minimal_difference,
     standard_error_of,
