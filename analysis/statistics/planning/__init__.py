@@ -2,18 +2,16 @@
 
 from analysis.statistics.planning.confidence_sequences import (
     ConfidenceSequence,
+    Look,
     asymptotic_sequence,
     bounded_sequence,
-    rater_differences,
-    rater_means,
-    stopped_at,
-    subgaussian_sequence,
-)
-from analysis.statistics.planning.group_sequential import (
-    Look,
     obrien_fleming_bounds,
     obrien_fleming_spending,
+    rater_differences,
+    rater_means,
     repeated_intervals,
+    stopped_at,
+    subgaussian_sequence,
 )
 from analysis.statistics.planning.plan_search import Plan, plan_for_difference, plan_for_half_width
 from analysis.statistics.planning.precision import (
