@@ -15,8 +15,7 @@ from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Figure
 from analysis.report.parts.answer.answer_narrative import with_bounds
 from analysis.report.ranking import key_of
-from analysis.statistics.pairs.means_of_pairs import pair_means
-from analysis.statistics.pairs.pair_interval import Measured, shares_right
+from analysis.statistics.pairs.means_of_pairs import Measured, pair_means, shares_right
 from analysis.statistics.pairs.pair_ratings import pair_ratings, reach_of
 
 MOST_DRAWN = 60
