@@ -10,8 +10,7 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Floats
-from analysis.statistics.both_orders import signed_ranks
-from analysis.statistics.correlations import fisher_interval
+from analysis.statistics.correlations import fisher_interval, signed_ranks
 from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.intervals import percentile_interval
 from analysis.statistics.metric_agreement import weighted_correlations as by_weight
@@ -117,7 +116,7 @@ def correlations(
     """All numbers of all metrics, ``values`` (S,) each with NaN where there is none.
 
     Per stimulus, per stimulus within conditions and per condition: SRCC, PLCC, KRCC (tau-b) with
-    p, of pairs with sides over both orders (`analysis.statistics.both_orders`); for metrics on the
+    p, of pairs with sides over both orders (`analysis.statistics.correlations`); for metrics on the
     raters' scale, and for all after the mapping of ITU-T P.1401, QWK, MAE, RMSE and RMSE*
     (epsilon-insensitive). RMSE divides by n less the 4 numbers of the mapping.
     """

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.both_orders import in_both_orders
+from analysis.statistics.correlations import in_both_orders
 from analysis.statistics.intervals import multiplicities
 from analysis.statistics.metric_agreement.metric_units import CONDITION, STIMULUS, WITHIN, Units
 
@@ -164,7 +164,7 @@ class Sample:
     """n units as found and as resampled: ``x`` (M, n) or, of conditions, (B, M, n) too.
 
     With ``both_orders`` every array holds each unit twice, the second time with the other sign:
-    see `analysis.statistics.both_orders`. ``n`` counts the units.
+    see `analysis.statistics.correlations`. ``n`` counts the units.
     """
 
     unit: str

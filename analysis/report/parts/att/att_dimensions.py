@@ -15,8 +15,8 @@ from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import PartInput
 from analysis.report.parts.att.att_means import PAPER, means, references
+from analysis.statistics.correlations import rank_distance
 from analysis.statistics.estimator import Estimate
-from analysis.statistics.rank_distance import rank_distance
 
 PRINTED = 4  # decimals of the paper's Table 6
 _NOTE = (

@@ -14,9 +14,9 @@ from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import PartInput
 from analysis.report.parts.att.att_means import PAPER, means
+from analysis.statistics.correlations import rank_distance
 from analysis.statistics.estimator import Contrast, Estimate
 from analysis.statistics.estimators.mean_score import MeanScore
-from analysis.statistics.rank_distance import rank_distance
 
 _NOTE = (
     "Means of labels. The difference has a two-way clustered interval of its own; the splits have "
