@@ -20,7 +20,7 @@ from analysis.ratings.breakdowns import (
 )
 from analysis.ratings.choices import labels_in_order
 from analysis.ratings.grouping import Breakdown
-from analysis.statistics.clustered_interval import (
+from analysis.statistics.clustered_variance import (
     ALL_EQUAL,
     Bounds,
     too_few,

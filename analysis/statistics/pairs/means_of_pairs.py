@@ -9,8 +9,14 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.clustered_interval import CANCELLED, UNANIMOUS, too_few
-from analysis.statistics.clustered_variance import Limits, limits_of, variance_and_df
+from analysis.statistics.clustered_variance import (
+    CANCELLED,
+    UNANIMOUS,
+    Limits,
+    limits_of,
+    too_few,
+    variance_and_df,
+)
 from analysis.statistics.comparisons.p_adjustment import adjusted, sidak, sidak_level
 from analysis.statistics.comparisons.test_result import IGNORES_RATERS, Undefined
 from analysis.statistics.comparisons.two_sample_tests import wilcoxon

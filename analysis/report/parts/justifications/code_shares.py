@@ -20,7 +20,7 @@ from analysis.report.content import (
 )
 from analysis.report.part import PartInput
 from analysis.report.parts.justifications.reason_data import Reasons
-from analysis.statistics.clustered_interval import two_way_intervals
+from analysis.statistics.clustered_variance import two_way_intervals
 from analysis.statistics.intervals import TWO_WAY, clustered
 from analysis.statistics.justifications import code_table
 

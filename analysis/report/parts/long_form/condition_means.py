@@ -14,7 +14,7 @@ from analysis.name_spans import condition_span
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
 from analysis.report.parts.long_form.paper_tables import PAPER
-from analysis.statistics.clustered_interval import two_way_intervals
+from analysis.statistics.clustered_variance import two_way_intervals
 from analysis.statistics.intervals import Clustered, clustered, naive_interval
 from analysis.statistics.longform.condition_names import (
     CONTEXT,
