@@ -1,4 +1,4 @@
-"""Correlations of two arrays with intervals, in both orders of pairs, and tests of their difference."""
+"""Correlations of two arrays, their intervals and differences; and of pairs in both orders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Effect sizes: Cohen's d, Cliff's delta and d of pairs, with independent and clustered intervals."""
+"""Effect sizes: Cohen's d, Cliff's delta and d of pairs, with their intervals."""
 
 from __future__ import annotations
 

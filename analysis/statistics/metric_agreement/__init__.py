@@ -9,7 +9,9 @@ from analysis.statistics.metric_agreement.metric_ceiling import (
 from analysis.statistics.metric_agreement.metric_correlations import (
     Correlated,
     CorrelationOptions,
+    Cubic,
     correlations,
+    monotonic_cubic,
 )
 from analysis.statistics.metric_agreement.metric_units import (
     CONDITION,
@@ -18,7 +20,6 @@ from analysis.statistics.metric_agreement.metric_units import (
     Units,
     units_of,
 )
-from analysis.statistics.metric_agreement.prediction_errors import Cubic, monotonic_cubic
 from analysis.statistics.metric_agreement.preference_accuracy import Preferred, preferred_share
 
 __all__ = [

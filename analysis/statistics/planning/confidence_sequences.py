@@ -1,4 +1,4 @@
-"""Intervals that allow looking: confidence sequences, and O'Brien-Fleming bounds at planned looks."""
+"""Intervals that allow looking: confidence sequences, and group-sequential bounds."""
 
 from __future__ import annotations
 

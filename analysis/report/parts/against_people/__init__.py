@@ -18,7 +18,7 @@ from analysis.report.parts.against_people.metric_tables import (
     point_table,
 )
 from analysis.report.parts.against_people.preference_table import preferences
-from analysis.statistics.metric_agreement.prediction_errors import FEWEST
+from analysis.statistics.metric_agreement.metric_correlations import FEWEST
 
 METHODS = (
     "Metrics were compared with mean human scores per clip, per clip within conditions and per "
