@@ -12,6 +12,7 @@ from analysis.statistics.planning import (
     Design,
     Payment,
     PlanningError,
+    assurance,
     components_from_model,
     cost_of,
     half_width,
@@ -20,7 +21,6 @@ from analysis.statistics.planning import (
     plan_for_half_width,
     power,
     power_curve,
-    precision,
     preset,
     standard_error,
     standard_error_of_difference,
@@ -161,13 +161,13 @@ def test_hours_pay_and_fees_by_hand():
 
 @pytest.mark.slow
 def test_assurance_is_the_power_when_nothing_is_uncertain():
-    sure = precision(STUDY, LONG, 0.18)
+    sure = assurance(STUDY, LONG, 0.18)
     assert sure.value == pytest.approx(sure.power_at_guess)
     assert sure.monte_carlo_se < 1e-12
-    unsure = precision(STUDY, LONG, 0.18, difference_sd=0.1, degrees={"residual": 20})
+    unsure = assurance(STUDY, LONG, 0.18, difference_sd=0.1, degrees={"residual": 20})
     assert unsure.value < sure.value
     assert unsure.low < unsure.value < unsure.high
-    vague = precision(STUDY, LONG, 0.05, difference_sd=0.1)
+    vague = assurance(STUDY, LONG, 0.05, difference_sd=0.1)
     assert vague.value > vague.power_at_guess  # a small guess may turn out bigger
 
 
@@ -178,7 +178,7 @@ def test_assurance_over_a_normal_prior_agrees_with_its_integral():
     integral = sum(
         w * power(0.18 + 0.05 * z, se, degrees=59) for z, w in zip(nodes, weights, strict=True)
     ) / math.sqrt(2 * math.pi)
-    found = precision(STUDY, LONG, 0.18, difference_sd=0.05, draws=4000)
+    found = assurance(STUDY, LONG, 0.18, difference_sd=0.05, draws=4000)
     assert found.value == pytest.approx(integral, abs=4 * found.monte_carlo_se)
 
 
@@ -202,7 +202,7 @@ def test_wrong_designs_and_components_are_told_in_words():
     with pytest.raises(PlanningError, match="known are att"):
         preset("other")
     with pytest.raises(PlanningError, match="an SD of 0 or more"):
-        precision(STUDY, LONG, 0.1, difference_sd=-1)
+        assurance(STUDY, LONG, 0.1, difference_sd=-1)
     with pytest.raises(PlanningError, match="power 1"):
         minimal_difference(0.1, power=1)
 
