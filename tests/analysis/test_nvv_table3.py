@@ -13,8 +13,7 @@ import pytest
 
 from analysis.name_spans import resolve
 from analysis.ratings.breakdowns import families
-from analysis.ratings.metric_names import metrics_of
-from analysis.ratings.metric_scores import NO_METRICS, scores_from_rows
+from analysis.ratings.metric_scores import NO_METRICS, metrics_of, scores_from_rows
 from analysis.ratings.table import from_rows
 from analysis.report.content import Table
 from analysis.report.emphasis import BEST, SECOND

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import families
-from analysis.ratings.metric_names import metrics_of
+from analysis.ratings.metric_scores import metrics_of
 from analysis.report.content import Content, titled, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceiling_table, ceilings_of

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from analysis.formatting import listed
 from analysis.name_spans import family_prefix
-from analysis.ratings.metric_names import metrics_of
-from analysis.ratings.metric_scores import reasons
+from analysis.ratings.metric_scores import metrics_of, reasons
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people.metric_data import Gathered
 from analysis.report.parts.against_people.metric_tables import (

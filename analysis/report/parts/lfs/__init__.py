@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from analysis.ratings.estimands import estimand_of
-from analysis.ratings.metric_names import metrics_of
+from analysis.ratings.metric_scores import metrics_of
 from analysis.report.content import Content, together
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceilings_of

@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.formatting import counted, interval_text
 from analysis.name_spans import family_prefix, family_span
-from analysis.ratings.metric_names import metrics_of
+from analysis.ratings.metric_scores import metrics_of
 from analysis.report.content import Column, Content, Figure, Table, column, table_row
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceilings_of
