@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Codes, Floats
-from analysis.ratings.estimands import estimand_of, keys_where
+from analysis.ratings.estimands import estimand_of, family_title, keys_where
 from analysis.ratings.grouping import UNASKED, Breakdown
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
-from analysis.ratings.scales import family_title
 from analysis.ratings.table import rated
 
 

@@ -16,8 +16,7 @@ from analysis.formatting import (
     p_value,
 )
 from analysis.ratings.cells import csv_cell
-from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import family_title
+from analysis.ratings.estimands import estimand_of, family_title
 from analysis.report.content import Figure
 from analysis.report.interim_answer import (
     LOOKING,

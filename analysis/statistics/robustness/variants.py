@@ -11,8 +11,8 @@ from scipy import stats
 
 from analysis.arrays import Codes, Floats
 from analysis.ratings.breakdowns import Cell
+from analysis.ratings.estimands import family_title
 from analysis.ratings.grouping import Breakdown
-from analysis.ratings.scales import family_title
 from analysis.statistics.agreement.rater_bias import subject_model
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import Clustered, clustered, rater_weights

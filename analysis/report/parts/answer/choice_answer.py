@@ -8,7 +8,7 @@ from typing import Any
 from analysis.formatting import interval_text, listed
 from analysis.name_spans import condition_span, family_span
 from analysis.ratings.breakdowns import Family
-from analysis.ratings.scales import family_title
+from analysis.ratings.estimands import family_title
 from analysis.report.content import Figure
 from analysis.report.ranking import key_of
 

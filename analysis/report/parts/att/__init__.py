@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from analysis.name_spans import family_span
 from analysis.ratings.breakdowns import families
-from analysis.ratings.scales import family_title
+from analysis.ratings.estimands import family_title
 from analysis.report.content import Content, Table, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.att.att_dimensions import by_dimension, by_voice

@@ -9,8 +9,8 @@ import numpy as np
 
 from analysis.name_spans import family_span
 from analysis.ratings.breakdowns import Family
+from analysis.ratings.estimands import family_title
 from analysis.ratings.grouping import Breakdown
-from analysis.ratings.scales import family_title
 from analysis.report.content import Column, Table
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import PartInput

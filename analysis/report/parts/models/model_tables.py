@@ -9,8 +9,7 @@ import numpy as np
 
 from analysis.formatting import enumerated
 from analysis.name_spans import family_span
-from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import family_title
+from analysis.ratings.estimands import estimand_of, family_title
 from analysis.report.content import Column, Table
 from analysis.report.parts.models.model_fits import CellModel, Fits
 from analysis.report.parts.models.system_tests import ALONE
