@@ -13,13 +13,13 @@ import pandas as pd
 from analysis.formatting import counted
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import (
+    countable,
     default_breakdowns,
     families,
     items_of,
     labelled_families,
     names_rated,
 )
-from analysis.ratings.choices import countable
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import TITLE, metric_titles

@@ -17,8 +17,8 @@ from analysis.ratings.breakdowns import (
     coded_column,
     families,
     labelled_families,
+    labels_in_order,
 )
-from analysis.ratings.choices import labels_in_order
 from analysis.ratings.grouping import Breakdown
 from analysis.statistics.clustered_variance import (
     ALL_EQUAL,
@@ -114,7 +114,7 @@ class MeanScore(Estimator):
         """The share of each label per group (estimand ``share of LABEL``), by ratings.
 
         What counts as a label, where clips are compared or an answer holds several, is said in
-        `analysis.ratings.choices`.
+        `analysis.ratings.breakdowns`.
         """
         shares: list[Estimate] = []
         for family in (*families(ratings), *labelled_families(ratings)):

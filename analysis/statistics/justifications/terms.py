@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from analysis.ratings.choices import JOINT
+from analysis.ratings.breakdowns import JOINT
 
 # Closed classes: articles, pronouns, auxiliaries, prepositions, conjunctions. Words that may
 # describe a voice (no, not, too, very, like, up, down, off) are not among them.
