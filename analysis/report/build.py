@@ -23,7 +23,7 @@ from analysis.ratings.breakdowns import (
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import TITLE, metric_titles
-from analysis.ratings.pair_orientation import turn_pairs
+from analysis.ratings.repeats import turn_pairs
 from analysis.ratings.table import table_hash
 from analysis.report.conduct import conduct_of
 from analysis.report.left_out import left_out_of
