@@ -14,7 +14,11 @@ from analysis.ratings.estimands import name_of
 from analysis.ratings.metric_scores import metrics_of, reasons
 from analysis.report.content import Content, Figure, titled, together
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.against_people.ceiling_tables import ceiling_table, ceilings_of
+from analysis.report.parts.against_people.ceiling_tables import (
+    ceiling_table,
+    ceilings_of,
+    preferences,
+)
 from analysis.report.parts.against_people.metric_data import Gathered, gathered
 from analysis.report.parts.against_people.metric_tables import (
     FEW,
@@ -32,7 +36,6 @@ from analysis.report.parts.against_people.metric_tables import (
     top_of,
     words_of,
 )
-from analysis.report.parts.against_people.preference_table import preferences
 from analysis.statistics.metric_agreement import CONDITION, STIMULUS
 from analysis.statistics.metric_agreement.metric_correlations import (
     AS_IS,

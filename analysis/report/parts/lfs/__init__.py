@@ -9,9 +9,8 @@ from analysis.ratings.estimands import estimand_of
 from analysis.ratings.metric_scores import metrics_of
 from analysis.report.content import Content, together
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
-from analysis.report.parts.against_people.ceiling_tables import ceilings_of
+from analysis.report.parts.against_people.ceiling_tables import ceilings_of, preferences
 from analysis.report.parts.against_people.metric_data import gathered
-from analysis.report.parts.against_people.preference_table import preferences
 from analysis.report.parts.lfs.lfs_alignment import against_people, own_scores, two_instruments
 from analysis.report.parts.lfs.lfs_clips import clips_of
 from analysis.report.parts.lfs.lfs_length import by_length
