@@ -17,8 +17,17 @@ from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceilings_of, preferences
 from analysis.report.parts.against_people.metric_data import gathered
 from analysis.report.parts.lfs.lfs_alignment import against_people, own_scores, two_instruments
-from analysis.report.parts.lfs.lfs_clips import Cell, Clips, cells_of, clips_of
-from analysis.report.parts.lfs.lfs_measures import MEASURES, ONE_CONTENT, PAPER, WITH_SD, Measure
+from analysis.report.parts.lfs.lfs_clips import (
+    MEASURES,
+    ONE_CONTENT,
+    PAPER,
+    WITH_SD,
+    Cell,
+    Clips,
+    Measure,
+    cells_of,
+    clips_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

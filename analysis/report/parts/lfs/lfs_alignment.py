@@ -15,7 +15,7 @@ from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceilings_of
 from analysis.report.parts.against_people.metric_data import Gathered, gathered
 from analysis.report.parts.against_people.metric_tables import FEW, ordered, top_of
-from analysis.report.parts.lfs.lfs_measures import PAPER, measure_of, rubric_of, settings_of
+from analysis.report.parts.lfs.lfs_clips import PAPER, measure_of, rubric_of, settings_of
 from analysis.statistics.agreement import coarse_steps, steps_of, versus_rest
 from analysis.statistics.agreement.rating_units import step_names
 from analysis.statistics.correlations import williams
