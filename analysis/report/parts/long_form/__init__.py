@@ -8,10 +8,9 @@ from analysis.ratings.estimands import name_of
 from analysis.ratings.study_scores import WORDS
 from analysis.report.content import Content, together, warned_once, worded
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.long_form.condition_means import conditions
+from analysis.report.parts.long_form.condition_means import condition_tests, conditions
 from analysis.report.parts.long_form.context_tables import contexts
 from analysis.report.parts.long_form.paragraph_tables import paragraphs
-from analysis.report.parts.long_form.setting_tests import condition_tests
 from analysis.statistics.longform import Material, materials
 from analysis.statistics.longform.long_form_table import is_long_form
 from analysis.statistics.options import Options
