@@ -14,7 +14,7 @@ from analysis.formatting import beware
 from analysis.name_spans import condition_span
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
-from analysis.report.parts.long_form.paper_tables import PAPER
+from analysis.report.parts.long_form.paragraph_tables import PAPER
 from analysis.statistics.clustered_variance import two_way_intervals
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.comparisons.two_sample_tests import student_t
