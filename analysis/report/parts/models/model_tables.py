@@ -11,8 +11,7 @@ from analysis.formatting import enumerated
 from analysis.name_spans import family_span
 from analysis.ratings.estimands import estimand_of, family_title
 from analysis.report.content import Column, Table
-from analysis.report.parts.models.model_fits import CellModel, Fits
-from analysis.report.parts.models.system_tests import ALONE
+from analysis.report.parts.models.model_fits import ALONE, CellModel, Fits
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.model_contrasts import Means
 from analysis.statistics.mixed.nuts import RESIDUAL, SD_NAMES
