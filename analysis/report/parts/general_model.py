@@ -15,9 +15,8 @@ from analysis.ratings.breakdowns import families
 from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.models import modelled_or_refused
+from analysis.report.parts.models import IN_WORDS, SPREAD, clustered_of, modelled_or_refused
 from analysis.report.parts.models.model_fits import standing_of
-from analysis.report.parts.models.model_tables import IN_WORDS, SPREAD, clustered_of
 from analysis.report.parts.models.posterior_ranking import (
     best_sentence,
     by_expected_rank,
