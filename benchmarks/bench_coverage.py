@@ -34,8 +34,8 @@ from analysis.statistics.intervals import (  # noqa: E402
     welch_interval,
 )
 from analysis.statistics.mixed.gaussian import gaussian_posterior, prior_for  # noqa: E402
+from analysis.statistics.mixed.linear_model import ComponentVariance  # noqa: E402
 from analysis.statistics.mixed.model_errors import NotEstimable  # noqa: E402
-from analysis.statistics.mixed.model_interval import ComponentVariance  # noqa: E402
 from analysis.statistics.mixed.posterior import highest_density  # noqa: E402
 from analysis.statistics.mixed.sufficient_statistics import sums  # noqa: E402
 

@@ -36,8 +36,11 @@ from analysis.statistics.mixed.convergence import diagnose  # noqa: E402
 from analysis.statistics.mixed.gaussian import HLS_PRIOR, gaussian_posterior  # noqa: E402
 from analysis.statistics.mixed.linear_model import crossed_reml, nested_reml  # noqa: E402
 from analysis.statistics.mixed.model_contrasts import means, pairs  # noqa: E402
-from analysis.statistics.mixed.ordered_labels import label_counts  # noqa: E402
-from analysis.statistics.mixed.ordinal_fit import ordinal_ml, ordinal_posterior  # noqa: E402
+from analysis.statistics.mixed.ordinal_fit import (  # noqa: E402
+    label_counts,
+    ordinal_ml,
+    ordinal_posterior,
+)
 from analysis.statistics.mixed.posterior import Posterior  # noqa: E402
 from analysis.statistics.mixed.sufficient_statistics import Codes, sums  # noqa: E402
 

@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from analysis.ratings.cells import csv_lines, in_pieces
-from analysis.ratings.sessions_csv import spread_out
+from analysis.ratings.study_scores import spread_out
 from listening.access.rights import ANALYSE, EDIT
 from listening.selectors import session_columns, session_rows
 from listening.studies import StudyError

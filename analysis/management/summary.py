@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis.formatting import counted, legend_of_marks, number
-from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import ends_of, family_title
+from analysis.ratings.estimands import ends_of, estimand_of, family_title
 from analysis.report.condition_labels import labelled
 from analysis.report.exclusion_words import left_out_lines
 from analysis.report.html.html_tables import bounds

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,10 +12,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.arrays import Codes, Floats
-from analysis.ratings.estimands import estimand_of, keys_where
+from analysis.ratings.estimands import estimand_of, family_title, keys_where
 from analysis.ratings.grouping import UNASKED, Breakdown
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
-from analysis.ratings.scales import family_title
 from analysis.ratings.table import rated
 
 
@@ -183,3 +183,44 @@ def coded_column(column: pd.Series) -> tuple[Codes, list[str]]:
     """Codes (n,) from 0 of a column's values in sorted order, and these values."""
     codes, names = pd.factorize(column, sort=True)
     return codes.astype(np.int64), [str(name) for name in names]
+
+
+MOST_LABELS = 11
+LONGEST_LABEL = 80  # longer answers are text
+JOINT = "|"  # between the labels of an answer that holds several
+
+
+def countable(answers: Iterable[str]) -> bool:
+    """Whether there are few and short enough different choices to count their shares."""
+    labels = {label for answer in set(answers) for label in answer.split(JOINT)}
+    return len(labels) <= MOST_LABELS and all(len(label) <= LONGEST_LABEL for label in labels)
+
+
+def labels_in_order(cell: Cell, estimand: str) -> list[tuple[str, list[bool]]]:
+    """(label, whether each answer of the cell holds it), the highest score or most chosen first.
+
+    For comparisons the labels are the scores: raters label the second clip against the first, and
+    which condition came second differs from trial to trial. None where there are too many.
+    """
+    if cell.scoreless:
+        return _chosen(cell.labels)
+    answers = cell.labels
+    if not any(answers) and "versus_condition" not in cell.group:
+        return []  # scores alone were kept, as of sliders
+    if "versus_condition" in cell.group:
+        words = estimand_of(estimand).answers
+        answers = [words.get(y, f"{y + 0.0:g}") for y in cell.y.tolist()]  # no label says -0
+    steps = sorted(set(zip(answers, cell.y.tolist(), strict=True)), key=lambda step: -step[1])
+    labels = list(dict.fromkeys(label for label, _ in steps))
+    if len(labels) > MOST_LABELS:
+        return []
+    return [(label, [answer == label for answer in answers]) for label in labels]
+
+
+def _chosen(answers: list[str]) -> list[tuple[str, list[bool]]]:
+    if not countable(answers):
+        return []
+    sets = [frozenset(answer.split(JOINT)) for answer in answers]
+    counts = Counter(label for chosen in sets for label in chosen)
+    labels = sorted(counts, key=lambda label: (-counts[label], label))
+    return [(label, [label in chosen for chosen in sets]) for label in labels]

@@ -1,30 +1,20 @@
-"""The first row of a file of ratings: its columns, what they stand for, and which are not used.
-
-Nothing heavy is imported here: a mistake in columns is told at once.
-"""
+"""The first row of a file of ratings: its columns, other tools' layouts, and what is not used."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from analysis.formatting import enumerated
 from analysis.ratings.cells import COLUMNS, LEFT_OUT_BY, WORDS
 from analysis.ratings.estimands import estimand_of, estimand_of_method
-from analysis.ratings.known_layouts import QUALTRICS, KnownLayout, known_layout
 from analysis.ratings.problems import NEAR, RatingsError, likeness, nearest
 from analysis.ratings.reading_rules import SAMPLE, ReadingRules
-from analysis.ratings.wide_tables import (
-    WideTable,
-    columns_of_scores,
-    p808_batch,
-    suggestion,
-    wide_table,
-)
 from listening.common.spreadsheets import (
     DELIMITERS,
     Layout,
@@ -32,7 +22,300 @@ from listening.common.spreadsheets import (
     clean_name,
     layout_of_file,
     located,
+    some,
+    strict_number,
 )
+
+MUSHRA = {"method": "mushra"}
+QUALTRICS = frozenset(  # what Qualtrics writes of each response, without case
+    {
+        *("startdate", "enddate", "status", "ipaddress", "progress", "duration (in seconds)"),
+        *("finished", "recordeddate", "responseid", "recipientlastname", "recipientfirstname"),
+        *("recipientemail", "externalreference", "locationlatitude", "locationlongitude"),
+        *("distributionchannel", "userlanguage", "q_recaptchascore"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class KnownLayout:
+    """The table of a tool that has all columns of ``needs`` (without case).
+
+    ``columns`` has for a column of the ratings table the tool's names for it, the first one there
+    is counts; ``constants`` are values of every row. ``refused`` says why there are no ratings.
+    """
+
+    tool: str
+    needs: frozenset[str]
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    constants: Mapping[str, str] = field(default_factory=dict)
+    refused: str = ""
+
+    def mapped(self, names: Iterable[str]) -> dict[str, str]:
+        """The columns of a file by those of the ratings table that they hold."""
+        there = {name.casefold(): name for name in reversed(list(names))}
+        found = {
+            ours: next((there[name] for name in theirs if name in there), "")
+            for ours, theirs in self.columns.items()
+        }
+        return {ours: name for ours, name in found.items() if name}
+
+
+def _layout(
+    tool: str, needs: str, constants: Mapping[str, str] | None = None, **columns: str
+) -> KnownLayout:
+    by_ours = {ours: tuple(names.split()) for ours, names in columns.items()}
+    return KnownLayout(tool, frozenset(needs.split()), by_ours, constants or {})
+
+
+def _refused(tool: str, needs: str, why: str) -> KnownLayout:
+    return KnownLayout(tool, frozenset(needs.split()), refused=why)
+
+
+LAYOUTS = (
+    _layout(
+        "webMUSHRA (mushra.csv)",
+        "trial_id rating_stimulus rating_score",
+        MUSHRA,
+        rater="session_uuid participant_id",
+        item="trial_id",
+        condition="rating_stimulus",
+        score="rating_score",
+    ),
+    _layout(
+        "webMUSHRA (lms.csv, lss.csv)",
+        "trial_id stimuli_rating stimuli",
+        rater="session_uuid participant_id",
+        item="trial_id",
+        condition="stimuli",
+        label="stimuli_rating",
+    ),
+    _layout(
+        "pyMUSHRA",
+        "responses_stimulus responses_score wm_id",
+        MUSHRA,
+        rater="questionaire_uuid",
+        item="wm_id",
+        condition="responses_stimulus",
+        score="responses_score",
+    ),
+    _layout(
+        "pyMUSHRA (Likert pages)",
+        "responses_stimulus responses_stimulusrating wm_id",
+        rater="questionaire_uuid",
+        item="wm_id",
+        condition="responses_stimulus",
+        label="responses_stimulusrating",
+    ),
+    _layout(
+        "the P.808 toolkit (votes_per_worker.csv)",
+        "hitid workerid file vote question_type",
+        rater="workerid",
+        session="assignment_id",
+        stimulus="file",
+        score="vote",
+        criterion="question_type",
+        condition="condition condition_name condition_num",
+    ),
+    _refused(
+        "the P.808 toolkit",
+        "file_url n vote_1",
+        "votes per clip do not say who voted; analyse its file votes_per_worker.csv or the batch "
+        "results",
+    ),
+    _refused(
+        "the P.808 toolkit",
+        "condition_name n std 95%ci",
+        "these are means of conditions; analyse its file votes_per_worker.csv or the batch results",
+    ),
+    _refused(
+        "webMUSHRA (paired_comparison.csv)",
+        "choice_reference choice_non_reference choice_answer",
+        "its answers say which clip is the reference; add a column score (1 right, 0 wrong), then "
+        "say --set method=abx --column rater=session_uuid --column item=trial_id "
+        "--column condition=choice_non_reference --column versus_condition=choice_reference",
+    ),
+    _refused(
+        "webMUSHRA (bs1116.csv)",
+        "rating_reference rating_non_reference rating_reference_score rating_non_reference_score",
+        "a BS.1116 grade is the difference of two scores; add a column score (non-reference minus "
+        "reference), then say --set method=free_choice --column rater=session_uuid "
+        "--column item=trial_id --column condition=rating_non_reference",
+    ),
+)
+
+
+def known_layout(names: Iterable[str]) -> KnownLayout | None:
+    """The tool whose table has these columns, if any is known."""
+    there = {name.casefold() for name in names}
+    return next((layout for layout in LAYOUTS if layout.needs <= there), None)
+
+
+MOST_SCORE = 100.0
+MOST_LISTED = 8  # columns that a remedy writes out
+_MARK = re.compile(r"[_\-. ]")
+_ENDING = re.compile(r"\.(?:wav|flac|mp3|ogg|opus|m4a|webm)$", re.IGNORECASE)
+_PLACE = re.compile(r"\{(\w+)\}")
+_P808_URL = re.compile(r"answer\.(q\d+)_url", re.IGNORECASE)
+_P808_CRITERIA = {  # endings of the toolkit's columns, and the criterion that they hold
+    **{"": "", "_sig": "signal", "_bak": "background", "_ovrl": "overall"},
+    **{"_echo": "echo", "_other": "other", "_noise": "noisiness", "_col": "coloration"},
+    **{"_loud": "loudness", "_disc": "discontinuity", "_reverb": "reverberation"},
+}
+_P808_TRAPS = (  # kind, column of the address, column of the answer, what may be beside it
+    ("trapping", "input.tp", "input.tp_ans", 0.0),
+    ("gold", "input.gold_clips", "input.gold_clips_ans", 1.0),
+    ("gold", "input.gold_url", "input.gold_url_ans", 1.0),
+)
+
+
+_NO_SCORES = QUALTRICS | {  # columns of numbers that stand beside answers
+    *("age", "gender", "year", "id", "index", "trial", "duration", "rt", "time", "time_elapsed"),
+    *("position", "order"),
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer of a wide row: its cells' columns, and values, by columns of the ratings table."""
+
+    theirs: Mapping[str, str]
+    constants: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trap:
+    """Columns that hold the clip of a trap and its right answer; ``within`` is the tolerance."""
+
+    kind: str
+    stimulus: str
+    expected: str
+    within: float
+
+
+@dataclass(frozen=True)
+class WideTable:
+    """The answers that each row of a file holds, and the clips among them that are traps."""
+
+    answers: tuple[Answer, ...]
+    traps: tuple[Trap, ...] = ()
+    about: str = ""  # a note
+
+    @property
+    def used(self) -> set[str]:
+        """The columns of the file that answers, and their traps, take."""
+        traps = {name for trap in self.traps for name in (trap.stimulus, trap.expected)}
+        return traps | {name for answer in self.answers for name in answer.theirs.values()}
+
+    @property
+    def filled(self) -> set[str]:
+        """The columns of the ratings table that the answers fill."""
+        traps = {"trap", "trap_passed"} if self.traps else set()
+        return traps | {
+            name for answer in self.answers for name in (*answer.theirs, *answer.constants)
+        }
+
+
+def wide_table(template: str, names: Sequence[str]) -> WideTable:
+    """The answers of a file by a template, or by a list of columns that are named after conditions.
+
+    ``{item}_{condition}`` fits Q1_A and Q1_B. Raises RatingsError where no column fits.
+    """
+    fields = _PLACE.findall(template)
+    if not fields:
+        listed = [clean_name(name) for name in template.split(",") if clean_name(name)]
+        absent = [name for name in listed if name not in names]
+        if absent or not listed:
+            there = ", ".join(names)
+            raise RatingsError([f"--wide: no column {some(absent) or template} (it has {there})"])
+        return _of({name: {"condition": name} for name in listed})
+    unknown = [name for name in fields if name not in COLUMNS]
+    if unknown or len(set(fields)) < len(fields):
+        wrong = unknown[0] if unknown else fields[0]
+        known = "{condition}, {item}, {criterion} or another column of a ratings table, once each"
+        raise RatingsError([f"--wide {template}: {{{wrong}}} is not known; write {known}"])
+    pattern = _regular_expression(template)
+    found = {name: match.groupdict() for name in names if (match := pattern.fullmatch(name))}
+    if not found:
+        raise RatingsError([f"--wide {template}: no column fits (it has {', '.join(names)})"])
+    return _of(found)
+
+
+def _regular_expression(template: str) -> re.Pattern[str]:
+    parts = _PLACE.split(template)  # literal text and names in turns
+    return re.compile(
+        "".join(
+            f"(?P<{part}>.+?)" if place % 2 else re.escape(part) for place, part in enumerate(parts)
+        )
+    )
+
+
+def _of(found: Mapping[str, Mapping[str, str]]) -> WideTable:
+    answers = tuple(Answer({"score": name}, values) for name, values in found.items())
+    return WideTable(answers, about=f"Each of these columns is one answer: {some(found)}.")
+
+
+def p808_batch(names: Sequence[str]) -> WideTable | None:
+    """The answers of a batch of the P.808 toolkit (Mechanical Turk, HIT app), if it is one."""
+    there = {name.casefold(): name for name in reversed(names)}
+    if not {"workerid", "assignmentid"} <= set(there):
+        return None
+    answers = []
+    for name in names:
+        question = _P808_URL.fullmatch(name)
+        if question is None:
+            continue
+        for ending, criterion in _P808_CRITERIA.items():
+            column = there.get(f"answer.{question[1].casefold()}{ending}")
+            if column:
+                place = {"position": question[1][1:]}
+                criteria = {"criterion": criterion} if criterion else {}
+                answers.append(Answer({"stimulus": name, "score": column}, place | criteria))
+    traps = tuple(
+        Trap(kind, there[url], there[expected], within)
+        for kind, url, expected, within in _P808_TRAPS
+        if url in there and expected in there
+    )
+    if not answers:
+        return None
+    kinds = f"; traps by {some(trap.stimulus for trap in traps)}" if traps else ""
+    about = f"Batch results of the P.808 toolkit: {len(answers)} answers in each row{kinds}."
+    return WideTable(tuple(answers), traps, about)
+
+
+def columns_of_scores(layout: Layout, free: Sequence[str]) -> list[str]:
+    """Columns that may be an answer each, by a file's first rows; none if there is only one.
+
+    ``free`` are the columns that hold nothing else.
+    """
+    columns = [name for name in free if name and _holds_scores(layout, name)]
+    return columns if len(columns) > 1 else []
+
+
+def suggestion(columns: Sequence[str]) -> str:
+    """How ``--wide`` may read columns of scores."""
+    endings = {match[0] if (match := _ENDING.search(name)) else "" for name in columns}
+    ending = next(iter(endings)) if len(endings) == 1 else ""  # names of files
+    marks = {tuple(_MARK.findall(name.removesuffix(ending))) for name in columns}
+    firsts = {found[:1] for found in marks}
+    if len(firsts) == 1 and firsts != {()} and (ending or max(map(len, marks)) == 1):
+        return f"'{{item}}{next(iter(firsts))[0]}{{condition}}{ending}'"
+    if len(columns) > MOST_LISTED:
+        return f"'{{item}}_{{condition}}' (a template that fits {some(columns)})"
+    shown = ",".join(columns)
+    return f"'{shown}'" if re.search(r"[^\w,.-]", shown) else shown
+
+
+def _holds_scores(layout: Layout, name: str) -> bool:
+    place = layout.names.index(name)
+    cells = [row[place] for row in layout.sample if row[place]]
+    numbers = [strict_number(cell.replace(",", ".")) for cell in cells]
+    known = [number for number in numbers if number is not None and abs(number) <= MOST_SCORE]
+    steps = {b - a for a, b in pairwise(known)}
+    counting = steps == {1.0} and (len(known) > 5 or (place == 0 and known[0] in (0.0, 1.0)))
+    scores = bool(cells) and len(known) == len(cells) and not counting
+    return scores and name.casefold() not in _NO_SCORES
+
 
 NEEDED = (("rater",), ("condition",), ("score",), ("item", "stimulus"))
 # What people call a column. Only a missing one of `DECISIVE` is worth an error.

@@ -10,9 +10,8 @@ import numpy as np
 
 from analysis.ratings.categorical import Categorical, Columns, constant
 from analysis.ratings.cells import trap_kind
-from analysis.ratings.header import ColumnMapping
+from analysis.ratings.header import ColumnMapping, Trap
 from analysis.ratings.problems import RatingsError, some
-from analysis.ratings.wide_tables import Trap
 from listening.common.spreadsheets import clean_name, strict_number
 
 

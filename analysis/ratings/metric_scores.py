@@ -1,19 +1,15 @@
-"""Metric scores as a table: from plain rows, from CSV and from JSON lines, matched to the ratings.
-
-A table of scores has the columns stimulus, metric, version and value, and where it is known also
-``higher_is_better`` (true, false or None), ``low`` and ``high``, the least and the greatest value
-that there can be (NaN: no such end), ``reason``, which says why there is no value, and ``title``,
-what a report calls the metric.
-"""
+"""Metric scores as a table, from rows, CSV or JSON lines; and the names that reports use."""
 
 from __future__ import annotations
 
 import json
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import pandas as pd
 
@@ -21,6 +17,10 @@ from analysis.ratings.cells import FACTS, unescaped
 from analysis.ratings.problems import RatingsError, RatingsWarning
 from listening.common.spreadsheets import TableError, clean_name, located
 from metrics.scoring.score_rows import NO_VALUE, ScoreRow, read_score_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 SCORE_COLUMNS = ("stimulus", "metric", "version", "value")
 DIRECTION, REASON, TITLE = "higher_is_better", "reason", "title"
@@ -260,3 +260,49 @@ def reasons(scores: pd.DataFrame, metric: str, stimuli: Sequence[str]) -> dict[s
     if unscored:
         numbers["not scored, or the run broke"] = unscored
     return dict(sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric (or version of it) as a report names it; ``rises`` None: nobody says.
+
+    ``ends`` are the least and the greatest value that it can have, None where there is no such end.
+    """
+
+    name: str
+    metric: str
+    version: str
+    rises: bool | None
+    ends: tuple[float | None, float | None] | None = None  # None: nobody says
+    title: str = ""  # what sentences and figures call it
+
+
+def metrics_of(scores: pd.DataFrame | None) -> tuple[Metric, ...]:
+    """Every metric of a table of scores, named with its version where there are several."""
+    if scores is None:
+        return ()
+    known = of_metrics(scores)
+    upward, ends, called = directions(known), ranges(known), titles(known)
+    both = known[["metric", "version"]].drop_duplicates().sort_values(["metric", "version"])
+    several = both["metric"].duplicated(keep=False)
+    found = [
+        Metric(
+            f"{metric} {version}" if more else metric,
+            metric,
+            version,
+            upward[metric],
+            ends[metric],
+            f"{called[metric]} {version}" if more and called[metric] else called[metric],
+        )
+        for metric, version, more in zip(both["metric"], both["version"], several, strict=True)
+    ]
+    often = Counter(each.title for each in found)
+    return tuple(
+        replace(each, title=each.title if often[each.title] == 1 and each.title else each.name)
+        for each in found
+    )
+
+
+def metric_titles(scores: pd.DataFrame | None) -> dict[str, str]:
+    """What a report calls each metric that has another title than its name, by that name."""
+    return {each.name: each.title for each in metrics_of(scores) if each.title != each.name}

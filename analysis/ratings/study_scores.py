@@ -1,13 +1,16 @@
-"""A study's scores: those of its metrics, and the number of words of long-form clips."""
+"""A study's own rows: metric scores, numbers of words, sessions and questionnaires."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
+
+from analysis.ratings.cells import csv_lines
 
 if TYPE_CHECKING:
     from listening.selectors import StimulusRow
+
 
 WORDS, VERSION = "n_words", "1"
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -58,3 +61,26 @@ def word_rows(stimuli: Iterable[StimulusRow]) -> list[WordRow]:
 def count_words(text: str) -> int:
     """Words of letters or digits; each Chinese character or kana counts as one."""
     return len(_WORD.findall(text))
+
+
+SPREAD = ("checks", "answers")  # of a session's row: their values stand in columns of their own
+
+
+def sessions_csv(study: str) -> Iterator[str]:
+    """CSV text of a study's sessions, line by line; cells are guarded as those of ratings are."""
+    from listening.selectors import session_columns, session_rows
+
+    return csv_lines(map(spread_out, session_rows(study)), session_columns(study))
+
+
+def questionnaires_csv(study: str) -> Iterator[str]:
+    """CSV text of all answers to questionnaires, a row for each: with task and block, and when."""
+    from listening.selectors import QuestionnaireRow, questionnaire_rows
+
+    return csv_lines(questionnaire_rows(study), tuple(QuestionnaireRow.__annotations__))
+
+
+def spread_out(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The row with what `checks` and `answers` hold beside the rest."""
+    values = {name: value for name, value in row.items() if name not in SPREAD}
+    return {**values, **{k: v for name in SPREAD for k, v in row[name].items()}}

@@ -47,16 +47,20 @@ from analysis.ratings.cells import (
 )
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.header import ColumnMapping, column_mapping
-from analysis.ratings.identities import cleaned, near_equal
 from analysis.ratings.inferred_method import inferred_method
 from analysis.ratings.label_scores import cell_number, score_words, scores_of_labels
 from analysis.ratings.long_tables import conditions_of_names, long_columns
-from analysis.ratings.pair_orientation import turn_pairs
 from analysis.ratings.problems import RatingsError, RatingsWarning
-from analysis.ratings.repeats import resolve_repeats
+from analysis.ratings.repeats import resolve_repeats, turn_pairs
 from analysis.ratings.row_selection import selected_rows
-from analysis.ratings.scale_checks import check_ranks, short_scales
-from analysis.ratings.validation import TRAINING, checked
+from analysis.ratings.validation import (
+    TRAINING,
+    check_ranks,
+    checked,
+    cleaned,
+    near_equal,
+    short_scales,
+)
 from listening.common.spreadsheets import TableError, clean_name, decimal_points, located
 
 __all__ = [

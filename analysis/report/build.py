@@ -13,18 +13,17 @@ import pandas as pd
 from analysis.formatting import counted
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import (
+    countable,
     default_breakdowns,
     families,
     items_of,
     labelled_families,
     names_rated,
 )
-from analysis.ratings.choices import countable
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
-from analysis.ratings.metric_names import metric_titles
-from analysis.ratings.metric_scores import TITLE
-from analysis.ratings.pair_orientation import turn_pairs
+from analysis.ratings.metric_scores import TITLE, metric_titles
+from analysis.ratings.repeats import turn_pairs
 from analysis.ratings.table import table_hash
 from analysis.report.conduct import conduct_of
 from analysis.report.left_out import left_out_of

@@ -8,8 +8,7 @@ from typing import Any, cast
 
 from analysis.formatting import words_of
 from analysis.name_spans import OPEN, Names, resolve
-from analysis.ratings.estimands import name_of
-from analysis.ratings.scales import bare_title
+from analysis.ratings.estimands import bare_title, name_of
 from analysis.report.report_schema import (
     EstimateRow,
     PartRecord,

@@ -79,7 +79,7 @@ class Table:
     """One table: a key that fits a file name, a title, columns, rows of plain values, and a note.
 
     Rows may hold more than the columns show: everything is in the CSV. ``about`` is the title of
-    the family (`analysis.ratings.scales.family_title`) that the table is about, empty for all.
+    the family (`analysis.ratings.estimands.family_title`) that the table is about, empty for all.
     A table that is ``folded`` is closed on the page at first. ``group`` is a key of the rows: what
     stands there heads those that follow one another and share it. The best of a column is marked
     by `emphasis.with_best`.

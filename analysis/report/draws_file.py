@@ -13,12 +13,12 @@ from analysis.report.report_schema import Report
 from analysis.statistics.mixed.family_model import (
     Modelled,
     family_by_title,
+    family_posterior,
     modelled,
     ordinal_draws,
     ordinal_labels,
 )
-from analysis.statistics.mixed.family_posterior import posterior_of
-from analysis.statistics.mixed.inference_data import inference_data, netcdf
+from analysis.statistics.mixed.nuts import inference_data, netcdf
 from analysis.statistics.mixed.posterior import Posterior
 from analysis.statistics.mixed.sufficient_statistics import Floats
 from analysis.statistics.options import Options
@@ -86,7 +86,7 @@ def _posterior(
     each: Modelled, options: Options, part: str, tell: Callable[[str], None]
 ) -> tuple[Posterior, Floats | None]:
     if part == "models":
-        return posterior_of(each, options), None
+        return family_posterior(each, options), None
     if part == "ordinal":
         return ordinal_draws(each, options), ordinal_labels(each)[1]
     fit = fitted(each, Breakdown(), options, part == "general_gaussian", tell)

@@ -18,7 +18,7 @@ import pandas as pd
 from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Family, families, items_of, labelled_families
 from analysis.ratings.estimands import Estimand, estimand_of
-from analysis.report.parts.answer.pair_answer import pairs_of
+from analysis.report.parts.answer.narrative import pairs_of
 from analysis.report.ranking import Ranking, rankings
 from analysis.report.report_schema import InterimMean, InterimPair, InterimRow
 from analysis.statistics.planning.confidence_sequences import bounded_sequence

@@ -10,10 +10,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
 from analysis.ratings.breakdowns import Cell, Family, cells, families
-from analysis.ratings.estimands import Estimand, estimand_of
+from analysis.ratings.estimands import Estimand, estimand_of, family_title
 from analysis.ratings.grouping import Breakdown
 from analysis.ratings.reference import Reference, reference_of
-from analysis.ratings.scales import family_title
 from analysis.statistics.comparisons.tiers import Tiers, tiers_of
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import TWO_WAY, Clustered, clustered

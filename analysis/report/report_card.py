@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from analysis.formatting import counted, enumerated, short
-from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import family_title
+from analysis.ratings.estimands import estimand_of, family_title
 from analysis.report.exclusion_words import left_out_counts
 from analysis.report.report_card_checklist import TITLE, checklist
 from analysis.report.report_card_entries import NO_REPORT, Card, Entry, Section, fact, unknown

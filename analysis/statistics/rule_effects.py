@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 
 from analysis.ratings.breakdowns import families
-from analysis.ratings.scales import family_title
+from analysis.ratings.estimands import family_title
 from analysis.statistics.options import Options
 from analysis.statistics.robustness.variants import under_rules
 from analysis.statistics.screening import STRUCTURAL, Rule, Screened, rule_text, screen

@@ -11,8 +11,7 @@ from scipy import special
 
 from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of
-from analysis.statistics.agreement.bt500 import Bt500, bt500
-from analysis.statistics.agreement.rater_bias import SubjectModel, subject_model
+from analysis.statistics.agreement.rater_bias import Bt500, SubjectModel, bt500, subject_model
 from analysis.statistics.metric_agreement.metric_units import Words
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from analysis.arrays import Codes, Floats
 from analysis.ratings.breakdowns import Family, coded_column, families
 from analysis.ratings.estimands import estimand_of
 from analysis.statistics.clustered_variance import limits_of
-from analysis.statistics.comparisons.rope import EQUAL, UNDECIDED, rope_decision
+from analysis.statistics.comparisons.simultaneous import EQUAL, UNDECIDED, rope_decision
 from analysis.statistics.intervals import Clustered, clustered
 
 ALPHA = 0.05  # of each of the two one-sided tests

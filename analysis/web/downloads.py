@@ -81,7 +81,7 @@ def _report_of_now(key: str) -> Report | None:
 @require_GET
 def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     """A study's sessions with what raters answered around the trials, as they stand now."""
-    from analysis.ratings.sessions_csv import sessions_csv
+    from analysis.ratings.study_scores import sessions_csv
 
     _taken(request, key, "sessions.csv")
     response = StreamingHttpResponse(
@@ -95,7 +95,7 @@ def sessions_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
 @require_GET
 def questionnaires_file(request: HttpRequest, key: str) -> StreamingHttpResponse:
     """All answers to a study's questionnaires, a row for each, as they stand now."""
-    from analysis.ratings.sessions_csv import questionnaires_csv
+    from analysis.ratings.study_scores import questionnaires_csv
 
     _taken(request, key, "questionnaires.csv")
     response = StreamingHttpResponse(

@@ -32,8 +32,8 @@ def _row(plan: DraftPlan) -> dict[str, Any]:
         half_width,
         shared_level,
     )
-    from analysis.statistics.planning.published_components import assumed
     from analysis.statistics.planning.study_design import design_of
+    from analysis.statistics.planning.variance_components import assumed
 
     estimand = estimand_of(plan["estimand"])
     row: dict[str, Any] = {"title": plan["title"], "name": estimand.name}

@@ -97,7 +97,7 @@ def _by_code(first: Said, head: ReviewHead) -> list[dict[str, Any]]:
 def _by_aspect(
     said: Mapping[str, Mapping[int, Mapping[int, bool]]],
 ) -> list[dict[str, Any]]:
-    from analysis.statistics.agreement.by_aspect import by_aspect
+    from analysis.statistics.agreement.nominal import by_aspect
 
     return [
         {

@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.comparisons.declared_families import REFERENCE as AGAINST_REFERENCE
-from analysis.statistics.comparisons.declared_families import SYSTEMS, declared_families
 from analysis.statistics.comparisons.p_adjustment import adjusted, tukey
-from analysis.statistics.comparisons.pairwise_contrasts import all_pairs, compare
+from analysis.statistics.comparisons.pairwise_contrasts import REFERENCE as AGAINST_REFERENCE
+from analysis.statistics.comparisons.pairwise_contrasts import (
+    SYSTEMS,
+    all_pairs,
+    compare,
+    declared_families,
+)
 from analysis.statistics.comparisons.test_result import Undefined
 from tests.analysis.coded import expected
 

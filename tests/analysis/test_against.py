@@ -27,13 +27,13 @@ from analysis.statistics.metric_agreement import (
 )
 from analysis.statistics.metric_agreement import weighted_correlations as by_weight
 from analysis.statistics.metric_agreement.machine_detection import area_interval, f1_curve
-from analysis.statistics.metric_agreement.metric_result import AS_IS, MAPPED
-from analysis.statistics.metric_agreement.replicated_coefficients import of_conditions
-from analysis.statistics.metric_agreement.two_way_resampling import (
+from analysis.statistics.metric_agreement.metric_correlations import AS_IS, MAPPED
+from analysis.statistics.metric_agreement.resampled_units import (
     centred_interval,
     p_of,
     wider_of,
 )
+from analysis.statistics.metric_agreement.weighted_correlations import of_conditions
 from tests.analysis.reference import BLANK, DATA, expected, rows_of, table_of
 from tests.analysis.simulation import bounds, sizes
 

@@ -6,7 +6,7 @@ import gzip
 import numpy as np
 import pytest
 
-from analysis.statistics.rank_distance import rank_distance, williams
+from analysis.statistics.correlations import rank_distance, williams
 from tests.analysis.reference import DATA, expected, table_of
 
 

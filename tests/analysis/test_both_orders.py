@@ -18,7 +18,7 @@ from analysis.ratings.table import from_rows, read_csv
 from analysis.report.part import PartInput
 from analysis.report.parts.against_people import AgainstPeople
 from analysis.statistics.agreement import noise_ceiling, rated_units, versus_rest
-from analysis.statistics.both_orders import in_both_orders, signed_ranks
+from analysis.statistics.correlations import in_both_orders, signed_ranks
 from analysis.statistics.metric_agreement import (
     CONDITION,
     STIMULUS,

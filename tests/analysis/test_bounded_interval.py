@@ -14,8 +14,12 @@ from analysis.statistics.bounded_interval import Gaps, Shares, clopper_pearson
 from analysis.statistics.clustered_variance import limits_of
 from analysis.statistics.intervals import clustered
 from analysis.statistics.options import Options
-from analysis.statistics.pairs.means_of_pairs import pair_means
-from analysis.statistics.pairs.pair_interval import mean_against, means_against, share_right
+from analysis.statistics.pairs.means_of_pairs import (
+    mean_against,
+    means_against,
+    pair_means,
+    share_right,
+)
 from analysis.statistics.pairs.pair_ratings import pair_ratings
 from tests.analysis.korn_graubard import korn_graubard
 from tests.analysis.part_of import part_of, rows_of_table

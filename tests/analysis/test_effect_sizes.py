@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.statistics.clustered_variance import variances_and_df
-from analysis.statistics.comparisons.clustered_effects import clustered_d, clustered_delta
 from analysis.statistics.comparisons.effect_sizes import (
     cliffs_delta,
+    clustered_d,
+    clustered_delta,
     cohen_d,
     cohen_d_paired,
     noncentral_interval,
 )
-from analysis.statistics.comparisons.rope import rope_decision
+from analysis.statistics.comparisons.simultaneous import rope_decision
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.comparisons.tests_by_name import samples_of
 from analysis.statistics.comparisons.two_sample_tests import mann_whitney

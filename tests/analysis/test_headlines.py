@@ -8,7 +8,7 @@ import pytest
 from analysis.name_spans import resolve
 from analysis.report.build import report_of
 from analysis.report.condition_labels import labelled
-from analysis.report.parts.answer.headlines import MOST_WORDS, word_count
+from analysis.report.parts.answer.narrative import MOST_WORDS, word_count
 from analysis.statistics.options import Options
 from tests.analysis.reference import rows_of
 

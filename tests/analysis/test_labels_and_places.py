@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.ratings.breakdowns import default_breakdowns, families
-from analysis.ratings.scales import ends_of
+from analysis.ratings.estimands import ends_of
 from analysis.ratings.table import from_rows
 from analysis.report.build import report_of
 from analysis.report.html.page import sections

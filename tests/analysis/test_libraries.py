@@ -12,7 +12,7 @@ from tests.config.helpers import BASE_DIR, own_folder
 
 CODE = """
 import config.settings
-from analysis.statistics.mixed.pymc_import import load
+from analysis.statistics.mixed.nuts import load
 load("arviz")
 print(load("pymc").__name__, load("pytensor").config.base_compiledir)
 """

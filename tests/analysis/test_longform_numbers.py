@@ -17,7 +17,7 @@ from analysis.statistics.longform import (
     pooled_correlates,
     within_correlates,
 )
-from analysis.statistics.longform.position_regression import least_squares
+from analysis.statistics.longform.paragraph_correlations import least_squares
 from tests.analysis.reference import BLANK, DATA, expected, heard_on_headphones
 
 NAMES = {"n_sent": "n_sentences"}

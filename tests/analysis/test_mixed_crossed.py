@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.statistics.mixed.crossed import Crossed
-from analysis.statistics.mixed.elimination_cost import Plan
+from analysis.statistics.mixed.crossed import Crossed, Plan
 from analysis.statistics.mixed.linear_model import crossed_reml, nested_reml, sides_of
 from analysis.statistics.mixed.model_contrasts import means, pairs
 from analysis.statistics.mixed.model_errors import NotEstimable

@@ -7,24 +7,24 @@ import pytest
 from scipy import stats
 from scipy.special import expit
 
-from analysis.statistics.mixed import marginal_likelihood
+from analysis.statistics.mixed import ordinal_fit
 from analysis.statistics.mixed.exact_sampler import Sampling
 from analysis.statistics.mixed.family_model import modelled, ordinal_counts
-from analysis.statistics.mixed.marginal_likelihood import (
+from analysis.statistics.mixed.model_contrasts import pairs
+from analysis.statistics.mixed.model_errors import NotEstimable
+from analysis.statistics.mixed.ordinal_fit import (
     FAST,
     FINE,
     Grid,
     MarginalLikelihood,
+    OrdinalPrior,
     Points,
-)
-from analysis.statistics.mixed.model_contrasts import pairs
-from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.ordered_labels import (
     expected_scores,
     label_counts,
     log_probabilities,
+    ordinal_ml,
+    ordinal_posterior,
 )
-from analysis.statistics.mixed.ordinal_fit import OrdinalPrior, ordinal_ml, ordinal_posterior
 from tests.analysis.mixed_data import att, column, mos, posterior_reference, values
 from tests.analysis.reference import edge, expected
 from tests.analysis.simulation import sizes
@@ -199,9 +199,7 @@ def test_the_rule_for_next_to_no_variance_is_the_other_rule(sd, monkeypatch):
     model, p = MarginalLikelihood(counts_of(att("att_s2"))), parameters(r)
     small = Parameters(p.beta, p.cut, p.sd_rater, sd)
     few = log_likelihood(model, small)
-    monkeypatch.setattr(
-        marginal_likelihood, "HERMITE", 10**6
-    )  # the trapezoid rule, however many nodes
+    monkeypatch.setattr(ordinal_fit, "HERMITE", 10**6)  # the trapezoid rule, however many nodes
     many = log_likelihood(model, small)
     assert few != many
     assert few == pytest.approx(many, abs=1e-8)

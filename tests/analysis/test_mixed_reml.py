@@ -11,8 +11,7 @@ from analysis.statistics.mixed.model_contrasts import (
     studentized_range_tail,
 )
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.nested import Nested
-from analysis.statistics.mixed.sufficient_statistics import sums
+from analysis.statistics.mixed.sufficient_statistics import Nested, sums
 from tests.analysis.mixed_data import att, column, mos, simulated, values
 from tests.analysis.reference import expected
 from tests.analysis.simulation import bounds, sizes

@@ -7,13 +7,22 @@ from scipy.special import logsumexp
 
 from analysis.statistics.mixed import exact_sampler
 from analysis.statistics.mixed.convergence import diagnose
-from analysis.statistics.mixed.exact_sampler import samples
-from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior, prior_for
+from analysis.statistics.mixed.exact_sampler import (
+    Mixture,
+    Mode,
+    by_differences,
+    mode,
+    near_mode,
+    samples,
+)
+from analysis.statistics.mixed.gaussian import (
+    GaussianPrior,
+    gaussian_posterior,
+    prior_for,
+    truncated_normal,
+)
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.posterior_mode import Mode, by_differences, mode, near_mode
-from analysis.statistics.mixed.proposals import Mixture
 from analysis.statistics.mixed.sufficient_statistics import sums
-from analysis.statistics.mixed.truncated_normal import truncated_normal
 from tests.analysis.mixed_data import simulated
 
 TRUTH = {"means": [2.5, 3.0, 3.5, 4.0], "sd_rater": 0.5, "sd_both": 0.5, "sd": 0.5}

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.comparisons.ranking_draws import ranking_draws
+from analysis.statistics.comparisons.simultaneous import ranking_draws
 from analysis.statistics.intervals import clustered
-from analysis.statistics.mixed.family_model import gaussian_prior, modelled
-from analysis.statistics.mixed.family_posterior import large_scale, uneven
-from analysis.statistics.mixed.folded_scale import sd_of, slope
+from analysis.statistics.mixed.exact_sampler import sd_of, slope
+from analysis.statistics.mixed.family_model import gaussian_prior, large_scale, modelled, uneven
 from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior
 from analysis.statistics.mixed.heteroscedastic import _MarginalPosterior, rounding, spread_posterior
 from analysis.statistics.mixed.model_errors import NotEstimable

@@ -11,9 +11,8 @@ from analysis.statistics.comparisons.omnibus_tests import (
     friedman,
     kruskal_wallis,
     nemenyi,
+    rm_anova,
 )
-from analysis.statistics.comparisons.paired_tests import paired_t, wilcoxon
-from analysis.statistics.comparisons.repeated_measures import rm_anova
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.comparisons.tests_by_name import (
     GROUP_TESTS,
@@ -22,7 +21,13 @@ from analysis.statistics.comparisons.tests_by_name import (
     pair_tests,
     within_raters,
 )
-from analysis.statistics.comparisons.two_sample_tests import mann_whitney, student_t, welch_t
+from analysis.statistics.comparisons.two_sample_tests import (
+    mann_whitney,
+    paired_t,
+    student_t,
+    welch_t,
+    wilcoxon,
+)
 from analysis.statistics.screening import Duplicate, screen
 from tests.analysis.coded import coded, expected, of_table
 from tests.analysis.reference import edge

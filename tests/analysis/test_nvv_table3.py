@@ -13,13 +13,12 @@ import pytest
 
 from analysis.name_spans import resolve
 from analysis.ratings.breakdowns import families
-from analysis.ratings.metric_names import metrics_of
-from analysis.ratings.metric_scores import NO_METRICS, scores_from_rows
+from analysis.ratings.metric_scores import NO_METRICS, metrics_of, scores_from_rows
 from analysis.ratings.table import from_rows
 from analysis.report.content import Table
 from analysis.report.emphasis import BEST, SECOND
 from analysis.report.part import PartInput
-from analysis.report.parts.lfs.lfs_measures import MEASURES, chosen_label, rubric_of, settings_of
+from analysis.report.parts.lfs.lfs_clips import MEASURES, chosen_label, rubric_of, settings_of
 from analysis.report.parts.nvv.nvv_objective import OUTPUTS, VERIFIERS, objective
 from analysis.report.parts.nvv.nvv_objective import PARTS as PARTS_OF
 from analysis.statistics.options import Options

@@ -6,7 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.statistics.comparisons.test_result import Undefined
-from analysis.statistics.pairs.circular_triads import circular_triads, most_circular, triads_summary
+from analysis.statistics.pairs.comparison_graph import (
+    circular_triads,
+    most_circular,
+    triads_summary,
+)
 from analysis.statistics.pairs.means_of_pairs import order_effect, pair_means, within_pairs
 from analysis.statistics.pairs.pair_ratings import from_table, pair_ratings
 from tests.analysis.korn_graubard import korn_graubard

@@ -12,10 +12,9 @@ from analysis.statistics.pairs.comparison_graph import (
     parts,
     wins_of,
 )
-from analysis.statistics.pairs.graded_pairs import cumulative, least_squares
 from analysis.statistics.pairs.means_of_pairs import pair_means, within_pairs
 from analysis.statistics.pairs.pair_ratings import PairRatings, pair_ratings
-from analysis.statistics.pairs.win_models import bradley_terry, davidson
+from analysis.statistics.pairs.win_models import bradley_terry, cumulative, davidson, least_squares
 from tests.analysis.pairs_of import edge_pairs, met, reference_pairs
 
 SIX_TO_TWO = [("A", "B", 1.0)] * 6 + [("A", "B", -1.0)] * 2

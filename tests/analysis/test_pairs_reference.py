@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.pairs.circular_triads import circular_triads, triads_summary
-from analysis.statistics.pairs.graded_pairs import cumulative, least_squares
+from analysis.statistics.pairs.comparison_graph import circular_triads, triads_summary
 from analysis.statistics.pairs.means_of_pairs import order_effect, pair_means
-from analysis.statistics.pairs.win_models import bradley_terry, davidson
+from analysis.statistics.pairs.win_models import bradley_terry, cumulative, davidson, least_squares
 from tests.analysis.pairs_of import reference_pairs
 from tests.analysis.reference import DATA, expected
 

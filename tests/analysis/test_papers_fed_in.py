@@ -19,7 +19,7 @@ from analysis.ratings.metric_scores import scores_from_rows
 from analysis.ratings.table import from_rows
 from analysis.report.content import Table
 from analysis.report.part import PartInput
-from analysis.report.parts.att.att_systems import systems
+from analysis.report.parts.att import systems
 from analysis.report.parts.lfs import Lfs
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen

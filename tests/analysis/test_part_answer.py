@@ -13,7 +13,7 @@ from analysis.name_spans import resolve
 from analysis.ratings.reference import reference_of
 from analysis.ratings.table import from_csv
 from analysis.report.parts.answer import Answer
-from analysis.report.parts.answer.answer_narrative import answer
+from analysis.report.parts.answer.narrative import ranking_sentences
 from analysis.report.ranking import rankings
 from analysis.statistics.options import Options
 from tests.analysis.korn_graubard import korn_graubard
@@ -160,7 +160,7 @@ def ordered(differ, reference=""):
         p = 0.01 if claimed else 0.9
         changed[pair] = replace(found, claimed=claimed, p_adjusted=p)
     told = replace(s, differences=changed, asked=reference)
-    text = resolve(answer(told, told.reference))
+    text = resolve(ranking_sentences(told, told.reference))
     return re.sub(r" \([^()]*\d[^()]*\)", "", text)  # without numbers
 
 

@@ -9,9 +9,13 @@ import pytest
 from scipy import stats
 
 from analysis.report.parts.comparisons import Comparisons
-from analysis.statistics.comparisons.effect_sizes import cliffs_delta, cohen_d
-from analysis.statistics.comparisons.pairwise_effects import all_effects, delta_size
-from analysis.statistics.comparisons.rope import rope_decision
+from analysis.statistics.comparisons.effect_sizes import (
+    all_effects,
+    cliffs_delta,
+    cohen_d,
+    delta_size,
+)
+from analysis.statistics.comparisons.simultaneous import rope_decision
 from analysis.statistics.options import Options
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
 from tests.analysis.shown_by import given_of, in_keys, in_report, made, table_named

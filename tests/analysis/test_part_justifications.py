@@ -318,7 +318,7 @@ def test_words_that_only_hold_a_sentence_together_are_no_terms():
 
 @pytest.mark.medium
 def test_of_very_many_reasons_some_are_drawn_and_that_is_said(monkeypatch):
-    monkeypatch.setattr("analysis.report.parts.justifications.distinctive_terms.MOST_REASONS", 200)
+    monkeypatch.setattr("analysis.report.parts.justifications.MOST_REASONS", 200)
     table = from_rows(reasoned())
     shown = part_of("justifications", table)
     assert any("the words of 200 of 600 reasons, drawn by chance" in t for t in shown["sentences"])

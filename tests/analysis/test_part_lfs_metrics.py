@@ -11,7 +11,7 @@ from analysis.report.content import Content, Table
 from analysis.report.emphasis import BEST
 from analysis.report.part import PartInput
 from analysis.report.parts.lfs import Lfs
-from analysis.report.parts.lfs.lfs_measures import MEASURES, challenge_of
+from analysis.report.parts.lfs.lfs_clips import MEASURES, challenge_of
 from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis.reference import DATA, table_of

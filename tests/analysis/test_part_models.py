@@ -16,8 +16,7 @@ from analysis.report.parts.models import Models
 from analysis.report.parts.models import model_fits as fits_module
 from analysis.report.parts.ordinal import Ordinal
 from analysis.report.pipeline import plain_of
-from analysis.statistics.mixed.family_model import modelled
-from analysis.statistics.mixed.family_posterior import posterior_of
+from analysis.statistics.mixed.family_model import family_posterior, modelled
 from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis.mixed_data import posterior_reference
@@ -70,7 +69,7 @@ def test_the_posterior_of_the_turing_test_is_the_reference():
     made, reference = shown("models", "att_s1"), posterior_reference("att_s1")["gaussian"]
     rows = table(made, "models-1-means")
     (each,) = modelled(without_texts("att_s1"))
-    ranks = posterior_of(each, Options(rules=())).comparison(rope=0.02)
+    ranks = family_posterior(each, Options(rules=())).comparison(rope=0.02)
     for i, (name, known) in enumerate(reference["system"].items()):
         assert each.names[i] == name
         assert rows[name]["bayes"] == pytest.approx(known["mean"], abs=4 * known["sd"] / 50)
@@ -180,7 +179,7 @@ def test_asked_for_by_name_a_larger_design_has_its_texts():
 @pytest.mark.slow
 def test_draws_that_disagree_are_not_shown(monkeypatch):
     def stuck(*of):
-        good = posterior_of(*of)
+        good = family_posterior(*of)
         bad = replace(good.diagnostics, r_hat={**good.diagnostics.r_hat, "condition[0]": 1.3})
         return replace(good, diagnostics=bad)
 

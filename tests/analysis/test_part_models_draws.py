@@ -16,8 +16,8 @@ from analysis.statistics.mixed import nuts
 from analysis.statistics.mixed.convergence import Diagnostics
 from analysis.statistics.mixed.family_model import model_effects, modelled, ordinal_draws
 from analysis.statistics.mixed.gaussian import GaussianPrior
+from analysis.statistics.mixed.linear_model import QUICK, affordable, effects_of, work
 from analysis.statistics.mixed.nuts import Sampling, general_gaussian
-from analysis.statistics.mixed.random_effects import QUICK, affordable, effects_of, work
 from analysis.statistics.mixed.table_model import allowed_effects
 from analysis.statistics.options import Options, OptionsError, command_line, options_from
 from analysis.statistics.screening import DEFAULT, screen
@@ -122,8 +122,8 @@ def test_in_a_balanced_design_the_mixed_interval_is_the_models():
     }
     table = rows_of(scores)
     (each,) = modelled(table)
+    from analysis.statistics.mixed.linear_model import QUICK
     from analysis.statistics.mixed.model_contrasts import means, pairs
-    from analysis.statistics.mixed.random_effects import QUICK
     from analysis.statistics.mixed.table_model import reml_of
 
     fit = reml_of(each.arrays, model_effects(each, QUICK))
@@ -301,8 +301,8 @@ def test_numbers_are_sampled_alike_by_the_general_gaussian_model():
     table = without_texts()
     made = in_keys(GeneralGaussian().make(given(table)))
     (rows,) = [t.rows for t in made.tables if t.key == "general_gaussian-1-means"]
+    from analysis.statistics.mixed.linear_model import QUICK
     from analysis.statistics.mixed.model_contrasts import means
-    from analysis.statistics.mixed.random_effects import QUICK
     from analysis.statistics.mixed.table_model import reml_of
 
     (each,) = modelled(table)

@@ -22,8 +22,7 @@ from analysis.report.content import Content, Table
 from analysis.report.emphasis import BEST, SECOND
 from analysis.report.html.part_html import cell
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.att import Att
-from analysis.report.parts.att.att_dimensions import by_voice
+from analysis.report.parts.att import Att, by_voice
 from analysis.report.parts.lfs import Lfs
 from analysis.report.parts.nvv import Nvv, by_criterion
 from analysis.report.parts.nvv.nvv_cmos import cmos

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from analysis.statistics.agreement import nominal
-from analysis.statistics.agreement.by_aspect import by_aspect
 from analysis.statistics.agreement.krippendorff import krippendorff_alpha
+from analysis.statistics.agreement.nominal import by_aspect
 
 CATEGORIES = ("fit", "unfit", "unsure")
 

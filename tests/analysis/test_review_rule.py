@@ -6,7 +6,7 @@ import pytest
 
 from analysis.ratings.table import from_study
 from analysis.report.part import PartInput
-from analysis.report.parts.screening.reviewed import reviews_used
+from analysis.report.parts.screening import reviews_used
 from analysis.report.report_card import report_card
 from analysis.statistics.screening import Review, rule_text, screen
 from analysis.web.first_runs import default_options

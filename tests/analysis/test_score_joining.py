@@ -5,10 +5,9 @@ import json
 
 import pytest
 
-from analysis.ratings.audio_hashes import audio_hashes
 from analysis.ratings.metric_scores import named_scores, scores_from_file
 from analysis.ratings.problems import RatingsError
-from analysis.ratings.score_joining import joined, unread_files
+from analysis.ratings.score_joining import audio_hashes, joined, unread_files
 
 
 def scores(tmp_path, *files, **more):

@@ -12,7 +12,7 @@ import pytest
 from django.core import signing
 from django.test import Client
 
-from analysis.ratings.sessions_csv import questionnaires_csv, sessions_csv, spread_out
+from analysis.ratings.study_scores import questionnaires_csv, sessions_csv, spread_out
 from listening.models import Session, Study
 from listening.selectors import rating_rows, session_columns, session_rows
 from listening.sessions import lifecycle, stages

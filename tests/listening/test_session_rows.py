@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from analysis.ratings.sessions_csv import sessions_csv, spread_out
+from analysis.ratings.study_scores import sessions_csv, spread_out
 from listening.models import Block, Session, Study
 from listening.selectors import SessionRow, session_columns, session_rows
 from listening.sessions import lifecycle, stages

@@ -105,9 +105,8 @@ class Command(BaseCommand):
         self, given: Mapping[str, Any], wanted: Mapping[str, Any], options: Options
     ) -> tuple[Reading, pd.DataFrame | None, Options]:
         """The ratings, the metric scores if there are some, and the options with their rules."""
-        from analysis.ratings.audio_hashes import audio_hashes
         from analysis.ratings.metric_scores import named_scores
-        from analysis.ratings.score_joining import joined, unread_files
+        from analysis.ratings.score_joining import audio_hashes, joined, unread_files
         from analysis.ratings.table import read_csv
 
         reading = read_csv(given["ratings"], **wanted)

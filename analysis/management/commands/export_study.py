@@ -77,7 +77,7 @@ class Command(BaseCommand):
 def _of_raters(study: str, table: Any) -> dict[str, str]:
     """Ratings as JSON; sessions with all around the trials, a row each; answers to questions."""
     from analysis.ratings.cells import json_lines
-    from analysis.ratings.sessions_csv import questionnaires_csv, sessions_csv
+    from analysis.ratings.study_scores import questionnaires_csv, sessions_csv
     from analysis.ratings.table import to_rows
 
     return {

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.name_spans import resolve
-from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import ends_of, family_title
+from analysis.ratings.estimands import ends_of, estimand_of, family_title
 from analysis.report.content import Figure, content_from
 from analysis.report.figures import figure_svg
 from analysis.report.pivot import Line, lines_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import family_title
+from analysis.ratings.estimands import estimand_of, family_title
 from analysis.report.html.view import slice_of, slices, titles
 from analysis.report.pivot import PER_INTERVAL, Line, lines_of
 from analysis.report.report_schema import EstimateRow, PartRecord, Report, TableRecord

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any, Literal
 
 from analysis.formatting import NOTHING, Ends, listed, number
-from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import ends_of, family_title
+from analysis.ratings.estimands import ends_of, estimand_of, family_title
 from analysis.report.condition_labels import CHOICE
 from analysis.report.figures.all_figures import estimate_plots, falling
 from analysis.report.html.brief import counted

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from analysis.name_spans import starts_with_family
-from analysis.ratings.scales import bare_title
+from analysis.ratings.estimands import bare_title
 from analysis.report.report_schema import (
     Counts,
     EstimateRow,

@@ -10,8 +10,7 @@ import numpy as np
 from analysis.arrays import Codes
 from analysis.formatting import interval_text, number
 from analysis.name_spans import family_prefix
-from analysis.ratings.breakdowns import Family, families, labelled_families
-from analysis.ratings.choices import JOINT
+from analysis.ratings.breakdowns import JOINT, Family, families, labelled_families
 from analysis.report.content import Column, Content, Table, titled
 from analysis.report.part import Part, PartInput
 from analysis.statistics.agreement import (

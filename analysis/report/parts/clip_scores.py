@@ -13,7 +13,7 @@ from analysis.ratings.cells import csv_cell
 from analysis.report.content import Column, Content, Table, titled, together
 from analysis.report.part import Part, PartInput
 from analysis.report.writers.clip_files import COLUMNS
-from analysis.statistics.agreement.bt500 import LEAST
+from analysis.statistics.agreement.rater_bias import LEAST
 from analysis.statistics.options import Options
 from analysis.statistics.single_clips import ITEM, STIMULUS, ClipScores, clip_scores
 

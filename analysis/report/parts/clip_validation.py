@@ -147,7 +147,7 @@ def _interval(low: float | None, high: float | None) -> str:
 
 def _agreement(review: ClipReviewFacts) -> Iterator[AgreementRow]:
     from analysis.statistics.agreement import nominal
-    from analysis.statistics.agreement.by_aspect import by_aspect
+    from analysis.statistics.agreement.nominal import by_aspect
 
     said = nominal.first_verdicts(review["verdicts"])
     if not any(len(each) > 1 for each in said.values()):

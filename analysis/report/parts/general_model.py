@@ -15,9 +15,8 @@ from analysis.ratings.breakdowns import families
 from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.models import modelled_or_refused
+from analysis.report.parts.models import IN_WORDS, SPREAD, clustered_of, modelled_or_refused
 from analysis.report.parts.models.model_fits import standing_of
-from analysis.report.parts.models.model_tables import IN_WORDS, SPREAD, clustered_of
 from analysis.report.parts.models.posterior_ranking import (
     best_sentence,
     by_expected_rank,
@@ -35,9 +34,11 @@ from analysis.statistics.mixed.family_model import (
     Modelled,
     comparable,
     gaussian_prior,
+    large_scale,
     ordinal_labels,
+    uneven,
 )
-from analysis.statistics.mixed.family_posterior import large_scale, uneven
+from analysis.statistics.mixed.linear_model import Effects
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
 from analysis.statistics.mixed.nuts import (
     RESIDUAL,
@@ -54,7 +55,6 @@ from analysis.statistics.mixed.posterior import (
     ranks_of,
     summary,
 )
-from analysis.statistics.mixed.random_effects import Effects
 from analysis.statistics.mixed.sufficient_statistics import Floats
 from analysis.statistics.mixed.table_model import Arrays, allowed_effects, arrays_of
 from analysis.statistics.options import Options

@@ -33,9 +33,8 @@ from analysis.statistics.mixed.family_model import (
 )
 from analysis.statistics.mixed.linear_model import RATER, RATER_CONDITION
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
-from analysis.statistics.mixed.ordinal_fit import OrdinalFit, ordinal_ml
+from analysis.statistics.mixed.ordinal_fit import LabelShares, OrdinalFit, label_shares, ordinal_ml
 from analysis.statistics.mixed.posterior import Comparison, Posterior, Summary
-from analysis.statistics.mixed.posterior_predictive import LabelShares, label_shares
 from analysis.statistics.mixed.sufficient_statistics import Floats
 from analysis.statistics.options import Options
 

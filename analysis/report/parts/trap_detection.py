@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.arrays import Floats
 from analysis.formatting import interval_text
-from analysis.ratings.metric_names import Metric, metrics_of
+from analysis.ratings.metric_scores import Metric, metrics_of
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
 from analysis.statistics.metric_agreement.machine_detection import Detection, detection, f1_curve

@@ -10,7 +10,7 @@ from analysis.formatting import counted, enumerated, number
 from analysis.name_spans import family_span, resolve
 from analysis.report.content import Content, Table, column, columns_of, table_row
 from analysis.report.part import Part, PartInput
-from analysis.statistics.comparisons.rope import EQUAL
+from analysis.statistics.comparisons.simultaneous import EQUAL
 from analysis.statistics.options import Options
 from analysis.statistics.screening import screen
 from analysis.statistics.version_effect import LEVEL, VersionEffect, version_effects, versions_in

@@ -8,8 +8,7 @@ from typing import Any
 
 from analysis.statistics.planning.precision import DIFFERENCE, MEAN
 from analysis.statistics.planning.requirements import GOALS, HALF_WIDTH, Requirements
-from analysis.statistics.planning.study_cost import Payment
-from analysis.statistics.planning.study_design import PlanningError
+from analysis.statistics.planning.study_design import Payment, PlanningError
 from analysis.statistics.planning.variance_components import (
     TERMS,
     Components,

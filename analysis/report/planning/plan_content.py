@@ -18,14 +18,13 @@ from analysis.report.planning.planning_narrative import (
     number,
     warnings,
 )
-from analysis.statistics.planning.alternatives import around, half_width_of
 from analysis.statistics.planning.precision import (
     DIFFERENCE,
     MEAN,
     power_curve,
     power_of,
 )
-from analysis.statistics.planning.proposal import Proposal
+from analysis.statistics.planning.proposal import Proposal, around, half_width_of
 from analysis.statistics.planning.requirements import HALF_WIDTH, Requirements
 from analysis.statistics.planning.simulated_check import SimulatedCheck
 

@@ -11,8 +11,7 @@ from analysis.statistics.planning.requirements import HALF_WIDTH
 from analysis.statistics.planning.study_design import BETWEEN, RANDOM, PlanningError
 
 if TYPE_CHECKING:
-    from analysis.statistics.planning.alternatives import ItemsRow
-    from analysis.statistics.planning.proposal import Proposal
+    from analysis.statistics.planning.proposal import ItemsRow, Proposal
     from analysis.statistics.planning.simulated_check import SimulatedCheck
 
 FEW_RATERS, FEW_ITEMS = 20, 15

@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from analysis.name_spans import Names
-from analysis.ratings.estimands import name_of
-from analysis.ratings.scales import family_title
+from analysis.ratings.estimands import family_title, name_of
 from analysis.report.condition_labels import CHOICE, condition_names
 from analysis.report.report_schema import Report
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.formatting import counted, enumerated, listed, short
-from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import family_title
+from analysis.ratings.estimands import estimand_of, family_title
 from analysis.report.condition_labels import condition_names
 from analysis.report.conduct import GAPS
 from analysis.report.content import content_from

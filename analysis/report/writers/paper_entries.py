@@ -136,7 +136,7 @@ def differences(report: Report) -> list[Entry]:
     Those are the differences of the declared families (`declared_families`): what meets an anchor
     is in none. Of an open study they are those that sequential intervals bound.
     """
-    from analysis.statistics.comparisons.declared_families import REFERENCE
+    from analysis.statistics.comparisons.pairwise_contrasts import REFERENCE
 
     if is_interim(report):
         return _differences_so_far(report)
@@ -159,7 +159,7 @@ def differences(report: Report) -> list[Entry]:
 
 def _differences_so_far(report: Report) -> list[Entry]:
     """The differences of an open study, with whether each is significant in place of p."""
-    from analysis.statistics.comparisons.declared_families import REFERENCE, SYSTEMS
+    from analysis.statistics.comparisons.pairwise_contrasts import REFERENCE, SYSTEMS
 
     families, found = Families(report), []
     for row in report["interim"]:

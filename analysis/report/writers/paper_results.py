@@ -16,8 +16,7 @@ from analysis.formatting import (
     p_value,
 )
 from analysis.ratings.cells import csv_cell
-from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import family_title
+from analysis.ratings.estimands import estimand_of, family_title
 from analysis.report.content import Figure
 from analysis.report.interim_answer import (
     LOOKING,
@@ -142,7 +141,7 @@ def _interim(report: Report) -> str:
 
 def _printed(every: Sequence[Entry], means: Sequence[Entry]) -> list[Entry]:
     """All differences of a family; of many among systems those with the highest mean."""
-    from analysis.statistics.comparisons.declared_families import REFERENCE
+    from analysis.statistics.comparisons.pairwise_contrasts import REFERENCE
 
     kept: list[Entry] = []
     for about in dict.fromkeys(entry.about for entry in every):

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from analysis.formatting import enumerated
-from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import family_title
+from analysis.ratings.estimands import estimand_of, family_title
 from analysis.report.condition_labels import labelled
 from analysis.report.content import Column, Table, content_from
 from analysis.report.figures.all_figures import ANSWER, falling, part_keys, slug

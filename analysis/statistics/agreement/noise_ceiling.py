@@ -18,7 +18,7 @@ from analysis.statistics.agreement.agreement_result import (
     Scores,
     coded,
 )
-from analysis.statistics.both_orders import signed_ranks
+from analysis.statistics.correlations import signed_ranks
 from analysis.statistics.intervals import percentile_interval
 
 STATISTICS = ("pearson", "spearman")
@@ -49,8 +49,8 @@ def noise_ceiling(
     ratings, ``ceiling`` = sqrt(reliability) the correlation of that mean with the true scores
     (Lord and Novick 1968, eq. 3.6.4). ``within`` (n,) names each rating's group (condition): the
     groups' means are then taken away from both halves. ``neutral`` is the score that favours
-    neither side of a pair: pairs then count in both orders (`analysis.statistics.both_orders`), and
-    nothing depends on which side is named first. Undefined, with the reason, for fewer than
+    neither side of a pair: pairs then count in both orders (`analysis.statistics.correlations`),
+    and nothing depends on which side is named first. Undefined, with the reason, for fewer than
     4 units with two ratings, one rater, or no variation. Raises AgreementError on an unknown
     statistic.
     """

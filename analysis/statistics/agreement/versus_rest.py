@@ -18,8 +18,7 @@ from analysis.statistics.agreement.agreement_result import (
     coded,
 )
 from analysis.statistics.agreement.kappa import BOOTSTRAP, FIVE, ONE_CATEGORY, bare_kappa
-from analysis.statistics.both_orders import in_both_orders
-from analysis.statistics.correlations import FISHER, correlation, fisher_interval
+from analysis.statistics.correlations import FISHER, correlation, fisher_interval, in_both_orders
 from analysis.statistics.intervals import naive_interval
 
 MEASURES = ("plcc", "srcc", "krcc", "qwk", "mae")
@@ -66,7 +65,7 @@ def versus_rest(
     with Fisher intervals; qwk rounds both sides half up to ``categories``, bootstrap over units
     (none for 0 ``replicates``); mae is in score units, not rounded, t over units. ``neutral`` is
     the score that favours neither side of a pair: plcc, srcc and krcc then count pairs in both
-    orders (`analysis.statistics.both_orders`). Undefined, with the reason, where a rater shares no
+    orders (`analysis.statistics.correlations`). Undefined, with the reason, where a rater shares no
     unit or a side is constant. LFS-Bench, Table 6 (leave-one-rater-out).
     """
     if not 0 < level < 1:

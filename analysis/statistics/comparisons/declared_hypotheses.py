@@ -17,8 +17,7 @@ from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Family, cells, families
 from analysis.ratings.estimands import estimand_of
 from analysis.ratings.grouping import Breakdown
-from analysis.statistics.clustered_interval import too_few
-from analysis.statistics.clustered_variance import limits_of
+from analysis.statistics.clustered_variance import limits_of, too_few
 from analysis.statistics.comparisons.hypothesis_sentences import EQUIVALENT, Hypothesis
 from analysis.statistics.comparisons.p_adjustment import sidak, sidak_level
 from analysis.statistics.intervals import Clustered, clustered, for_these_items

@@ -1,19 +1,19 @@
-"""Effect sizes with intervals: Cohen's d, Cliff's delta, and d of paired differences.
-
-Ours, as SciPy has none of them. Samples are float arrays (n,), finite. `Effect.value` is None where
-undefined; ``note`` says why.
-"""
+"""Effect sizes: Cohen's d, Cliff's delta and d of pairs, with their intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from analysis.arrays import Floats
+from analysis.arrays import Bools, Codes, Floats
+from analysis.statistics.bounded_interval import Shares
+from analysis.statistics.clustered_variance import least_df, variances_and_df
 from analysis.statistics.comparisons.test_result import Effect, finite
+from analysis.statistics.intervals import clustered, has_no_width, t_interval
 
 COHEN_D, CLIFFS_DELTA = "Cohen's d (pooled SD)", "Cliff's delta"
 NO_SPREAD = "the values of both sides are all equal: no spread to measure the difference by"
@@ -135,3 +135,122 @@ def _ties(x: Floats, y: Floats) -> int:
     ordered = np.sort(y)
     left = np.searchsorted(ordered, x, side="left")
     return int(np.sum(np.searchsorted(ordered, x, side="right") - left))
+
+
+LEAST_DELTAS = ((0.474, "large"), (0.33, "medium"), (0.147, "small"), (0.0, "negligible"))
+
+
+@dataclass(frozen=True)
+class AllEffects:
+    """Effect sizes of condition a (row) against b (column), (C, C); NaN where undefined.
+
+    ``d`` is (mean a - mean b) over the pooled SD of both, ``delta`` P(a > b) - P(a < b) over all
+    pairs of a rating of a with one of b. Both take the ratings as they are: who gave them, and to
+    which item, does not enter.
+    """
+
+    d: Floats
+    delta: Floats
+
+
+def all_effects(y: Floats, condition: Codes, n_conditions: int) -> AllEffects:
+    """d and delta of scores (n,) by condition codes (n,), C conditions.
+
+    As `effects.cohen_d` (Cohen 1988) and `effects.cliffs_delta` (Cliff 1993), pair by pair.
+    """
+    n = np.bincount(condition, minlength=n_conditions).astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.bincount(condition, weights=y, minlength=n_conditions) / n
+        around = (y - mean[condition]) ** 2
+        squares = np.bincount(condition, weights=around, minlength=n_conditions)
+        pooled = (squares[:, None] + squares[None, :]) / (n[:, None] + n[None, :] - 2)
+        dust = (1e-12 * max(1.0, float(np.max(np.abs(y), initial=0.0)))) ** 2
+        d = (mean[:, None] - mean[None, :]) / np.sqrt(np.where(pooled > dust, pooled, np.nan))
+        delta = _dominance(y, condition, n_conditions) / (n[:, None] * n[None, :])
+    return AllEffects(np.asarray(d, dtype=np.float64), np.asarray(delta, dtype=np.float64))
+
+
+def _dominance(y: Floats, condition: Codes, n_conditions: int) -> Floats:
+    """Pairs of ratings that a wins minus those that it loses (C, C), from counts of each score."""
+    steps, step = np.unique(y, return_inverse=True)
+    cell = condition * len(steps) + step
+    counts = np.bincount(cell, minlength=n_conditions * len(steps)).astype(np.float64)
+    counts = counts.reshape(n_conditions, len(steps))
+    upto = np.cumsum(counts, axis=1)
+    balance = upto - counts - (upto[:, -1:] - upto)  # of each condition: below minus above a step
+    return np.asarray(counts @ balance.T, dtype=np.float64)
+
+
+def delta_size(delta: float) -> str:
+    """Negligible, small, medium or large, from .147, .33 and .474 on (Romano et al. 2006)."""
+    return next(word for least, word in LEAST_DELTAS if abs(delta) >= least)
+
+
+ONE_CLUSTER = "one rater or item only: how they differ cannot be estimated"
+CANCELLED = "the sums per rater and per item cancel out: no interval"
+
+
+def clustered_d(y: Floats, first: Bools, rater: Codes, item: Codes, level: float = 0.95) -> Effect:
+    """(mean of the first - mean of the others) over their pooled SD, of ratings (n,).
+
+    As `cohen_d`; the interval is a t one over the clustered variance of what each rating
+    contributes (delta method: its distance from its mean, and d / 2 times what its square adds to
+    the variance).
+    """
+    x, z = y[first], y[~first]
+    n, m = len(x), len(z)
+    if min(n, m) < 1 or n + m < 3 or (no_spread(x) and no_spread(z)):
+        return Effect(COHEN_D, None, None, None, level, NO_SPREAD)
+    apart = y - np.where(first, x.mean(), z.mean())
+    square = apart**2 - np.where(first, x.var(), z.var())
+    pooled = float(np.sum(apart**2)) / (n + m - 2)
+    d = float(x.mean() - z.mean()) / pooled**0.5
+    shift = apart * np.where(first, 1 / n, -1 / m) / pooled**0.5
+    part = shift - d * square / (2 * pooled * (n + m - 2))
+    variance, df, least = _variance(part, first, rater, item)
+    if least is None:
+        return Effect(COHEN_D, d, None, None, level, ONE_CLUSTER)
+    if has_no_width(variance, np.ones(1)):
+        return Effect(COHEN_D, d, None, None, level, CANCELLED)
+    return Effect(COHEN_D, d, *t_interval(d, variance**0.5, df, level), level)
+
+
+def clustered_delta(
+    y: Floats, first: Bools, rater: Codes, item: Codes, level: float = 0.95
+) -> Effect:
+    """P(first above others) - P(below) over all pairs of ratings (n,), in [-1, 1].
+
+    As `cliffs_delta`; the interval is that of a share, (delta + 1) / 2, by the two-way clustered
+    variance of each rating's mean dominance (`bounded_interval.Shares`).
+    """
+    if not first.any() or first.all():
+        return Effect(CLIFFS_DELTA, None, None, None, level, "no value on one side")
+    mine, theirs = dominance(y[first], y[~first]), -dominance(y[~first], y[first])
+    delta = float(mine.mean())
+    part = np.empty(len(y))
+    part[first], part[~first] = (mine - delta) / len(mine), (theirs - delta) / len(theirs)
+    variance, df, least = _variance(part, first, rater, item)
+    if least is None:
+        return Effect(CLIFFS_DELTA, delta, None, None, level, ONE_CLUSTER)
+    answers = float(min(len(mine), len(theirs)))
+    one = np.array([[(delta + 1) / 2, variance / 4, 0.0, answers * np.sum(part**2) / 4]]).T
+    share, variance_of, design, spread = np.clip(one, 0.0, None)
+    shares = Shares(share, variance_of, design, spread, np.array([answers]), np.array([least]))
+    low, high = (float(end[0]) for end in shares.bounds(np.array([df]), 1 - level))
+    return Effect(CLIFFS_DELTA, delta, 2 * low - 1, 2 * high - 1, level)
+
+
+def _variance(
+    part: Floats, first: Bools, rater: Codes, item: Codes
+) -> tuple[float, float, float | None]:
+    """The clustered variance of a sum of parts (n,), its df, and the fewest groups minus 1.
+
+    None for the last where a side has one rater or one item.
+    """
+    side = (~first).astype(np.int64)
+    each = np.bincount(side)
+    sums = clustered(part * each[side], side, rater, item, 2)
+    both = np.ones((1, 2))
+    variance, df = variances_and_df(both, sums)
+    few = min(sums.n_raters.min(), sums.n_items.min()) < 2
+    return float(variance[0]), float(df[0]), None if few else float(least_df(both, sums)[0])

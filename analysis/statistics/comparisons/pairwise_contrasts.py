@@ -1,8 +1,8 @@
-"""Contrasts of pairs of estimates with a covariance, adjusted over the pairs compared."""
+"""Contrasts of pairs of estimates, adjusted over the pairs compared; and the declared families."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -98,3 +98,23 @@ def compare(
 
 def _variance(matrix: Floats, a: int, b: int) -> float:
     return float(matrix[a, a] + matrix[b, b] - 2 * matrix[a, b])
+
+
+REFERENCE, SYSTEMS = "against the reference", "among the systems"
+
+
+def declared_families(
+    names: Sequence[str], reference: str = "", anchors: Collection[str] = ()
+) -> dict[str, list[Pair]]:
+    """The pairs (a, b), a < b, of indices of ``names`` that each declared family holds.
+
+    Each family is adjusted by itself. What meets an anchor is in none: anchors are made to be
+    heard, and to claim that they are would cost the others power.
+    """
+    families: dict[str, list[Pair]] = {REFERENCE: [], SYSTEMS: []}
+    for a, b in combinations(range(len(names)), 2):
+        if names[a] in anchors or names[b] in anchors:
+            continue
+        met = reference != "" and reference in (names[a], names[b])
+        families[REFERENCE if met else SYSTEMS].append((a, b))
+    return {name: pairs for name, pairs in families.items() if pairs}

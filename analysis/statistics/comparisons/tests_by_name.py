@@ -10,20 +10,27 @@ import numpy as np
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.comparisons.omnibus_tests import (
+    UNBALANCED,
     PostHoc,
+    WithinEffect,
     anova,
     conover,
     dunn,
     friedman,
     kruskal_wallis,
     nemenyi,
+    rm_anova,
 )
 from analysis.statistics.comparisons.p_adjustment import adjusted
-from analysis.statistics.comparisons.paired_tests import paired_t, wilcoxon
 from analysis.statistics.comparisons.pairwise_contrasts import Pair, all_pairs
-from analysis.statistics.comparisons.repeated_measures import UNBALANCED, WithinEffect, rm_anova
 from analysis.statistics.comparisons.test_result import RATINGS, TestResult, Undefined
-from analysis.statistics.comparisons.two_sample_tests import mann_whitney, student_t, welch_t
+from analysis.statistics.comparisons.two_sample_tests import (
+    mann_whitney,
+    paired_t,
+    student_t,
+    welch_t,
+    wilcoxon,
+)
 
 MEANS = ("raters", "items")
 INDEPENDENT: dict[str, Callable[..., TestResult]] = {

@@ -17,16 +17,16 @@ from analysis.ratings.breakdowns import (
     coded_column,
     families,
     labelled_families,
+    labels_in_order,
 )
-from analysis.ratings.choices import labels_in_order
 from analysis.ratings.grouping import Breakdown
-from analysis.statistics.clustered_interval import (
+from analysis.statistics.clustered_variance import (
     ALL_EQUAL,
     Bounds,
     too_few,
     two_way_intervals,
 )
-from analysis.statistics.comparisons.declared_families import declared_families
+from analysis.statistics.comparisons.pairwise_contrasts import declared_families
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.estimator import Contrast, Estimate, Estimator
 from analysis.statistics.intervals import (
@@ -50,8 +50,8 @@ from analysis.statistics.intervals import (
     t_test,
     welch_interval,
 )
+from analysis.statistics.mixed.linear_model import MIXED, ComponentVariance
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.model_interval import MIXED, ComponentVariance
 from analysis.statistics.options import INTERVALS, REPLICATES, USUAL_INTERVALS
 
 WEIGHTINGS = ("ratings", "raters")
@@ -114,7 +114,7 @@ class MeanScore(Estimator):
         """The share of each label per group (estimand ``share of LABEL``), by ratings.
 
         What counts as a label, where clips are compared or an answer holds several, is said in
-        `analysis.ratings.choices`.
+        `analysis.ratings.breakdowns`.
         """
         shares: list[Estimate] = []
         for family in (*families(ratings), *labelled_families(ratings)):

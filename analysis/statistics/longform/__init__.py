@@ -7,16 +7,14 @@ from analysis.statistics.longform.paragraph_correlations import (
     CORRELATES,
     Correlate,
     ParagraphScores,
-    paragraph_scores,
-    pearson,
-    pooled_correlates,
-    within_correlates,
-)
-from analysis.statistics.longform.position_regression import (
     Regression,
     Slope,
     by_position,
     least_squares,
+    paragraph_scores,
+    pearson,
+    pooled_correlates,
+    within_correlates,
 )
 
 __all__ = [

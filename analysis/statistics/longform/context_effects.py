@@ -11,8 +11,8 @@ import numpy as np
 from analysis.arrays import Codes, Floats
 from analysis.statistics.clustered_variance import limits_of
 from analysis.statistics.comparisons.p_adjustment import sidak, sidak_level
-from analysis.statistics.comparisons.paired_tests import paired_t
 from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.comparisons.two_sample_tests import paired_t
 from analysis.statistics.intervals import clustered
 from analysis.statistics.longform.condition_names import PARAGRAPH, Form
 from analysis.statistics.longform.long_form_table import Material

@@ -23,7 +23,6 @@ from analysis.statistics.longform.condition_names import (
     form_of,
     over,
 )
-from analysis.statistics.longform.preferences import one_way_round
 
 Texts = NDArray[np.object_]
 MOS = frozenset({"mos", "context_mos"})  # two questions on one scale of 1 to 5
@@ -254,3 +253,34 @@ def _natural(text: str) -> list[tuple[int, str]]:
 
 def _codes(names: Texts) -> Codes:
     return np.unique(names, return_inverse=True)[1].astype(np.int64)
+
+
+def one_way_round(table: pd.DataFrame) -> pd.DataFrame:
+    """Each pair of conditions from the side that comes first in the table, scores turned with it.
+
+    Rows of single clips stay as they are.
+    """
+    pairs = table[["condition", "versus_condition"]].drop_duplicates()
+    first: dict[frozenset[str], str] = {}
+    for condition, versus in pairs.astype(str).itertuples(index=False):
+        if versus:
+            first.setdefault(frozenset((condition, versus)), condition)
+    turned = [
+        bool(versus) and first[frozenset((condition, versus))] != condition
+        for condition, versus in zip(
+            table["condition"].astype(str), table["versus_condition"].astype(str), strict=True
+        )
+    ]
+    if not any(turned):
+        return table
+    made = table.assign(
+        condition=table["condition"].astype(str),
+        versus_condition=table["versus_condition"].astype(str),
+    )
+    rows = table.index[turned]
+    for name, other in (("condition", "versus_condition"), ("versus_condition", "condition")):
+        made.loc[rows, name] = table.loc[rows, other].astype(str)
+    for key in table.loc[rows, "estimand"].astype(str).unique():
+        mine = rows[(table.loc[rows, "estimand"] == key).to_numpy()]
+        made.loc[mine, "score"] = estimand_of(key).mirrored(table.loc[mine, "score"])
+    return made

@@ -6,8 +6,13 @@ from analysis.statistics.metric_agreement.metric_ceiling import (
     condition_ceiling,
     one_against_others,
 )
-from analysis.statistics.metric_agreement.metric_correlations import correlations
-from analysis.statistics.metric_agreement.metric_result import Correlated, CorrelationOptions
+from analysis.statistics.metric_agreement.metric_correlations import (
+    Correlated,
+    CorrelationOptions,
+    Cubic,
+    correlations,
+    monotonic_cubic,
+)
 from analysis.statistics.metric_agreement.metric_units import (
     CONDITION,
     STIMULUS,
@@ -15,7 +20,6 @@ from analysis.statistics.metric_agreement.metric_units import (
     Units,
     units_of,
 )
-from analysis.statistics.metric_agreement.p1401_mapping import Cubic, monotonic_cubic
 from analysis.statistics.metric_agreement.preference_accuracy import Preferred, preferred_share
 
 __all__ = [

@@ -10,7 +10,7 @@ from scipy import stats
 from analysis.arrays import Floats
 from analysis.statistics.agreement.agreement_result import coded
 from analysis.statistics.agreement.versus_rest import coefficients, rest_means
-from analysis.statistics.both_orders import in_both_orders, signed_ranks
+from analysis.statistics.correlations import in_both_orders, signed_ranks
 from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.metric_agreement.metric_units import Units
 
@@ -45,7 +45,7 @@ def condition_ceiling(
 
     A rater is in one half with all ratings, so that leniency is not taken for agreement; clips are
     the same in both halves, as they are for a metric. Pairs with sides count in both orders
-    (`analysis.statistics.both_orders`). Undefined with fewer than 3 conditions or 4
+    (`analysis.statistics.correlations`). Undefined with fewer than 3 conditions or 4
     raters, or where means do not differ.
     """
     n, raters = len(units.conditions), units.n_raters

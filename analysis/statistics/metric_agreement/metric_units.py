@@ -15,7 +15,7 @@ from scipy import sparse, special
 
 from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of
-from analysis.statistics.clustered_interval import two_way_intervals
+from analysis.statistics.clustered_variance import two_way_intervals
 from analysis.statistics.intervals import clustered
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from analysis.arrays import Floats
 from analysis.ratings.estimands import estimand_of
 from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.metric_agreement.metric_units import Units
-from analysis.statistics.metric_agreement.two_way_resampling import (
+from analysis.statistics.metric_agreement.resampled_units import (
     centred_interval,
     replicates_for,
     resampled,

@@ -13,11 +13,11 @@ from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import estimand_of
 from analysis.statistics.mixed.exact_sampler import Sampling
 from analysis.statistics.mixed.gaussian import GaussianPrior, prior_for
+from analysis.statistics.mixed.heteroscedastic import spread_posterior
+from analysis.statistics.mixed.linear_model import PATIENT, Effects, affordable
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.ordered_labels import label_counts
-from analysis.statistics.mixed.ordinal_fit import ordinal_posterior
+from analysis.statistics.mixed.ordinal_fit import label_counts, ordinal_posterior
 from analysis.statistics.mixed.posterior import Posterior
-from analysis.statistics.mixed.random_effects import PATIENT, Effects, affordable
 from analysis.statistics.mixed.reml import RemlFit
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats
 from analysis.statistics.mixed.table_model import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from analysis.statistics.options import Options
+
 
 MOST_LABELS = 11  # a scale of more steps is as good as continuous
 MOST_CELLS = 30_000  # raters times conditions, of a quick posterior
@@ -198,3 +199,57 @@ def family_by_title(table: pd.DataFrame, title: str) -> Modelled:
             f"no ratings of {title!r}", f"choose {'; '.join(by_title) or 'other data'}"
         )
     return by_title[title]
+
+
+def large_scale(modelled: Modelled) -> bool:
+    """Whether scores are numbers on a scale of many steps, which no ordinal model can take."""
+    many = len(np.unique(modelled.arrays.y)) > MOST_LABELS
+    return many or estimand_of(modelled.family.estimand).continuous
+
+
+def uneven(modelled: Modelled) -> bool:
+    """Whether conditions get spreads of their own: several of them, on a large scale."""
+    return large_scale(modelled) and len(modelled.names) > 1
+
+
+def family_posterior(
+    modelled: Modelled,
+    options: Options,
+    effects: Effects | None = None,
+    fit: RemlFit | None = None,
+) -> Posterior:
+    """Draws of `model_draws`, texts and clips included; where `uneven`, of conditions' own spreads.
+
+    A spread of each condition has a closed form without effects of texts only. So they are
+    estimated by that (`spread_posterior`); then the scores, in units of their condition's spread
+    around its mean, have the model with all effects. Raises NotEstimable with reason and remedy.
+    """
+    arrays = modelled.arrays
+    for what, codes in (("rater", arrays.rater), ("item", arrays.item)):
+        if len(np.unique(codes)) < 2:
+            raise NotEstimable(
+                f"there is one {what}: how {what}s differ cannot be estimated",
+                f"collect ratings of more {what}s",
+            )
+    if not uneven(modelled):
+        return model_draws(modelled, options, effects, fit)
+    prior, sampling = gaussian_prior(modelled), modelled.sampling(options)
+    spreads = spread_posterior(arrays.y, arrays.rater, arrays.condition, prior, sampling)
+    if spreads.diagnostics.refusal is not None:
+        return spreads
+    spread = np.exp(np.log(spreads.draws["spread"]).mean(axis=(0, 1)))
+    count = np.bincount(arrays.condition)
+    middle = np.bincount(arrays.condition, weights=arrays.y) / count
+    even = (arrays.y - middle[arrays.condition]) / spread[arrays.condition]
+    width = prior.sd / float(spread.min())
+    scaled = replace(
+        modelled,
+        arrays=replace(arrays, y=even),
+        prior=GaussianPrior(0.0, width, prior.sd_scale),
+    )
+    made = model_draws(scaled, options, effects)
+    mean = middle + spread * made.draws["condition"]
+    if prior.ends is not None:
+        mean = np.clip(mean, *prior.ends)
+    draws = {**made.draws, "condition": mean, "spread": spreads.draws["spread"]}
+    return replace(made, draws=draws, prior=spreads.prior)

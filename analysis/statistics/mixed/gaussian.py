@@ -11,16 +11,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
-from analysis.statistics.mixed.exact_sampler import USUAL, Sample, Sampling, samples
-from analysis.statistics.mixed.folded_scale import sd_of, slope, x_of
+from analysis.statistics.mixed.exact_sampler import (
+    USUAL,
+    Sample,
+    Sampling,
+    by_differences,
+    near_mode,
+    samples,
+    sd_of,
+    slope,
+    x_of,
+)
 from analysis.statistics.mixed.linear_model import RATER, RATER_CONDITION, refused_effects
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.nested import Nested, Quadratics
 from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
-from analysis.statistics.mixed.posterior_mode import by_differences, near_mode
-from analysis.statistics.mixed.sufficient_statistics import Floats, Sums, floats
-from analysis.statistics.mixed.truncated_normal import truncated_normal
+from analysis.statistics.mixed.sufficient_statistics import Floats, Nested, Quadratics, Sums, floats
 
 SDS = ("sd_rater", "sd_rater_condition", "sd_residual")
 MOST_WORK = 2e9  # raters x conditions x draws, about a minute: then no more are taken
@@ -263,3 +270,31 @@ def _identified_groups(sums: Sums) -> list[tuple[int, ...]]:
         once = (sums.by_condition(sums.count) <= 1).all()
         return [(0,), (1, 2)] if once else [(0, 1), (2,)]
     return [(0,), (1,), (2,)]
+
+
+_LEAST = 1e-300
+
+
+def truncated_normal(
+    mean: Floats, root: Floats, ends: tuple[float, float], rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Draws (B, C) between ``ends`` and the logs (B,) of their weights, which make them exact.
+
+    The normal has ``mean`` (B, C) and covariance root root', ``root`` (B, C, C) lower triangular.
+    Coordinates are drawn one after the other, each between the ends given those before (the GHK
+    simulator: Hajivassiliou, McFadden and Ruud 1996, Journal of Econometrics 72, section 3.2); the
+    weight is the product of the shares of the normal that were left to each.
+    """
+    z = np.zeros_like(mean)
+    log_weight = np.zeros(len(mean))
+    for i in range(mean.shape[1]):
+        known = mean[:, i] + np.einsum("bj,bj->b", root[:, i, :i], z[:, :i])
+        low, high = ((end - known) / root[:, i, i] for end in ends)
+        flip = np.where(high > -low, -1.0, 1.0)  # the lower tail holds more digits
+        left, right = np.where(flip > 0, low, -high), np.where(flip > 0, high, -low)
+        below, share = ndtr(left), ndtr(right) - ndtr(left)
+        drawn = ndtri(np.maximum(below + rng.random(len(mean)) * share, _LEAST))
+        z[:, i] = flip * np.clip(drawn, left, right)
+        log_weight += np.log(np.maximum(share, _LEAST))
+    values = mean + np.einsum("bij,bj->bi", root, z)
+    return floats(np.clip(values, *ends)), log_weight

@@ -12,12 +12,20 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from analysis.statistics.mixed.exact_sampler import USUAL, Sample, Sampling, samples
-from analysis.statistics.mixed.folded_scale import sd_of, slope, x_of
-from analysis.statistics.mixed.gaussian import MOST_WORK, SDS, GaussianPrior
+from analysis.statistics.mixed.exact_sampler import (
+    USUAL,
+    Sample,
+    Sampling,
+    by_differences,
+    near_mode,
+    samples,
+    sd_of,
+    slope,
+    x_of,
+)
+from analysis.statistics.mixed.gaussian import MOST_WORK, SDS, GaussianPrior, truncated_normal
 from analysis.statistics.mixed.model_errors import NotEstimable
 from analysis.statistics.mixed.posterior import Posterior, trusted_posterior
-from analysis.statistics.mixed.posterior_mode import by_differences, near_mode
 from analysis.statistics.mixed.sufficient_statistics import (
     Codes,
     Floats,
@@ -26,7 +34,6 @@ from analysis.statistics.mixed.sufficient_statistics import (
     in_chunks,
     residuals,
 )
-from analysis.statistics.mixed.truncated_normal import truncated_normal
 
 SPREAD_SD = 1.0  # of the prior of a spread's logarithm
 _ENOUGH = 0.4

@@ -7,12 +7,15 @@ PyMC, ArviZ and nutpie are imported only when something is sampled.
 
 from __future__ import annotations
 
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,10 +24,8 @@ from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.convergence import Diagnostics, diagnose
 from analysis.statistics.mixed.gaussian import GaussianPrior
 from analysis.statistics.mixed.heteroscedastic import SPREAD_SD, rounding, spread_prior_text
-from analysis.statistics.mixed.ordered_labels import expected_scores
-from analysis.statistics.mixed.ordinal_fit import OrdinalPrior
+from analysis.statistics.mixed.ordinal_fit import OrdinalPrior, expected_scores
 from analysis.statistics.mixed.posterior import Posterior
-from analysis.statistics.mixed.pymc_import import load
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, floats
 
 SD_NAMES = {
@@ -319,3 +320,53 @@ def _quiet() -> Iterator[None]:
         for message in _EXPECTED:
             warnings.filterwarnings("ignore", message=message, category=UserWarning)
         yield
+
+
+_NEXT_EDITION = r"\s*ArviZ is undergoing a major refactor"
+
+
+def load(name: str) -> Any:
+    """The module ``name``, e.g. ``"arviz"`` or ``"pymc"``; ImportError where it is missing.
+
+    ArviZ 0.23 warns of its next edition at its first import of a day; PyMC 5 needs this one.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=_NEXT_EDITION, category=FutureWarning)
+        return import_module(name)
+
+
+BY_CONDITION = frozenset({"condition", "score", "spread"})
+
+
+def inference_data(
+    posterior: Posterior,
+    conditions: Sequence[str],
+    *,
+    labels: Floats | None = None,
+    about: Mapping[str, str] | None = None,
+) -> Any:
+    """An `arviz.InferenceData` with the group ``posterior``, named and without time stamps.
+
+    ``conditions`` names the means; ``labels`` (K,) are the scores that the K - 1 cut points lie
+    between. ``about`` becomes attributes, beside the prior. ArviZ is imported here.
+    """
+    arviz = load("arviz")
+    coords: dict[str, Any] = {"condition_name": list(conditions)}
+    dims = {name: ["condition_name"] for name in BY_CONDITION if name in posterior.draws}
+    if "cut" in posterior.draws and labels is not None:
+        pairs = zip(labels[:-1].tolist(), labels[1:].tolist(), strict=True)
+        coords["between"] = [f"{low:g} and {high:g}" for low, high in pairs]
+        dims["cut"] = ["between"]
+    draws = {name: np.asarray(values) for name, values in posterior.draws.items()}
+    data = arviz.from_dict(posterior=draws, coords=coords, dims=dims)
+    data.posterior.attrs = {"prior": posterior.prior, "ratings": posterior.n, **(about or {})}
+    data.attrs = {}
+    return data
+
+
+def netcdf(data: Any) -> bytes:
+    """An InferenceData as a netCDF file (HDF5): the same draws give the same bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "draws.nc"
+        data.to_netcdf(str(path), engine="h5netcdf")
+        return path.read_bytes()

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.statistics.mixed.finite_differences import Stencil
 from analysis.statistics.mixed.model_errors import NotEstimable
-from analysis.statistics.mixed.nested import Quadratics
-from analysis.statistics.mixed.optimise import minimise
-from analysis.statistics.mixed.sufficient_statistics import Floats, Truths, floats
+from analysis.statistics.mixed.optimise import Stencil, minimise
+from analysis.statistics.mixed.sufficient_statistics import Floats, Quadratics, Truths, floats
 
 Likelihood = Callable[[Floats], Quadratics]
 _Parts = tuple[Floats, Floats, Floats, Floats]

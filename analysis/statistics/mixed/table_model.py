@@ -9,15 +9,19 @@ import numpy as np
 
 from analysis.ratings.breakdowns import coded_column
 from analysis.statistics.mixed import linear_model
-from analysis.statistics.mixed.crossed_counts import crossing
+from analysis.statistics.mixed.crossed import crossing
 from analysis.statistics.mixed.exact_sampler import USUAL, Sampling
 from analysis.statistics.mixed.gaussian import GaussianPrior, gaussian_posterior, prior_for
+from analysis.statistics.mixed.linear_model import Effects, effects_of
 from analysis.statistics.mixed.model_contrasts import Means, Pairs, means, pairs
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
-from analysis.statistics.mixed.ordered_labels import label_counts
-from analysis.statistics.mixed.ordinal_fit import OrdinalFit, ordinal_ml, ordinal_posterior
+from analysis.statistics.mixed.ordinal_fit import (
+    OrdinalFit,
+    label_counts,
+    ordinal_ml,
+    ordinal_posterior,
+)
 from analysis.statistics.mixed.posterior import Comparison, Posterior
-from analysis.statistics.mixed.random_effects import Effects, effects_of
 from analysis.statistics.mixed.reml import RemlFit
 from analysis.statistics.mixed.sufficient_statistics import Codes, Floats, Sums, sums
 from analysis.statistics.mixed.text_posterior import text_posterior

@@ -1,12 +1,14 @@
-"""Who beats whom: Bradley and Terry's model, and Davidson's with ties, both with an order term."""
+"""Models of strengths: Bradley-Terry, Davidson's with ties, and graded comparisons."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import special, stats
 
 from analysis.arrays import Codes, Floats
 from analysis.statistics.comparisons.test_result import Undefined
@@ -170,3 +172,194 @@ def fit_note(graph: Connection, lacks_order: bool, prior_sd: float | None) -> st
     if prior_sd is not None:
         notes.append(f"regularised: a normal prior of SD {prior_sd:g} pulls the abilities together")
     return "; ".join(filter(None, notes))
+
+
+SPACING = "spacing"
+_TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class _Link:
+    scale: str
+    chance: Callable[[Floats], Floats]  # distribution function
+    density: Callable[[Floats], Floats]
+    slope: Callable[[Floats], Floats]  # of the density
+    quantile: Callable[[Floats], Floats]
+
+
+def _logistic_density(x: Floats) -> Floats:
+    return np.asarray(special.expit(x) * special.expit(-x), dtype=np.float64)
+
+
+def _normal_density(x: Floats) -> Floats:
+    return np.asarray(stats.norm.pdf(x), dtype=np.float64)
+
+
+LINKS = {
+    "logit": _Link(
+        "log odds of a better grade",
+        lambda x: np.asarray(special.expit(x), dtype=np.float64),
+        _logistic_density,
+        lambda x: _logistic_density(x) * (special.expit(-x) - special.expit(x)),
+        lambda p: np.asarray(special.logit(p), dtype=np.float64),
+    ),
+    "probit": _Link(
+        "standard deviations of one comparison (Thurstone case V)",
+        lambda x: np.asarray(special.ndtr(x), dtype=np.float64),
+        _normal_density,
+        lambda x: np.where(np.isfinite(x), -x, 0.0) * _normal_density(x),
+        lambda p: np.asarray(special.ndtri(p), dtype=np.float64),
+    ),
+}
+
+
+def cumulative(
+    ratings: PairRatings, link: str = "probit", order: bool = True, prior_sd: float | None = None
+) -> AbilityFit:
+    """P(y <= k) = F(c_k - θ_a + θ_b - g x), cut points symmetric around 0, x = 1 if a is second.
+
+    With ``probit``, Thurstone's (1927) case V for graded answers; for answers -1, 0, 1, Glenn and
+    David's (1960) ties; with ``logit``, Rao and Kupper's (1967). Terms: ``spacing.1`` ... are the
+    cut points above 0, ``second_advantage`` is g (±g by order, half of the gap between the two
+    orders). A grade that nobody used is merged with its neighbour. Agresti (1992), Analysis of
+    ordinal paired comparison data. Raises Disconnected, and Undefined where nothing is finite.
+    """
+    if link not in LINKS:
+        raise Undefined(f"a link is {' or '.join(LINKS)}, not {link!r}")
+    graph = require_common_scale(ratings)
+    if not np.any(ratings.y):
+        raise Undefined("only ties: all abilities are equal and the cut points are infinite")
+    with_order = order and ratings.orders_known
+    model = _Cumulative(ratings, LINKS[link], with_order, prior_sd)
+    at, information, _ = maximise(model.objective, model.start())
+    return summarised(
+        ratings,
+        f"cumulative {link}, symmetric cut points" + " (order term)" * with_order,
+        LINKS[link].scale,
+        at,
+        information,
+        model.scores(at),
+        model.terms,
+        model.likelihood(at),
+        fit_note(graph, order and not with_order, prior_sd),
+    )
+
+
+class _Cumulative:
+    """The likelihood over distinct (a, b, order, grade) with counts."""
+
+    def __init__(
+        self, ratings: PairRatings, link: _Link, with_order: bool, prior_sd: float | None
+    ) -> None:
+        k, self.link, self.y = len(ratings.names), link, ratings.y
+        self.sizes, grade = np.unique(np.abs(ratings.y), return_inverse=True)
+        self.cuts, category = _cut_points(ratings.y, self.sizes, grade)
+        n_spacings = self.cuts.shape[1]
+        order = ratings.order if with_order else np.zeros_like(ratings.order)
+        trials, place = distinct_trials(ratings.a, ratings.b, order)
+        n_categories = len(self.cuts) + 1
+        joint, self.row = np.unique(place * n_categories + category, return_inverse=True)
+        self.count = np.bincount(self.row).astype(np.float64)
+        mine, grade_of = trials[joint // n_categories], joint % n_categories
+        first = k - 1
+        self.terms = {f"{SPACING}.{i + 1}": first + i for i in range(n_spacings)}
+        if with_order:
+            self.terms[ORDER] = first + n_spacings
+        self.size = first + len(self.terms)
+        eta = np.zeros((len(joint), self.size))
+        eta[:, :first] = differences(mine[:, 0], mine[:, 1], k)
+        if with_order:
+            eta[:, -1] = mine[:, 2]
+        bounds = np.zeros((n_categories + 1, self.size))
+        bounds[1:-1, first : first + n_spacings] = self.cuts
+        self.upper, self.lower = bounds[grade_of + 1] - eta, bounds[grade_of] - eta
+        self.top, self.bottom = grade_of == n_categories - 1, grade_of == 0
+        self.spacings = slice(first, first + n_spacings)
+        self.penalty = prior_information(k, self.size, prior_sd)
+
+    def start(self) -> Floats:
+        """Abilities 0, cut points where the sizes of the answers put them."""
+        at = np.zeros(self.size)
+        shares = np.array([np.mean(np.abs(self.y) <= size) for size in self.sizes[:-1]])
+        at[self.spacings] = self.link.quantile((1 + shares) / 2)
+        return at
+
+    def objective(self, at: Floats) -> tuple[float, Floats, Floats]:
+        upper, lower, p = self._at(at)
+        if np.any(p <= _TINY):
+            return -np.inf, np.zeros(self.size), np.eye(self.size)
+        gradient_rows = self._rows(upper, lower, p)
+        over, under = self.link.slope(upper) / p, self.link.slope(lower) / p
+        information = (gradient_rows * self.count[:, None]).T @ gradient_rows
+        information -= (self.upper * (over * self.count)[:, None]).T @ self.upper
+        information += (self.lower * (under * self.count)[:, None]).T @ self.lower
+        value = float(self.count @ np.log(p)) - 0.5 * float(at @ self.penalty @ at)
+        gradient = self.count @ gradient_rows - self.penalty @ at
+        return value, gradient, information + self.penalty
+
+    def likelihood(self, at: Floats) -> float:
+        return float(self.count @ np.log(self._at(at)[2]))
+
+    def scores(self, at: Floats) -> Floats:
+        """Each rating's gradient of the log-likelihood (n, p)."""
+        return np.asarray(self._rows(*self._at(at))[self.row], dtype=np.float64)
+
+    def _at(self, at: Floats) -> tuple[Floats, Floats, Floats]:
+        upper = np.where(self.top, np.inf, self.upper @ at)
+        lower = np.where(self.bottom, -np.inf, self.lower @ at)
+        chance, high = self.link.chance, lower > 0  # differences of small numbers stay exact
+        p = np.where(high, chance(-lower) - chance(-upper), chance(upper) - chance(lower))
+        return upper, lower, np.asarray(p, dtype=np.float64)
+
+    def _rows(self, upper: Floats, lower: Floats, p: Floats) -> Floats:
+        over, under = self.link.density(upper) / p, self.link.density(lower) / p
+        return np.asarray(self.upper * over[:, None] - self.lower * under[:, None])
+
+
+def _cut_points(y: Floats, sizes: Floats, grade: Codes) -> tuple[Floats, Codes]:
+    """Cut points as a matrix on the spacings (K - 1, spacings), and each answer's category (n,)."""
+    sizes_above = len(sizes) - int(sizes[0] == 0)
+    if sizes[0] == 0:
+        upper = np.eye(sizes_above)
+        cuts = np.vstack([-upper[::-1], upper])
+        category = np.sign(y).astype(np.int64) * grade + sizes_above
+    else:
+        upper = np.eye(sizes_above - 1)
+        cuts = np.vstack([-upper[::-1], np.zeros((1, sizes_above - 1)), upper])
+        category = np.where(y > 0, sizes_above + grade, sizes_above - 1 - grade)
+    return cuts, category.astype(np.int64)
+
+
+def least_squares(ratings: PairRatings, order: bool = True) -> AbilityFit:
+    """Abilities on the scale of the scores: y = θ_a - θ_b + g x + error, by least squares.
+
+    Scheffé's (1952) analysis of paired comparisons without interactions; x = 1 if a is heard
+    second, -1 if first. Term ``sigma`` is left out: it is √(residual sum of squares / df).
+    Raises Disconnected, and Undefined without residual degrees of freedom or variance.
+    """
+    graph = require_common_scale(ratings)
+    k, with_order = len(ratings.names), order and ratings.orders_known
+    x = differences(ratings.a, ratings.b, k)
+    if with_order:
+        x = np.column_stack([x, ratings.order])
+    df = len(x) - x.shape[1]
+    if df < 1 or np.linalg.matrix_rank(x) < x.shape[1]:
+        raise Undefined("too few ratings of pairs: no degree of freedom is left for the error")
+    beta = np.asarray(np.linalg.lstsq(x, ratings.y, rcond=None)[0], dtype=np.float64)
+    error = ratings.y - x @ beta
+    variance = float(error @ error) / df
+    if variance < 1e-20:
+        raise Undefined("the abilities explain every rating exactly: no error to test them by")
+    n = len(error)
+    return summarised(
+        ratings,
+        "least squares on the scores" + " (order term)" * with_order,
+        "scores",
+        beta,
+        np.asarray(x.T @ x / variance, dtype=np.float64),
+        np.asarray(x * (error / variance)[:, None], dtype=np.float64),
+        {ORDER: k - 1} if with_order else {},
+        -n / 2 * (float(np.log(2 * np.pi * variance * df / n)) + 1),
+        fit_note(graph, order and not with_order, None),
+        float(df),
+    )

@@ -1,23 +1,22 @@
 """How many raters and ratings a study needs, what they cost, and when it may stop."""
 
-from analysis.statistics.planning.assurance import Assurance, assurance
 from analysis.statistics.planning.confidence_sequences import (
     ConfidenceSequence,
+    Look,
     asymptotic_sequence,
     bounded_sequence,
+    obrien_fleming_bounds,
+    obrien_fleming_spending,
     rater_differences,
     rater_means,
+    repeated_intervals,
     stopped_at,
     subgaussian_sequence,
 )
-from analysis.statistics.planning.group_sequential import (
-    Look,
-    obrien_fleming_bounds,
-    obrien_fleming_spending,
-    repeated_intervals,
-)
 from analysis.statistics.planning.plan_search import Plan, plan_for_difference, plan_for_half_width
 from analysis.statistics.planning.precision import (
+    Assurance,
+    assurance,
     half_width,
     minimal_difference,
     power,
@@ -25,18 +24,18 @@ from analysis.statistics.planning.precision import (
     standard_error,
     standard_error_of_difference,
 )
-from analysis.statistics.planning.published_components import PRESETS, preset
 from analysis.statistics.planning.simulated_check import (
     SimulatedCheck,
     simulate_ratings,
     simulated_check,
 )
-from analysis.statistics.planning.study_cost import Cost, Payment, cost_of
-from analysis.statistics.planning.study_design import Design, PlanningError
+from analysis.statistics.planning.study_design import Cost, Design, Payment, PlanningError, cost_of
 from analysis.statistics.planning.variance_components import (
+    PRESETS,
     Components,
     components_from_model,
     components_from_pilot,
+    preset,
 )
 
 __all__ = [

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from analysis.ratings.estimands import estimand_of
-from analysis.ratings.scales import bare_title
+from analysis.ratings.estimands import bare_title, estimand_of
 from analysis.statistics.planning.study_design import PlanningError
 from analysis.statistics.planning.variance_components import Components, components_from_pilot
 

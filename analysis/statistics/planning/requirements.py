@@ -14,11 +14,11 @@ from analysis.statistics.planning.precision import (
 )
 from analysis.statistics.planning.precision import standard_error as se_of_mean
 from analysis.statistics.planning.precision import standard_error_of_difference as se_of_difference
-from analysis.statistics.planning.study_cost import Payment
 from analysis.statistics.planning.study_design import (
     ASSIGNMENTS,
     WITHIN,
     Design,
+    Payment,
     PlanningError,
     design_of,
 )

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.arrays import Codes, Floats
-from analysis.statistics.rater_models.label_sums import counted
+
+
+def counted(group: Codes, label: Codes, weight: Floats, n_groups: int, n_labels: int) -> Floats:
+    """Weights (n,) summed by group and label (G, K)."""
+    sums = np.bincount(group * n_labels + label, weights=weight, minlength=n_groups * n_labels)
+    return np.asarray(sums.reshape(n_groups, n_labels), dtype=np.float64)
+
 
 _ROUNDS, _TOLERANCE = 500, 1e-8
 

@@ -6,5 +6,5 @@ from analysis.statistics.robustness.claims import Outcome as Outcome
 from analysis.statistics.robustness.claims import Variant as Variant
 from analysis.statistics.robustness.claims import comparison_of as comparison_of
 from analysis.statistics.robustness.claims import outcome as outcome
-from analysis.statistics.robustness.influence import fewest_to_turn as fewest_to_turn
+from analysis.statistics.robustness.leave_one_out import fewest_to_turn as fewest_to_turn
 from analysis.statistics.robustness.leave_one_out import without_each as without_each

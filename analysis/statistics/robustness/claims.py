@@ -11,7 +11,7 @@ import numpy as np
 from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Cell
 from analysis.statistics.clustered_variance import limits_of
-from analysis.statistics.comparisons.declared_families import declared_families
+from analysis.statistics.comparisons.pairwise_contrasts import declared_families
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.intervals import Clustered, clustered
 

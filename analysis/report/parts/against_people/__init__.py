@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from analysis.formatting import listed
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import families
-from analysis.ratings.metric_names import metrics_of
-from analysis.report.content import Content, titled, together
+from analysis.ratings.estimands import name_of
+from analysis.ratings.metric_scores import metrics_of, reasons
+from analysis.report.content import Content, Figure, titled, together
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.against_people.ceiling_tables import ceiling_table, ceilings_of
+from analysis.report.parts.against_people.ceiling_tables import (
+    ceiling_table,
+    ceilings_of,
+    preferences,
+)
 from analysis.report.parts.against_people.metric_data import Gathered, gathered
-from analysis.report.parts.against_people.metric_figures import figures
-from analysis.report.parts.against_people.metric_narrative import sentences, unscored, warnings
 from analysis.report.parts.against_people.metric_tables import (
+    FEW,
+    NAMES,
+    PLURALS,
+    Ceilings,
+    CeilingsFor,
     correlation_table,
+    holm_of,
     mapped_table,
     number_table,
+    ordered,
+    point_rows,
     point_table,
+    top_of,
+    words_of,
 )
-from analysis.report.parts.against_people.preference_table import preferences
-from analysis.statistics.metric_agreement.p1401_mapping import FEWEST
+from analysis.statistics.metric_agreement import CONDITION, STIMULUS
+from analysis.statistics.metric_agreement.metric_correlations import (
+    AS_IS,
+    FEW_CONDITIONS,
+    FEWEST,
+    Correlated,
+)
 
 METHODS = (
     "Metrics were compared with mean human scores per clip, per clip within conditions and per "
@@ -92,3 +116,301 @@ def _of_family(of: Gathered, inputs: PartInput, suffix: str) -> Content:
         warnings=[*warnings(of, inputs), *unscored(of, inputs)],
         methods=[METHODS, *[METHODS_OF_PAIRS] * of.units.signed],
     )
+
+
+TOO_FEW_CONDITIONS, FEW_ITEMS = 5, 5
+_MOST_NAMED = 3
+
+
+def sentences(of: Gathered, ceilings: CeilingsFor) -> Iterator[str]:
+    """Which metric follows people most closely, how close a perfect one could come, and Holm's."""
+    names = ordered(of)
+    first = of.number(names[0], STIMULUS, "srcc", AS_IS)
+    what = words_of(STIMULUS, of)
+    if first is None or first.value is None:
+        yield (
+            f"{family_prefix(of.title)}no metric has a defined correlation with people per {what}."
+        )
+        return
+    if first.n < FEW:
+        plural = PLURALS[what]
+        yield (
+            f"{family_prefix(of.title)}{first.n} {plural} are too few to say how metrics go "
+            f"with people: {FEW} "
+            "or more are needed. The table has their correlations and intervals."
+        )
+        return
+    best = of.called(names[0])
+    among = f"of {len(names)} metrics, {best} goes" if len(names) > 1 else f"{best} goes"
+    closely = " most closely" if len(names) > 1 else ""
+    sentence = (
+        f"{family_prefix(of.title)}{among} with people{closely} per {what}: "
+        f"{_valued(first)} over {first.n}"
+    )
+    sentence += _clear(first) + _rivals(of, names, first)
+    own = ceilings(names[0])
+    top = top_of(own, STIMULUS, "srcc")["ceiling"]
+    if top is not None:
+        sentence += f"; with so many ratings a perfect metric could reach about {top:.2f}"
+    of_conditions = of.number(names[0], CONDITION, "srcc", AS_IS)
+    if of_conditions is not None and of_conditions.value is not None:
+        kinds = "pairs of conditions" if of.units.compared else "conditions"
+        sentence += f". Over these {of_conditions.n} {kinds} it has {_valued(of_conditions)}"
+        sentence += _reachable(own)
+        sentence += _elsewhere(of_conditions, kinds)
+    yield f"{sentence}."
+    if len(names) > 1:
+        yield f"{family_prefix(of.title)}{_told_apart(of, names, what)}"
+
+
+def _rivals(of: Gathered, names: Sequence[str], first: Correlated) -> str:
+    """How many other metrics may go with people as closely: their intervals reach its own."""
+    if first.low is None or first.high is None or first.low <= 0 <= first.high:
+        return ""
+    floor = min(abs(first.low), abs(first.high))
+    others = [of.number(name, STIMULUS, "srcc", AS_IS) for name in names[1:]]
+    known = [each for each in others if each and each.low is not None and each.high is not None]
+    near = sum(max(abs(each.low or 0), abs(each.high or 0)) >= floor for each in known)
+    if not near:
+        return ""
+    return f"; {near} other{'s' * (near > 1)} may as well: their intervals reach its own"
+
+
+def _reachable(own: Ceilings) -> str:
+    """What a perfect metric could reach per condition, or that nobody knows."""
+    top = top_of(own, CONDITION, "srcc")["ceiling"]
+    return " (no ceiling is known)" if top is None else f" of about {top:.2f} that can be reached"
+
+
+def _told_apart(of: Gathered, names: Sequence[str], what: str) -> str:
+    """How many metrics go with people beyond chance, of those that have a p; and who has none."""
+    adjusted = holm_of(of.found)
+    p = {name: adjusted.get((name, STIMULUS, "srcc")) for name in names}
+    tested = [each for each in p.values() if each is not None]
+    if not tested:
+        return f"no metric has a p of its SRCC per {what}; {_without(of, names)}."
+    clear = sum(each < 1 - of.level for each in tested)
+    bare = [name for name in names if p[name] is None]
+    return (
+        f"{clear} of {len(tested)} metrics have an SRCC per {what} that is told apart from 0 after "
+        "Holm's adjustment over all metrics of this task and criterion"
+        f"{f' ({_without(of, bare)})' * bool(bare)}. The best of several metrics is flattered by "
+        "being chosen from the same ratings."
+    )
+
+
+def _without(of: Gathered, names: Sequence[str]) -> str:
+    """Metrics that have no p, with why: they are not counted as if they did not go with people."""
+    why: dict[str, list[str]] = {}
+    for name in names:
+        each = of.number(name, STIMULUS, "srcc", AS_IS)
+        note = each.note.removeprefix("undefined: ") if each else ""
+        why.setdefault(note or "its replicates tell none", []).append(of.called(name))
+    reasons = [f"{', '.join(group)}: {note}" for note, group in why.items()]
+    return f"without a p and not counted, {'; '.join(reasons)}"
+
+
+def _elsewhere(each: Correlated, kinds: str) -> str:
+    """With few conditions, the interval for other ones too, which is the one to read."""
+    if each.n >= FEW_CONDITIONS or each.low_conditions is None or each.high_conditions is None:
+        return ""
+    interval = f"[{each.low_conditions:.2f}, {each.high_conditions:.2f}]".replace("-", "−")
+    return f", and for other {kinds} too {interval}, as they are few"
+
+
+def warnings(of: Gathered, inputs: PartInput) -> Iterator[str]:
+    """Few conditions, one rater, missing clips, constant metrics, metrics that go the wrong way."""
+    yield from (f"{family_prefix(of.title)}{text}" for text in _of_the_study(of))
+    yield from (f"{family_prefix(of.title)}{text}" for text in _missing(of, inputs))
+    for metric in of.metrics:
+        first = of.number(metric.name, STIMULUS, "srcc", AS_IS)
+        if first is None:
+            continue
+        if first.value is None and first.note:
+            yield (
+                f"{family_prefix(of.title)}{metric.title}: "
+                f"{first.note.removeprefix('undefined: ')}."
+            )
+        if metric.rises is not None and _goes_against(first, metric.rises):
+            ways = ("higher", "lower") if metric.rises else ("lower", "higher")
+            yield (
+                f"{family_prefix(of.title)}{metric.title} goes against its direction: {ways[0]} "
+                "is meant to "
+                f"be better, and people prefer clips where it is {ways[1]} ({_valued(first)})."
+            )
+
+
+def _of_the_study(of: Gathered) -> Iterator[str]:
+    units = of.units
+    n = len(units.conditions)
+    if n < TOO_FEW_CONDITIONS:
+        one, many = ("condition", "conditions")
+        if units.compared:
+            one, many = ("pair of conditions", "pairs of conditions")
+        why = (
+            "there is no correlation over them" if n < 3 else "a correlation over them says little"
+        )
+        yield f"{n} {one if n == 1 else many} only, so {why}; look at the clips."
+    if units.n_raters == 1:
+        yield (
+            "one rater only, so intervals are over items alone, there is no noise ceiling, and all "
+            "is about this one person's opinion."
+        )
+    if units.n_items == 1:
+        yield "one item only, so intervals hold for this item alone."
+    elif units.n_items < FEW_ITEMS:
+        yield f"{units.n_items} items only, so intervals over items are rough."
+    unnamed = len(of.family.table) - len(units.score)
+    if unnamed:
+        yield f"{unnamed} ratings name no stimulus and are left out here."
+
+
+def _goes_against(first: Correlated, rises: bool) -> bool:
+    if first.low is None or first.high is None:
+        return False
+    return first.high < 0 if rises else first.low > 0
+
+
+def unscored(of: Gathered, inputs: PartInput) -> Iterator[str]:
+    """Metrics that have no value for anything that was rated here."""
+    missing: dict[str, list[str]] = {}  # by why
+    for metric in metrics_of(inputs.scores):
+        if metric.name not in of.values:
+            why = _reasons(of, metric.metric, inputs)
+            missing.setdefault(f" ({why})" if why else "", []).append(metric.title)
+    for why, names in missing.items():
+        named = ", ".join(names)
+        yield (
+            f"{family_prefix(of.title)}{named} gave no value for any clip that was rated here{why}."
+        )
+
+
+def _reasons(of: Gathered, metric: str, inputs: PartInput) -> str:
+    """The commonest reasons why clips have no value, each with its number."""
+    assert inputs.scores is not None
+    why = reasons(inputs.scores, metric, of.units.stimuli())
+    commonest = [f"{reason}: {count}" for reason, count in list(why.items())[:_MOST_NAMED]]
+    return ", ".join(commonest) + (" …" if len(why) > _MOST_NAMED else "")
+
+
+def _missing(of: Gathered, inputs: PartInput) -> Iterator[str]:
+    """Which metrics have no value for how much, and why: those alike in both in one sentence."""
+    alike: dict[tuple[int, int, str], list[str]] = {}
+    for metric in of.metrics:
+        first = of.number(metric.name, STIMULUS, "srcc", AS_IS)
+        if first is not None and first.n_missing:
+            key = (first.n_missing, first.n, _reasons(of, metric.metric, inputs))
+            alike.setdefault(key, []).append(metric.title)
+    for (missing, n, why), names in alike.items():
+        inside = f" (clips, {why})" if why else ""
+        have = "has" if len(names) == 1 else "have"
+        yield (
+            f"{listed(names)} {have} no value for {missing} of {n + missing} "
+            f"{PLURALS[words_of(STIMULUS, of)]}{inside}; they are left out."
+        )
+
+
+def _clear(first: Correlated) -> str:
+    """Whether the interval says which way it goes."""
+    if first.low is None or first.high is None:
+        return ", of which nothing more can be said"
+    if first.low <= 0 <= first.high:
+        return ", which cannot be told apart from none"
+    return "" if first.high > 0 else " (the higher the metric, the worse for people)"
+
+
+def _valued(each: Correlated) -> str:
+    ends = "no interval" if each.low is None else f"[{each.low:.2f}, {each.high:.2f}]"
+    return f"SRCC {each.value:.2f} {ends}".replace("-", "−")
+
+
+MOST_OF_CONDITIONS, MOST_OF_STIMULI = 2, 1  # metrics that are drawn; tables have all
+MOST_POINTS = 600
+MOST_GROUPS = 8
+
+
+def figures(of: Gathered, level: float, ceilings: CeilingsFor, suffix: str) -> Iterator[Figure]:
+    """The metrics that follow people most closely, per condition and per stimulus."""
+    names = ordered(of)
+    human = name_of(of.units.estimand)
+    if len(of.units.conditions) > 1:
+        for place, metric in enumerate(names[:MOST_OF_CONDITIONS], start=1):
+            yield _of_conditions(
+                of, metric, level, human, f"{suffix}_{place}", len(names), ceilings
+            )
+    for place, metric in enumerate(names[:MOST_OF_STIMULI], start=1):
+        yield _of_stimuli(of, metric, human, f"{suffix}_{place}", ceilings)
+
+
+def _of_conditions(
+    of: Gathered,
+    metric: str,
+    level: float,
+    human: str,
+    suffix: str,
+    among: int,
+    ceilings: CeilingsFor,
+) -> Figure:
+    keys = ("x", "y", "x_low", "x_high")
+    rows = [
+        {"name": row["condition"], **{key: row[key] for key in keys}}
+        | {"low": row["y_low"], "high": row["y_high"]}
+        for row in point_rows(of, metric, level)
+    ]
+    left = among - MOST_OF_CONDITIONS
+    more = f" {left} more metrics are in the table of means." if left > 0 else ""
+    note = (
+        f"{level * 100:g} % intervals: of the metric over clips, of people over raters and items."
+    )
+    return Figure(
+        key=f"conditions{suffix}",
+        title=f"{of.called(metric)} and people, per condition",
+        drawing="scatter",
+        rows=rows,
+        x=f"{of.called(metric)}, mean" + (" difference" if of.units.compared else ""),
+        y=human,
+        note=f"{_told(of, metric, CONDITION, ceilings)}{note}{more}",
+        about=of.title,
+    )
+
+
+def _of_stimuli(
+    of: Gathered, metric: str, human: str, suffix: str, ceilings: CeilingsFor
+) -> Figure:
+    units, values = of.units, of.values[metric]
+    held = np.flatnonzero(np.isfinite(values))
+    left = len(held) - MOST_POINTS
+    if left > 0:
+        held = held[np.unique(np.linspace(0, len(held) - 1, MOST_POINTS).round().astype(int))]
+    grouped = 1 < len(units.conditions) <= MOST_GROUPS
+    names = units.names()
+    rows: list[dict[str, Any]] = []
+    for s in sorted(held.tolist(), key=lambda s: int(units.condition[s])):
+        row: dict[str, Any] = {"title": names[s], "x": float(values[s]), "y": float(units.human[s])}
+        if grouped:
+            row["group"] = units.conditions[units.condition[s]]
+        rows.append(row)
+    drawn = f" {MOST_POINTS} of {MOST_POINTS + left} are drawn." if left > 0 else ""
+    return Figure(
+        key=f"stimuli{suffix}",
+        title=f"{of.called(metric)} and people, per {of.what}",
+        drawing="scatter",
+        rows=rows,
+        x=of.called(metric) + (", difference" if units.compared else ""),
+        y=f"{human}, mean of the {of.what}",
+        note=f"{_told(of, metric, STIMULUS, ceilings)}Every point is a {of.what}.{drawn}",
+        about=of.title,
+    )
+
+
+def _told(of: Gathered, metric: str, unit: str, ceilings: CeilingsFor) -> str:
+    """The coefficients, each beside what a perfect metric could reach."""
+    told = []
+    for name in ("srcc", "plcc"):
+        number = of.number(metric, unit, name, AS_IS)
+        if number is None or number.value is None:
+            return ""
+        top = top_of(ceilings(metric), unit, name)["ceiling"]
+        reach = "ceiling not known" if top is None else f"ceiling {top:.2f}"
+        told.append(f"{NAMES[name]} {number.value:.2f} ({reach})")
+    return f"{', '.join(told)}. ".replace("-", "−")

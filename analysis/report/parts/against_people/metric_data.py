@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.arrays import Floats
 from analysis.ratings.breakdowns import Family
-from analysis.ratings.metric_names import Metric, metrics_of
+from analysis.ratings.metric_scores import Metric, metrics_of
 from analysis.report.part import PartInput
 from analysis.statistics.agreement import coarse_steps, scale_ends, steps_of
 from analysis.statistics.metric_agreement import (

@@ -12,17 +12,17 @@ from analysis.report.content import Column, Table
 from analysis.report.parts.against_people.metric_data import Gathered
 from analysis.statistics.intervals import holm, naive_interval
 from analysis.statistics.metric_agreement import CONDITION, STIMULUS, WITHIN
-from analysis.statistics.metric_agreement.metric_result import (
+from analysis.statistics.metric_agreement.metric_correlations import (
     AS_IS,
     FEW_CONDITIONS,
-    FEWEST,
+    FEWEST_VALUES,
     FISHER,
     MAPPED,
     THREE_WAY,
     TWO_WAY,
     Correlated,
 )
-from analysis.statistics.metric_agreement.two_way_resampling import wider_over
+from analysis.statistics.metric_agreement.resampled_units import wider_over
 
 UNITS = (CONDITION, STIMULUS, WITHIN)
 NAMES = {"srcc": "SRCC", "plcc": "PLCC", "krcc": "KRCC", "qwk": "QWK", "mae": "MAE"}
@@ -104,7 +104,7 @@ def _multiplicity(rows: list[dict[str, Any]]) -> str:
 def _few(of: Gathered) -> str:
     """How rough the lines per condition are, where there are few."""
     n = len(of.units.conditions)
-    if not FEWEST <= n < FEW_CONDITIONS:
+    if not FEWEST_VALUES <= n < FEW_CONDITIONS:
         return ""
     kinds = "pairs of conditions" if of.units.compared else "conditions"
     if of.units.signed:

@@ -10,9 +10,9 @@ from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.ratings.reference import Reference
 from analysis.report.content import Column, Content, Figure, Headline, Table
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.answer import caveats, choice_answer, headlines, pair_answer
-from analysis.report.parts.answer.answer_narrative import answer
+from analysis.report.parts.answer import caveats, narrative
 from analysis.report.parts.answer.caveats import Caveat
+from analysis.report.parts.answer.narrative import ranking_sentences
 from analysis.report.parts.models.model_fits import TOO_NARROW, sized
 from analysis.report.ranking import Ranking, key_of, rankings
 from analysis.statistics.intervals import TWO_WAY
@@ -88,15 +88,15 @@ class _Found:
             (name, text) for text in caveats.of_family(family, self.inputs.options.reference)
         ]
         if family.in_pairs:
-            pairs = pair_answer.pairs_of(family, self.level)
-            self.sentences.append((title, pair_answer.answer(family, pairs, self.level)))
-            self.headlines[title] = headlines.of_pairs(family, pairs, 1 - self.level)
+            pairs = narrative.pairs_of(family, self.level)
+            self.sentences.append((title, narrative.pair_sentences(family, pairs, self.level)))
+            self.headlines[title] = narrative.headline_of_pairs(family, pairs, 1 - self.level)
             if pairs:
-                self.figures.append(pair_answer.figure(place, family, pairs, self.level, title))
+                self.figures.append(narrative.pair_figure(place, family, pairs, self.level, title))
             return
         standing = [s for s in self.standing.get(int(family.table.index[0]), []) if s.means]
         if standing:
-            self.headlines[title] = headlines.of_rankings(standing)
+            self.headlines[title] = narrative.headline_of_rankings(standing)
         for s in standing:
             self._add_standing(place, s)
             self.caveats += [(name, text) for text in caveats.of_ranking(s)]
@@ -107,15 +107,15 @@ class _Found:
 
     def add_chosen(self, family: Family) -> None:
         title = family.title
-        rows = choice_answer.shares_of(family, self.inputs.report.get("shares", []))
-        self.sentences.append((title, choice_answer.answer(rows)))
-        self.headlines[title] = headlines.of_choices(rows)
+        rows = narrative.shares_of(family, self.inputs.report.get("shares", []))
+        self.sentences.append((title, narrative.choice_sentences(rows)))
+        self.headlines[title] = narrative.headline_of_choices(rows)
         self.short_names[title] = caveats.short_name(family)
-        self.figures += choice_answer.figure(len(self.sentences), title, rows)
+        self.figures += narrative.choice_figure(len(self.sentences), title, rows)
 
     def _add_standing(self, place: int, s: Ranking) -> None:
         reference = s.reference
-        sentences = [answer(s, reference), *_of_genuine(self.inputs, s, reference)]
+        sentences = [ranking_sentences(s, reference), *_of_genuine(self.inputs, s, reference)]
         self.sentences.append((s.title, " ".join(sentences)))
         self.figures.append(_figure(place, s))
         self.tables.append(_table(place, s))

@@ -9,18 +9,18 @@ import numpy as np
 
 from analysis.formatting import counted, interval_text
 from analysis.name_spans import family_prefix, family_span
-from analysis.ratings.metric_names import metrics_of
+from analysis.ratings.metric_scores import metrics_of
 from analysis.report.content import Column, Content, Figure, Table, column, table_row
 from analysis.report.part import FamilyInput, PartInput
 from analysis.report.parts.against_people.ceiling_tables import ceilings_of
 from analysis.report.parts.against_people.metric_data import Gathered, gathered
 from analysis.report.parts.against_people.metric_tables import FEW, ordered, top_of
-from analysis.report.parts.lfs.lfs_measures import PAPER, measure_of, rubric_of, settings_of
+from analysis.report.parts.lfs.lfs_clips import PAPER, measure_of, rubric_of, settings_of
 from analysis.statistics.agreement import coarse_steps, steps_of, versus_rest
 from analysis.statistics.agreement.rating_units import step_names
+from analysis.statistics.correlations import williams
 from analysis.statistics.metric_agreement import STIMULUS
-from analysis.statistics.metric_agreement.metric_result import AS_IS
-from analysis.statistics.rank_distance import williams
+from analysis.statistics.metric_agreement.metric_correlations import AS_IS
 
 MOST_RATERS = 30  # in the table; a crowd's other raters are in the part on raters
 JUDGE = "judge_"  # how the keys of audio language models that judge begin

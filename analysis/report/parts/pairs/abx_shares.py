@@ -11,7 +11,7 @@ from analysis.arrays import Codes, Floats
 from analysis.formatting import beware, interval_text
 from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
 from analysis.report.part import FamilyInput
-from analysis.statistics.pairs.pair_interval import Measured, share_right, shares_right
+from analysis.statistics.pairs.means_of_pairs import Measured, share_right, shares_right
 
 if TYPE_CHECKING:
     import pandas as pd

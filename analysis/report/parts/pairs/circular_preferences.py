@@ -8,8 +8,12 @@ from analysis.formatting import first_of
 from analysis.name_spans import condition_span
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import FamilyInput
-from analysis.statistics.pairs.circular_triads import TriadsSummary, circular_triads, triads_summary
-from analysis.statistics.pairs.comparison_graph import wins_of
+from analysis.statistics.pairs.comparison_graph import (
+    TriadsSummary,
+    circular_triads,
+    triads_summary,
+    wins_of,
+)
 from analysis.statistics.pairs.pair_ratings import PairRatings
 
 FEWEST = 3

@@ -14,12 +14,12 @@ from analysis.report.content import Column, Content, Figure, Table, column, pick
 from analysis.report.part import FamilyInput
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.pairs.means_of_pairs import (
+    Measured,
     PairMean,
     order_effect,
     pair_means,
     within_pairs,
 )
-from analysis.statistics.pairs.pair_interval import Measured
 from analysis.statistics.pairs.pair_ratings import PairRatings
 
 MOST_DRAWN = 30

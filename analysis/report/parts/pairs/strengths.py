@@ -21,9 +21,8 @@ from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.comparisons.tiers import tiers_of
 from analysis.statistics.pairs.ability_fit import CLUSTERED, MODEL, Ability, AbilityFit
 from analysis.statistics.pairs.comparison_graph import Connection, connection, parts, wins_of
-from analysis.statistics.pairs.graded_pairs import cumulative, least_squares
 from analysis.statistics.pairs.pair_ratings import PairRatings
-from analysis.statistics.pairs.win_models import bradley_terry, davidson
+from analysis.statistics.pairs.win_models import bradley_terry, cumulative, davidson, least_squares
 
 FEWEST = 3  # two conditions have one pair, whose mean says it all
 MOST_IN_MATRIX = 30

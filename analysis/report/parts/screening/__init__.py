@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from analysis.formatting import counted, listed
 from analysis.name_spans import family_prefix
-from analysis.report.content import Content, Table
+from analysis.report.content import Column, Content, Table, column, table_row
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.screening.decided import (
-    decided_sentences,
-    decided_table,
-    decided_warnings,
-    spared_table,
-)
-from analysis.report.parts.screening.exclusion_tables import excluded_table, rules_table
-from analysis.report.parts.screening.reviewed import reviews_used
 from analysis.report.parts.screening.sensitivity_tables import (
     estimates_tables,
     figures,
@@ -26,7 +19,9 @@ from analysis.report.parts.screening.sensitivity_tables import (
     silent,
     telling,
 )
-from analysis.statistics.screening import Review, Rule, Screened, versioned_text
+from analysis.report.reviews_told import reasons_told
+from analysis.statistics.screening import Review, Rule, Screened, rule_text, versioned_text
+from analysis.statistics.screening.rule_text import as_it_is_here, other_version
 from analysis.statistics.sensitivity import (
     NO_RULE,
     Order,
@@ -37,6 +32,10 @@ from analysis.statistics.sensitivity import (
     orders,
     sensitivity,
 )
+
+if TYPE_CHECKING:
+    from listening.selectors import RuleFacts
+
 
 MOST_TRIED = 100_000  # ratings; with more, rules that are not in force are not tried
 MUCH = 0.25  # of the ratings left out
@@ -201,3 +200,187 @@ def _method(judged: Judged) -> str:
         f"ratings, and {data['raters'] - data['raters_kept']} of {data['raters']} raters "
         f"altogether.{after}"
     )
+
+
+MOST_REASONS = 5_000
+COUNTED = (
+    Column("what", "Rule"),
+    Column("ratings", "Ratings", "count"),
+    Column("share", "Share", "percent"),
+    Column("ratings_told", "Not by a rule above", "count"),
+    Column("ratings_only_here", "By this rule alone", "count"),
+    Column("raters", "Raters", "count"),
+    Column("blocks", "Blocks", "count"),
+    Column("text", "As text, with its version"),
+)
+_BY = ["rater", "session", "reason"]
+
+
+@table_row
+class ExcludedRow:
+    """What a rule leaves out of a session, and why."""
+
+    rule: str = column("Rule")
+    rater: str = column("Rater")
+    session: str = column("Session")
+    reason: str = column("Reason")
+    ratings: int = column("Ratings", "count")
+
+
+def rules_table(inputs: PartInput, counts: Sequence[Mapping[str, Any]]) -> Table:
+    """One row per rule: what it leaves out, how much, and how much it alone."""
+    ratings = inputs.report["data"]["ratings"]
+    rows = []
+    for row, rule in zip(counts, inputs.screened.reasons, strict=True):
+        share = row["ratings"] / ratings if ratings else None
+        rows.append({**row, "share": share, "text": versioned_text(rule)})
+    traps = inputs.report["data"]["trap_ratings"]
+    note = f"Rules are judged one by one. The {traps} answers to traps are never in."
+    return Table("screening_rules", "What each rule leaves out", COUNTED, rows, note)
+
+
+def excluded_table(inputs: PartInput) -> Iterator[Table]:
+    """Every rater and session that something of is left out, with the rule and the reason."""
+    rows = list(_reasons(inputs))
+    if not rows:
+        return
+    cut = len(rows) - MOST_REASONS
+    note = "A rating may be left out for several reasons, and then stands in several rows."
+    if cut > 0:
+        note += f" {cut} more rows are not kept; the rules make them again from the ratings."
+    kept, title = rows[:MOST_REASONS], "Every exclusion with its reason"
+    yield Table.of(ExcludedRow, "screening_excluded", title, kept, note=note, folded=True)
+
+
+def _reasons(inputs: PartInput) -> Iterator[ExcludedRow]:
+    table = inputs.table
+    rated = (table["trap"] == "").to_numpy(dtype=bool)
+    for rule, reasons in inputs.screened.reasons.items():
+        hit = rated & (reasons != "")
+        if not hit.any():
+            continue
+        excluded = table.loc[hit, ["rater", "session"]].assign(reason=reasons[hit])
+        for (rater, session, reason), count in excluded.groupby(_BY, sort=True).size().items():
+            own = "" if session == rater else str(session)
+            yield ExcludedRow(rule.name, str(rater), own, str(reason), int(count))
+
+
+BEFORE = "before opening"
+
+
+@table_row
+class DecidedRow:
+    """A rule of the study's own."""
+
+    rule: str = column("Rule")
+    decided: str = column("Decided")
+    on: str = column("When (UTC)")
+    by: str = column("By")
+    why: str = column("Why")
+
+
+@table_row
+class SparedRow:
+    """A rater of whom somebody undid a rule's exclusion."""
+
+    rule: str = column("Rule")
+    rater: str = column("Rater")
+    ratings: int = column("Ratings that came back", "count")
+    because: str = column("Why")
+    by: str = column("By")
+    on: str = column("When (UTC)")
+
+
+def decided_table(inputs: PartInput) -> Iterator[Table]:
+    """The study's own rules in force, and when each was decided; of a file nothing is known."""
+    rows = [
+        DecidedRow(each["rule"], _when(each), each["on"], each["by"], each["why"])
+        for each in _facts(inputs).values()
+    ]
+    if rows:
+        title = "The study's own rules, and when they were decided"
+        yield Table.of(DecidedRow, "screening_decided", title, rows)
+
+
+def decided_sentences(inputs: PartInput) -> list[str]:
+    """Which of the study's own rules were declared before it opened, and which were added."""
+    known = _facts(inputs)
+    held = [known[text] for rule in inputs.options.rules if (text := rule_text(rule)) in known]
+    before = [each["rule"] for each in held if each["declared"]]
+    sentences = []
+    if before:
+        were = "was" if len(before) == 1 else "were"
+        frozen = inputs.facts["definition_sha256"] if inputs.facts else ""
+        mark = f" (definition {frozen[:12]}…)" if frozen else ""
+        sentences.append(f"{listed(before)} {were} declared before the study opened{mark}.")
+    sentences += [
+        f"{each['rule']} was added on {each['on']} UTC, after {each['ratings']:,} ratings were "
+        f"stored: {each['why']}"
+        for each in held
+        if not each["declared"]
+    ]
+    return sentences
+
+
+def decided_warnings(inputs: PartInput) -> Iterator[str]:
+    """Rules that were decided with ratings at hand, declared ones left away, other versions."""
+    known, used = _facts(inputs), {rule_text(rule) for rule in inputs.options.rules}
+    late = [e["rule"] for text, e in known.items() if text in used and not e["declared"]]
+    if late:
+        one = len(late) == 1
+        yield (
+            f"The rule{'' if one else 's'} {listed(late)} {'was' if one else 'were'} decided after "
+            "ratings had come in: look at the results without, too."
+        )
+    for each in inputs.facts.get("rules", []) if inputs.facts else []:
+        if each["declared"] and each["ended_on"]:
+            yield (
+                f"The rule {each['rule']} was declared before the study opened and ended on "
+                f"{each['ended_on']} UTC, after {each['ended_ratings']:,} ratings: "
+                f"{each['ended_because']}"
+            )
+    left = [e["rule"] for text, e in known.items() if e["declared"] and text not in used]
+    if left:
+        yield f"Declared before the study opened and not used here: {listed(left)}."
+    for each in known.values():
+        if version := other_version(each["rule"]):
+            yield f"{each['rule']} was declared at version {version}; here it has another one."
+
+
+def spared_table(inputs: PartInput) -> Iterator[Table]:
+    """The exclusions that were undone, with who and why."""
+    spared = inputs.facts.get("spared", []) if inputs.facts else []
+    told = {(each["rule"], each["rater"]): each for each in spared}
+    rows = []
+    for (rule, rater), count in inputs.screened.spared.items():
+        facts = told.get((rule, rater))
+        why = (facts["because"], facts["by"], facts["on"]) if facts else ("", "", "")
+        rows.append(SparedRow(rule, rater, count, *why))
+    if rows:
+        title = f"Exclusions that were undone ({counted(len(rows), 'rater')})"
+        note = "These rules leave out nothing of these raters."
+        yield Table.of(SparedRow, "screening_spared", title, rows, note=note)
+
+
+def _when(facts: RuleFacts) -> str:
+    return BEFORE if facts["declared"] else f"after {facts['ratings']:,} ratings"
+
+
+def _facts(inputs: PartInput) -> dict[str, RuleFacts]:
+    """The study's rules in force, by their texts."""
+    if inputs.facts is None:
+        return {}
+    held = [each for each in inputs.facts.get("rules", []) if not each["ended_on"]]
+    return {rule_text(as_it_is_here(each["rule"])): each for each in held}
+
+
+def reviews_used(inputs: PartInput) -> Iterator[str]:
+    """A sentence for each review of the study; of a file nothing is known beside its column."""
+    if inputs.facts is None or not any(rule.key == Review.key for rule in inputs.options.rules):
+        return
+    reviews = inputs.facts.get("reason_reviews", [])
+    for each in reviews:
+        told = reasons_told(each)
+        yield f"The rule {Review.key} takes the verdicts of “{each['title']}”: {told}."
+    if len(reviews) > 1:
+        yield "Where several reviews decide about a reason, the newest prevails."

@@ -7,7 +7,7 @@ from typing import Any
 
 from analysis.formatting import listed, number
 from analysis.name_spans import condition_span, family_prefix, family_span
-from analysis.ratings.scales import bare_title
+from analysis.ratings.estimands import bare_title
 from analysis.report.content import Column, Figure, Table, column, columns_of, table_row
 from analysis.statistics.sensitivity import ALL_RULES, NO_RULE, Order, Place, change
 

@@ -1,0 +1,814 @@
+"""The answer of a family in words: in one sentence of at most 30 words, and in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, cast
+
+import numpy as np
+
+from analysis.formatting import enumerated, interval_text, listed, number, percent
+from analysis.name_spans import VERSUS, condition_span, family_span, names_in
+from analysis.ratings.breakdowns import Family
+from analysis.ratings.estimands import estimand_of, family_title
+from analysis.ratings.reference import Reference
+from analysis.report.content import Figure
+from analysis.report.ranking import Difference, Ranking, key_of
+from analysis.statistics.pairs.means_of_pairs import Measured, pair_means, shares_right
+from analysis.statistics.pairs.pair_ratings import pair_ratings, reach_of
+
+RANKING_MOST_NAMED = 6
+MOST_NEAR = 3
+NO_PROOF = "That is no proof that they are equal."
+
+
+def ranking_sentences(s: Ranking, reference: Reference) -> str:
+    """What these ratings say of the order of the conditions, and what they do not say."""
+    if len(s.means) == 1:
+        return _only_one(s)
+    if len(s.tested) < 2:
+        return _nothing_tested(s)
+    if s.tiers is None or s.cell.y.min() == s.cell.y.max():
+        sentences = [_no_test(s)]
+    else:
+        others = s.systems
+        sentences = [_order(s, others)] if len(others) > 1 else []
+        if reference.name in s.tested:
+            sentences.append(_against(s, others, reference))
+    return " ".join([*sentences, *_outside(s)])
+
+
+def with_bounds(value: float, low: float | None, high: float | None, decimals: int) -> str:
+    """A signed difference with its interval, if it has one."""
+    text = number(value, True, decimals)
+    return (
+        text
+        if low is None or high is None
+        else f"{text} {interval_text(low, high, None, decimals)}"
+    )
+
+
+def _only_one(s: Ranking) -> str:
+    (mean,) = s.means
+    value = number(mean.value, False, s.decimals)
+    sentence = f"{condition_span(mean.condition)} has {_article(s.name)} {s.name} of {value}"
+    if mean.low is not None and mean.high is not None:
+        sentence += f" {interval_text(mean.low, mean.high, s.ends, s.decimals)}"
+        return f"{sentence}; there is no other condition to compare it with."
+    return f"{sentence} ({mean.note}); there is no other condition to compare it with."
+
+
+def _nothing_tested(s: Ranking) -> str:
+    notes = dict.fromkeys(mean.note for mean in s.means if mean.note)
+    return (
+        f"Nothing can be said of other raters or items than these: {'; '.join(notes)}. "
+        f"Here the means run from {_ranking_valued(s, s.means[0].condition, s.name)} to "
+        f"{_ranking_valued(s, s.means[-1].condition)}."
+    )
+
+
+def _no_test(s: Ranking) -> str:
+    y = s.cell.y
+    if y.min() == y.max():
+        return f"Every rating is {y.min():g}: these ratings do not tell the conditions apart."
+    notes = dict.fromkeys(s.between(a, b).note for a, b in combinations(s.tested, 2))
+    values = listed([_ranking_valued(s, name) for name in s.tested])
+    return f"{s.name}: {values}. No difference can be tested: {'; '.join(filter(None, notes))}."
+
+
+def _order(s: Ranking, others: Sequence[str]) -> str:
+    """The sentence of who is best; ``others`` are tested, the best first, without the reference."""
+    best = others[0]
+    near = [name for name in others[1:] if not s.differ(best, name)]
+    far = [name for name in others[1:] if s.differ(best, name)]
+    how = f"(adjusted p < {s.alpha:.2g})"
+    if not near:
+        return _alone(s, others, how)
+    if not far:
+        return _ranking_undivided(s, others)
+    top = [best, *near]
+    clear = [name for name in far if all(_above(s, other, name) for other in top)]
+    part = [name for name in far if name not in clear]
+    alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
+    values = listed([number(s.by_name[name].value, False, s.decimals) for name in top])
+    if alike:
+        sentence = f"{_listed(top)} are {first(s)} ({s.name} {values}) and cannot be told apart; "
+    else:
+        sentence = (
+            f"{_ranking_valued(s, best, s.name)} is {first(s)}, and cannot be told apart from "
+        )
+        sentence += (
+            f"{listed([_ranking_valued(s, name) for name in near])}, which are not all alike; "
+        )
+    every = "both" if len(top) == 2 else f"all {len(top)}"
+    if not clear:
+        sentence += f"{condition_span(best)} is {over(s)} {_listed(far)}"
+        return f"{sentence}, but {_listed(near)} {_are(near)} not {over(s)} all of these {how}."
+    sentence += f"{every} are {over(s)} {_listed(clear)}"
+    sentence += f"; {condition_span(best)} is {over(s)} {_listed(part)} too" if part else ""
+    return f"{sentence} {how}."
+
+
+def _alone(s: Ranking, others: Sequence[str], how: str) -> str:
+    best, rest = others[0], others[1:]
+    sentence = f"{_ranking_valued(s, best, s.name)} is {first(s)}, "
+    if len(rest) == 1:
+        return f"{sentence}{over(s)} {_ranking_valued(s, rest[0])} {how}."
+    follow = listed([_ranking_valued(s, name) for name in rest])
+    if all(s.differ(a, b) for a, b in combinations(others, 2)) and len(rest) <= RANKING_MOST_NAMED:
+        return f"{sentence}then {follow}; every one differs from every other {how}."
+    sentence += f"{over(s)} all {len(rest)} others, next of which is "
+    return f"{sentence}{_ranking_valued(s, rest[0])} {how}."
+
+
+def _ranking_undivided(s: Ranking, others: Sequence[str]) -> str:
+    best, last = others[0], others[-1]
+    if any(s.differ(a, b) for a, b in combinations(others, 2)):
+        return (
+            f"{_ranking_valued(s, best, s.name)} is {first(s)} but cannot be told apart from any other; "
+            "some of the others differ (see the letters)."
+        )
+    widest = s.between(best, last)
+    gap = with_bounds(widest.value, widest.low_all, widest.high_all, s.decimals)
+    if len(others) == 2:
+        sentence = f"{_ranking_valued(s, best, s.name)} and {_ranking_valued(s, last)} cannot be told apart"
+        return f"{sentence}: they differ by {gap}. {NO_PROOF}"
+    sentence = f"None of the {len(others)} conditions can be told apart from another"
+    sentence += f" (adjusted p ≥ {s.alpha:.2g})"
+    span = f"{_ranking_valued(s, best, s.name)} to {_ranking_valued(s, last)}"
+    return f"{sentence}: from {span}, a difference of {gap}. {NO_PROOF}"
+
+
+def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
+    """The sentence about the reference."""
+    gaps = [s.between(name, reference.name) for name in others]
+    better = [gap.condition for gap in gaps if gap.claimed and _is_better(s, gap)]
+    worse = [gap for gap in gaps if gap.claimed and not _is_better(s, gap)]
+    same = [gap for gap in gaps if not gap.claimed]
+    parts = []
+    if better:
+        parts.append(f"{_listed(better)} {_are(better)} {over(s)} it")
+    if same:
+        some = listed([_with_gap(s, gap) for gap in same], MOST_NEAR)
+        parts.append(f"{some} cannot be told apart from it, which does not show that they equal it")
+    if worse:
+        names = [gap.condition for gap in worse]
+        every = "both" if len(names) == 2 else f"all {len(names)}"
+        all_ = every if len(names) == len(others) > 1 else _listed(names)
+        nearest = f", nearest {_with_gap(s, worse[0])}" if len(worse) > 1 else ""
+        if len(worse) == 1:
+            all_ = _with_gap(s, worse[0])
+        parts.append(f"{all_} {_are(names)} {under(s)} it{nearest}")
+    return f"Against {_ranking_valued(s, reference.name, s.name)}, {reference.why}: {'; '.join(parts)}."
+
+
+def _outside(s: Ranking) -> list[str]:
+    anchors = [name for name in s.tested if name in s.anchors]
+    named = listed([_ranking_valued(s, name) for name in anchors])
+    sentence = (
+        [f"{named} {_are(anchors)} made worse on purpose and in no comparison."] if anchors else []
+    )
+    return sentence + [
+        f"{_ranking_valued(s, mean.condition)} stands outside the order ({mean.note})."
+        for mean in s.means
+        if mean.condition not in s.tested
+    ]
+
+
+def _is_better(s: Ranking, gap: Difference) -> bool:
+    return (gap.value < 0) if s.low_is_best else (gap.value > 0)
+
+
+def _above(s: Ranking, one: str, other: str) -> bool:
+    return s.differ(one, other) and s.tested.index(one) < s.tested.index(other)
+
+
+def _with_gap(s: Ranking, gap: Difference) -> str:
+    return (
+        f"{condition_span(gap.condition)} "
+        f"({with_bounds(gap.value, gap.low_all, gap.high_all, s.decimals)})"
+    )
+
+
+def _ranking_valued(s: Ranking, name: str, what: str = "") -> str:
+    value = number(s.by_name[name].value, False, s.decimals)
+    text = f"{what} {value}" if what else value
+    return f"{condition_span(name)} ({text})"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return listed(list(map(condition_span, names)))
+
+
+def _are(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _article(word: str) -> str:
+    return "an" if word[:1] in "AEIOMHRS" and word.isupper() else "a"
+
+
+def first(s: Ranking) -> str:
+    """How the best one stands, by ratings or ranks."""
+    return "ranked first" if s.low_is_best else "rated highest"
+
+
+def over(s: Ranking) -> str:
+    """How one that is better stands to the other."""
+    return "ranked before" if s.low_is_best else "above"
+
+
+def under(s: Ranking) -> str:
+    """How one that is worse stands to the other."""
+    return "ranked after" if s.low_is_best else "below"
+
+
+SHARE_OF = "share of "
+MOST_TOLD = 6
+_DUST = 1e-9
+
+
+def shares_of(family: Family, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The report's rows of label shares that are about this family, clustered intervals only."""
+    about = family_title({**family.group, "estimand": ""})
+    return [
+        row
+        for row in rows
+        if family_title({**row, "estimand": "", "versus_condition": ""}) == about
+        and not row["interval"].startswith("naive")
+    ]
+
+
+def choice_sentences(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What was chosen most often, of each condition."""
+    if not rows:
+        return "The answers have no score and too many different words to be counted."
+    sentences = [_choice_most(name, mine) for name, mine in _choice_by_condition(rows)]
+    return f"The answers have no score; chosen most often: {listed(sentences, MOST_TOLD)}."
+
+
+def choice_figure(place: int, about: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
+    """Bars of shares, where every answer held one label (shares add up to 1)."""
+    bars = [
+        {
+            **{"name": row["condition"], "label": label_of(row), "value": row["value"]},
+            **{"low": row["low"], "high": row["high"]},
+            **{"n": row["n_ratings"], "n_raters": row["n_raters"], "n_items": row["n_items"]},
+        }
+        for row in rows
+    ]
+    sums: dict[str, float] = {}
+    for bar in bars:
+        sums[bar["name"]] = sums.get(bar["name"], 0.0) + bar["value"]
+    if bars and max(sums.values()) <= 1 + _DUST:
+        key = key_of("answer", place, about)
+        made_by = next((row["interval"] for row in rows if row["low"] is not None), "")
+        x = "share of the answers"
+        yield Figure(key, family_span(about), "shares", bars, x=x, about=about, made_by=made_by)
+
+
+def _choice_by_condition(
+    rows: Sequence[Mapping[str, Any]],
+) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    for name in dict.fromkeys(row["condition"] for row in rows):
+        yield name, [row for row in rows if row["condition"] == name]
+
+
+def _choice_most(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    row = max(rows, key=lambda row: row["value"])
+    sentence = f"{label_of(row)} for {condition_span(name)} ({row['value'] * 100:.0f} %"
+    if row["low"] is not None:
+        sentence += f" {interval_text(row['low'] * 100, row['high'] * 100, (0, 100), 0)}"
+    return f"{sentence})"
+
+
+def label_of(row: Mapping[str, Any]) -> str:
+    """The label that a row of shares is about."""
+    return str(row["estimand"]).removeprefix(SHARE_OF)
+
+
+MOST_DRAWN = 60
+MORE = "More is under Comparisons of pairs."
+DECIDED = "the {:g} % interval leaves a draw out."
+SIMULTANEOUS = "simultaneous for all {} pairs (Šidák 1967)"
+NO_PAIRS = "no rating names two different conditions: nothing is compared"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two conditions that met: the mean for the first, and p against a draw.
+
+    ``low``, ``high`` and ``p`` hold for all pairs of the family at once; ``alone_low`` and
+    ``alone_high`` for this one alone. None where there is no test: ``note`` says why.
+    """
+
+    condition: str
+    versus: str
+    value: float
+    low: float | None
+    high: float | None
+    naive_low: float | None
+    naive_high: float | None
+    alone_low: float | None
+    alone_high: float | None
+    p: float | None
+    note: str
+    n_ratings: int
+    n_raters: int
+    n_items: int
+    made_by: str  # how its interval was made
+
+    @property
+    def name(self) -> str:
+        """Both names."""
+        return f"{self.condition} versus {self.versus}"
+
+    @property
+    def spans(self) -> str:
+        """Both names in a sentence."""
+        return f"{condition_span(self.condition)} versus {condition_span(self.versus)}"
+
+    def turned(self, whole: float) -> Pair:
+        """The same seen from the other side; both means add up to ``whole``."""
+        other = {"low": "high", "naive_low": "naive_high", "alone_low": "alone_high"}
+        other |= {high: low for low, high in other.items()}
+        ends = {name: getattr(self, other[name]) for name in other}
+        return replace(
+            self,
+            condition=self.versus,
+            versus=self.condition,
+            value=whole - self.value,
+            **cast(Any, {n: None if end is None else whole - end for n, end in ends.items()}),
+        )
+
+
+def pairs_of(family: Family, level: float) -> list[Pair]:
+    """Every pair that met, the highest mean first.
+
+    The better one is named first, unless all met the same other one, which is named second.
+    """
+    table = family.table
+    known = (table["versus_condition"] != "") & (table["versus_condition"] != table["condition"])
+    table, rows = table[known], known.to_numpy(dtype=bool)
+    pairs = []
+    if len(table):
+        make = _told_apart if estimand_of(family.estimand).discriminates else _compared
+        pairs = make(family, rows, level)
+    if estimand_of(family.estimand).prefers and len({pair.versus for pair in pairs}) > 1:
+        draw = _neutral(family)
+        pairs = [pair.turned(2 * draw) if pair.value < draw else pair for pair in pairs]
+    return sorted(pairs, key=lambda pair: (-pair.value, pair.name))
+
+
+def pair_sentences(family: Family, pairs: Sequence[Pair], level: float) -> str:
+    """Which pairs are decided, and which are not."""
+    if not pairs:
+        return f"{NO_PAIRS.capitalize()}."
+    alpha, draw = 1 - level, _neutral(family)
+    if all(pair.p is None for pair in pairs):
+        notes = list(dict.fromkeys(pair.note for pair in pairs if pair.note))
+        return f"No pair can be tested: {'; '.join(notes) or 'the ratings do not vary'}."
+    tested = sum(pair.p is not None for pair in pairs)
+    how = f"(p < {alpha:.2g}, adjusted for {tested} pairs)" if tested > 1 else f"(p < {alpha:.2g})"
+    won = [pair for pair in pairs if _decided(pair, alpha) and pair.value > draw]
+    lost = [pair for pair in pairs if _decided(pair, alpha) and pair.value < draw]
+    bare = [pair for pair in pairs if pair.p is None]
+    even = [pair for pair in pairs if pair not in (*won, *lost, *bare)]
+    if estimand_of(family.estimand).discriminates:
+        return _pair_heard(pairs, won, how)
+    others = {pair.versus for pair in pairs}
+    if len(others) == 1:
+        return f"{_pair_one_side(family, won, even, lost, how)} {_untested(bare)}".strip()
+    sentence = f"{len(won) + len(lost)} of {tested} pairs are decided {how}"
+    if won or lost:
+        sentence += f"; {_most(pairs, won, lost)}"
+        clearest = max([*won, *lost], key=lambda pair: abs(pair.value - draw))
+        turned = clearest if clearest.value > draw else clearest.turned(2 * draw)
+        sentence += (
+            f"; clearest: {condition_span(turned.condition)} over {condition_span(turned.versus)} "
+            f"({_pair_value(family, turned)})"
+        )
+    return f"{sentence}. {_more(family)} {_untested(bare)}".strip()
+
+
+def pair_figure(
+    place: int, family: Family, pairs: Sequence[Pair], level: float, about: str
+) -> Figure:
+    """The means of all pairs with their intervals."""
+    others = {pair.versus for pair in pairs}
+    rows = [
+        {
+            "name": pair.condition if len(others) == 1 else pair.name,
+            "value": pair.value,
+            "low": pair.low,
+            "high": pair.high,
+            "naive_low": pair.naive_low,
+            "naive_high": pair.naive_high,
+            "mark": "*" if _decided(pair, 1 - level) else "",
+            "n": pair.n_ratings,
+            "n_raters": pair.n_raters,
+            "n_items": pair.n_items,
+        }
+        for pair in pairs[:MOST_DRAWN]
+    ]
+    return Figure(
+        key=key_of("answer", place, about),
+        title=family_span(f"{about}{VERSUS}{pairs[0].versus}" if len(others) == 1 else about),
+        drawing="intervals",
+        rows=rows,
+        x=estimand_of(family.estimand).axis,
+        decimals=estimand_of(family.estimand).decimals,
+        ends=estimand_of(family.estimand).ends,
+        at=(_neutral(family),),
+        note=f"* decided: {DECIDED.format(level * 100)}",
+        about=about,
+        interval="raters and items crossed",
+        made_by=_made_by(pairs),
+    )
+
+
+def _made_by(pairs: Sequence[Pair]) -> str:
+    """How the intervals were made, and for how many pairs they hold at once."""
+    tested = [pair for pair in pairs if pair.p is not None]
+    kinds = "; ".join(dict.fromkeys(pair.made_by for pair in tested))
+    return f"{kinds}, {SIMULTANEOUS.format(len(tested))}" if len(tested) > 1 else kinds
+
+
+def _compared(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
+    """Pairs by `analysis.statistics.pairs`, which the part on pairs shows too."""
+    draw, use = _neutral(family), family.table[rows]
+    ratings = pair_ratings(
+        use["condition"].tolist(),
+        use["versus_condition"].tolist(),
+        (use["score"].to_numpy(dtype=np.float64) - draw).tolist(),
+        [0.0] * len(use),
+        [str(code) for code in family.rater[rows]],
+        [str(code) for code in family.item[rows]],
+        reach_of(estimand_of(family.estimand), family.table["score"].to_numpy(dtype=np.float64)),
+    )
+    return [
+        _pair(
+            (one.condition, one.versus),
+            one.mean.moved(draw),
+            (one.n_ratings, one.n_raters, one.n_items),
+        )
+        for one in pair_means(ratings, level)
+    ]
+
+
+def _told_apart(family: Family, rows: np.ndarray, level: float) -> list[Pair]:
+    """ABX: the share of right answers of each pair, whichever of it was named first."""
+    use = family.table[rows]
+    sides = [sorted(pair) for pair in zip(use["condition"], use["versus_condition"], strict=True)]
+    names, pair = np.unique(np.array(sides, dtype=str), axis=0, return_inverse=True)
+    y, pair = use["score"].to_numpy(dtype=np.float64), pair.reshape(-1)
+    rater, item = family.rater[rows], family.item[rows]
+    shares = shares_right(y, pair, rater, item, level)
+    pairs = []
+    for code, ((a, b), one) in enumerate(zip(names, shares, strict=True)):
+        mine = pair == code
+        counts = int(mine.sum()), len(np.unique(rater[mine])), len(np.unique(item[mine]))
+        pairs.append(_pair((str(a), str(b)), one, counts))
+    return pairs
+
+
+def _pair(names: tuple[str, str], measured: Measured, counts: tuple[int, int, int]) -> Pair:
+    return Pair(
+        *names,
+        measured.value,
+        measured.low_all,
+        measured.high_all,
+        measured.naive_low,
+        measured.naive_high,
+        measured.low,
+        measured.high,
+        measured.p_adjusted,
+        measured.note,
+        *counts,
+        measured.interval,
+    )
+
+
+def _decided(pair: Pair, alpha: float) -> bool:
+    return pair.p is not None and pair.p < alpha
+
+
+def _pair_one_side(
+    family: Family, won: Sequence[Pair], even: Sequence[Pair], lost: Sequence[Pair], how: str
+) -> str:
+    versus = condition_span(next(iter([*won, *even, *lost])).versus)
+    parts = []
+    if won:
+        parts.append(f"{_named(family, won)} preferred {how}")
+    if even:
+        verb = "cannot be told apart from it" if won or lost else f"not told apart from {versus}"
+        parts.append(f"{_named(family, even)} {verb}")
+    if lost:
+        parts.append(f"{_named(family, lost)} not as good {how}")
+    return f"Against {versus}: {'; '.join(parts)}. {_more(family)}".strip()
+
+
+def _untested(pairs: Sequence[Pair]) -> str:
+    """The pairs of which nothing can be said, and why."""
+    if not pairs:
+        return ""
+    notes = "; ".join(dict.fromkeys(pair.note for pair in pairs if pair.note))
+    return f"No test of {listed([pair.spans for pair in pairs])}: {notes}."
+
+
+def _neutral(family: Family) -> float:
+    """The score that favours neither side."""
+    return estimand_of(family.estimand).neutral or 0.0
+
+
+def _more(family: Family) -> str:
+    """Where there is more: a part on pairs, but for what it does not know."""
+    return MORE if estimand_of(family.estimand).in_pairs else ""
+
+
+def _most(pairs: Sequence[Pair], won: Sequence[Pair], lost: Sequence[Pair]) -> str:
+    """Who won most of its pairs, and who lost most."""
+    winners = [pair.condition for pair in won] + [pair.versus for pair in lost]
+    losers = [pair.versus for pair in won] + [pair.condition for pair in lost]
+    met = [name for pair in pairs for name in (pair.condition, pair.versus)]
+    sentences = []
+    for verb, names in (("won", winners), ("lost", losers)):
+        most = max(map(names.count, names))
+        first = sorted(name for name in set(names) if names.count(name) == most)
+        sentences.append(
+            listed([f"{condition_span(name)} {verb} {most} of {met.count(name)}" for name in first])
+        )
+    return ", ".join(sentences)
+
+
+def _pair_heard(pairs: Sequence[Pair], won: Sequence[Pair], how: str) -> str:
+    """ABX: answers that are right more often than by guessing."""
+    rest = [pair for pair in pairs if pair not in won]
+    parts = []
+    if won:
+        parts.append(f"the difference is heard in {_shares(won)} {how}")
+    if rest:
+        parts.append(f"answers are not clearly better than guessing in {_shares(rest)}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}. {MORE}"
+
+
+def _shares(pairs: Sequence[Pair]) -> str:
+    return listed([f"{pair.spans} ({percent(pair.value)} right)" for pair in pairs])
+
+
+def _named(family: Family, pairs: Sequence[Pair]) -> str:
+    return listed(
+        [f"{condition_span(pair.condition)} ({_pair_value(family, pair)})" for pair in pairs]
+    )
+
+
+def _pair_value(family: Family, pair: Pair) -> str:
+    decimals = estimand_of(family.estimand).decimals
+    if estimand_of(family.estimand).signed:
+        return with_bounds(pair.value, pair.low, pair.high, decimals)
+    text = number(pair.value, False, decimals)
+    if pair.low is None or pair.high is None:
+        return text
+    return (
+        f"{text} {interval_text(pair.low, pair.high, estimand_of(family.estimand).ends, decimals)}"
+    )
+
+
+MOST_WORDS = 30
+MOST_NAMED = 3
+_NAME_WORDS = 3  # that a label takes, as a rule
+
+
+def headline_of_rankings(standing: Sequence[Ranking]) -> str:
+    """Which conditions are rated highest and how they stand to the reference.
+
+    Of conditions that were compared with several others: of the first, and how many more.
+    """
+    first, *more = standing
+    sentence = _of_ranking(first)
+    if not first.versus:
+        return sentence
+    against = f"Against {condition_span(first.versus)}: {sentence}"
+    others = f" Comparisons with {len(more)} more are below." if more else ""
+    return _fitting([f"{against}{others}", against, sentence])
+
+
+def headline_of_pairs(family: Family, pairs: Sequence[Pair], alpha: float) -> str:
+    """How many pairs are decided, and the clearest or only one."""
+    if not pairs:
+        return "No rating names two different conditions: nothing is compared."
+    tested = [pair for pair in pairs if pair.p is not None]
+    if not tested:
+        return "No pair can be tested: the ratings of each do not vary, or are too few."
+    decided = [pair for pair in tested if pair.p is not None and pair.p < alpha]
+    if estimand_of(family.estimand).discriminates:
+        return _heard(pairs, decided)
+    draw = estimand_of(family.estimand).neutral or 0.0
+    if len(pairs) == 1:
+        return _one_pair(family, pairs[0], bool(decided), draw)
+    if len({pair.versus for pair in pairs}) == 1:
+        return _one_side(pairs, decided, draw)
+    if not decided:
+        return f"None of {len(tested)} pairs is decided: no preference is shown."
+    clearest = max(decided, key=lambda pair: abs(pair.value - draw))
+    winner, loser = clearest.condition, clearest.versus
+    if clearest.value < draw:
+        winner, loser = loser, winner
+    return (
+        f"{len(decided)} of {len(tested)} pairs are decided; clearest: {condition_span(winner)} is "
+        f"preferred to {condition_span(loser)}."
+    )
+
+
+def headline_of_choices(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Which label was chosen most, per condition where they are few."""
+    if not rows:
+        return "The answers have no score and too many different words to be counted."
+    most = [max(mine, key=lambda row: row["value"]) for mine in _by_condition(rows)]
+    shares = [
+        f"“{label_of(row)}” for {condition_span(row['condition'])} ({percent(row['value'])})"
+        for row in most
+    ]
+    chosen = sorted({str(label_of(row)) for row in most})
+    same = f"“{chosen[0]}” was chosen most often, whatever the system."
+    different = f"The answers chosen most often differ between the {len(most)} systems."
+    short = same if len(chosen) == 1 < len(most) else different
+    return _fitting([f"Chosen most often: {enumerated(shares)}.", short])
+
+
+def word_count(sentence: str) -> int:
+    """Words of a sentence, every name counted as three: its label is not known yet."""
+    return len(sentence.split()) + (_NAME_WORDS - 1) * len(names_in(sentence))
+
+
+def _of_ranking(s: Ranking) -> str:
+    if len(s.means) == 1:
+        return f"{_valued(s, s.means[0].condition)} is the only system: nothing to compare it with."
+    if len(s.tested) < 2:
+        return "Too few raters or sentences to say anything beyond these very ratings."
+    if s.cell.y.min() == s.cell.y.max():
+        return "Every rating is the same: these ratings do not tell the systems apart."
+    if s.tiers is None:
+        return "No difference can be tested: see the notes below."
+    systems = s.systems
+    if not systems:
+        return "Only the reference and anchors were rated: no system to speak of."
+    if len(systems) == 1:
+        return _only_system(s, systems[0])
+    orders, references = _orders(s, systems), _to_reference(s, systems)
+    return _fitting(
+        [f"{order}{after}." for order in orders for after in references]
+        + [f"{order}." for order in orders]
+        + [f"{len(systems)} systems were compared; the plot shows their order."]
+    )
+
+
+def _orders(s: Ranking, systems: Sequence[str]) -> list[str]:
+    """Who is best, in full and shorter; only what is claimed of differences."""
+    best, rest = systems[0], systems[1:]
+    near = [name for name in rest if not s.differ(best, name)]
+    far = [name for name in rest if s.differ(best, name)]
+    if not far:
+        return _undivided(s, systems)
+    if not near:
+        if len(rest) == 1:
+            return [f"{_valued(s, best)} is {over(s)} {_valued(s, rest[0], named=False)}"]
+        return [f"{_valued(s, best)} is {first(s)}, {over(s)} {_all(len(rest))} others"]
+    top = [best, *near]
+    alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
+    clear = [name for name in far if all(s.differ(other, name) for other in top)]
+    others = f"the other {len(far)} are" if len(far) > 1 else f"{condition_span(far[0])} is"
+    if alike and len(clear) == len(far):
+        after = f"cannot be told apart; {others} {under(s)} {_all(len(top))}"
+        named = enumerated(map(condition_span, top))
+        return [
+            *[f"{named} are {first(s)} and {after}"] * (len(top) <= MOST_NAMED),
+            f"{len(top)} systems are {first(s)} and {after}",
+        ]
+    apart = condition_span(near[0]) if len(near) == 1 else f"{len(near)} others"
+    rest_of = condition_span(far[0]) if len(far) == 1 else f"the other {len(far)}"
+    return [
+        f"{_valued(s, best)} is {first(s)} but cannot be told apart from {apart}; it is "
+        f"{over(s)} {rest_of}",
+        f"{_valued(s, best)} is {first(s)}, not clearly {over(s)} {apart}",
+    ]
+
+
+def _undivided(s: Ranking, systems: Sequence[str]) -> list[str]:
+    best, last = systems[0], systems[-1]
+    if any(s.differ(a, b) for a, b in combinations(systems, 2)):
+        return [f"{_valued(s, best)} is {first(s)} but cannot be told apart from any other system"]
+    span = f"{s.name} {_value(s, best)} to {_value(s, last)}"
+    if len(systems) == 2:
+        names = f"{condition_span(best)} and {condition_span(last)}"
+        return [f"{names} cannot be told apart ({s.name} {_value(s, best)} and {_value(s, last)})"]
+    return [f"None of the {len(systems)} systems can be told apart from another ({span})"]
+
+
+def _only_system(s: Ranking, name: str) -> str:
+    if not s.reference or s.reference.name not in s.tested:
+        return f"{_valued(s, name)} is the only system: nothing to compare it with."
+    gap = s.between(name, s.reference.name)
+    other = _valued(s, s.reference.name, named=False)
+    if not gap.claimed:
+        return f"{_valued(s, name)} cannot be told apart from the reference, {other}."
+    is_better = (gap.value < 0) if s.low_is_best else (gap.value > 0)
+    word = over(s) if is_better else under(s)
+    return f"{_valued(s, name)} is {word} the reference, {other}."
+
+
+def _to_reference(s: Ranking, systems: Sequence[str]) -> list[str]:
+    """What follows the order: how the systems stand to the reference; empty without one."""
+    if s.reference.name not in s.tested:
+        return [""]
+    gaps = [s.between(name, s.reference.name) for name in systems]
+    claimed = [gap for gap in gaps if gap.claimed]
+    better = sum((gap.value < 0) if s.low_is_best else (gap.value > 0) for gap in claimed)
+    counts = {
+        f"{over(s)} {{}}": better,
+        "not told apart from {}": len(gaps) - len(claimed),
+        f"{under(s)} {{}}": len(claimed) - better,
+    }
+    there = {words: count for words, count in counts.items() if count}
+    name = condition_span(s.reference.name)
+    full = f"{name} ({_value(s, s.reference.name)})"
+    if len(there) == 1:
+        (words,) = there
+        return [f"; {_all(len(gaps))} are {words.format(reference)}" for reference in (full, name)]
+    return [_mixed(there, reference) for reference in (full, name)]
+
+
+def _mixed(counts: Mapping[str, int], reference: str) -> str:
+    """So many above the reference, so many below it: it is named once."""
+    (first, count), *rest = counts.items()
+    verb = "is" if count == 1 else "are"
+    more = enumerated(f"{number_of} {words.format('it')}" for words, number_of in rest)
+    return f"; {count} {verb} {first.format(reference)}, {more}"
+
+
+def _heard(pairs: Sequence[Pair], decided: Sequence[Pair]) -> str:
+    if len(pairs) == 1:
+        pair = pairs[0]
+        names = f"{condition_span(pair.condition)} and {condition_span(pair.versus)}"
+        if decided:
+            return f"The difference of {names} is heard ({percent(pair.value)} right answers)."
+        return f"{names} were not told apart more often than by guessing ({percent(pair.value)})."
+    return f"The difference is heard in {len(decided)} of {len(pairs)} pairs."
+
+
+def _one_pair(family: Family, pair: Pair, decided: bool, draw: float) -> str:
+    estimand = estimand_of(family.estimand)
+    value = number(pair.value, estimand.signed, estimand.decimals)
+    one, other = condition_span(pair.condition), condition_span(pair.versus)
+    if not decided:
+        return f"{one} and {other}: no preference is shown ({estimand.name} {value})."
+    if pair.value < draw:
+        return f"{other} is preferred to {one} ({one}: {estimand.name} {value})."
+    return f"{one} is preferred to {other} ({estimand.name} {value})."
+
+
+def _one_side(pairs: Sequence[Pair], decided: Sequence[Pair], draw: float) -> str:
+    won = [pair.condition for pair in decided if pair.value > draw]
+    lost = [pair.condition for pair in decided if pair.value < draw]
+    parts = {
+        "preferred": won,
+        "not told apart": [pair.condition for pair in pairs if pair not in decided],
+        "not as good": lost,
+    }
+    versus = condition_span(pairs[0].versus)
+    named = [
+        f"{enumerated(map(condition_span, some))} {word}" for word, some in parts.items() if some
+    ]
+    counts = [f"{len(some)} {word}" for word, some in parts.items() if some]
+    return _fitting([f"Against {versus}: {'; '.join(each)}." for each in (named, counts)])
+
+
+def _fitting(sentences: Sequence[str]) -> str:
+    """The first that is short enough; else the shortest."""
+    for sentence in sentences:
+        if word_count(sentence) <= MOST_WORDS:
+            return sentence
+    return min(sentences, key=word_count)
+
+
+def _by_condition(rows: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["condition"], []).append(row)
+    return list(groups.values())
+
+
+def _value(s: Ranking, name: str) -> str:
+    return number(s.by_name[name].value, False, s.decimals)
+
+
+def _valued(s: Ranking, name: str, named: bool = True) -> str:
+    value = f"{s.name} {_value(s, name)}" if named else _value(s, name)
+    return f"{condition_span(name)} ({value})"
+
+
+def _all(count: int) -> str:
+    return "both" if count == 2 else f"all {count}"

@@ -1,0 +1,611 @@
+"""How often the claims stand: under other rules, without one rater or item, in other analyses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from analysis.formatting import enumerated, interval_text, listed, number, percent
+from analysis.name_spans import condition_span, family_prefix
+from analysis.ratings.breakdowns import coded_column
+from analysis.report.content import (
+    Column,
+    Content,
+    Figure,
+    Table,
+    column,
+    table_row,
+    titled,
+    together,
+)
+from analysis.report.part import Part, PartInput
+from analysis.report.parts.screening import one_rule_more
+from analysis.report.ranking import Ranking, key_of, on_one_footing, rankings
+from analysis.statistics.robustness import (
+    Claim,
+    Comparison,
+    Outcome,
+    Variant,
+    comparison_of,
+    fewest_to_turn,
+    outcome,
+)
+from analysis.statistics.robustness.claims import Found
+from analysis.statistics.robustness.variants import (
+    ITEM,
+    KINDS,
+    MORE,
+    MOST_LEFT_OUT,
+    RATER,
+    RULES,
+    WAYS,
+    in_other_ways,
+    left_out,
+    of_intervals,
+    under_rules,
+)
+from analysis.statistics.sensitivity import Scheme, in_force, schemes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from analysis.statistics.screening import Screened
+
+
+RATER_MODELS = "rater_models"  # the part that asks for models of raters
+METHOD = (
+    "Every claimed difference was decided again under each other set of rules, in other analyses "
+    "(a multiverse analysis, Steegen, Tuerlinckx, Gelman and Vanpaemel 2016), and without each "
+    "rater and each item in turn, where the adjustment for the family is that of the main analysis."
+)
+
+
+class Robustness(Part):
+    """Each claimed difference in every other analysis: whether it stands there."""
+
+    key = "robustness"
+    version = "2"
+    title = "How often the conclusion stands"
+    order = 66
+
+    def applies(self, inputs: PartInput) -> bool:
+        return len(inputs.kept) > 0
+
+    def make(self, inputs: PartInput) -> Content:
+        every = rankings(inputs)
+        compared = on_one_footing(every)
+        apart = list(_not_followed(every, compared))
+        if not compared:
+            none = "No two conditions can be compared, so no difference is claimed."
+            return Content(apart or [none])
+        by_rules = _by_rules(inputs)
+        contents = []
+        for place, ranking in enumerate(compared):
+            inputs.progress(0.4 + 0.6 * place / len(compared), ranking.title)
+            variants, same = by_rules
+            contents.append(_of_one(inputs, ranking, variants.get(ranking.title, []), same))
+        content = together(contents)
+        whole = titled(content) if len(contents) > 1 else content
+        return replace(whole, sentences=[*whole.sentences, *apart])
+
+
+def _not_followed(every: Sequence[Ranking], compared: Sequence[Ranking]) -> Iterator[str]:
+    """Why comparisons in pairs are not here: no differences of means are claimed of them."""
+    here = {ranking.family_key for ranking in compared}
+    met: dict[int, list[Ranking]] = {}
+    for ranking in every:
+        if ranking.versus and ranking.family_key not in here:
+            met.setdefault(ranking.family_key, []).append(ranking)
+    for some in met.values():
+        title = some[0].title.removesuffix(f" · versus {some[0].versus}")
+        pairs = sum(len(ranking.means) for ranking in some)
+        why = "one pair was compared, which is held against no difference"
+        if len(some) > 1 or pairs > 1:
+            why = (
+                f"{pairs} pairs were compared, not all with the same other condition, so their "
+                "means have no common footing"
+            )
+        yield (
+            f"{family_prefix(title)}not followed through other analyses, as {why}. Each pair "
+            "has its interval "
+            "in “Comparisons of pairs”; what each rule leaves out, and the results under each, is "
+            "in “What was left out”."
+        )
+
+
+def _of_one(
+    inputs: PartInput, ranking: Ranking, under: Sequence[Variant], same: Sequence[str]
+) -> Content:
+    options = inputs.options
+    comparison = comparison_of(ranking.cell, options.reference, options.level)
+    table = ranking.family.table
+    items = table["item"].where(table["item"] != "", table["stimulus"])
+    names = {"rater": coded_column(table["rater"])[1], "item": coded_column(items)[1]}
+
+    def tell(share: float) -> None:
+        inputs.progress(0.4 + 0.6 * share, ranking.title)
+
+    variants = [
+        *under,
+        *left_out(comparison, names, options.seed, tell),
+        *in_other_ways(comparison, RATER_MODELS in options.parts),
+        *of_intervals(inputs.report.get("contrasts", ()), ranking.title),
+    ]
+    standing = standing_of(ranking, comparison, variants)
+    return Content(
+        sentences=sentences(standing),
+        figures=[*shares_figure(standing), *closest_figure(standing)],
+        tables=[*claims_table(standing), *variants_table(standing, same)],
+        warnings=[*warnings(standing), *_drawn(standing)],
+        methods=[METHOD] if standing.claims else [],
+    )
+
+
+def _by_rules(inputs: PartInput) -> tuple[dict[str, list[Variant]], list[str]]:
+    """Other schemes of rules by family; and those left away, as they keep what another keeps."""
+    rules, options = inputs.options.rules, inputs.options
+    main = in_force(rules)
+    seen = {inputs.kept.index.to_numpy().tobytes()}
+    known = [scheme for scheme in schemes(rules) if scheme[0] != main]
+    more, added = one_rule_more(inputs)
+    same: list[str] = []
+    found: dict[str, list[Variant]] = {}
+    for kind, screened, some in ((RULES, inputs.screened, known), (MORE, more, added)):
+        distinct = _distinct(screened, some, seen, same)
+        made = under_rules(distinct, kind, options.reference, options.level)
+        for title, variants in made.items():
+            found.setdefault(title, []).extend(variants)
+    return found, same
+
+
+def _distinct(
+    screened: Screened, some: Sequence[Scheme], seen: set[bytes], same: list[str]
+) -> Iterator[tuple[Scheme, pd.DataFrame]]:
+    for scheme in some:
+        kept = screened.kept(scheme[1])
+        mark = np.asarray(kept.index).tobytes()
+        if mark in seen:
+            same.append(scheme[0])
+        elif len(kept):
+            seen.add(mark)
+            yield scheme, kept
+
+
+def _drawn(standing: Standing) -> Iterator[str]:
+    cell = standing.comparison.cell
+    many = [
+        f"{MOST_LEFT_OUT:,} of {len(np.unique(codes)):,} {what}"
+        for codes, what in ((cell.rater, "raters"), (cell.item, "items"))
+        if len(np.unique(codes)) > MOST_LEFT_OUT
+    ]
+    if many:
+        yield f"Only {enumerated(many)} were left out one by one, drawn by the seed."
+
+
+@dataclass(frozen=True)
+class Fate:
+    """One claim in one other analysis."""
+
+    variant: Variant
+    outcome: Outcome
+    found: Found | None
+
+
+@dataclass(frozen=True)
+class Followed:
+    """One claim, the higher-scored condition first, its fates, and how few turn it round.
+
+    ``raters_to_turn`` of ``raters``: so many would have to go for the difference to have the other
+    sign; None: it never turns. Likewise items.
+    """
+
+    claim: Claim
+    fates: Sequence[Fate]
+    raters_to_turn: int | None
+    raters: int
+    items_to_turn: int | None
+    items: int
+
+    def stands(self, kind: str) -> tuple[int, int]:
+        """In how many of the analyses of a kind it stands."""
+        own = [fate for fate in self.fates if fate.variant.kind == kind]
+        return sum(fate.outcome == Outcome.STANDS for fate in own), len(own)
+
+    @property
+    def share(self) -> float:
+        """Of all analyses, in which it stands."""
+        return sum(fate.outcome == Outcome.STANDS for fate in self.fates) / max(len(self.fates), 1)
+
+    @property
+    def margin(self) -> float:
+        """How far the interval stays from no difference, in units of its half width."""
+        return self.claim.low / max((self.claim.high - self.claim.low) / 2, 1e-12)
+
+    def values(self) -> list[tuple[float, Variant]]:
+        """The differences on the scale of the scores, with their analyses."""
+        return [
+            (fate.found.value, fate.variant)
+            for fate in self.fates
+            if fate.found is not None and fate.variant.same_scale
+        ]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One comparison: its claims, the one nearest to falling first; all other analyses."""
+
+    ranking: Ranking
+    comparison: Comparison
+    claims: Sequence[Followed]
+    variants: Sequence[Variant]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of other analyses that there are."""
+        there = {variant.kind for variant in self.variants}
+        return [kind for kind in KINDS if kind in there]
+
+    def broken(self, variant: Variant) -> list[tuple[Followed, Outcome]]:
+        """The claims that do not stand in an analysis."""
+        return self._fallen.get(id(variant), [])
+
+    @cached_property
+    def _fallen(self) -> dict[int, list[tuple[Followed, Outcome]]]:
+        """The same of all analyses, by the identity of each: there are thousands."""
+        fallen: dict[int, list[tuple[Followed, Outcome]]] = {}
+        for each in self.claims:
+            for fate in each.fates:
+                if fate.outcome != Outcome.STANDS:
+                    fallen.setdefault(id(fate.variant), []).append((each, fate.outcome))
+        return fallen
+
+    def whole(self, kind: str = "") -> tuple[int, int]:
+        """In how many analyses (of a kind) every claim stands."""
+        own = [each for each in self.variants if not kind or each.kind == kind]
+        return sum(not self.broken(each) for each in own), len(own)
+
+
+def standing_of(ranking: Ranking, comparison: Comparison, variants: Sequence[Variant]) -> Standing:
+    """Every claim followed through every other analysis."""
+    followed = [_followed(ranking, comparison, claim, variants) for claim in comparison.claims]
+    followed.sort(key=lambda each: (each.share, each.margin))
+    return Standing(ranking, comparison, followed, variants)
+
+
+def _followed(
+    ranking: Ranking, comparison: Comparison, claim: Claim, variants: Sequence[Variant]
+) -> Followed:
+    cell = comparison.cell
+    pair = cell.names.index(claim.condition), cell.names.index(claim.versus)
+    raters, of_raters = fewest_to_turn(cell.y, cell.condition, cell.rater, pair)
+    items, of_items = fewest_to_turn(cell.y, cell.condition, cell.item, pair)
+    fates = [Fate(each, *outcome(claim, each)) for each in variants]
+    return Followed(claim, fates, raters, of_raters, items, of_items)
+
+
+MOST_SHOWN = 25  # claims in the picture, those nearest to falling first
+MOST_VARIANTS = 300
+EXTREMES = 2  # raters, and items, shown at each end
+MAIN = "The report itself"
+_NOTE = (
+    "Stands: claimed again, in the same direction. Lowest and highest are of analyses on the scale "
+    "of the scores. To turn: so many raters, or items, would have to go, those who favour it most "
+    "first, for the difference to have the other sign; – it never does."
+)
+
+
+@table_row
+class VariantRow:
+    """One other analysis, and what does not stand in it."""
+
+    kind: str = column("What is other")
+    left_out: str = column("Which")
+    stand: int = column("Claims that stand", "count")
+    claims: int = column("of", "count")
+    open: str = column("Not claimed")
+    turned: str = column("Turned round")
+    gone: str = column("Not compared")
+
+
+def shares_figure(standing: Standing) -> Iterator[Figure]:
+    """Claims down, kinds of analyses across: the share of analyses in which the claim stands."""
+    if not standing.claims or not standing.kinds:
+        return
+    rows = []
+    for each in standing.claims[:MOST_SHOWN]:
+        for kind in standing.kinds:
+            stands, of = each.stands(kind)
+            share = stands / of if of else None
+            rows.append(
+                {"row": _pair(each), "column": kind, "value": share, "text": f"{stands}/{of}"}
+            )
+    more = len(standing.claims) - MOST_SHOWN
+    note = "How many of the other analyses claim the difference again, in the same direction."
+    if more > 0:
+        note += f" {more} more claims, which stand more often, are in the table."
+    title = standing.ranking.title
+    yield Figure(
+        key=key_of("robustness", 1, title),
+        title="In how many other analyses each claim stands",
+        drawing="heatmap",
+        rows=rows,
+        ends=(0.0, 1.0),
+        note=note,
+        about=title,
+    )
+
+
+def closest_figure(standing: Standing) -> Iterator[Figure]:
+    """The claim nearest to falling in every other analysis, of raters and items the extremes."""
+    if not standing.claims:
+        return
+    each, title = standing.claims[0], standing.ranking.title
+    claim = each.claim
+    rows = [_line(MAIN, _pair(each), claim.value, claim.low, claim.high)]
+    for kind in standing.kinds:
+        for fate in _shown(each, kind):
+            found = fate.found
+            if found is not None:
+                name = f"{fate.variant.name}{_mark(fate.outcome)}"
+                rows.append(_line(kind, name, found.value, found.low, found.high))
+    yield Figure(
+        key=key_of("robustness", 2, title),
+        title="The claim nearest to falling, in other analyses",
+        drawing="intervals",
+        rows=rows,
+        x="Difference",
+        at=(0.0,),
+        decimals=standing.ranking.decimals,
+        note="Intervals hold for the whole family, but for those named alone. Of raters and items "
+        "left out, those that move it most. Analyses on another scale are in the table.",
+        about=title,
+    )
+
+
+def claims_table(standing: Standing) -> Iterator[Table]:
+    """One row per claim: its difference, how often it stands by kind, its extremes."""
+    if not standing.claims:
+        return
+    title, decimals = standing.ranking.title, standing.ranking.decimals
+    kinds = standing.kinds
+    counts = [Column(f"kind_{n}", kind) for n, kind in enumerate(kinds)]
+    yield Table(
+        key="robustness_claims",
+        title="Each claimed difference in other analyses",
+        columns=[
+            Column("condition", "Higher"),
+            Column("versus", "Than"),
+            Column("value", "Difference", "number", decimals, True),
+            Column("interval", "Interval", "interval", decimals),
+            *counts,
+            Column("lowest", "Lowest", "number", decimals, True),
+            Column("highest", "Highest", "number", decimals, True),
+            Column("raters_to_turn", "Raters to turn", "count"),
+            Column("items_to_turn", "Items to turn", "count"),
+        ],
+        rows=[_claim_row(each, kinds) for each in standing.claims],
+        note=_NOTE,
+        about=title,
+    )
+
+
+def variants_table(standing: Standing, same: Sequence[str]) -> Iterator[Table]:
+    """Every analysis by rules and ways, and those with a rater or item less where a claim falls."""
+    if not standing.claims:
+        return
+    rows = []
+    for variant in standing.variants:
+        broken = standing.broken(variant)
+        if not broken and variant.kind in (RATER, ITEM):
+            continue
+        rows.append(_variant_row(variant.kind, variant.name, broken, len(standing.claims)))
+    notes = ["Raters and items without whom all claims stand are not listed."]
+    if same:
+        notes.append(f"Not counted, as another set keeps the same ratings: {listed(same)}.")
+    if len(rows) > MOST_VARIANTS:
+        notes.append(f"{len(rows) - MOST_VARIANTS} more are not kept.")
+    yield Table.of(
+        VariantRow,
+        "robustness_variants",
+        "Other analyses, and what does not stand in them",
+        rows[:MOST_VARIANTS],
+        note=" ".join(notes),
+        about=standing.ranking.title,
+        folded=True,
+    )
+
+
+def _claim_row(each: Followed, kinds: Sequence[str]) -> dict[str, Any]:
+    claim, values = each.claim, [value for value, _ in each.values()]
+    row: dict[str, Any] = {
+        "condition": claim.condition,
+        "versus": claim.versus,
+        "value": claim.value,
+        "low": claim.low,
+        "high": claim.high,
+        "lowest": min(values, default=None),
+        "highest": max(values, default=None),
+        "raters_to_turn": each.raters_to_turn,
+        "raters": each.raters,
+        "items_to_turn": each.items_to_turn,
+        "items": each.items,
+        "share": each.share,
+    }
+    for place, kind in enumerate(kinds):
+        stands, of = each.stands(kind)
+        row[f"kind_{place}"] = f"{stands:,} of {of:,}"
+    return row
+
+
+def _variant_row(
+    kind: str, name: str, broken: Sequence[tuple[Followed, Outcome]], claims: int
+) -> VariantRow:
+    def of(which: Outcome) -> str:
+        return listed([_pair(each) for each, outcome in broken if outcome == which], 3)
+
+    rest = of(Outcome.OPEN), of(Outcome.TURNED), of(Outcome.GONE)
+    return VariantRow(kind, name, claims - len(broken), claims, *rest)
+
+
+def _shown(each: Followed, kind: str) -> list[Fate]:
+    own = [f for f in each.fates if f.variant.kind == kind and f.variant.same_scale and f.found]
+    if kind not in (RATER, ITEM) or len(own) <= 2 * EXTREMES:
+        return own
+    own.sort(key=lambda fate: fate.found.value if fate.found else 0.0)
+    return [*own[:EXTREMES], *own[-EXTREMES:]]
+
+
+def _line(
+    group: str, name: str, value: float, low: float | None, high: float | None
+) -> dict[str, Any]:
+    return {"group": group, "name": name, "value": value, "low": low, "high": high}
+
+
+def _mark(outcome: Outcome) -> str:
+    return "" if outcome == Outcome.STANDS else f" ({outcome.value})"
+
+
+def _pair(each: Followed) -> str:
+    return f"{each.claim.condition} − {each.claim.versus}"
+
+
+OF_KIND = {
+    RULES: "{} with another set of rules",
+    MORE: "{} with one more rule",
+    RATER: "{} without one rater",
+    ITEM: "{} without one item",
+    WAYS: "{} in other ways to analyse",
+}
+FEW = 0.05  # of the raters (or items), which alone carry a claim
+NOTHING_CLAIMED = "No difference is claimed, so none can fall"
+
+
+def sentences(standing: Standing) -> list[str]:
+    """The answer in words; of a comparison without claims, where one would be claimed."""
+    title = standing.ranking.title
+    if not standing.claims:
+        return [f"{family_prefix(title)}{_nothing(standing)}"]
+    whole, every = standing.whole()
+    what = "The claimed difference stands" if len(standing.claims) == 1 else (
+        f"All {len(standing.claims)} claimed differences stand"
+    )  # fmt: skip
+    if whole == every:
+        return [
+            f"{family_prefix(title)}{what} in every one of {every:,} other analyses. "
+            f"{_nearest(standing)}"
+        ]
+    parts = [f"{OF_KIND[kind].format(_of(*standing.whole(kind)))}" for kind in standing.kinds]
+    share = percent(whole / every)
+    text = (
+        f"{family_prefix(title)}{what} in {whole:,} of {every:,} other analyses ({share}): "
+        f"{', '.join(parts)}"
+    )
+    if len(standing.claims) > 1:
+        what = f"All {len(standing.claims)} claimed differences stand together"
+        text = (
+            f"{family_prefix(title)}{_each(standing)}. {what} in {whole:,} of {every:,} ({share})"
+        )
+        text += f": {', '.join(parts)}"
+    return [f"{text}. {_nearest(standing)}"]
+
+
+def _each(standing: Standing) -> str:
+    """In how many of the other analyses each claim stands by itself."""
+    shares = sorted(each.share for each in standing.claims)
+    every = f"of {len(standing.variants):,} other analyses"
+    if shares[0] == shares[-1]:
+        return f"Each claimed difference stands in {percent(shares[0])} {every}"
+    middle = shares[len(shares) // 2]
+    return (
+        f"Each claimed difference stands in {percent(shares[0])} to {percent(shares[-1])} {every} "
+        f"(median {percent(middle)})"
+    )
+
+
+def warnings(standing: Standing) -> Iterator[str]:
+    """Claims that turn round somewhere, and those that a few raters or items carry."""
+    title = standing.ranking.title
+    for each in standing.claims:
+        turned = [f.variant for f in each.fates if f.outcome == Outcome.TURNED]
+        if turned:
+            where = listed([_where(f.kind, f.name) for f in turned], 3)
+            yield f"{family_prefix(title)}{_claim(each, standing)} turns round {where}."
+    for what in ("raters", "items"):
+        few = [each for each in standing.claims if _few(each, what)]
+        if few:
+            shown = listed([_carried(each, what, standing) for each in few], 3)
+            yield (
+                f"{family_prefix(title)}few {what} carry {shown}: look at them before you claim it."
+            )
+
+
+def _nothing(standing: Standing) -> str:
+    some = [v for v in standing.variants if any(found.claimed for found in v.found.values())]
+    if not some:
+        return f"{NOTHING_CLAIMED}; none would be in any of {len(standing.variants):,} others."
+    where = listed([_where(each.kind, each.name) for each in some], 3)
+    return (
+        f"{NOTHING_CLAIMED}. Some difference would be claimed in {len(some):,} of "
+        f"{len(standing.variants):,} other analyses: {where}."
+    )
+
+
+def _nearest(standing: Standing) -> str:
+    """The claim that is nearest to falling, with its interval, and how far it moves."""
+    each, decimals = standing.claims[0], standing.ranking.decimals
+    values = each.values()
+    if not values:
+        return f"Nearest to falling: {_claim(each, standing)}."
+    if standing.ranking.low_is_best:
+        values = [(0.0 - value, variant) for value, variant in values]
+    low, high = min(values, key=lambda v: v[0]), max(values, key=lambda v: v[0])
+    span = f"from {number(low[0], True, decimals)} ({_where(low[1].kind, low[1].name)})"
+    span += f" to {number(high[0], True, decimals)} ({_where(high[1].kind, high[1].name)})"
+    return f"Nearest to falling: {_claim(each, standing)}, elsewhere {span}."
+
+
+def _claim(each: Followed, standing: Standing) -> str:
+    """A claim with its interval, the better condition first: of ranks, that is the lower one."""
+    claim, decimals = each.claim, standing.ranking.decimals
+    low, high, value = claim.low, claim.high, claim.value
+    if standing.ranking.low_is_best:
+        low, high, value = 0.0 - high, 0.0 - low, 0.0 - value
+    bounds = interval_text(low, high, None, decimals)
+    return f"{_over(each, standing)} ({number(value, True, decimals)} {bounds})"
+
+
+def _over(each: Followed, standing: Standing) -> str:
+    best, other = condition_span(each.claim.condition), condition_span(each.claim.versus)
+    return f"{other} over {best}" if standing.ranking.low_is_best else f"{best} over {other}"
+
+
+def _few(each: Followed, what: str) -> bool:
+    count, of = _to_turn(each, what)
+    return count is not None and count <= max(1, FEW * of)
+
+
+def _to_turn(each: Followed, what: str) -> tuple[int | None, int]:
+    if what == "raters":
+        return each.raters_to_turn, each.raters
+    return each.items_to_turn, each.items
+
+
+def _carried(each: Followed, what: str, standing: Standing) -> str:
+    count, of = _to_turn(each, what)
+    return f"{_over(each, standing)} (turned without {count} of {of} {what})"
+
+
+def _where(kind: str, name: str) -> str:
+    if kind in (RATER, ITEM):
+        return f"without {'rater' if kind == RATER else 'item'} {name}"
+    if kind == RULES:
+        return f"under {name}" if name.endswith(("rule", "rules")) else f"under {name} alone"
+    return name
+
+
+def _of(stands: int, every: int) -> str:
+    return f"{stands:,} of {every:,}"
