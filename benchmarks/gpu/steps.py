@@ -641,7 +641,7 @@ def seen_for(steps: int) -> int:
 def labelled(clips: Sequence[Clip], number: int) -> list[Any]:
     """Return clips with labels by turns, as a dataset of Auto-ATT holds them."""
     from metrics.auto_att.dataset import LabelledClip
-    from metrics.auto_att.labels import LABELS
+    from metrics.auto_att.model import LABELS
 
     few = [clips[place % len(clips)] for place in range(min(number, len(clips)))]
     return [

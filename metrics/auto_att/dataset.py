@@ -13,7 +13,7 @@ from typing import Any
 
 from listening.common.command_name import command
 from listening.methods.att import SCORES
-from metrics.auto_att.labels import LABELS, final_label, mean_score
+from metrics.auto_att.model import LABELS, final_label, mean_score
 from metrics.auto_att.sources import TRAINING, DatasetError, Rating, Source
 
 TRAIN, TEST, TRAP = "train", "test", "trap"

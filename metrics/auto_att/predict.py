@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics.auto_att.dataset import LabelledClip
-from metrics.auto_att.labels import LABELS
-from metrics.auto_att.model import SHORTEST_S, Listener, expected_scores
+from metrics.auto_att.model import LABELS, SHORTEST_S, Listener, expected_scores
 from metrics.auto_att.sources import DatasetError
 from metrics.core import decoding
 from metrics.core.metric import Score

@@ -42,7 +42,7 @@ def accelerator(device: str, ranks: Ranks) -> Accelerator:
 
 def shard(listener: Listener, optimiser: torch.optim.Optimizer, among: Accelerator) -> None:
     """Deal out the listener's model; the optimiser learns its parts from here on."""
-    from metrics.auto_att.label_logits import label_logits
+    from metrics.auto_att.model import label_logits
 
     network = label_logits(listener.model, listener.label_ids)
     among.state.fsdp_plugin.transformer_cls_names_to_wrap = layer_classes(listener.core)

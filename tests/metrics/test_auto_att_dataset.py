@@ -9,7 +9,7 @@ import pytest
 
 from metrics.auto_att import dataset, sources
 from metrics.auto_att.dataset import Rule, batches, build
-from metrics.auto_att.labels import final_label, mean_score
+from metrics.auto_att.model import final_label, mean_score
 from metrics.auto_att.sources import DatasetError, Rating, Source
 from tests.factories import answer_all, arrive, make_study
 
