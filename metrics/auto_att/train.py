@@ -11,12 +11,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metrics.auto_att import checkpoints, losses, sharding
+from metrics.auto_att import checkpoints, distributed, losses
 from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip, batches
+from metrics.auto_att.distributed import Ranks, joined
 from metrics.auto_att.evaluate import evaluate
 from metrics.auto_att.model import Listener, ModelPlan, load_base, with_adapter
 from metrics.auto_att.predict import predictions, scored
-from metrics.auto_att.ranks import Ranks, joined
 from metrics.core import decoding
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Run:
             self.adapter().values(), lr=plan.learning_rate, weight_decay=plan.weight_decay
         )
         if among is not None:
-            sharding.shard(listener, self.optimiser, among)
+            distributed.shard(listener, self.optimiser, among)
         self.trained = list(self.adapter().values())
         per_epoch = math.ceil(len(self.batches(0)) / plan.accumulate)
         self.steps = per_epoch * plan.epochs
@@ -133,7 +133,7 @@ class Run:
         self.schedule.step()
         self.optimiser.zero_grad()
         record: dict[str, Any] = {"step": self.step + 1, "epoch": self.epoch, **sums}
-        record |= {"gradient_norm": float(sharding.whole(norm)), "learning_rate": rate}
+        record |= {"gradient_norm": float(distributed.whole(norm)), "learning_rate": rate}
         record["dimensions"] = [batch[0].dimension for batch in left]
         self.step, self.taken = self.step + 1, self.taken + len(left)
         if self.taken >= len(self.batches(self.epoch)):
@@ -159,7 +159,7 @@ class Run:
 
         return {
             "place": {"step": self.step, "epoch": self.epoch, "taken": self.taken},
-            "optimiser": sharding.whole(self.optimiser.state_dict()),
+            "optimiser": distributed.whole(self.optimiser.state_dict()),
             "schedule": self.schedule.state_dict(),
             "rng": torch.get_rng_state(),
             "cuda_rng": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
@@ -169,7 +169,7 @@ class Run:
         """Stand where the checkpoint was made, whose adapter is on the model already."""
         import torch
 
-        self.optimiser.load_state_dict(sharding.dealt(state["optimiser"], self.trained))
+        self.optimiser.load_state_dict(distributed.dealt(state["optimiser"], self.trained))
         self.schedule.load_state_dict(state["schedule"])
         place = state["place"]
         self.step, self.epoch, self.taken = place["step"], place["epoch"], place["taken"]
@@ -204,7 +204,7 @@ def train(
     before = checkpoints.last_state(place, full_plan) if resume else None
     if not resume and (checkpoints.all_of(place) or (place / checkpoints.FINAL).exists()):
         raise checkpoints.CheckpointError(f"{place} holds a run; go on with it, or choose another")
-    among = sharding.accelerator(device, ranks) if shard else None
+    among = distributed.accelerator(device, ranks) if shard else None
     listener = trainable(model, plan, ranks.device(device), before and before[0], shard)
     run = Run(listener, dataset.split(TRAIN), plan, ranks, among)
     if before is not None:
@@ -235,7 +235,7 @@ def train(
 
 def save(folder: Path, run: Run, full_plan: dict[str, Any], state: dict[str, Any] | None) -> Path:
     """Write a checkpoint of a run: all processes gather what the first one writes."""
-    adapter = sharding.whole(run.adapter())
+    adapter = distributed.whole(run.adapter())
     if run.ranks.is_first:
         checkpoints.save(folder, run.listener.model, full_plan, state, adapter)
     return folder

@@ -15,11 +15,11 @@ from listening.selectors import no_study
 from metrics.auto_att import (
     baseline,
     dataset,
+    distributed,
     evaluate,
     evaluation_page,
     paper_table,
     predict,
-    ranks,
     report,
     run,
     sources,
@@ -94,7 +94,7 @@ class Command(BaseCommand):
             shard=options["shard"],
             report=lambda line: self.stdout.write(report.step_line(line)),
         )
-        if ranks.speaks():
+        if distributed.speaks():
             self.stdout.write(f"written: {final}")
 
     def do_predict(self, options: dict[str, Any]) -> None:

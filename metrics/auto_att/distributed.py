@@ -1,9 +1,4 @@
-"""One run on several GPUs: each process takes some batches of a step, and all learn their sum.
-
-Started by torchrun, one process per GPU; without it there is one process, and nothing of this
-happens. A step's gradient is that of one process which accumulates the same batches. Each holds
-the whole model, unless it is sharded (see `sharding`).
-"""
+"""Training on several GPUs: batches shared among processes, and parameters sharded by FSDP2."""
 
 from __future__ import annotations
 
@@ -11,10 +6,14 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import torch
+    from accelerate import Accelerator
+
+    from metrics.auto_att.model import Listener
+
 
 T = TypeVar("T")
 PATIENCE = timedelta(hours=2)  # others wait while the first evaluates
@@ -107,3 +106,72 @@ def joined(device: str, accumulate: int) -> Ranks:
             torch.cuda.set_device(ranks.local)
         distributed.init_process_group("nccl" if device == "cuda" else "gloo", timeout=PATIENCE)
     return ranks
+
+
+def accelerator(device: str, ranks: Ranks) -> Accelerator:
+    """FSDP2 among the processes that have joined; to be made before the model is loaded.
+
+    From here on, transformers reads the weights in the first process of a machine alone.
+    Raises ValueError for a single process, which would hold the whole model.
+    """
+    if ranks.count == 1:
+        raise ValueError("one process cannot share a model out: start several with torchrun")
+    import accelerate
+    from accelerate.utils import DistributedType
+
+    plugin = accelerate.FullyShardedDataParallelPlugin(
+        fsdp_version=2,
+        auto_wrap_policy="transformer_based_wrap",
+        cpu_ram_efficient_loading=True,
+    )
+    made = accelerate.Accelerator(cpu=device == "cpu", fsdp_plugin=plugin)
+    if device == "cpu":  # accelerate shards on GPUs only, and forgets the plugin elsewhere
+        made.state.distributed_type = DistributedType.FSDP
+        made.state.fsdp_plugin = plugin
+    return made
+
+
+def shard(listener: Listener, optimiser: torch.optim.Optimizer, among: Accelerator) -> None:
+    """Deal out the listener's model; the optimiser learns its parts from here on."""
+    from metrics.auto_att.model import label_logits
+
+    network = label_logits(listener.model, listener.label_ids)
+    among.state.fsdp_plugin.transformer_cls_names_to_wrap = layer_classes(listener.core)
+    listener.network, _ = among.prepare(network, optimiser)
+
+
+def layer_classes(model: Any) -> list[str]:
+    """Classes of the layers that are gathered one at a time: what stands in the model's lists."""
+    import torch
+
+    lists = [part for part in model.modules() if isinstance(part, torch.nn.ModuleList)]
+    inner = {part for each in lists for layer in each for part in layer.modules()}
+    outermost = [each for each in lists if each not in inner]
+    return sorted({type(layer).__name__ for each in outermost for layer in each})
+
+
+def whole(value: Any) -> Any:
+    """The same with every sharded tensor whole and on the CPU; all processes call it together."""
+    if isinstance(value, dict):
+        return {key: whole(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(whole(each) for each in value)
+    return value.full_tensor().cpu() if hasattr(value, "full_tensor") else value
+
+
+def dealt(state: dict[str, Any], parameters: list[torch.nn.Parameter]) -> dict[str, Any]:
+    """A whole optimiser's state, its moments in parts as their parameters are."""
+    from torch.distributed.tensor import DTensor, distribute_tensor
+
+    by_parameter = {}
+    for place, held in state["state"].items():
+        parameter = parameters[place]
+        by_parameter[place] = {
+            name: distribute_tensor(
+                value.to(parameter.device), parameter.device_mesh, parameter.placements
+            )
+            if isinstance(parameter, DTensor) and value.shape == parameter.shape
+            else value
+            for name, value in held.items()
+        }
+    return {**state, "state": by_parameter}
