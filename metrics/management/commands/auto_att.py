@@ -12,18 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from listening.selectors import no_study
-from metrics.auto_att import (
-    baseline,
-    dataset,
-    distributed,
-    evaluate,
-    evaluation_page,
-    paper_table,
-    predict,
-    report,
-    run,
-    sources,
-)
+from metrics.auto_att import baseline, dataset, distributed, evaluate, predict, report, run, sources
 from metrics.auto_att.model import MODEL, ModelPlan
 from metrics.auto_att.train import TrainingPlan, train
 from metrics.core.weights import Unavailable
@@ -130,10 +119,10 @@ class Command(BaseCommand):
             self.stdout.write(report.evaluation_lines(path, found[path]))
         for voices in ("new", "all"):
             self.stdout.write(f"\nKendall distance (p) of {voices} voices; lower is better")
-            self.stdout.write(table(paper_table.table4(found, voices)))
-        self.stdout.write(f"The paper's: {paper_table.SOURCE}. Other voices, raters and texts.")
+            self.stdout.write(table(report.table4(found, voices)))
+        self.stdout.write(f"The paper's: {report.SOURCE}. Other voices, raters and texts.")
         if options["report"]:
-            Path(options["report"]).write_text(evaluation_page.markdown(found), encoding="utf-8")
+            Path(options["report"]).write_text(report.markdown(found), encoding="utf-8")
             self.stdout.write(f"written: {options['report']}")
         if options["out"]:
             text = json.dumps(results, indent=1, ensure_ascii=False)
