@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from listening.common.command_name import command
-from metrics.auto_att.dataset import TRAIN, TRAP, LabelledClip
-from metrics.auto_att.sources import DatasetError
+from metrics.auto_att.dataset import TRAIN, TRAP, DatasetError, LabelledClip
 from metrics.core import weights
 from metrics.core.metric import Score, undefined
 

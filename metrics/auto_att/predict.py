@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metrics.auto_att.dataset import LabelledClip
+from metrics.auto_att.dataset import DatasetError, LabelledClip
 from metrics.auto_att.model import LABELS, SHORTEST_S, Listener, expected_scores
-from metrics.auto_att.sources import DatasetError
 from metrics.core import decoding
 from metrics.core.metric import Score
 from metrics.networks.predictors import lengths

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from metrics.auto_att import baseline, checkpoints, features, model, predict
-from metrics.auto_att.dataset import Dataset, LabelledClip
+from metrics.auto_att.dataset import Dataset, DatasetError, LabelledClip
 from metrics.auto_att.predict import Prediction
-from metrics.auto_att.sources import DatasetError
 from metrics.core import decoding, weights
 from metrics.core.metric import ParameterError, Score
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from listening.selectors import no_study
-from metrics.auto_att import baseline, dataset, distributed, evaluate, predict, report, run, sources
+from metrics.auto_att import baseline, dataset, distributed, evaluate, predict, report, run
 from metrics.auto_att.model import MODEL, ModelPlan
 from metrics.auto_att.train import TrainingPlan, train
 from metrics.core.weights import Unavailable
@@ -51,13 +51,13 @@ class Command(BaseCommand):
         chosen = {f.name: options[f.name] for f in dataclasses.fields(dataset.Rule)}
         chosen |= {name: tuple(chosen[name]) for name in ("held_out", "unseen_dimensions")}
         if options["manifest"]:
-            given = sources.from_csv(options["source"], options["manifest"])
+            given = dataset.from_csv(options["source"], options["manifest"])
         elif Path(options["source"]).is_file():
             raise CommandError("a CSV file of ratings needs --manifest FILE.csv (stimulus, path)")
         elif words := no_study(options["source"]):
             raise CommandError(f"{words} Or name a CSV file of ratings, with --manifest.")
         else:
-            given = sources.from_study(options["source"])
+            given = dataset.from_study(options["source"])
         made = dataset.build(*given, dataset.Rule(**chosen))
         if options["copy_audio"]:
             made = dataset.with_audio_inside(made, options["out"])
