@@ -49,7 +49,7 @@ class AutoAttBaseline(Metric):
 
     def load(self, device: str = "cpu") -> None:
         """Load the baseline and what gives its features; Unavailable when one is missing."""
-        from metrics.auto_att import baseline, features
+        from metrics.auto_att import baseline
 
         super().load(device)
         if not self.parameters.checkpoint:
@@ -58,7 +58,7 @@ class AutoAttBaseline(Metric):
                 f"`{command('auto_att baseline')}` and name its folder in the parameter checkpoint"
             )
         self.ridge = baseline.read(self.parameters.checkpoint)
-        self.features = features.Features(baseline.feature_keys(self.ridge))
+        self.features = baseline.Features(baseline.feature_keys(self.ridge))
         self.features.load(device)
         own = file_of(self.parameters.checkpoint)
         sha256 = weights.check_mark(own, self.parameters.file_sha256)
