@@ -20,7 +20,7 @@ class Loss:
     squared: torch.Tensor
 
 
-def loss(
+def training_loss(
     predicted: torch.Tensor,
     true: torch.Tensor,
     reduction: str = "sum",

@@ -151,7 +151,7 @@ class Run:
 
         predicted = self.listener.scores(self.waves.take(batch))
         true = torch.tensor([clip.target(self.plan.target) for clip in batch])
-        return losses.loss(predicted, true.to(predicted.device), self.plan.reduction)
+        return losses.training_loss(predicted, true.to(predicted.device), self.plan.reduction)
 
     def state(self) -> dict[str, Any]:
         """All that a run needs to go on beside the adapter; all processes ask together."""

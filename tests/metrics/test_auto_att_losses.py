@@ -40,7 +40,7 @@ def test_the_squared_part_is_half_a_sum():
 
 def test_the_total_weighs_both_parts_and_has_a_gradient():
     predicted = tensor([0.8, 0.3], requires_grad=True)
-    found = losses.loss(predicted, tensor([1.0, 0.0]))
+    found = losses.training_loss(predicted, tensor([1.0, 0.0]))
     by_hand = 0.4 * -log_sigmoid(0.5) + 0.6 * 0.065
     assert found.total.item() == pytest.approx(by_hand, rel=1e-6)
     found.total.backward()
@@ -50,4 +50,4 @@ def test_the_total_weighs_both_parts_and_has_a_gradient():
 
 def test_an_unknown_reduction_is_refused():
     with pytest.raises(ValueError, match="sum, mean"):
-        losses.loss(torch.ones(2), torch.ones(2), "median")
+        losses.training_loss(torch.ones(2), torch.ones(2), "median")
