@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metrics.auto_att import checkpoints, distributed, losses
+from metrics.auto_att import checkpoints, distributed
 from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip, batches
 from metrics.auto_att.distributed import Ranks, joined
 from metrics.auto_att.evaluate import evaluate
@@ -22,6 +22,68 @@ from metrics.core import decoding
 if TYPE_CHECKING:
     import torch
     from accelerate import Accelerator
+
+
+REDUCTIONS = ("sum", "mean")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The weighted loss of a batch and its two parts; each a tensor without axes."""
+
+    total: torch.Tensor
+    bradley_terry: torch.Tensor
+    squared: torch.Tensor
+
+
+def training_loss(
+    predicted: torch.Tensor,
+    true: torch.Tensor,
+    reduction: str = "sum",
+    bradley_terry_weight: float = 0.4,
+    squared_weight: float = 0.6,
+) -> Loss:
+    """0.4 Bradley-Terry + 0.6 squared error (Wang et al. 2025, equation 2).
+
+    ``predicted``, ``true``: (clips,) scores in [0, 1]. As printed there, neither part is averaged
+    (reduction "sum"), so a batch of n clips weighs its up to n(n - 1) / 2 pairs against n errors.
+    "mean" divides each part by its number of terms, which makes batch sizes comparable.
+    """
+    pairs = bradley_terry(predicted, true, reduction)
+    squared = half_squared(predicted, true, reduction)
+    return Loss(bradley_terry_weight * pairs + squared_weight * squared, pairs, squared)
+
+
+def bradley_terry(
+    predicted: torch.Tensor, true: torch.Tensor, reduction: str = "sum"
+) -> torch.Tensor:
+    """Sum of -log sigmoid(p_i - p_j) over the ordered pairs with s_i > s_j; 0 without a pair.
+
+    ``predicted``, ``true``: (clips,). Clips with equal true scores form no pair.
+    """
+    from torch.nn.functional import logsigmoid
+
+    better = true[:, None] > true[None, :]
+    differences = predicted[:, None] - predicted[None, :]
+    total = -logsigmoid(differences[better]).sum()
+    if _checked(reduction) == "mean":
+        return total / better.sum().clamp_min(1)
+    return total
+
+
+def half_squared(
+    predicted: torch.Tensor, true: torch.Tensor, reduction: str = "sum"
+) -> torch.Tensor:
+    """Half the sum of squared differences of two vectors (clips,)."""
+    total = (predicted - true).square().sum() / 2
+    return total / max(len(true), 1) if _checked(reduction) == "mean" else total
+
+
+def _checked(reduction: str) -> str:
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"reduction must be one of {', '.join(REDUCTIONS)}, not {reduction!r}")
+    return reduction
+
 
 PACKAGES = ("torch", "transformers", "peft")
 Report = Callable[[dict[str, Any]], None]
@@ -55,8 +117,8 @@ class TrainingPlan:
                 raise ValueError(f"{name} must be 1 or more, not {getattr(self, name)}")
         if self.target not in ("label", "soft"):
             raise ValueError(f"target must be label or soft, not {self.target!r}")
-        if self.reduction not in losses.REDUCTIONS:
-            raise ValueError(f"reduction must be one of {', '.join(losses.REDUCTIONS)}")
+        if self.reduction not in REDUCTIONS:
+            raise ValueError(f"reduction must be one of {', '.join(REDUCTIONS)}")
         if self.evaluate_every < 0:
             raise ValueError(f"evaluate_every must be 0 or more, not {self.evaluate_every}")
 
@@ -145,13 +207,13 @@ class Run:
         factor = self.ranks.count if self.is_sharded else 1
         (loss * factor).backward()  # type: ignore[no-untyped-call]
 
-    def loss(self, batch: Sequence[LabelledClip]) -> losses.Loss:
+    def loss(self, batch: Sequence[LabelledClip]) -> Loss:
         """The loss of one batch, ready for its gradient."""
         import torch
 
         predicted = self.listener.scores(self.waves.take(batch))
         true = torch.tensor([clip.target(self.plan.target) for clip in batch])
-        return losses.training_loss(predicted, true.to(predicted.device), self.plan.reduction)
+        return training_loss(predicted, true.to(predicted.device), self.plan.reduction)
 
     def state(self) -> dict[str, Any]:
         """All that a run needs to go on beside the adapter; all processes ask together."""
