@@ -256,7 +256,7 @@ def train(
     ``resume`` goes on from the newest checkpoint in ``out`` with the same result as a run that was
     never stopped (on the same machine and device, in one process). Under torchrun each process
     takes its share of a step's batches; with ``shard`` it also holds its share of the model alone
-    (see `sharding`). ``stop_at`` ends after that step. Raises CheckpointError when ``out`` holds
+    (see `distributed`). ``stop_at`` ends after that step. Raises CheckpointError when ``out`` holds
     another run, weights.Unavailable when the model is missing, ValueError where processes do not
     fit the plan.
     """
