@@ -15,7 +15,7 @@ def title_of(metric: Metric, output: Output) -> str:
     """
     told = ", ".join(
         f"{name.replace('_', ' ')} {_shorten_path(value)}"
-        for name, value in unusual(metric).items()
+        for name, value in changed_parameters(metric).items()
     )
     title = output.title or output.key
     return f"{title} ({told})" if told else title
@@ -33,7 +33,7 @@ def pooled_words(metric: str, name: str) -> str:
     return name.removeprefix(f"{metric}_").replace("_", " ")
 
 
-def unusual(metric: Metric) -> dict[str, Any]:
+def changed_parameters(metric: Metric) -> dict[str, Any]:
     """The parameters that differ from the metric's defaults, by name."""
     usual = make_metric(metric.key).parameters_dict()
     values = metric.parameters_dict()

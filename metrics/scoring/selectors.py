@@ -22,7 +22,7 @@ from metrics.core.metric import (
     canonical_parameters,
     make_metric,
 )
-from metrics.core.titles import title_of, unusual
+from metrics.core.titles import changed_parameters, title_of
 from metrics.models import CodeSuggestion, MetricScore
 from metrics.scoring.study_material import study_stimuli
 
@@ -221,7 +221,7 @@ def _imported(
 
 def label_of(metric: Metric, output: Output) -> str:
     """The output's key; with other than the default parameters, key[name=value,name=value]."""
-    other = [f"{name}={value}" for name, value in unusual(metric).items()]
+    other = [f"{name}={value}" for name, value in changed_parameters(metric).items()]
     return f"{output.key}[{','.join(other)}]" if other else output.key
 
 
