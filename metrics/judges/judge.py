@@ -8,8 +8,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.core.metric import (
+    Input,
+    Metric,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    Take,
+    undefined,
+)
 from metrics.core.silence import silence
 from metrics.judges import endpoint, judge_replies
 from metrics.judges.client import Client, Reply

@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from metrics.core import texts, vocalisations
-from metrics.core.batch_sharing import Input, Sharing
 from metrics.core.material import Material
-from metrics.core.metric import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.core.metric import (
+    Input,
+    Metric,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    Take,
+    undefined,
+)
 from metrics.core.precision import Precisions
 from metrics.networks.recognisers import recogniser as recognisers
 

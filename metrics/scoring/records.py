@@ -11,8 +11,7 @@ from typing import Any
 
 from metrics.core.audio_paths import escape_path
 from metrics.core.clips import Clip, ScoredBatch, ScoredClip
-from metrics.core.metric import Metric, Score, canonical_parameters
-from metrics.core.titles import title_of
+from metrics.core.metric import Metric, Score, canonical_parameters, title_of
 from metrics.scoring.inputs import InputClip
 from metrics.scoring.provenance import provenance
 

@@ -25,8 +25,8 @@ from listening.common.signals import job_lost
 from listening.models import requested_jobs
 from listening.models.requested_jobs import MESSAGE, WORKER
 from listening.selectors import no_study
+from metrics.core.metric import title_of_key
 from metrics.core.precision import Arithmetic
-from metrics.core.titles import title_of_key
 from metrics.models import MetricScore, ScoringRun, ScoringShard
 from metrics.scoring import run_precision, runner, study_scores
 from metrics.scoring.presets import Choice, metrics_of

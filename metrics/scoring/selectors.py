@@ -20,9 +20,10 @@ from metrics.core.metric import (
     ParameterError,
     Score,
     canonical_parameters,
+    changed_parameters,
     make_metric,
+    title_of,
 )
-from metrics.core.titles import changed_parameters, title_of
 from metrics.models import CodeSuggestion, MetricScore
 from metrics.scoring.study_material import study_stimuli
 

@@ -8,8 +8,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Accepts, Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.core.metric import (
+    Accepts,
+    Input,
+    Metric,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    Take,
+    undefined,
+)
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import lengths
 from metrics.networks.predictors.predictor import exact

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
 from metrics.core.devices import kind
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Score
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import lengths
 from metrics.networks.predictors.predictor import exact

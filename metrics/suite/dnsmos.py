@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
+    Input,
     Metric,
     Output,
     ParameterError,
     Parameters,
     Score,
+    Sharing,
 )
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import dnsmos, lengths, onnxfile

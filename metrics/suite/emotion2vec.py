@@ -6,8 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Score, Take, undefined
+from metrics.core.metric import (
+    WIDE_BAND_HZ,
+    Accepts,
+    Input,
+    Metric,
+    Score,
+    Sharing,
+    Take,
+    undefined,
+)
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.emotion2vec import Emotion2vecNetwork
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metrics.core import long_waves
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, ParameterError, Score, undefined
+from metrics.core.metric import Input, Metric, ParameterError, Score, Sharing, undefined
 from metrics.core.precision import Precisions
 from metrics.signal import modulation, speech
 from metrics.suite.srmr import SrmrParameters

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metrics.core import shared_work
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, ParameterError, Parameters, Score
+from metrics.core.metric import Input, Metric, ParameterError, Parameters, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.signal import modulation
 from metrics.signal.modulation_filters import PRECISIONS

@@ -14,8 +14,7 @@ from redis.exceptions import RedisError
 
 from metrics.core import remedies
 from metrics.core.material import Material, column_of, needed_columns
-from metrics.core.metric import Metric, make_metric
-from metrics.core.titles import pooled_words, title_of_key
+from metrics.core.metric import Metric, make_metric, pooled_words, title_of_key
 from metrics.models import MetricScore, ScoringRun
 from metrics.scoring import plugins, runs
 from metrics.scoring.clip_warnings import Warned, clips_kept, warned_clips

@@ -11,8 +11,7 @@ from typing import Any
 
 from listening.common.spreadsheets import safe_cell
 from metrics.core.material import Material
-from metrics.core.metric import Metric, ParameterError, canonical_parameters, make_metric
-from metrics.core.titles import title_of
+from metrics.core.metric import Metric, ParameterError, canonical_parameters, make_metric, title_of
 from metrics.models import ClipFacts, MetricScore
 from metrics.scoring.clip_warnings import clips_kept
 from metrics.scoring.selectors import IMPORTED, study_mark

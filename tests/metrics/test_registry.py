@@ -11,8 +11,7 @@ import soundfile
 
 from metrics import suite, testing
 from metrics.core import metric as contract
-from metrics.core.metric import Metric, Score, make_metric
-from metrics.core.titles import title_of
+from metrics.core.metric import Metric, Score, make_metric, title_of
 from metrics.scoring import plugins
 from tests.metrics import reference, tiny_listener, tiny_models, tiny_predictors
 

@@ -6,8 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from metrics.core.batch_sharing import buckets
-from metrics.core.metric import make_metric
+from metrics.core.metric import buckets, make_metric
 from metrics.networks.embeddings import embedding_type
 from metrics.networks.predictors import lengths, masking
 from metrics.networks.predictors.masking import Masked

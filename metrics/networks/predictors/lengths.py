@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics.core.batch_sharing import buckets
-from metrics.core.metric import Score, undefined
+from metrics.core.metric import Score, buckets, undefined
 from metrics.core.silence import silence
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from metrics.core.batch_sharing import SIMILAR
 from metrics.core.devices import kind
+from metrics.core.metric import SIMILAR
 
 if TYPE_CHECKING:
     import torch
