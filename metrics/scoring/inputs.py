@@ -23,7 +23,7 @@ from listening.common.spreadsheets import (
     read_table,
 )
 from metrics.core import decoding
-from metrics.core.audio_paths import escape_path
+from metrics.core.decoding import escape_path
 from metrics.core.material import REFERENCE_AUDIO, Material
 from metrics.core.vocalisations import TARGET, has_marks
 from metrics.signal.turns import turns_of

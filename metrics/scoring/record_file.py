@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from metrics.core.audio_paths import escape_path
 from metrics.core.clips import Clip, Work
+from metrics.core.decoding import escape_path
 from metrics.core.metric import Metric
 from metrics.scoring.records import Inputs, Key, keys_of, line_id, line_of, renamed
 

@@ -9,8 +9,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from metrics.core.audio_paths import escape_path
 from metrics.core.clips import Clip, ScoredBatch, ScoredClip
+from metrics.core.decoding import escape_path
 from metrics.core.metric import Metric, Score, canonical_parameters, title_of
 from metrics.scoring.inputs import InputClip
 from metrics.scoring.provenance import provenance

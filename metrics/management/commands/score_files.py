@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.core import decoding
-from metrics.core.audio_paths import printable
+from metrics.core.decoding import printable
 from metrics.core.metric import Metric, Score
 from metrics.management.input_notes import InputNotes
 from metrics.management.metric_options import add_metric_options, chosen, settled
