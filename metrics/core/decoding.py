@@ -20,7 +20,7 @@ from listening.common.sound_files import Sound
 from listening.common.sound_files.names import EXTENSIONS
 from listening.common.sound_files.sound import NO_SOUND
 from metrics.core.audio_facts import AudioFacts, Meter
-from metrics.core.long_waves import Gathered
+from metrics.core.wave_memory import Gathered
 
 
 def escape_path(path: Path | str) -> str:

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.common.registry import Registry
-from metrics.core import long_waves, precision
+from metrics.core import precision, wave_memory
 from metrics.core.material import Material
 from metrics.core.precision import FLOAT32, Arithmetic, PrecisionError, Precisions
 from metrics.core.silence import silence
@@ -406,7 +406,7 @@ def unusable(wave: torch.Tensor) -> Score | None:
         return undefined(f"not mono: {wave.ndim} axes, expected one")
     if wave.numel() == 0:
         return undefined("no samples")
-    if not all(bool(torch.isfinite(part).all()) for part in long_waves.parts_of(wave)):
+    if not all(bool(torch.isfinite(part).all()) for part in wave_memory.parts_of(wave)):
         return undefined("audio holds NaN or infinity; export it again, as 16 or 24 bit")
     return None
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from config.missing_packages import remedy
-from metrics.core import input_warnings, precision, shared_work
+from metrics.core import input_warnings, precision, wave_memory
 from metrics.core.audio_facts import keep_facts
 from metrics.core.batch_reader import Read, batches, by_length, reading
 from metrics.core.clips import Clip as Clip
@@ -189,7 +189,7 @@ def score_group(group: list[Work], read: list[Read], device: str) -> Iterator[Sc
             ],
         )
     for own in waves:
-        shared_work.forget(list(own.values()))
+        wave_memory.forget(list(own.values()))
 
 
 def on_device(wave: object, device: str) -> torch.Tensor:

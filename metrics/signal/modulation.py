@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metrics.core.long_waves import release
+from metrics.core.wave_memory import release
 from metrics.signal import envelopes, filterbanks, gammatonegram, quick_envelopes
 from metrics.signal.modulation_filters import (
     FAST_FRAME,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metrics.core import long_waves
+from metrics.core import wave_memory
 from metrics.core.metric import Input, Metric, ParameterError, Score, Sharing, undefined
 from metrics.core.precision import Precisions
 from metrics.signal import modulation, speech
@@ -99,7 +99,7 @@ class ReverbConsistency(Metric):
         variant, precision = self.parameters.variant, self.parameters.precision
         for first in range(0, len(cut), AT_ONCE):
             batch = torch.stack(cut[first : first + AT_ONCE])
-            long_waves.release(cut[first])
+            wave_memory.release(cut[first])
             yield from (result.value for result in modulation.srmr(batch, variant, precision))
 
     def summary(self, n_samples: int, starts: list[int], values: list[float | None]) -> Score:

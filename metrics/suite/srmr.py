@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics.core import shared_work
+from metrics.core import wave_memory
 from metrics.core.metric import Input, Metric, ParameterError, Parameters, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.signal import modulation
@@ -69,7 +69,7 @@ class Srmr(Metric):
     def kept(self, waves: Sequence[torch.Tensor]) -> modulation.Kept:
         """Where the variants of SRMR share what they compute of the same waves."""
         name = ("gammatone", self.parameters.precision, *map(id, waves))
-        kept: modulation.Kept = shared_work.once(waves[0], name, dict)
+        kept: modulation.Kept = wave_memory.once(waves[0], name, dict)
         return kept
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from metrics.core import decoding, long_waves, shared_work
+from metrics.core import decoding, wave_memory
 from metrics.core.metric import unusable
 from metrics.core.silence import silence
 from metrics.signal import modulation, speech
@@ -73,27 +73,27 @@ def test_a_long_wave_lies_in_a_file_with_the_same_samples(tmp_path, monkeypatch)
     path = tmp_path / "a.wav"
     soundfile.write(path, np.random.default_rng(0).normal(0, 0.1, 44_100), 44_100)
     usual = decoding.decoded(path, (16_000, 44_100)).waves
-    monkeypatch.setattr(long_waves, "SPOOL_S", 0.1)
+    monkeypatch.setattr(wave_memory, "SPOOL_S", 0.1)
     mapped = decoding.decoded(path, (16_000, 44_100)).waves
     for rate, samples in mapped.items():
         tensor = torch.from_numpy(samples)
-        assert tensor.untyped_storage().data_ptr() in long_waves._maps
-        long_waves.release(tensor)
+        assert tensor.untyped_storage().data_ptr() in wave_memory._maps
+        wave_memory.release(tensor)
         assert np.array_equal(samples, usual[rate])
-    before = len(long_waves._maps)
+    before = len(wave_memory._maps)
     del mapped, samples, tensor
-    assert len(long_waves._maps) == before - 2
+    assert len(wave_memory._maps) == before - 2
 
 
 def test_no_room_for_a_long_wave_is_a_sentence(tmp_path, monkeypatch):
     path = tmp_path / "a.wav"
     soundfile.write(path, np.zeros(8_000), 8_000)
-    monkeypatch.setattr(long_waves, "SPOOL_S", 0.1)
+    monkeypatch.setattr(wave_memory, "SPOOL_S", 0.1)
 
     def full(**named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(long_waves.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(wave_memory.tempfile, "TemporaryFile", full)
     with pytest.raises(
         decoding.AudioError, match=r"a\.wav: no room for its samples in .*set TMPDIR"
     ):
@@ -121,7 +121,7 @@ def test_the_speech_detector_runs_once_per_wave_however_many_ask(wave):
     chunks = detector.chunks
     speech.speech_segments([first.float(), second], detector)  # float() of float32 is the same
     assert detector.chunks == chunks + -(-len(second) // 512)
-    shared_work.forget([first])
+    wave_memory.forget([first])
     speech.speech_segments([first], detector)
     assert detector.chunks == 2 * chunks + -(-len(second) // 512)
 
@@ -129,10 +129,10 @@ def test_the_speech_detector_runs_once_per_wave_however_many_ask(wave):
 def test_shared_work_goes_with_its_wave():
     made = []
     wave = torch.zeros(3)
-    assert shared_work.once(wave, "sum", lambda: made.append(1) or 7) == 7
-    assert shared_work.once(wave, "sum", lambda: made.append(1) or 7) == 7
+    assert wave_memory.once(wave, "sum", lambda: made.append(1) or 7) == 7
+    assert wave_memory.once(wave, "sum", lambda: made.append(1) or 7) == 7
     assert len(made) == 1
-    assert shared_work.once(torch.zeros(3), "sum", lambda: 8) == 8
+    assert wave_memory.once(torch.zeros(3), "sum", lambda: 8) == 8
 
 
 @pytest.mark.medium
@@ -153,10 +153,10 @@ def test_variants_of_srmr_share_their_gammatone_envelopes(wave, monkeypatch):
 
 
 def test_what_was_looked_at_is_let_go_of_part_by_part(monkeypatch):
-    monkeypatch.setattr(long_waves, "AT_ONCE", 100)
+    monkeypatch.setattr(wave_memory, "AT_ONCE", 100)
     wave, released = torch.ones(950), []
-    monkeypatch.setattr(long_waves, "release", released.append)
-    assert [len(part) for part in long_waves.parts_of(wave)] == [100] * 9 + [50]
+    monkeypatch.setattr(wave_memory, "release", released.append)
+    assert [len(part) for part in wave_memory.parts_of(wave)] == [100] * 9 + [50]
     assert len(released) == 10
     for look, times in ((unusable, 1), (silence, 2)):
         released.clear()

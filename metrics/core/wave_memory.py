@@ -1,18 +1,20 @@
-"""Waves of hours: kept in a file, mapped into memory, and let go of behind whoever reads them."""
+"""Waves in memory: long ones are mapped from a file, and work that several metrics share is kept."""
 
 from __future__ import annotations
 
+import functools
 import mmap
 import tempfile
 import weakref
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import torch
+
 
 SPOOL_S = 600.0  # waves that last longer are kept in a file, not in memory
 AT_ONCE = 1 << 20  # samples
@@ -74,3 +76,41 @@ def release(wave: torch.Tensor) -> None:
     mapped = _maps.get(wave.untyped_storage().data_ptr()) if _maps else None
     if mapped is not None:
         mapped.madvise(mmap.MADV_DONTNEED)
+
+
+@functools.cache
+def _works() -> Any:
+    """What is known of each wave; a wave that is let go of takes its works with it."""
+    from torch.utils.weak import WeakTensorKeyDictionary
+
+    return WeakTensorKeyDictionary()
+
+
+def once(wave: torch.Tensor, name: Hashable, make: Callable[[], Any]) -> Any:
+    """What `make` gives for this wave (this very tensor), made the first time it is asked for."""
+    return once_each([wave], name, lambda waves: [make() for _ in waves])[0]
+
+
+def once_each(
+    waves: Sequence[torch.Tensor],
+    name: Hashable,
+    make: Callable[[Sequence[torch.Tensor]], Sequence[Any]],
+) -> list[Any]:
+    """What is known of each wave under ``name``; `make` gets those of which it is not known yet.
+
+    Waves are told apart as objects, not by their samples: the runner hands the same tensors to
+    every metric. What is kept must not be written into.
+    """
+    works = _works()
+    own = [works.setdefault(wave, {}) for wave in waves]
+    new = {id(wave): wave for wave, known in zip(waves, own, strict=True) if name not in known}
+    if new:
+        for wave, made in zip(new.values(), make(list(new.values())), strict=True):
+            works[wave][name] = made
+    return [known[name] for known in own]
+
+
+def forget(waves: Sequence[torch.Tensor]) -> None:
+    """Let go of what is known of these waves."""
+    for wave in waves:
+        _works().pop(wave, None)
