@@ -22,8 +22,8 @@ from benchmarks.gpu.journal import Journal
 from benchmarks.gpu.models import Models
 
 if TYPE_CHECKING:
-    from metrics.core.clips import Clip
     from metrics.core.metric import Metric
+    from metrics.scoring.runner import Clip
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RATE_HZ = 16_000

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from metrics.core.clips import Clip, Work
 from metrics.core.decoding import escape_path
 from metrics.core.metric import Metric
 from metrics.scoring.records import Inputs, Key, keys_of, line_id, line_of, renamed
+from metrics.scoring.runner import Clip, Work
 
 READ_AT_ONCE = 8_192  # bytes: most lines are shorter
 

@@ -9,11 +9,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from metrics.core.clips import Clip, ScoredBatch, ScoredClip
 from metrics.core.decoding import escape_path
 from metrics.core.metric import Metric, Score, canonical_parameters, title_of
 from metrics.scoring.inputs import InputClip
 from metrics.scoring.provenance import provenance
+from metrics.scoring.runner import Clip, ScoredBatch, ScoredClip
 
 OF_ATTRIBUTES = ("group", "role", "dimension", "challenge", "speakers", "sentences")
 FACTS = ("run", "language", *OF_ATTRIBUTES)  # of a clip, in its lines where the manifest has them
