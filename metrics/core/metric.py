@@ -1,4 +1,4 @@
-"""Metric and the registry."""
+"""The metric contract: what a metric declares, gets and returns; the registry; titles of outputs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,106 +18,6 @@ from metrics.core.silence import silence
 
 if TYPE_CHECKING:
     import torch
-
-
-# Clips that are filled up share a batch with those up to so many times longer. On a processor a
-# batch gains nothing and what is filled up costs: 850 ms a clip instead of 730 (WavLM base).
-SIMILAR = {"cpu": 1.0, "cuda": 1.25}
-CLOSE = 1e-4  # relative: the rounding of float32 networks in batches
-
-
-class Input(StrEnum):
-    """What of a clip goes into a batch."""
-
-    MASKED = "masked"  # clips of similar length, filled up; what is filled up is masked
-    WINDOWS = "windows"  # pieces of one length, of any clips
-    EQUAL = "equal"  # whole clips or chunks of exactly one length
-    ALONE = "alone"  # nothing: clip by clip
-
-    @property
-    def words(self) -> str:
-        """As it is told."""
-        return {
-            Input.MASKED: "clips of similar length, masked",
-            Input.WINDOWS: "windows of any clips",
-            Input.EQUAL: "equal lengths only",
-            Input.ALONE: "none: clip by clip",
-        }[self]
-
-
-@dataclass(frozen=True)
-class Sharing:
-    """What a metric's clips share, and by how much company may move a value.
-
-    ``within``: relative, of what the clip scores alone. ``why``: where the longer way is not gone,
-    the reason in a line.
-    """
-
-    input: Input = Input.ALONE
-    within: float = CLOSE
-    why: str = ""
-
-    def words(self) -> str:
-        """As one line."""
-        parts = [self.input.words, *([self.why] if self.why else [])]
-        exact = "a clip's value is the same alone"
-        near = f"a clip's value is within {self.within:g} (relative) of the one alone"
-        return "; ".join([*parts, near if self.within else exact])
-
-
-def buckets(sizes: Sequence[int], most: int, similar: float = 1.0) -> Iterator[list[int]]:
-    """Places of inputs that share a batch, from short to long.
-
-    ``sizes``: of each input. ``most``: of a batch filled up to its longest, or one input.
-    ``similar``: how many times longer than its shortest a batch's longest may be; 1: equal ones.
-    """
-    bucket: list[int] = []
-    for place in sorted(range(len(sizes)), key=lambda place: (sizes[place], place)):
-        size = sizes[place]
-        fits = bool(bucket) and size <= similar * sizes[bucket[0]]
-        if bucket and not (fits and (len(bucket) + 1) * size <= most):
-            yield bucket
-            bucket = []
-        bucket.append(place)
-    if bucket:
-        yield bucket
-
-
-def title_of(metric: Metric, output: Output) -> str:
-    """The output's title; with other than the default parameters, title (name value, name value).
-
-    An output without a title is called by its key. Of a path its last part stands for it.
-    """
-    told = ", ".join(
-        f"{name.replace('_', ' ')} {_shorten_path(value)}"
-        for name, value in changed_parameters(metric).items()
-    )
-    title = output.title or output.key
-    return f"{title} ({told})" if told else title
-
-
-def title_of_key(key: str) -> str:
-    """What an output is called, by its key; one that there is no longer by its key."""
-    kind = outputs().get(key)
-    said = next((each for each in kind.outputs() if each.key == key), None) if kind else None
-    return (said.title if said else "") or key
-
-
-def pooled_words(metric: str, name: str) -> str:
-    """A pooled number of a metric in words: "pooled words" of wer_pooled_words."""
-    return name.removeprefix(f"{metric}_").replace("_", " ")
-
-
-def changed_parameters(metric: Metric) -> dict[str, Any]:
-    """The parameters that differ from the metric's defaults, by name."""
-    usual = make_metric(metric.key).parameters_dict()
-    values = metric.parameters_dict()
-    return {name: values[name] for name in sorted(values) if values[name] != usual.get(name)}
-
-
-def _shorten_path(value: Any) -> str:
-    text = str(value)
-    return PurePath(text).name or text if text.startswith(("/", "./", "../", "~")) else text
 
 
 class ParameterError(ValueError):
@@ -173,6 +72,53 @@ class Accepts:
         if self.shortest_s:
             parts.append(f"{self.shortest_s:g} s or more")
         return "; ".join(parts)
+
+
+# Clips that are filled up share a batch with those up to so many times longer. On a processor a
+# batch gains nothing and what is filled up costs: 850 ms a clip instead of 730 (WavLM base).
+SIMILAR = {"cpu": 1.0, "cuda": 1.25}
+
+
+CLOSE = 1e-4  # relative: the rounding of float32 networks in batches
+
+
+class Input(StrEnum):
+    """What of a clip goes into a batch."""
+
+    MASKED = "masked"  # clips of similar length, filled up; what is filled up is masked
+    WINDOWS = "windows"  # pieces of one length, of any clips
+    EQUAL = "equal"  # whole clips or chunks of exactly one length
+    ALONE = "alone"  # nothing: clip by clip
+
+    @property
+    def words(self) -> str:
+        """As it is told."""
+        return {
+            Input.MASKED: "clips of similar length, masked",
+            Input.WINDOWS: "windows of any clips",
+            Input.EQUAL: "equal lengths only",
+            Input.ALONE: "none: clip by clip",
+        }[self]
+
+
+@dataclasses.dataclass(frozen=True)
+class Sharing:
+    """What a metric's clips share, and by how much company may move a value.
+
+    ``within``: relative, of what the clip scores alone. ``why``: where the longer way is not gone,
+    the reason in a line.
+    """
+
+    input: Input = Input.ALONE
+    within: float = CLOSE
+    why: str = ""
+
+    def words(self) -> str:
+        """As one line."""
+        parts = [self.input.words, *([self.why] if self.why else [])]
+        exact = "a clip's value is the same alone"
+        near = f"a clip's value is within {self.within:g} (relative) of the one alone"
+        return "; ".join([*parts, near if self.within else exact])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -470,3 +416,58 @@ def make_metric(key: str, parameters: Mapping[str, Any] | None = None) -> Metric
         broken = "".join(f"; {name} is left out: {why}" for name, why in known.left_out.items())
         raise ParameterError(f"no metric is called {key!r}; there are {', '.join(known)}{broken}")
     return known[key](**(parameters or {}))
+
+
+def buckets(sizes: Sequence[int], most: int, similar: float = 1.0) -> Iterator[list[int]]:
+    """Places of inputs that share a batch, from short to long.
+
+    ``sizes``: of each input. ``most``: of a batch filled up to its longest, or one input.
+    ``similar``: how many times longer than its shortest a batch's longest may be; 1: equal ones.
+    """
+    bucket: list[int] = []
+    for place in sorted(range(len(sizes)), key=lambda place: (sizes[place], place)):
+        size = sizes[place]
+        fits = bool(bucket) and size <= similar * sizes[bucket[0]]
+        if bucket and not (fits and (len(bucket) + 1) * size <= most):
+            yield bucket
+            bucket = []
+        bucket.append(place)
+    if bucket:
+        yield bucket
+
+
+def title_of(metric: Metric, output: Output) -> str:
+    """The output's title; with other than the default parameters, title (name value, name value).
+
+    An output without a title is called by its key. Of a path its last part stands for it.
+    """
+    told = ", ".join(
+        f"{name.replace('_', ' ')} {_shorten_path(value)}"
+        for name, value in changed_parameters(metric).items()
+    )
+    title = output.title or output.key
+    return f"{title} ({told})" if told else title
+
+
+def title_of_key(key: str) -> str:
+    """What an output is called, by its key; one that there is no longer by its key."""
+    kind = outputs().get(key)
+    said = next((each for each in kind.outputs() if each.key == key), None) if kind else None
+    return (said.title if said else "") or key
+
+
+def pooled_words(metric: str, name: str) -> str:
+    """A pooled number of a metric in words: "pooled words" of wer_pooled_words."""
+    return name.removeprefix(f"{metric}_").replace("_", " ")
+
+
+def changed_parameters(metric: Metric) -> dict[str, Any]:
+    """The parameters that differ from the metric's defaults, by name."""
+    usual = make_metric(metric.key).parameters_dict()
+    values = metric.parameters_dict()
+    return {name: values[name] for name in sorted(values) if values[name] != usual.get(name)}
+
+
+def _shorten_path(value: Any) -> str:
+    text = str(value)
+    return PurePath(text).name or text if text.startswith(("/", "./", "../", "~")) else text

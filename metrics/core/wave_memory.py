@@ -1,4 +1,4 @@
-"""Waves in memory: long ones are mapped from a file, and work that several metrics share is kept."""
+"""Waves in memory: long ones mapped from a file, and work on them that metrics share."""
 
 from __future__ import annotations
 

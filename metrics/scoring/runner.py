@@ -1,4 +1,4 @@
-"""Length-sorted batches on one device: a clip is read once for all metrics that still miss it."""
+"""Score clips in length-sorted batches: a clip is read once for all metrics that still miss it."""
 
 from __future__ import annotations
 
