@@ -22,8 +22,8 @@ from metrics.core.input_warnings import TITLES
 from metrics.core.metric import Metric
 from metrics.jobs import score_shard
 from metrics.scoring import runs
+from metrics.scoring.clip_warnings import ANY, ONLY, WITHOUT
 from metrics.scoring.presets import Choice, PresetError, preset
-from metrics.scoring.warning_filter import ANY, ONLY, WITHOUT
 from metrics.web import page, score_tables
 from metrics.web.views import asked_filter, runs_of
 from rest.base import ApiView, sent

@@ -16,11 +16,10 @@ from metrics.core.material import Material, column_of, needed_columns
 from metrics.core.metric import Metric, make_metric, pooled_words, title_of_key
 from metrics.models import MetricScore, ScoringRun
 from metrics.scoring import plugins, runs
-from metrics.scoring.clip_warnings import Warned, clips_kept, warned_clips
+from metrics.scoring.clip_warnings import Warned, WarningFilter, clips_kept, warned_clips
 from metrics.scoring.presets import Choice, same, shipped
 from metrics.scoring.selectors import IMPORTED, Keys, Series, stored_series
 from metrics.scoring.study_material import heard_stimuli
-from metrics.scoring.warning_filter import WarningFilter
 from metrics.web.human_correlations import beside_raters, far_off
 from metrics.web.summary import Summary, pooled, runs_past, span_of
 from metrics.web.sums import Sums, summed_series, table_mark
