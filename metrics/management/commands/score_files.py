@@ -18,8 +18,7 @@ from metrics.management.progress import Progress
 from metrics.scoring import records, runner
 from metrics.scoring.file_parts import part_of
 from metrics.scoring.inputs import KNOWN, InputClip, InputError, clips_of
-from metrics.scoring.record_file import RecordFile, RecordsError
-from metrics.scoring.records import Inputs
+from metrics.scoring.records import Inputs, RecordFile, RecordsError
 from metrics.scoring.runner import Clip, ScoredBatch
 from metrics.scoring.selectors import label_of
 from metrics.web import summary
