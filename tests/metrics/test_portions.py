@@ -18,8 +18,7 @@ from listening.selectors import stimulus_rows
 from metrics.core.material import Material
 from metrics.core.metric import make_metric
 from metrics.scoring import study_scores
-from metrics.scoring.file_parts import part_of
-from metrics.scoring.inputs import clips_of
+from metrics.scoring.inputs import clips_of, part_of
 from metrics.scoring.runner import Clip
 from tests.factories import make_study
 

@@ -16,8 +16,7 @@ from metrics.management.metric_options import add_metric_options, chosen, settle
 from metrics.management.no_value_reasons import Reasons, one_line
 from metrics.management.progress import Progress
 from metrics.scoring import records, runner
-from metrics.scoring.file_parts import part_of
-from metrics.scoring.inputs import KNOWN, InputClip, InputError, clips_of
+from metrics.scoring.inputs import KNOWN, InputClip, InputError, clips_of, part_of
 from metrics.scoring.records import Inputs, RecordFile, RecordsError
 from metrics.scoring.runner import Clip, ScoredBatch
 from metrics.scoring.selectors import label_of
