@@ -21,9 +21,8 @@ from metrics.jobs import score_shard
 from metrics.models import ScoringRun
 from metrics.scoring import runs
 from metrics.scoring.clip_warnings import ONLY, WITHOUT, NoSuchWarning, WarningFilter, study_filter
-from metrics.scoring.imported_scores import ImportedScoreError
+from metrics.scoring.imported_scores import SCORE_FILES, ImportedScoreError, import_scores
 from metrics.scoring.presets import Choice, PresetError, preset
-from metrics.scoring.score_imports import SCORE_FILES, import_scores
 from metrics.scoring.study_material import NoStimuli
 from metrics.web import output_details as details
 from metrics.web import page, score_tables
