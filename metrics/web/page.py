@@ -21,9 +21,19 @@ from metrics.scoring.presets import Choice, same, shipped
 from metrics.scoring.selectors import IMPORTED, Keys, Series, stored_series
 from metrics.scoring.study_material import heard_stimuli
 from metrics.web.human_correlations import beside_raters, far_off
-from metrics.web.summary import Summary, pooled, runs_past, span_of
-from metrics.web.sums import Sums, summed_series, table_mark
-from metrics.web.synthesis_runs import FIRST, OverRuns, over_runs, run_of
+from metrics.web.summary import (
+    FIRST,
+    OverRuns,
+    Summary,
+    Sums,
+    over_runs,
+    pooled,
+    run_of,
+    runs_past,
+    span_of,
+    summed_series,
+    table_mark,
+)
 
 REFRESH_S = 3
 KEPT_S = 24 * 3600

@@ -21,7 +21,7 @@ from metrics.scoring.records import Inputs, RecordFile, RecordsError
 from metrics.scoring.runner import Clip, ScoredBatch
 from metrics.scoring.selectors import label_of
 from metrics.web import summary
-from metrics.web.synthesis_runs import run_of
+from metrics.web.summary import run_of
 
 EPILOG = f"""A manifest is CSV or JSONL with the column file, any of {", ".join(KNOWN[1:])}, and
 attributes under other names (caption, synthesis_s)."""
