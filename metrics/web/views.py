@@ -26,7 +26,7 @@ from metrics.scoring.presets import Choice, PresetError, preset
 from metrics.scoring.study_material import NoStimuli
 from metrics.web import output_details as details
 from metrics.web import page, score_tables
-from metrics.web.remaining_work import remainder
+from metrics.web.page import remainder
 
 NO_IMPORT = "Nothing was imported"
 NO_QUEUE = "The queue does not answer just now. Please try again in a minute."
