@@ -35,7 +35,7 @@ from metrics.judges.rubric import Rubric, rubric
 from metrics.judges.stability import stability
 from metrics.judges.verification import requested_vocalisations
 from metrics.management.judging import add_source, number, source_clips, table
-from metrics.management.progress import Progress
+from metrics.management.run_output import Progress
 from metrics.scoring.inputs import InputClip
 from metrics.suite.nvv import spoken
 

@@ -11,10 +11,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from metrics.core import decoding
 from metrics.core.decoding import printable
 from metrics.core.metric import Metric, Score
-from metrics.management.input_notes import InputNotes
 from metrics.management.metric_options import add_metric_options, chosen, settled
-from metrics.management.no_value_reasons import Reasons, one_line
-from metrics.management.progress import Progress
+from metrics.management.run_output import InputNotes, Progress, Reasons, one_line
 from metrics.scoring import records, runner
 from metrics.scoring.inputs import KNOWN, InputClip, InputError, clips_of, part_of
 from metrics.scoring.records import Inputs, RecordFile, RecordsError
