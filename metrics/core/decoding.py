@@ -22,7 +22,6 @@ from listening.common.sound_files.sound import NO_SOUND
 from metrics.core.audio_facts import AudioFacts, Meter
 from metrics.core.wave_memory import Gathered
 
-
 Wave = NDArray[np.float32]
 
 MAX_DURATION_S = 4 * 3600.0

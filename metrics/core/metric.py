@@ -1,4 +1,4 @@
-"""The metric contract: what a metric declares, gets and returns; the registry; titles of outputs."""
+"""The metric contract: what a metric declares, gets and returns; its registry and titles."""
 
 from __future__ import annotations
 
