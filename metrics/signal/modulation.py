@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RATE_HZ = 16_000
 N_CHANNELS = 23
 MIN_SAMPLES = FRAME - 15  # the analytic signal is taken over a multiple of 16 samples
-FAST_MIN_SAMPLES = gammatonegram.N_FFT + (FAST_FRAME - 1) * gammatonegram.HOP
+FAST_MIN_SAMPLES = gammatonegram.FAST_N_FFT + (FAST_FRAME - 1) * gammatonegram.FAST_STEP
 DYNAMIC_RANGE_DB = 30.0  # of the normalised variants
 LONG = 600 * RATE_HZ  # samples: longer waves are measured in windows
 WINDOW = 60 * RATE_HZ
@@ -156,7 +156,10 @@ def modulation_energies(
     """
     import torch
 
-    source = quick_envelopes if precision.dtype == "float32" else envelopes
+    prepare: Callable[[torch.Tensor], Any] = envelopes.prepare
+    compute: Callable[[Any, slice], torch.Tensor] = envelopes.envelopes
+    if precision.dtype == "float32":
+        prepare, compute = quick_envelopes.prepare_quick, quick_envelopes.quick_envelopes
     n_samples = waves.shape[-1]
     padded = math.ceil(n_samples / 16) * 16
     energies = torch.empty(
@@ -170,9 +173,9 @@ def modulation_energies(
         envelope = kept.get(place) if kept is not None else None
         if envelope is None and (channels.start == 0 or prepared_rows != rows.start):
             prepared_rows = rows.start
-            prepared = source.prepare(unit_peak(waves[rows].to(getattr(torch, precision.dtype))))
+            prepared = prepare(unit_peak(waves[rows].to(getattr(torch, precision.dtype))))
         if envelope is None:
-            envelope = source.envelopes(prepared, channels)
+            envelope = compute(prepared, channels)
             if kept is not None:
                 kept[place] = envelope
         energies[rows, channels] = framed_energies(envelope, padded, highest_hz, precision)
@@ -191,7 +194,7 @@ def fast_energies(waves: torch.Tensor, highest_hz: float, precision: Precision) 
     budget = BLOCK_SAMPLES.get(waves.device.type, BLOCK_SAMPLES["cuda"])
     for part in waves.split(max(1, budget // waves.shape[-1])):  # type: ignore[no-untyped-call]
         level = unit_peak(part.to(getattr(torch, precision.dtype)))
-        envelope = gammatonegram.envelopes(level, N_CHANNELS)
+        envelope = gammatonegram.fast_envelopes(level, N_CHANNELS)
         parts.append(fast_framed_energies(envelope, highest_hz, precision))
     return torch.cat(parts)
 

@@ -27,14 +27,14 @@ STEP = 4  # samples at 16 kHz from value to value of the envelopes
 STRETCH = 48_000  # samples: longer waves go through the filters in pieces
 LEAD = 2048  # samples before a piece: what was before them has died away
 LAG = 1024  # samples after a piece, since analytic signals look ahead
-LONG = 48_000  # samples of a period in which free decays are designed
+DECAY_PERIOD = 48_000  # samples of a period in which free decays are designed
 NEAR = 2048  # samples from each end of a wave where the free decay is taken off …
 FAR = 24_000  # … and in low channels: what it leaves there is within the modulation filters' band
 FAR_BELOW_HZ = 500.0
 ORDER = 8  # of a gammatone filter
 
 
-def layout(padded: int) -> tuple[int, int, int]:
+def piece_layout(padded: int) -> tuple[int, int, int]:
     """(transform length, samples of a piece, pieces) for waves of `padded` samples."""
     if padded <= STRETCH and quick_length(padded):
         return padded, padded, 1
@@ -44,7 +44,7 @@ def layout(padded: int) -> tuple[int, int, int]:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class QuickPrepared:
     """Waves made ready for `envelopes`; batch first."""
 
     padded: int  # samples of a period: a multiple of 16
@@ -53,7 +53,7 @@ class Prepared:
     endings: torch.Tensor  # (channels, batch, 8): how much of each free decay follows the end
 
 
-def prepare(waves: torch.Tensor) -> Prepared:
+def prepare_quick(waves: torch.Tensor) -> QuickPrepared:
     """Spectra and endings of `waves`, (batch, samples), at least `LEAD` samples, float32.
 
     Zeros up to a multiple of 16 go in front, so that the period ends where the wave does.
@@ -62,25 +62,25 @@ def prepare(waves: torch.Tensor) -> Prepared:
 
     padded = math.ceil(waves.shape[-1] / 16) * 16
     before = padded - waves.shape[-1]
-    matrix = decays(str(waves.device))[0]
+    matrix = ending_decays(str(waves.device))[0]
     ending = (waves[:, -LEAD:] @ matrix).view(len(waves), N_CHANNELS, ORDER).transpose(0, 1)
     period = torch.nn.functional.pad(waves, (before, 0))
-    length, piece, pieces = layout(padded)
+    length, piece, pieces = piece_layout(padded)
     if length == padded:
         cut = period.unsqueeze(1)
     else:
         after = (pieces - 1) * piece + length - LEAD - padded
         longer = torch.cat([period[:, -LEAD:], period, period[:, :after]], dim=-1)
         cut = longer.unfold(-1, length, piece)
-    return Prepared(padded, before, torch.fft.rfft(cut), ending.contiguous())
+    return QuickPrepared(padded, before, torch.fft.rfft(cut), ending.contiguous())
 
 
-def envelopes(waves: Prepared, channels: slice) -> torch.Tensor:
+def quick_envelopes(waves: QuickPrepared, channels: slice) -> torch.Tensor:
     """Envelopes at 4 kHz, (batch, channels, padded // 4), each the mean of four samples."""
     import torch
 
-    length, piece, _ = layout(waves.padded)
-    response = one_sided(length, str(waves.spectra.device))[channels].unsqueeze(1)
+    length, piece, _ = piece_layout(waves.padded)
+    response = one_sided_gammatone(length, str(waves.spectra.device))[channels].unsqueeze(1)
     signal = torch.fft.ifft(waves.spectra.unsqueeze(1) * response, n=length)
     if length != waves.padded:
         signal = signal[..., LEAD : LEAD + piece]
@@ -96,7 +96,7 @@ def envelopes(waves: Prepared, channels: slice) -> torch.Tensor:
 
 def take_off_decays(parts: torch.Tensor, endings: torch.Tensor, channels: slice) -> None:
     """Subtract from signals, (batch, channels, samples, 2), the free decays behind their ends."""
-    of_all = decays(str(parts.device))[1][channels]
+    of_all = ending_decays(str(parts.device))[1][channels]
     for channel, (shapes, ending) in enumerate(zip(of_all, endings, strict=True)):
         edge = min(shapes.shape[2], parts.shape[2] // 2)
         after, before = shapes[0, :, :edge], shapes[1, :, -edge:]
@@ -106,7 +106,7 @@ def take_off_decays(parts: torch.Tensor, endings: torch.Tensor, channels: slice)
 
 
 @functools.lru_cache(maxsize=12)
-def one_sided(length: int, device: str) -> torch.Tensor:
+def one_sided_gammatone(length: int, device: str) -> torch.Tensor:
     """Responses without negative frequencies, (23, bins), for means of four: a quarter of twice."""
     import torch
 
@@ -117,7 +117,7 @@ def one_sided(length: int, device: str) -> torch.Tensor:
 
 
 @functools.lru_cache(maxsize=2)
-def decays(device: str) -> tuple[torch.Tensor, list[torch.Tensor]]:
+def ending_decays(device: str) -> tuple[torch.Tensor, list[torch.Tensor]]:
     """The free decays of the filters, as eight orthonormal functions of time per channel.
 
     Returns: what gives their amounts from the last samples of a wave, (LEAD, 23 * 8); and for each
@@ -126,13 +126,13 @@ def decays(device: str) -> tuple[torch.Tensor, list[torch.Tensor]]:
     import torch
 
     centres = filterbanks.centre_frequencies(N_CHANNELS)
-    response = filterbanks.gammatone_response(centres, LONG, RATE_HZ)
+    response = filterbanks.gammatone_response(centres, DECAY_PERIOD, RATE_HZ)
     matrices, shapes = [], []
     for centre, channel in zip(centres, response, strict=True):
-        of_shapes = torch.fft.rfft(_free_decays(float(centre)), n=LONG)
+        of_shapes = torch.fft.rfft(_free_decays(float(centre)), n=DECAY_PERIOD)
         matrices.append(torch.fft.irfft(of_shapes.conj() * channel)[:, 1 : LEAD + 1].flip(-1))
         of_shapes[:, 1:-1] *= 2
-        signal = torch.view_as_real(torch.fft.ifft(of_shapes, n=LONG) / 4)
+        signal = torch.view_as_real(torch.fft.ifft(of_shapes, n=DECAY_PERIOD) / 4)
         edge = FAR if centre < FAR_BELOW_HZ else NEAR
         shapes.append(torch.stack([signal[:, :edge], signal[:, -edge:]]).float().to(device))
     return torch.cat(matrices).T.float().contiguous().to(device), shapes
