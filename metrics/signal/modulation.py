@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metrics.core.wave_memory import release
-from metrics.signal import envelopes, filterbanks, gammatonegram, quick_envelopes
+from metrics.signal import envelopes, filterbanks
 from metrics.signal.modulation_filters import (
     FAST_FRAME,
     FRAME,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 RATE_HZ = 16_000
 N_CHANNELS = 23
 MIN_SAMPLES = FRAME - 15  # the analytic signal is taken over a multiple of 16 samples
-FAST_MIN_SAMPLES = gammatonegram.FAST_N_FFT + (FAST_FRAME - 1) * gammatonegram.FAST_STEP
+FAST_MIN_SAMPLES = envelopes.FAST_N_FFT + (FAST_FRAME - 1) * envelopes.FAST_STEP
 DYNAMIC_RANGE_DB = 30.0  # of the normalised variants
 LONG = 600 * RATE_HZ  # samples: longer waves are measured in windows
 WINDOW = 60 * RATE_HZ
@@ -159,7 +159,7 @@ def modulation_energies(
     prepare: Callable[[torch.Tensor], Any] = envelopes.prepare
     compute: Callable[[Any, slice], torch.Tensor] = envelopes.envelopes
     if precision.dtype == "float32":
-        prepare, compute = quick_envelopes.prepare_quick, quick_envelopes.quick_envelopes
+        prepare, compute = envelopes.prepare_quick, envelopes.quick_envelopes
     n_samples = waves.shape[-1]
     padded = math.ceil(n_samples / 16) * 16
     energies = torch.empty(
@@ -194,7 +194,7 @@ def fast_energies(waves: torch.Tensor, highest_hz: float, precision: Precision) 
     budget = BLOCK_SAMPLES.get(waves.device.type, BLOCK_SAMPLES["cuda"])
     for part in waves.split(max(1, budget // waves.shape[-1])):  # type: ignore[no-untyped-call]
         level = unit_peak(part.to(getattr(torch, precision.dtype)))
-        envelope = gammatonegram.fast_envelopes(level, N_CHANNELS)
+        envelope = envelopes.fast_envelopes(level, N_CHANNELS)
         parts.append(fast_framed_energies(envelope, highest_hz, precision))
     return torch.cat(parts)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metrics.signal import filterbanks, gammatonegram
+from metrics.signal import envelopes, filterbanks
 from metrics.signal.envelopes import round_up
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def fast_framed_energies(
     import torch
 
     columns = envelope.shape[-1]
-    length = round_up(columns + TAIL // gammatonegram.FAST_STEP)
+    length = round_up(columns + TAIL // envelopes.FAST_STEP)
     response = fast_modulation(length, highest_hz, precision.dtype, str(envelope.device))
     spectrum = torch.fft.rfft(envelope, n=length).unsqueeze(-2)
     output = torch.fft.irfft(spectrum * response, n=length)[..., :columns]
@@ -185,7 +185,7 @@ def fast_modulation(length: int, highest_hz: float, dtype: str, device: str) -> 
     import torch
 
     centres = filterbanks.modulation_centres(4.0, highest_hz)
-    response = filterbanks.modulation_response(centres, length, gammatonegram.FAST_RATE_HZ, device)
+    response = filterbanks.modulation_response(centres, length, envelopes.FAST_RATE_HZ, device)
     return response.to(torch.complex64 if dtype == "float32" else torch.complex128)
 
 
