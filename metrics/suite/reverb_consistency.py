@@ -12,7 +12,7 @@ import numpy as np
 from metrics.core import wave_memory
 from metrics.core.metric import Input, Metric, ParameterError, Score, Sharing, undefined
 from metrics.core.precision import Precisions
-from metrics.signal import modulation, speech
+from metrics.signal import speech, srmr
 from metrics.suite.srmr import SrmrParameters
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class ReverbConsistencyParameters(SrmrParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        shortest_s = math.ceil(modulation.shortest(self.variant) / 16) / 1000
+        shortest_s = math.ceil(srmr.shortest(self.variant) / 16) / 1000
         if not self.window_s >= shortest_s:
             raise ParameterError(f"window_s is {self.window_s}; it must be {shortest_s} or more")
         if not self.hop_s >= 0.001:
@@ -100,7 +100,7 @@ class ReverbConsistency(Metric):
         for first in range(0, len(cut), AT_ONCE):
             batch = torch.stack(cut[first : first + AT_ONCE])
             wave_memory.release(cut[first])
-            yield from (result.value for result in modulation.srmr(batch, variant, precision))
+            yield from (result.value for result in srmr.srmr(batch, variant, precision))
 
     def summary(self, n_samples: int, starts: list[int], values: list[float | None]) -> Score:
         """The score of one clip from the SRMR of its windows with speech."""

@@ -7,7 +7,7 @@ import soundfile
 from metrics.core import decoding, wave_memory
 from metrics.core.metric import unusable
 from metrics.core.silence import silence
-from metrics.signal import modulation, speech
+from metrics.signal import speech, srmr
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
@@ -21,8 +21,8 @@ def wave():
 @pytest.fixture
 def seconds_for_minutes(monkeypatch):
     """Waves of over ten seconds are long, and a window is a second."""
-    monkeypatch.setattr(modulation, "LONG", 160_000)
-    monkeypatch.setattr(modulation, "WINDOW", 16_000)
+    monkeypatch.setattr(srmr, "LONG", 160_000)
+    monkeypatch.setattr(srmr, "WINDOW", 16_000)
 
 
 @pytest.mark.parametrize(
@@ -33,19 +33,19 @@ def seconds_for_minutes(monkeypatch):
 def test_the_windows_of_a_long_wave_give_nearly_its_ratio(wave, variant, within, monkeypatch):
     """A normalised variant limits energies to the range of each window."""
     given = torch.cat([wave, wave * 0.5, wave])[None]
-    (usual,) = modulation.srmr(given, variant)
-    monkeypatch.setattr(modulation, "LONG", len(wave))
-    monkeypatch.setattr(modulation, "WINDOW", len(wave))
-    (found,) = modulation.srmr(given, variant)
+    (usual,) = srmr.srmr(given, variant)
+    monkeypatch.setattr(srmr, "LONG", len(wave))
+    monkeypatch.setattr(srmr, "WINDOW", len(wave))
+    (found,) = srmr.srmr(given, variant)
     assert found.value == pytest.approx(usual.value, rel=within)
     assert found.value != usual.value
     assert found.k_star == usual.k_star
 
 
 def test_windows_follow_each_other_and_the_last_one_takes_the_rest():
-    places = modulation.windows(modulation.LONG + 1_000)
+    places = srmr.windows(srmr.LONG + 1_000)
     assert [place.start for place in places[1:]] == [place.stop for place in places[:-1]]
-    assert (places[0].start, places[-1].stop) == (0, modulation.LONG + 1_000)
+    assert (places[0].start, places[-1].stop) == (0, srmr.LONG + 1_000)
     assert [place.stop - place.start for place in places] == [960_000] * 9 + [961_000]
 
 
@@ -65,7 +65,7 @@ def test_a_score_says_that_it_was_measured_in_windows(wave, seconds_for_minutes)
 @pytest.mark.medium
 def test_a_silent_long_wave_has_no_value_in_any_variant(seconds_for_minutes):
     for variant in ("slow", "fast", "fast_norm30"):
-        (found,) = modulation.srmr(torch.zeros(1, 168_000), variant)
+        (found,) = srmr.srmr(torch.zeros(1, 168_000), variant)
         assert (found.value, found.reason) == (None, "silent")
 
 
