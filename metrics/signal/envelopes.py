@@ -1,4 +1,13 @@
-"""Envelopes of the gammatone channels: exact, quick in single precision, and from short spectra."""
+"""Envelopes of the gammatone channels: exact, quick in single precision, and from short spectra.
+
+Exact: filtered from rest, cut at the wave's end, its analytic signal taken as if it repeated, in
+double precision, as SRMRpy does. Quick: the wave itself repeats, so that multiplied by the
+one-sided response its spectrum is the analytic signal at once; what that adds is the filters' free
+decay behind the wave's end, a sum of eight functions per channel, which is taken off near both
+ends. From short spectra, as SRMRpy with `fast=True` (D. P. W. Ellis, "Gammatone-like
+spectrograms", 2009): magnitudes of 10 ms Hann windows every 2.5 ms, weighted by the magnitude
+responses of the gammatone filters.
+"""
 
 from __future__ import annotations
 
