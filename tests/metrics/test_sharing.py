@@ -8,8 +8,8 @@ import pytest
 
 from metrics.core.metric import buckets, make_metric
 from metrics.networks.embeddings import embedding_type
-from metrics.networks.predictors import lengths, masking
-from metrics.networks.predictors.masking import Masked
+from metrics.networks.predictors import lengths, pretrained
+from metrics.networks.predictors.pretrained import Masked
 from tests.metrics import paired, reference, tiny_models
 
 torch = pytest.importorskip("torch")
@@ -21,7 +21,7 @@ NEAR = 1e-5  # absolute, of numbers of the size of 1: float32 sums in another or
 @pytest.fixture(autouse=True)
 def as_on_a_gpu(monkeypatch):
     """On a processor clips of unequal length share no network's batch: it would cost, not gain."""
-    monkeypatch.setitem(masking.SIMILAR, "cpu", masking.SIMILAR["cuda"])
+    monkeypatch.setitem(pretrained.SIMILAR, "cpu", pretrained.SIMILAR["cuda"])
 
 
 def clips():
@@ -59,7 +59,7 @@ def network(kind, norm, **more):
 @pytest.mark.parametrize("kind", ["WavLM", "Wav2Vec2", "Hubert", "UniSpeech", "UniSpeechSat"])
 def test_a_masked_network_hears_each_clip_as_alone(kind, norm):
     made = network(kind, norm)
-    assert masking.similar(made.config, "cuda:1") == 1.25
+    assert pretrained.similar(made.config, "cuda:1") == 1.25
     plain = [(wave - wave.mean()) / wave.std() for wave in clips()]
     with torch.inference_mode():
         alone = [made(wave[None]).last_hidden_state[0] for wave in plain]
@@ -79,15 +79,17 @@ def test_a_masked_network_hears_each_clip_as_alone(kind, norm):
 
 @pytest.mark.medium
 def test_networks_that_would_leak_take_equal_lengths_only():
-    assert masking.similar(network("Hubert", "layer", conv_pos_batch_norm=True).config, "cuda") == 1
-    assert masking.similar(network("Wav2Vec2", "layer", add_adapter=True).config, "cuda") == 1
+    assert (
+        pretrained.similar(network("Hubert", "layer", conv_pos_batch_norm=True).config, "cuda") == 1
+    )
+    assert pretrained.similar(network("Wav2Vec2", "layer", add_adapter=True).config, "cuda") == 1
 
     class Config:
         model_type = "data2vec-audio"
 
-    assert masking.similar(Config, "cuda") == 1
+    assert pretrained.similar(Config, "cuda") == 1
     Config.model_type = "audio-spectrogram-transformer"
-    assert masking.similar(Config, "cuda") == math.inf
+    assert pretrained.similar(Config, "cuda") == math.inf
 
 
 @pytest.fixture(scope="module", params=["group", "layer"])
