@@ -22,7 +22,7 @@ from metrics.core.metric import (
     Sharing,
 )
 from metrics.core.precision import Precisions
-from metrics.networks.predictors import dnsmos, lengths, onnxfile
+from metrics.networks.predictors import chunks, dnsmos, onnxfile
 
 if TYPE_CHECKING:
     import torch
@@ -101,7 +101,7 @@ class Dnsmos(Metric):
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:
         """One score per wave, (samples,) at 16 kHz; hops of all waves go through in batches."""
-        scores = [lengths.unfit(wave, SHORTEST_S) for wave in waves]
+        scores = [chunks.unfit(wave, SHORTEST_S) for wave in waves]
         usable = [i for i, score in enumerate(scores) if score is None]
         long = [dnsmos.lengthened(waves[i]) for i in usable]
         kept = [dnsmos.hops(len(wave), self.parameters.rule) for wave in long]

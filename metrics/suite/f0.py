@@ -18,7 +18,7 @@ from metrics.core.metric import (
     Sharing,
     undefined,
 )
-from metrics.networks.predictors.lengths import unfit
+from metrics.networks.predictors.chunks import unfit
 from metrics.signal.world import FRAME_S, f0_of
 
 if TYPE_CHECKING:

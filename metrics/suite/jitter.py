@@ -16,7 +16,7 @@ from metrics.core.metric import (
     Sharing,
     undefined,
 )
-from metrics.networks.predictors.lengths import unfit
+from metrics.networks.predictors.chunks import unfit
 from metrics.signal import periodicity
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 from metrics.core import weights
 from metrics.core.metric import Input, Metric, Parameters, Score, Sharing, Take, undefined
 from metrics.core.precision import Precisions
-from metrics.networks.predictors.lengths import unfit
+from metrics.networks.predictors.chunks import unfit
 from metrics.networks.recognisers.faster_whisper import TOKENIZER, model_folder
 from metrics.networks.recognisers.recogniser import whisper_code
 

@@ -22,7 +22,7 @@ from metrics.core.metric import (
 )
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import onnxfile
-from metrics.networks.predictors.lengths import unfit
+from metrics.networks.predictors.chunks import unfit
 from metrics.networks.predictors.onnx import provider_notes, session
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from metrics.core.metric import (
     Sharing,
     Take,
 )
-from metrics.networks.predictors.lengths import unfit
+from metrics.networks.predictors.chunks import unfit
 from metrics.networks.voices import VoiceParameters
 from metrics.suite.timbre_similarity import TimbreSimilarity
 

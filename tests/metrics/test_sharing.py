@@ -8,7 +8,7 @@ import pytest
 
 from metrics.core.metric import buckets, make_metric
 from metrics.networks.embeddings import embedding_type
-from metrics.networks.predictors import lengths, pretrained
+from metrics.networks.predictors import chunks, pretrained
 from metrics.networks.predictors.pretrained import Masked
 from tests.metrics import paired, reference, tiny_models
 
@@ -35,8 +35,8 @@ def test_buckets_hold_what_is_similar_and_fits():
     assert list(buckets(sizes, 1_000, 1.25)) == [[1], [0, 4, 2], [3], [5]]
     assert list(buckets(sizes, 240, 1.25)) == [[1], [0, 4], [2], [3], [5]]
     assert list(buckets(sizes, 10_000, math.inf)) == [[1, 0, 4, 2, 3, 5]]
-    pieces = lengths.whole([torch.zeros(size) for size in sizes])
-    assert [[p.index for p in b] for b in lengths.batches(pieces, 1_000)] == [
+    pieces = chunks.whole([torch.zeros(size) for size in sizes])
+    assert [[p.index for p in b] for b in chunks.batches(pieces, 1_000)] == [
         [1], [0, 4], [2], [3], [5],
     ]  # fmt: skip
 
