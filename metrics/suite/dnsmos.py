@@ -22,7 +22,7 @@ from metrics.core.metric import (
     Sharing,
 )
 from metrics.core.precision import Precisions
-from metrics.networks.predictors import chunks, dnsmos, onnxfile
+from metrics.networks.predictors import chunks, dnsmos, onnx
 
 if TYPE_CHECKING:
     import torch
@@ -96,7 +96,7 @@ class Dnsmos(Metric):
         super().load(device)
         files = [weights.bundled_file(name) for name in (P835, P808)]
         self.weights = weights.hashes(files)
-        p835, p808 = (onnxfile.read(file) for file in files)
+        p835, p808 = (onnx.read(file) for file in files)
         self.networks = dnsmos.Networks(p835, p808, device)
 
     def score(self, waves: Sequence[torch.Tensor]) -> list[Score]:

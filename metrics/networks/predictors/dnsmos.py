@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from metrics.core.devices import kind
 from metrics.core.precision import spectra
-from metrics.networks.predictors.onnxfile import OnnxFile
+from metrics.networks.predictors.onnx import OnnxFile
 from metrics.networks.predictors.predictor import exact
 from metrics.signal.mel import mel_filters
 
