@@ -6,7 +6,8 @@ import pytest
 from metrics.core import metric as contract
 from metrics.core import weights
 from metrics.core.metric import ParameterError, make_metric
-from metrics.networks.predictors import dnsmos, onnx
+from metrics.networks.predictors import onnx
+from metrics.suite import dnsmos
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
