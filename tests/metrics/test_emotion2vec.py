@@ -8,7 +8,7 @@ import pytest
 
 from metrics.core.material import Material
 from metrics.core.weights import Unavailable
-from metrics.networks.predictors.emotion2vec import Emotion2vecNetwork
+from metrics.suite.emotion2vec import Emotion2vecNetwork
 from tests.metrics import filled, paired, reference, tiny_predictors
 
 torch = pytest.importorskip("torch")
