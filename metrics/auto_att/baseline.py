@@ -19,7 +19,6 @@ from metrics.core.metric import Metric, ParameterError, Score, make_metric, unde
 if TYPE_CHECKING:
     import torch
 
-
 RATE_HZ = 16_000
 DEFAULT = ("resemblyzer", "srmr_norm", "dnsmos", "distillmos")
 

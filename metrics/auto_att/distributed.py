@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from metrics.auto_att.model import Listener
 
-
 T = TypeVar("T")
 PATIENCE = timedelta(hours=2)  # others wait while the first evaluates
 

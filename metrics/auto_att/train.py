@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     import torch
     from accelerate import Accelerator
 
-
 REDUCTIONS = ("sum", "mean")
 
 

@@ -77,8 +77,6 @@ class Accepts:
 # Clips that are filled up share a batch with those up to so many times longer. On a processor a
 # batch gains nothing and what is filled up costs: 850 ms a clip instead of 730 (WavLM base).
 SIMILAR = {"cpu": 1.0, "cuda": 1.25}
-
-
 CLOSE = 1e-4  # relative: the rounding of float32 networks in batches
 
 

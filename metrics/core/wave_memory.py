@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import torch
 
-
 SPOOL_S = 600.0  # waves that last longer are kept in a file, not in memory
 AT_ONCE = 1 << 20  # samples
 

@@ -34,8 +34,6 @@ TABLES = (".csv", ".jsonl")
 COLUMNS = ("file", "stimulus", "condition", "item", "text", "language", "speaker", "turns", "run")
 REFERENCES = ("reference", REFERENCE_AUDIO)  # a voice; a recording of the same words
 KNOWN = (*COLUMNS, "transcript", *REFERENCES)
-
-
 MOST_KINDS = 5  # endings that are named
 
 

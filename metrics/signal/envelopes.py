@@ -23,7 +23,6 @@ from metrics.signal import filterbanks
 if TYPE_CHECKING:
     import torch
 
-
 RATE_HZ = 16_000
 N_CHANNELS = 23
 STRETCH = 48_000  # samples: longer waves go through the gammatone filters in pieces

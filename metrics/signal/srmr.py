@@ -22,7 +22,6 @@ from metrics.signal.envelopes import round_up
 if TYPE_CHECKING:
     import torch
 
-
 RATE_HZ = 16_000
 FRAME = 4096  # samples: 256 ms
 HOP = 1024  # samples: 64 ms
@@ -30,8 +29,6 @@ FAST_FRAME = 103  # columns of the fast envelopes, 2.5 ms each
 FAST_HOP = 26
 TAIL = 64_000  # samples after which the slowest filter has died away
 DYING = 130_000  # samples times Hz: after so long a filter has died away to single precision
-
-
 N_CHANNELS = 23
 MIN_SAMPLES = FRAME - 15  # the analytic signal is taken over a multiple of 16 samples
 FAST_MIN_SAMPLES = envelopes.FAST_N_FFT + (FAST_FRAME - 1) * envelopes.FAST_STEP

@@ -1,4 +1,4 @@
-"""Audiobox Aesthetics: production quality, with enjoyment, usefulness and complexity."""
+"""Audiobox Aesthetics: production quality, enjoyment, usefulness, complexity; and its network."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ from metrics.networks.predictors.wavlm_original import frames_of, layers_of, wav
 if TYPE_CHECKING:
     import torch
 
-
+AXES = ("CE", "CU", "PC", "PQ")
+FILES = ("config.json", "model.safetensors")
+INSIDE = "wavlm_model."
+WINDOW_S = 10.0  # the network always hears as much: shorter waves end in zeros
+EPS = 1e-5  # of layer normalisation
 AT_ONCE_S = {"cpu": WINDOW_S, "cuda": 240.0}
 SIMILAR = {"cpu": 1.0, "cuda": math.inf}  # all are filled up: on a processor nothing is gained
 
@@ -114,13 +118,6 @@ class Audiobox(Metric):
             for axis, value in zip(AXES, average.values, strict=True)
         }
         return Score(named.pop(self.key), also=named, details=average.details)
-
-
-AXES = ("CE", "CU", "PC", "PQ")
-FILES = ("config.json", "model.safetensors")
-INSIDE = "wavlm_model."
-WINDOW_S = 10.0  # the network always hears as much: shorter waves end in zeros
-EPS = 1e-5  # of layer normalisation
 
 
 class AudioboxNetwork:

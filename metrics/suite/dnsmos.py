@@ -1,4 +1,4 @@
-"""DNSMOS P.835: predicted quality of speech, background and the whole, without a reference."""
+"""DNSMOS P.835: predicted quality of speech, background and the whole, on shared hops."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ from metrics.signal.mel import mel_filters
 
 if TYPE_CHECKING:
     import torch
-
 
 SHORTEST_S = 0.1
 POLYNOMIALS = (  # of SIG, BAK and OVRL in P.835's authors' code, highest power first

@@ -1,4 +1,4 @@
-"""Whether a clip sounds like the emotion that was asked for, by emotion2vec's nine classes."""
+"""Whether a clip sounds like the emotion asked for: emotion2vec's nine classes, its network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from metrics.networks.predictors import chunks
 
 if TYPE_CHECKING:
     import torch
-
 
 AT_ONCE_S = 60.0
 

@@ -1,4 +1,4 @@
-"""NISQA: overall quality with noisiness, coloration, discontinuity and loudness."""
+"""NISQA: overall quality, noisiness, coloration, discontinuity, loudness; and its networks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from metrics.signal.mel import mel_filters
 
 if TYPE_CHECKING:
     import torch
-
 
 FILE = "nisqa/nisqa.tar"
 LONGEST_S = 52.0  # the network was trained on 1,300 windows at most, one every 40 ms

@@ -26,7 +26,6 @@ from metrics.networks.predictors.pretrained import pretrained
 if TYPE_CHECKING:
     import torch
 
-
 AT_ONCE_S = 60.0  # seconds of audio that the network hears at once
 
 

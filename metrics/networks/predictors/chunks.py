@@ -1,4 +1,4 @@
-"""Long clips in chunks, and the mean over them weighted by their lengths."""
+"""Waves cut into chunks, batches of them, and the mean over chunks weighted by their lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A predictor in one ONNX file: waves in, one score per wave out."""
+"""ONNX files: a predictor in one file, and weights read out of one without an ONNX package."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from metrics.networks.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
     import torch
-
 
 CUDA = "CUDAExecutionProvider"
 CPU = "CPUExecutionProvider"
@@ -179,13 +178,13 @@ def message(name: str) -> Any:
     )
     for title, fields in MESSAGES.items():
         made = described.message_type.add(name=title)
-        for field, (number, kind, many) in fields.items():
+        for field, (number, value, many) in fields.items():
             label = kinds.LABEL_REPEATED if many else kinds.LABEL_OPTIONAL
             part = made.field.add(name=field, number=number, label=label)
-            if kind in MESSAGES:
-                part.type, part.type_name = kinds.TYPE_MESSAGE, f".earnest.onnx.{kind}"
+            if value in MESSAGES:
+                part.type, part.type_name = kinds.TYPE_MESSAGE, f".earnest.onnx.{value}"
             else:
-                part.type = getattr(kinds, f"TYPE_{kind.upper()}")
+                part.type = getattr(kinds, f"TYPE_{value.upper()}")
     pool = descriptor_pool.DescriptorPool()
     pool.Add(described)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"earnest.onnx.{name}"))

@@ -17,7 +17,6 @@ from metrics.core.metric import SIMILAR
 if TYPE_CHECKING:
     import torch
 
-
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # the first is taken where both are there
 FILES = ("config.json", "preprocessor_config.json", *WEIGHTS)
 
