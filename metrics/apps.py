@@ -14,7 +14,7 @@ class MetricsConfig(AppConfig):
     def ready(self) -> None:
         from listening.common.signals import clip_hints, code_hints
         from metrics.core import weights
-        from metrics.judges import cost, endpoint, rubric
+        from metrics.judges import client, cost, rubric
         from metrics.scoring import plugins
         from metrics.web import review_hints
 
@@ -28,8 +28,8 @@ class MetricsConfig(AppConfig):
             budget = cost.parse_budget(settings.EARNEST_JUDGE_BUDGET, prices)
         except ValueError as error:
             raise ImproperlyConfigured(f"EARNEST_JUDGE_PRICES and _BUDGET: {error}") from error
-        endpoint.configure(
-            endpoint.Endpoint(
+        client.configure(
+            client.Endpoint(
                 url=settings.EARNEST_JUDGE_URL,
                 model=settings.EARNEST_JUDGE_MODEL,
                 key=settings.EARNEST_JUDGE_KEY,

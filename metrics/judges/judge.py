@@ -19,7 +19,7 @@ from metrics.core.metric import (
     undefined,
 )
 from metrics.core.silence import silence
-from metrics.judges import endpoint, judge_replies
+from metrics.judges import client, judge_replies
 from metrics.judges.client import Client, Reply
 from metrics.judges.question import RATE_HZ, Question, Sound, sound
 from metrics.judges.rubric import Rubric, RubricError, family, full_name, rubric
@@ -45,7 +45,7 @@ class JudgeParameters(Parameters):
 
     def __post_init__(self) -> None:
         if not self.model:
-            object.__setattr__(self, "model", endpoint.current().model)
+            object.__setattr__(self, "model", client.current().model)
         self._check_rubric()
         check_range("temperature", self.temperature, 0, 2)
         check_range("seed", self.seed, 0, 2**31 - 1_000)
@@ -86,7 +86,7 @@ class Judge(Metric):
     packages: tuple[str, ...] = ("openai", "torch", "numpy")
     parameters: JudgeParameters
     client: Client | None = None
-    client_made: Callable[[endpoint.Endpoint], Client] = staticmethod(Client)
+    client_made: Callable[[client.Endpoint], Client] = staticmethod(Client)
 
     @property
     def rubric(self) -> Rubric:
@@ -96,19 +96,19 @@ class Judge(Metric):
     def load(self, device: str = "cpu") -> None:
         """Connect to the configured server; weights.Unavailable names the setting that lacks."""
         super().load(device)
-        self.client = self.client_made(endpoint.required(self.parameters.model))
+        self.client = self.client_made(client.required(self.parameters.model))
         self.weights = {f"{self.rubric.name}.toml": self.rubric.sha256}
 
     def ask(self, questions: Sequence[Question]) -> list[Reply]:
         """One reply per question, in order, several at a time and through the cache."""
-        asked = endpoint.required(self.parameters.model)
+        asked = client.required(self.parameters.model)
         if self.client is None or self.client.endpoint != asked:  # another server by now
             self.client = self.client_made(asked)
         return judge_replies.ask_all(questions, self.client)
 
     def tally(self, replies: Sequence[Reply]) -> dict[str, Any]:
         """Counts, reasons, tokens and cost for a score's details."""
-        return judge_replies.tally(replies, endpoint.current().prices)
+        return judge_replies.tally(replies, client.current().prices)
 
     def question(self, heard: Sound, repeat: int = 0, **known: str) -> Question:
         """The rubric's question about one sound, which several questions may share."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from listening.selectors import CodesToSuggest, codes_to_suggest
-from metrics.judges import endpoint
+from metrics.judges import client
 from metrics.judges.client import Client, Reply
 from metrics.judges.judge_replies import ask_all, tally
 from metrics.judges.question import Question
@@ -116,8 +116,8 @@ class Asked:
 
 def plan(study: str, pk: int, model: str = "") -> Asked:
     """Raises weights.Unavailable where no judge is configured, Http404 for no review of codes."""
-    model = model or endpoint.current().model
-    server = endpoint.required(model)
+    model = model or client.current().model
+    server = client.required(model)
     review = codes_to_suggest(study, pk)
     rows = CodeSuggestion.objects.filter(
         item__job=pk, version=review["version"], judge=model, rubric=RUBRIC
@@ -143,7 +143,7 @@ def suggest(study: str, pk: int, model: str = "", by: str = "") -> dict[str, Any
     asked = plan(study, pk, model)
     missing = set(asked.missing)
     reasons = [ReasonToCode(**r) for r in asked.review["reasons"] if r["item"] in missing]
-    client = Client(endpoint.required(asked.model))
+    client = Client(client.required(asked.model))
     done: list[Coded] = []
     for start in range(0, len(reasons), AT_ONCE):
         part = reasons[start : start + AT_ONCE]

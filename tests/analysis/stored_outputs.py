@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.ratings.metric_scores import scores_from_rows
 from metrics.core.material import Material
 from metrics.core.metric import Metric, Score, make_metric
-from metrics.judges import endpoint
+from metrics.judges import client
 from metrics.judges.client import Reply
 from metrics.judges.question import Question, sound
 from metrics.scoring.selectors import label_of
@@ -64,7 +64,7 @@ def table_of_scores(metric: Metric, clips: Sequence[Clip], scores: Sequence[Scor
 class Double:
     """A judge that gives each sound its scripted answer, without a server."""
 
-    def __init__(self, where: endpoint.Endpoint, script: Callable[[Question], Any]) -> None:
+    def __init__(self, where: client.Endpoint, script: Callable[[Question], Any]) -> None:
         self.endpoint, self.script = where, script
         self.asked: list[Question] = []
 
@@ -81,16 +81,16 @@ def judged(key: str, clips: Sequence[Clip], folder: Path, **parameters: Any) -> 
     Labels name the judge, as they do where reports are made and no judge is configured.
     """
     answers = {sound(wave_of(n)).wav: each["answer"] for n, each in enumerate(clips)}
-    before = endpoint.current()
-    endpoint.configure(endpoint.Endpoint("http://nowhere.test/v1", MODEL, cache=folder))
+    before = client.current()
+    client.configure(client.Endpoint("http://nowhere.test/v1", MODEL, cache=folder))
     try:
         metric = make_metric(key, parameters)
-        double = Double(endpoint.required(MODEL), lambda asked: answers[asked.sounds[0].wav])
+        double = Double(client.required(MODEL), lambda asked: answers[asked.sounds[0].wav])
         metric.client_made = lambda where: double  # type: ignore[attr-defined]
         metric.load()
         scores = measured(metric, clips)
     finally:
-        endpoint.configure(before)
+        client.configure(before)
     return table_of_scores(metric, clips, scores)
 
 

@@ -16,13 +16,13 @@ def judge_server():
 @pytest.fixture(scope="session")
 def a_judge(judge_server, tmp_path_factory):
     """Judges ask the local server, and keep answers in a folder of this test run."""
-    from metrics.judges import endpoint
+    from metrics.judges import client
 
-    before = endpoint.current()
+    before = client.current()
     cache = tmp_path_factory.mktemp("judges")
-    endpoint.configure(endpoint.Endpoint(judge_server.url, "tester", cache=cache, retries=2))
+    client.configure(client.Endpoint(judge_server.url, "tester", cache=cache, retries=2))
     yield judge_server
-    endpoint.configure(before)
+    client.configure(before)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import soundfile
 from django.core.management import CommandError, call_command
 
 from metrics.judges import batch as batches
-from metrics.judges import endpoint
+from metrics.judges import client
 from metrics.judges.client import Client
 from tests.metrics.judge_server import answer, text_of
 
@@ -22,13 +22,13 @@ METRIC = "judge_expressive_richness"
 @pytest.fixture
 def server(judge_server, tmp_path):
     judge_server.reset()
-    before = endpoint.current()
-    prices = endpoint.Prices(1.0, 10.0, 5.0)
-    endpoint.configure(
-        endpoint.Endpoint(judge_server.url, "tester", cache=tmp_path / "kept", prices=prices)
+    before = client.current()
+    prices = client.Prices(1.0, 10.0, 5.0)
+    client.configure(
+        client.Endpoint(judge_server.url, "tester", cache=tmp_path / "kept", prices=prices)
     )
     yield judge_server
-    endpoint.configure(before)
+    client.configure(before)
     judge_server.reset()
 
 
@@ -156,7 +156,7 @@ class Provider:
 
 
 def test_the_batch_interface_is_called_as_openais_client_calls_it(tmp_path):
-    client = Client(endpoint.Endpoint("http://judge.test/v1", "tester", "key", tmp_path))
+    client = Client(client.Endpoint("http://judge.test/v1", "tester", "key", tmp_path))
     provider = Provider()
     client.api = client.api.with_options(
         http_client=httpx.Client(transport=httpx.MockTransport(provider))
