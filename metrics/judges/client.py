@@ -11,8 +11,7 @@ from typing import Any
 
 from metrics.core import weights
 from metrics.judges.cost import Ledger, Prices, Usage, usage_of
-from metrics.judges.question import Question
-from metrics.judges.schema import Malformed, parse, printable
+from metrics.judges.question import Malformed, Question, parse, printable
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,8 @@ from metrics.core.metric import (
 from metrics.core.silence import silence
 from metrics.judges import client, judge_replies
 from metrics.judges.client import Client, Reply
-from metrics.judges.question import RATE_HZ, Question, Sound, sound
+from metrics.judges.question import RATE_HZ, Question, Sound, check_object, object_schema, sound
 from metrics.judges.rubric import Rubric, RubricError, family, full_name, rubric
-from metrics.judges.schema import check_object, object_schema
 
 if TYPE_CHECKING:
     import torch

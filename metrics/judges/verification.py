@@ -8,7 +8,7 @@ from typing import Any
 from metrics.core import vocalisations
 from metrics.core.material import Material
 from metrics.core.vocalisations import Vocalisation
-from metrics.judges.schema import Malformed, printable
+from metrics.judges.question import Malformed, printable
 
 
 def requested_vocalisations(material: Material) -> str:

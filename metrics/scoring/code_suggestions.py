@@ -11,9 +11,8 @@ from listening.selectors import CodesToSuggest, codes_to_suggest
 from metrics.judges import client
 from metrics.judges.client import Client, Reply
 from metrics.judges.judge_replies import ask_all, tally
-from metrics.judges.question import Question
+from metrics.judges.question import Malformed, Question, check_object, object_schema
 from metrics.judges.rubric import Rubric, rubric
-from metrics.judges.schema import Malformed, check_object, object_schema
 from metrics.models import CodeSuggestion
 
 RUBRIC = "reason_codes.v1"

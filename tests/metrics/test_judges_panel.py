@@ -14,9 +14,8 @@ from django.core.management import CommandError, call_command
 from metrics.judges import client, panel
 from metrics.judges.client import Client, Reply
 from metrics.judges.panel import Candidate, Plan, sheets
-from metrics.judges.question import sound_of
+from metrics.judges.question import Malformed, check_table, sound_of
 from metrics.judges.rubric import rubric
-from metrics.judges.schema import Malformed, check_table
 from metrics.judges.stability import stability
 from tests.metrics.judge_server import answer, text_of, waves_of
 
