@@ -13,7 +13,7 @@ from metrics.judges import client
 from metrics.judges import judge as judge_module
 from metrics.judges.question import Malformed
 from metrics.judges.rubric import configure, names, rubric
-from metrics.judges.verification import check_marked, other_types
+from metrics.suite.judge_nvv import check_marked, other_types
 from tests.metrics.judge_server import answer, score_of_level, text_of
 
 torch = pytest.importorskip("torch")

@@ -33,10 +33,10 @@ from metrics.judges.panel import (
 from metrics.judges.question import RATE_HZ, Sound, sound_of
 from metrics.judges.rubric import Rubric, rubric
 from metrics.judges.stability import stability
-from metrics.judges.verification import requested_vocalisations
 from metrics.management.judging import add_source, number, source_clips, table
 from metrics.management.run_output import Progress
 from metrics.scoring.inputs import InputClip
+from metrics.suite.judge_nvv import requested_vocalisations
 from metrics.suite.nvv import spoken
 
 TASKS = {"tags": "nvv_tags.v2", "captions": "nvv_captions.v2"}
