@@ -45,19 +45,19 @@ class _Current:
     endpoint = Endpoint()
 
 
-def configure(endpoint: Endpoint) -> None:
+def configure_endpoint(endpoint: Endpoint) -> None:
     """Say which server judges; judges that were made before keep their model's name."""
     _Current.endpoint = endpoint
 
 
-def current() -> Endpoint:
+def current_endpoint() -> Endpoint:
     """The server that was configured; `Endpoint()` with empty names when none was."""
     return _Current.endpoint
 
 
-def required(model: str) -> Endpoint:
+def required_endpoint(model: str) -> Endpoint:
     """The configured server; weights.Unavailable when its URL or the model is not named."""
-    endpoint = current()
+    endpoint = current_endpoint()
     if not endpoint.url:
         raise weights.Unavailable(
             "no judge: EARNEST_JUDGE_URL is not set; give the address of an OpenAI-compatible "

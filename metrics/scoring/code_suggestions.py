@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from listening.selectors import CodesToSuggest, codes_to_suggest
-from metrics.judges import client
-from metrics.judges.client import Client, Reply
+from metrics.judges.client import Client, Reply, current_endpoint, required_endpoint
 from metrics.judges.judge_replies import ask_all, tally
 from metrics.judges.question import Malformed, Question, check_object, object_schema
 from metrics.judges.rubric import Rubric, rubric
@@ -115,8 +114,8 @@ class Asked:
 
 def plan(study: str, pk: int, model: str = "") -> Asked:
     """Raises weights.Unavailable where no judge is configured, Http404 for no review of codes."""
-    model = model or client.current().model
-    server = client.required(model)
+    model = model or current_endpoint().model
+    server = required_endpoint(model)
     review = codes_to_suggest(study, pk)
     rows = CodeSuggestion.objects.filter(
         item__job=pk, version=review["version"], judge=model, rubric=RUBRIC
@@ -142,7 +141,7 @@ def suggest(study: str, pk: int, model: str = "", by: str = "") -> dict[str, Any
     asked = plan(study, pk, model)
     missing = set(asked.missing)
     reasons = [ReasonToCode(**r) for r in asked.review["reasons"] if r["item"] in missing]
-    client = Client(client.required(asked.model))
+    client = Client(required_endpoint(asked.model))
     done: list[Coded] = []
     for start in range(0, len(reasons), AT_ONCE):
         part = reasons[start : start + AT_ONCE]

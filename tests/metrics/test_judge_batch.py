@@ -11,8 +11,7 @@ import soundfile
 from django.core.management import CommandError, call_command
 
 from metrics.judges import batch as batches
-from metrics.judges import client
-from metrics.judges.client import Client
+from metrics.judges.client import Client, Endpoint, configure_endpoint, current_endpoint
 from tests.metrics.judge_server import answer, text_of
 
 pytest.importorskip("openai")
@@ -22,13 +21,11 @@ METRIC = "judge_expressive_richness"
 @pytest.fixture
 def server(judge_server, tmp_path):
     judge_server.reset()
-    before = client.current()
+    before = current_endpoint()
     prices = client.Prices(1.0, 10.0, 5.0)
-    client.configure(
-        client.Endpoint(judge_server.url, "tester", cache=tmp_path / "kept", prices=prices)
-    )
+    configure_endpoint(Endpoint(judge_server.url, "tester", cache=tmp_path / "kept", prices=prices))
     yield judge_server
-    client.configure(before)
+    configure_endpoint(before)
     judge_server.reset()
 
 
@@ -156,7 +153,7 @@ class Provider:
 
 
 def test_the_batch_interface_is_called_as_openais_client_calls_it(tmp_path):
-    client = Client(client.Endpoint("http://judge.test/v1", "tester", "key", tmp_path))
+    client = Client(Endpoint("http://judge.test/v1", "tester", "key", tmp_path))
     provider = Provider()
     client.api = client.api.with_options(
         http_client=httpx.Client(transport=httpx.MockTransport(provider))

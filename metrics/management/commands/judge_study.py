@@ -16,8 +16,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from metrics.core import decoding, texts, vocalisations
 from metrics.core.silence import silence
 from metrics.core.weights import Unavailable
-from metrics.judges import client, judge_replies
-from metrics.judges.client import Client, Reply
+from metrics.judges import judge_replies
+from metrics.judges.client import Client, Endpoint, Reply, current_endpoint, required_endpoint
 from metrics.judges.judge import SHORTEST_S
 from metrics.judges.panel import (
     Candidate,
@@ -73,7 +73,7 @@ class Command(BaseCommand):
             raise CommandError(f"there is no folder {out.parent} to write to")
         try:
             plan = plan_of(options)
-            server = client.required(plan.models[0])
+            server = required_endpoint(plan.models[0])
             candidates, left_out = candidates_of(source_clips(options), options["task"])
         except (ValueError, Unavailable) as error:
             raise CommandError(str(error)) from error
@@ -103,7 +103,7 @@ class Command(BaseCommand):
         self,
         answers: list[tuple[Sheet, Reply, list[PanelRating]]],
         ratings: list[PanelRating],
-        server: client.Endpoint,
+        server: Endpoint,
     ) -> None:
         """Means per condition, in each fold, and how far the raters agree."""
         if not ratings:
@@ -133,8 +133,8 @@ class Command(BaseCommand):
 def plan_of(options: dict[str, Any]) -> Plan:
     """The plan that the options tell; a ValueError or Unavailable where that cannot be."""
     named = tuple(name.strip() for name in options["model"].split(",") if name.strip())
-    models = named or (client.current().model,)
-    client.required(models[0])
+    models = named or (current_endpoint().model,)
+    required_endpoint(models[0])
     return Plan(
         raters=options["raters"],
         raters_per_item=options["raters_per_item"],
