@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 
 from metrics.judges import batch as batches
 from metrics.judges.client import Client, Endpoint, configure_endpoint, current_endpoint
+from metrics.judges.cost import Prices
 from tests.metrics.judge_server import answer, text_of
 
 pytest.importorskip("openai")
@@ -22,7 +23,7 @@ METRIC = "judge_expressive_richness"
 def server(judge_server, tmp_path):
     judge_server.reset()
     before = current_endpoint()
-    prices = client.Prices(1.0, 10.0, 5.0)
+    prices = Prices(1.0, 10.0, 5.0)
     configure_endpoint(Endpoint(judge_server.url, "tester", cache=tmp_path / "kept", prices=prices))
     yield judge_server
     configure_endpoint(before)

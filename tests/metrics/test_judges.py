@@ -11,6 +11,7 @@ from metrics.core.vocalisations import Vocalisation
 from metrics.core.weights import Unavailable
 from metrics.judges import judge as judge_module
 from metrics.judges.client import Endpoint, configure_endpoint, current_endpoint
+from metrics.judges.cost import Prices
 from metrics.judges.question import Malformed
 from metrics.judges.rubric import configure, names, rubric
 from metrics.suite.judge_nvv import check_marked, other_types
@@ -31,7 +32,7 @@ def tone(seconds, db):
 def server(judge_server, tmp_path):
     judge_server.reset()
     before = current_endpoint()
-    prices = client.Prices(1.0, 10.0, 5.0)
+    prices = Prices(1.0, 10.0, 5.0)
     configure_endpoint(
         Endpoint(judge_server.url, "tester", cache=tmp_path, prices=prices, retries=1)
     )
