@@ -14,4 +14,4 @@ class OperationsConfig(AppConfig):
 
         error_reports.start()
         heartbeats.connect()
-        failures.connect()
+        failures.count_failures_of_jobs()

@@ -56,7 +56,7 @@ def of_requests() -> Iterator[Metric]:
         "earnest_request_seconds", "Time to answer, without clips", labels=["route"]
     )
     by_route: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for (route, method, status), counted in requests.sums().items():
+    for (route, method, status), counted in requests.request_sums().items():
         total.add_metric(
             [route, method, status], sum(n for what, n in counted.items() if what != "sum_us")
         )
@@ -109,7 +109,7 @@ def of_queues() -> Iterator[Metric]:
     yield gauge("queue_jobs", "Jobs that wait", "queue", waiting)
     yield gauge("queue_oldest_seconds", "How long the oldest has waited", "queue", oldest)
     failed: dict[str, float] = defaultdict(float)
-    for place, _kind, count in failures.of_last_day():
+    for place, _kind, count in failures.failures_of_last_day():
         failed[place] += count
     yield gauge("failures_of_a_day", "Pages and jobs that failed", "place", failed)
 

@@ -85,7 +85,7 @@ def _of_database() -> dict[str, Any]:
 
 def _of_cache() -> dict[str, Any]:
     try:
-        failed = failures.of_last_day()
+        failed = failures.failures_of_last_day()
         return {"queues": queue_states(), "failed": failed[:SHOWN_FAILURES], "counted": True}
     except (RedisError, BrokerError):
         return {}

@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 
 from config.operations import failures
 from config.operations.logs import route_of
-from config.operations.shared import shared
+from config.operations.shared import counter_server
 
 EVERY_S = 5.0
 BOUNDS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -55,9 +55,9 @@ class Tally:
         if not counts:
             return
         try:
-            pipe = shared().pipeline(transaction=True)
+            pipe = counter_server().pipeline(transaction=True)
             for name, count in counts.items():
-                pipe.hincrby(hash_name(), name, count)
+                pipe.hincrby(requests_name(), name, count)
             pipe.execute()
         except RedisError:
             with self.lock:
@@ -71,16 +71,16 @@ class Tally:
 tally = Tally()
 
 
-def hash_name() -> str:
+def requests_name() -> str:
     """Its fields: route|method|status|what, where what is sum_us or the number of a bucket."""
     return f"{cache.key_prefix}-requests"
 
 
-def sums() -> dict[tuple[str, str, str], dict[str, int]]:
+def request_sums() -> dict[tuple[str, str, str], dict[str, int]]:
     """(route, method, status) -> what was counted since the server of the cache was made."""
     tally.flush()
     found: dict[tuple[str, str, str], dict[str, int]] = {}
-    for field, count in shared().hgetall(hash_name()).items():
+    for field, count in counter_server().hgetall(requests_name()).items():
         route, method, status, what = field.decode().rsplit("|", 3)
         found.setdefault((route, method, status), {})[what] = int(count)
     return found
@@ -99,7 +99,7 @@ class CountRequests:
         route = route_of(request)
         tally.add(route, request.method or "", response.status_code, took_s)
         if response.status_code == 500:
-            failures.note(f"page {route}", getattr(request, "failure", "error"))
+            failures.count_failure(f"page {route}", getattr(request, "failure", "error"))
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> None:

@@ -7,5 +7,5 @@ from typing import Any
 from django.core.cache import cache
 
 
-def shared() -> Any:
+def counter_server() -> Any:
     return cache._cache.get_client(write=True)  # type: ignore[attr-defined]  # Django's Redis cache

@@ -89,7 +89,11 @@ def test_a_job_whose_message_was_lost_is_sent_again_once_and_the_operator_sees_i
     assert send_lost() == 1
     assert sent == [(JOB.name, NOBODY)]
     assert "its message was lost" in caplog.text
-    assert (f"job {JOB.name}", "sent again, its message was lost", 1) in failures.of_last_day()
+    assert (
+        f"job {JOB.name}",
+        "sent again, its message was lost",
+        1,
+    ) in failures.failures_of_last_day()
     JOB(NOBODY)
     assert send_lost() == 0
     assert not AskedJob.objects.exists()
