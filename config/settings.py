@@ -125,7 +125,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.operations.logs.RequestIds",
-    "config.operations.requests.CountRequests",
+    "config.operations.shared_counters.CountRequests",
     "config.operations.unavailable.Unavailable",
     "config.plain_requests.PlainRequests",
     "django.middleware.security.SecurityMiddleware",

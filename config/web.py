@@ -28,7 +28,7 @@ from config.headers import WithHeaders, every_answers
 from config.limits import ANSWERING, asker_of, spared
 from config.operations import unavailable
 from config.operations.logs import HEADER, id_for
-from config.operations.requests import tally
+from config.operations.shared_counters import tally
 from config.plain_requests import utf_8_only
 from config.thread_queue import Queue
 from config.wsgi_bridge import Bridge, send_plain

@@ -18,7 +18,7 @@ from prometheus_client.core import (
 )
 from redis.exceptions import RedisError
 
-from config.operations import failures, heartbeats, requests
+from config.operations import heartbeats, shared_counters
 from config.operations.figures import figures
 from config.operations.health import GRADES, readiness
 from config.operations.version import version
@@ -56,7 +56,7 @@ def of_requests() -> Iterator[Metric]:
         "earnest_request_seconds", "Time to answer, without clips", labels=["route"]
     )
     by_route: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for (route, method, status), counted in requests.request_sums().items():
+    for (route, method, status), counted in shared_counters.request_sums().items():
         total.add_metric(
             [route, method, status], sum(n for what, n in counted.items() if what != "sum_us")
         )
@@ -73,7 +73,7 @@ def buckets(counted: Mapping[str, int]) -> list[tuple[str, float]]:
     """Prometheus counts what is at most a bound, so each bucket holds those below it too."""
     found: list[tuple[str, float]] = []
     below = 0
-    for place, bound in enumerate((*map(str, requests.BOUNDS_S), "+Inf")):
+    for place, bound in enumerate((*map(str, shared_counters.BOUNDS_S), "+Inf")):
         below += counted.get(str(place), 0)
         found.append((bound, below))
     return found
@@ -109,7 +109,7 @@ def of_queues() -> Iterator[Metric]:
     yield gauge("queue_jobs", "Jobs that wait", "queue", waiting)
     yield gauge("queue_oldest_seconds", "How long the oldest has waited", "queue", oldest)
     failed: dict[str, float] = defaultdict(float)
-    for place, _kind, count in failures.failures_of_last_day():
+    for place, _kind, count in shared_counters.failures_of_last_day():
         failed[place] += count
     yield gauge("failures_of_a_day", "Pages and jobs that failed", "place", failed)
 

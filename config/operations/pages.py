@@ -18,7 +18,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from prometheus_client import CONTENT_TYPE_LATEST
 from redis.exceptions import RedisError
 
-from config.operations import failures, heartbeats
+from config.operations import heartbeats, shared_counters
 from config.operations.exposition import exposition
 from config.operations.figures import figures
 from config.operations.health import REMEDIES, readiness
@@ -85,7 +85,7 @@ def _of_database() -> dict[str, Any]:
 
 def _of_cache() -> dict[str, Any]:
     try:
-        failed = failures.failures_of_last_day()
+        failed = shared_counters.failures_of_last_day()
         return {"queues": queue_states(), "failed": failed[:SHOWN_FAILURES], "counted": True}
     except (RedisError, BrokerError):
         return {}

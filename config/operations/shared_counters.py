@@ -1,8 +1,4 @@
-"""Requests by route: counted in each process, added up in the cache, so that processes agree.
-
-prometheus_client's own files for several processes are mapped into memory: on a full disk a write
-to one of them would kill the web process.
-"""
+"""Counts that processes share, in the server behind the cache: requests by route, and failures."""
 
 from __future__ import annotations
 
@@ -12,20 +8,69 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
+from celery.signals import task_failure
 from django.core.cache import cache
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from redis.exceptions import RedisError
 
-from config.operations import failures
 from config.operations.logs import route_of
-from config.operations.shared import counter_server
+from listening.common.signals import job_lost
+
+
+def counter_server() -> Any:
+    return cache._cache.get_client(write=True)  # type: ignore[attr-defined]  # Django's Redis cache
+
+
+HOURS = 24
+log = logging.getLogger(__name__)
+
+
+def _key(hour: int) -> str:
+    return f"{cache.key_prefix}-failures-{hour}"
+
+
+def count_failure(place: str, kind: str, now: float | None = None) -> None:
+    """One failure more; if the cache is away, the log alone has it."""
+    name = _key(int((now or time.time()) // 3600))
+    try:
+        pipe = counter_server().pipeline(transaction=True)
+        pipe.hincrby(name, f"{place}|{kind}", 1)
+        pipe.expire(name, (HOURS + 1) * 3600)
+        pipe.execute()
+    except RedisError:
+        log.warning("A failure of %s could not be counted", place)
+
+
+def failures_of_last_day(now: float | None = None) -> list[tuple[str, str, int]]:
+    """(place, kind, how often), most frequent first."""
+    hour = int((now or time.time()) // 3600)
+    found: Counter[tuple[str, str]] = Counter()
+    for past in range(HOURS):
+        for field, count in counter_server().hgetall(_key(hour - past)).items():
+            place, _, kind = field.decode().rpartition("|")
+            found[place, kind] += int(count)
+    return [(place, kind, count) for (place, kind), count in found.most_common()]
+
+
+def _on_failure(sender: Any = None, exception: BaseException | None = None, **_: Any) -> None:
+    count_failure(f"job {getattr(sender, 'name', 'unknown')}", type(exception).__name__)
+
+
+def _on_loss(job: str, why: str, **_: Any) -> None:
+    count_failure(f"job {job}", why)
+
+
+def count_failures_of_jobs() -> None:
+    task_failure.connect(_on_failure, weak=False, dispatch_uid="count-failures")
+    job_lost.connect(_on_loss, weak=False, dispatch_uid="count-losses")
+
 
 EVERY_S = 5.0
 BOUNDS_S = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 METHODS = ("GET", "HEAD", "POST", "OPTIONS")
-log = logging.getLogger(__name__)
 
 
 class Tally:
@@ -99,7 +144,7 @@ class CountRequests:
         route = route_of(request)
         tally.add(route, request.method or "", response.status_code, took_s)
         if response.status_code == 500:
-            failures.count_failure(f"page {route}", getattr(request, "failure", "error"))
+            count_failure(f"page {route}", getattr(request, "failure", "error"))
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> None:
