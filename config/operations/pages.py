@@ -19,8 +19,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from redis.exceptions import RedisError
 
 from config.operations import heartbeats, shared_counters
-from config.operations.exposition import exposition
-from config.operations.figures import figures
+from config.operations.figures import exposition, figures
 from config.operations.health import REMEDIES, readiness
 from config.operations.version import version
 from listening.common.job_queues import queue_states
