@@ -14,10 +14,8 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config.accounts import APPS, PASSWORD_VALIDATORS, allauth_settings, sign_ons
-from config.environment import kept_secret, make_folder, wrong
+from config.environment import kept_secret, mail_server, make_folder, media_storage, wrong
 from config.library_caches import find_a_place_for_caches
-from config.mail import mail_server
-from config.media import media_storage
 from config.paths import FILES
 from config.run.embedded_servers import POSTGRES, VALKEY, Server, socket_folder
 from config.run.private_files import (
