@@ -17,8 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.accounts import APPS, PASSWORD_VALIDATORS, allauth_settings, sign_ons
 from config.environment import kept_secret, mail_server, make_folder, media_storage, wrong
-from config.library_caches import find_a_place_for_caches
-from config.paths import FILES
+from config.installation import FILES, find_a_place_for_caches
 from config.run.embedded_servers import POSTGRES, VALKEY, Server, socket_folder
 from config.run.private_files import (
     FILE,

@@ -24,7 +24,7 @@ from config.backups.archive import ABOUT, FORMAT, Writer
 from config.backups.files import LEFT_OUT, add_files
 from config.backups.progress import Progress, Say, as_size
 from config.backups.tables import Contents, contents, copied_out, snapshot
-from config.operations.version import version
+from config.installation import version
 from listening.common.command_name import command
 
 STDOUT = "-"

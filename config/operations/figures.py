@@ -26,9 +26,9 @@ from prometheus_client.core import (
 )
 from redis.exceptions import RedisError
 
+from config.installation import version
 from config.operations import heartbeats, shared_counters
 from config.operations.health import GRADES, readiness
-from config.operations.version import version
 from listening.common import job_queues
 from listening.models import AskedJob
 from listening.selectors.operations import ListeningFigures, listening_figures

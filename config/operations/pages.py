@@ -18,10 +18,10 @@ from kombu.exceptions import OperationalError as BrokerError
 from prometheus_client import CONTENT_TYPE_LATEST
 from redis.exceptions import RedisError
 
+from config.installation import version
 from config.operations import heartbeats, shared_counters
 from config.operations.figures import exposition, figures
 from config.operations.health import REMEDIES, readiness
-from config.operations.version import version
 from listening.common.job_queues import queue_states
 
 SHOWN_FAILURES = 20

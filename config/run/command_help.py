@@ -16,8 +16,8 @@ from django import get_version
 from django.core.management import ManagementUtility, get_commands, load_command_class
 
 from config import lost_servers
+from config.installation import version
 from config.missing_packages import remedy
-from config.operations.version import version
 from config.run.server_checks import bucket_problem
 from listening.common.command_name import IN_A_CLONE, PROGRAM
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from config.paths import CODE
+from config.installation import CODE
 from config.run import preparation_stamp
 from config.run.preparation_stamp import RESEARCHER
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from django.conf import settings
 
-from config.paths import CODE
+from config.installation import CODE
 
 LOOK_EVERY_S = 0.02
 RESEARCHER = "researcher"

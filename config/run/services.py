@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from config.paths import CODE
+from config.installation import CODE
 from config.run.embedded_servers import VALKEY, socket_folder
 from config.run.log_pipes import LogPipes
 from config.run.on_demand_worker import RestingQueue

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from config.paths import CODE
+from config.installation import CODE
 from config.run.embedded_servers import (
     SERVERS,
     EmbeddedError,

@@ -19,7 +19,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import full_disk
-from config.paths import CODE
+from config.installation import CODE
 from config.run.embedded_servers import EmbeddedError
 from config.run.liveness import REQUEST, Liveness
 from config.run.log_pipes import LogPipes

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 import earnest.cli
 from config import lost_servers
-from config.operations.version import version
+from config.installation import version
 from config.run import command_help, commands
 from tests.factories import make_study
 

@@ -17,8 +17,8 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import Environment
+from config.installation import CODE
 from config.operations.health import EXPECTED_ROLES
-from config.paths import CODE
 from config.run.preparation_stamp import ROOMS
 from config.run.private_files import close_folder
 from config.run.services import LONE_COMMANDS

@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 from django.conf import settings
 
-from config.paths import CODE
+from config.installation import CODE
 from config.run.preparation_stamp import ROOMS
 from tests.config.test_settings import start
 
