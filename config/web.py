@@ -24,12 +24,12 @@ from django.http.request import split_domain_port, validate_host
 from django.urls import get_resolver
 
 from config import public_path
-from config.headers import WithHeaders, every_answers
 from config.limits import ANSWERING, asker_of, spared
 from config.operations import unavailable
 from config.operations.logs import HEADER, id_for
 from config.operations.shared_counters import tally
 from config.plain_requests import utf_8_only
+from config.responses import WithHeaders, every_answers
 from config.thread_queue import Queue
 from config.wsgi_bridge import Bridge, send_plain
 from listening.common.asgi import Receive, Scope, Send, header_variables

@@ -1,9 +1,14 @@
-"""Headers that every HTTP answer carries, also clips, static files and refusals before Django."""
+"""What responses get on their way out: headers, compression, and no place in caches."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from csp.utils import build_policy
 from django.conf import settings
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
 
 from listening.common.asgi import Message, Send
 
@@ -39,3 +44,34 @@ class WithHeaders:
             missing = [pair for pair in self.added.items() if pair[0] not in names]
             message = {**message, "headers": [*given, *missing]}
         await self.send(message)
+
+
+class PageCompression(GZipMiddleware):
+    """Compresses HTML only: answers in JSON are small, and clips never come this way.
+
+    Each page has its token masked anew, and each compressed answer has a length of its own, so
+    that lengths tell nothing about secrets (BREACH).
+    """
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        if not response.headers.get("Content-Type", "").startswith("text/html"):
+            return response
+        return super().process_response(request, response)
+
+
+PRIVATE = "private, no-store"
+
+
+class PrivatePages:
+    """Middleware after authentication: pages and files of who is logged in are kept nowhere."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if not response.has_header("Cache-Control") and request.user.is_authenticated:
+            response["Cache-Control"] = PRIVATE
+        return response
