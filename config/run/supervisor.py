@@ -1,19 +1,21 @@
 """One process tree: databases, pages and workers started in order, healed, and stopped together."""
 
+from __future__ import annotations
+
 import errno
 import fcntl
 import json
 import os
 import resource
+import select
 import signal
 import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
-
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -21,7 +23,6 @@ from django.core.exceptions import ImproperlyConfigured
 from config.environment import full_disk
 from config.installation import CODE
 from config.run.embedded_servers import EmbeddedError
-from config.run.liveness import REQUEST, Liveness
 from config.run.log_pipes import LogPipes
 from config.run.preparation import AWAY_STATUS
 from config.run.preparation_stamp import fingerprint, is_as_left, result_file
@@ -32,6 +33,74 @@ from config.run.server_checks import UnreachableError, try_database, try_media, 
 from config.run.services import LONGEST_PAUSE_S, MOST_CONNECTIONS, Service, services
 from config.run.shared_server import Use, join
 from listening.common.command_name import IN_A_CLONE, OF_THE_DOCUMENTATION
+
+EVERY_S = 5.0
+PATIENCE_S = 10.0
+FAILURES = 6  # in a row, at least half a minute; a count, as the loop itself may have been stopped
+REQUEST = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+
+
+class Liveness:
+    """One question at a time; many in a row without an answer mean that the pages hang."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.address = (host, port)
+        self.asking: socket.socket | None = None
+        self.deadline = self.next_at = 0.0
+        self.sent = False
+        self.failures = 0
+        self.answered = False  # since the pages were started: a slow start is not a hang
+
+    def forget(self) -> None:
+        """The pages start anew: so does the count."""
+        self._end()
+        self.failures, self.answered = 0, False
+
+    def is_dead(self, now: float) -> bool:
+        """Goes one step on; true when too many questions in a row got no answer."""
+        if self.asking is not None:
+            self._go_on(now)
+        elif now >= self.next_at:
+            self._ask(now)
+        return self.failures >= FAILURES
+
+    def _ask(self, now: float) -> None:
+        family = socket.AF_INET6 if ":" in self.address[0] else socket.AF_INET
+        self.asking = socket.socket(family)
+        self.asking.setblocking(False)
+        self.asking.connect_ex(self.address)
+        self.sent = False
+        self.deadline, self.next_at = now + PATIENCE_S, now + EVERY_S
+
+    def _go_on(self, now: float) -> None:
+        assert self.asking is not None
+        try:
+            if not self.sent:
+                with suppress(BlockingIOError):
+                    self.asking.sendall(REQUEST)
+                    self.sent = True
+            elif select.select([self.asking], [], [], 0)[0]:
+                self._count(b" 200 " in self.asking.recv(64))
+                return
+        except OSError:
+            self._count(False)
+            return
+        if now > self.deadline:
+            self._count(False)
+
+    def _count(self, alive: bool) -> None:
+        self.answered = self.answered or alive
+        self.failures = self.failures + 1 if self.answered and not alive else 0
+        self._end()
+
+    def _end(self) -> None:
+        if self.asking is not None:
+            self.asking.close()
+            self.asking = None
+
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
 
 LOOK_EVERY_S = 0.1
 GRACE_S = 4.0

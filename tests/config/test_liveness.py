@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from config.run.liveness import EVERY_S, FAILURES, PATIENCE_S, Liveness
+from config.run.supervisor import EVERY_S, FAILURES, PATIENCE_S, Liveness
 
 
 @pytest.fixture
