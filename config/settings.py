@@ -229,7 +229,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Database, cache, queues: embedded servers under EARNEST_VAR unless a URL names real ones ----
 EMBEDDED: list[Server] = []
-EARNEST_POOLER = _given["EARNEST_POOLER"]  # config/run/pooler.py
+EARNEST_POOLER = _given["EARNEST_POOLER"]  # config/run/server_checks.py
 
 
 # A server whose machine vanished says nothing: without these, who waits for it hears of it after a
