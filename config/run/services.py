@@ -10,9 +10,8 @@ from pathlib import Path
 
 from config.installation import CODE
 from config.run.embedded_servers import VALKEY, socket_folder
-from config.run.log_pipes import LogPipes
 from config.run.on_demand_worker import RestingQueue
-from config.run.processes import signal_group, spawn
+from config.run.processes import LogPipes, signal_group, spawn
 
 STEADY_S = 30.0  # a process that lived this long may restart at once
 LONGEST_PAUSE_S = 10.0

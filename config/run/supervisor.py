@@ -23,11 +23,10 @@ from django.core.exceptions import ImproperlyConfigured
 from config.environment import full_disk
 from config.installation import CODE
 from config.run.embedded_servers import EmbeddedError
-from config.run.log_pipes import LogPipes
 from config.run.preparation import AWAY_STATUS
 from config.run.preparation_stamp import fingerprint, is_as_left, result_file
 from config.run.private_files import close_all
-from config.run.processes import last_lines, signal_group, spawn, stop
+from config.run.processes import LogPipes, last_lines, signal_group, spawn, stop
 from config.run.running_instance import lock_file, write_address
 from config.run.server_checks import UnreachableError, try_database, try_media, try_redis
 from config.run.services import LONGEST_PAUSE_S, MOST_CONNECTIONS, Service, services

@@ -11,8 +11,8 @@ import pytest
 from celery.worker import state
 
 from config.run import preparation_stamp, worker_steps
-from config.run.log_pipes import LogPipes
 from config.run.on_demand_worker import RestingQueue, resting
+from config.run.processes import LogPipes
 from config.run.services import Service
 from config.run.worker_steps import Clock, Rest, tick
 
