@@ -11,8 +11,7 @@ import dj_database_url
 import psycopg
 from django.db import connection
 
-from config.backups import BackupError, table_loader
-from config.backups.progress import Say
+from config.backups import BackupError, Say, table_loader
 from config.backups.restore import check_free, stopped_house
 from config.backups.tables import Contents, contents, copied_out, snapshot
 from config.environment import Environment

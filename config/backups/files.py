@@ -12,9 +12,8 @@ from pathlib import Path
 from django.conf import settings
 from django.core.files.storage import default_storage
 
-from config.backups import BackupError
+from config.backups import BackupError, Progress, Say, as_size
 from config.backups.archive import BLOCK_BYTES, FOLDERS, KEY, LOGIN, Reader, Writer
-from config.backups.progress import Progress, Say, as_size
 from config.run.embedded_servers import POSTGRES
 from listening.audio import store
 

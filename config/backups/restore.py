@@ -11,9 +11,8 @@ from pathlib import Path
 from django.conf import settings
 from django.core.cache import cache
 
-from config.backups import BackupError, files, table_loader
+from config.backups import BackupError, Say, files, table_loader
 from config.backups.archive import Reader
-from config.backups.progress import Say
 from config.run.running_instance import lock_file
 from listening.audio import store
 

@@ -19,8 +19,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.utils import DatabaseError
 
-from config.backups import BackupError
-from config.backups.progress import Progress, Say
+from config.backups import BackupError, Progress, Say
 from config.backups.tables import SAME_WORDS, TABLES, Contents, Table, summed
 
 Rows = Callable[[Table], Iterator[bytes]]
