@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from config.backups import BackupError
-from config.backups.tables import Contents
+from config.backups.database import Contents
 from listening.audio.store import NAME as CLIP
 from listening.common.plain_json import JsonError, read_json
 

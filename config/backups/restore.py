@@ -11,7 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.cache import cache
 
-from config.backups import BackupError, Say, files, table_loader
+from config.backups import BackupError, Say, database, files
 from config.backups.archive import Reader
 from config.run.running_instance import lock_file
 from listening.audio import store
@@ -33,17 +33,17 @@ def described(reader: Reader) -> str:
 def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
     """Puts the backup in the place of what is here; the number of old clips that were taken out."""
     found = reader.contents
-    table_loader.check_known(found)
+    database.check_known(found)
     key = files.key_in(reader)
     with stopped_house():
         check_free(replace)
-        table_loader.check_alone()
+        database.check_alone()
         files.check_space(reader)
         with _nothing_written_on_a_full_disk(), files.staged(reader) as folder:
             with used_key(key):
                 new = files.put_clips(reader, say)
                 try:
-                    table_loader.load(found, lambda table: reader.rows(table.name), say)
+                    database.load(found, lambda table: reader.rows(table.name), say)
                 except BaseException:
                     store.forget(new)
                     raise
@@ -95,7 +95,7 @@ def queue_again(say: Say) -> None:
 
 
 def check_free(replace: bool, way_out: str = "set EARNEST_VAR to a new folder") -> None:
-    found = table_loader.who_is_there()
+    found = database.who_is_there()
     if found and not replace:
         raise BackupError(
             f"The database holds a house already: {', '.join(found)}. Nothing was changed. To keep "
