@@ -1,4 +1,4 @@
-"""An installation: where its files and data lie, which version runs, where libraries keep theirs."""
+"""An installation: where its files lie, which version runs, where libraries keep their caches."""
 
 from __future__ import annotations
 
