@@ -103,7 +103,7 @@ def _gpu_command(*more: str) -> list[str]:
 
 def _beat_command() -> list[str]:
     return _celery(
-        "config.clock", "beat", "--scheduler", "config.run.worker_steps:Scheduler", "--pidfile", ""
+        "config.clock", "beat", "--scheduler", "config.beat_scheduler:Scheduler", "--pidfile", ""
     )
 
 

@@ -7,8 +7,8 @@ import pytest
 from celery import Celery
 from django.core.cache import cache
 
+from config.beat_scheduler import Scheduler
 from config.limits import Limit, _Throttle
-from config.run.worker_steps import Scheduler
 from listening.common import ages, cached_counts
 from listening.common.ages import CLOCK_SKEW_S, age_s, in_last_s
 from listening.notifications import sending
@@ -95,7 +95,7 @@ def test_attempts_of_the_future_keep_nobody_out(clock, monkeypatch, rf):
 
 
 def test_the_beat_goes_on_after_the_clock_went_back(clock, monkeypatch):
-    monkeypatch.setattr("config.run.worker_steps.time", clock)
+    monkeypatch.setattr("config.beat_scheduler.time", clock)
     app = Celery("a beat of a test", fixups=[], broker="memory://", set_as_current=False)
     app.conf.beat_schedule = {"look": {"task": "look", "schedule": 30.0}}
     now = datetime(2026, 5, 1, 12, tzinfo=UTC)
