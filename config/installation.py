@@ -56,8 +56,8 @@ def find_a_place_for_caches(variables: MutableMapping[str, str], folder: Path) -
     ArviZ and PyTensor (and so PyMC) could not be imported otherwise; Matplotlib and those that
     fetch models would start anew each time.
     """
-    cache = Path(variables.get("XDG_CACHE_HOME") or "~/.cache")
-    if _can_be_written(Path("~")) and _can_be_written(cache):
+    usual = Path(variables.get("XDG_CACHE_HOME") or "~/.cache")
+    if _can_be_written(Path("~")) and _can_be_written(usual):
         return
     variables["XDG_CACHE_HOME"] = str(folder)
     variables.setdefault("MPLCONFIGDIR", str(folder / "matplotlib"))

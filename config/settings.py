@@ -3,8 +3,6 @@
 Which variables there are, and how each is read: `config/variables.py`.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -30,29 +28,6 @@ from config.run.private_files import (
 )
 from config.variables import Variables, check_names
 
-
-def every(seconds: float, task: str, **options: Any) -> dict[str, Any]:
-    """A job asked for again and again; one that nobody took by then is not done twice."""
-    return {"task": task, "schedule": seconds, "options": {"expires": seconds, **options}}
-
-
-CELERY_BEAT_SCHEDULE = {
-    "send-lost-jobs": every(20.0, "listening.jobs.send_lost_jobs"),
-    "return-expired-leases": every(30.0, "listening.jobs.return_expired_leases"),
-    "count-sessions": every(60.0, "listening.jobs.count_sessions"),
-    "clear-unused-appearances": every(600.0, "listening.jobs.clear_unused_appearances"),
-    "erase-due-studies": every(3600.0, "listening.jobs.erase_due_studies"),
-    "forget-ended-log-ins": every(3600.0, "listening.jobs.forget_ended_log_ins"),
-    "look-at-prolific": every(300.0, "listening.jobs.look_at_prolific"),
-    "watch-studies": every(60.0, "listening.jobs.watch_studies"),
-    "watch-rates": every(600.0, "listening.jobs.watch_rates"),
-    "send-messages": every(30.0, "listening.jobs.send_messages"),
-    "forget-old-messages": every(3600.0, "listening.jobs.forget_old_messages"),
-    # in the default queue: those that work off the queue gpu may all be busy
-    "continue-dead-shards": every(20.0, "metrics.jobs.continue_dead_shards", queue="default"),
-}
-
-
 BASE_DIR = FILES  # templates, static files, words, the demo
 check_names(os.environ)
 _given = Variables(os.environ)
@@ -65,6 +40,7 @@ EARNEST_FILE_GROUP = group_of("EARNEST_FILE_GROUP", _given["EARNEST_FILE_GROUP"]
 DEBUG = _given["EARNEST_DEBUG"]
 SECRET_KEY = kept_secret(EARNEST_VAR / "secret_key")
 find_a_place_for_caches(os.environ, EARNEST_VAR / "cache")
+
 # --- The one address ---------------------------------------------------------------------------
 EARNEST_HOST = _given["EARNEST_HOST"]
 EARNEST_PORT = _given["EARNEST_PORT"]
@@ -308,6 +284,11 @@ def _broker() -> str:
     return _socket_broker(unquote(url.path), 0) if url.scheme == "unix" else url.geturl()
 
 
+def _every(seconds: float, task: str, **options: Any) -> dict[str, Any]:
+    """A job asked for again and again; one that nobody took by then is not done twice."""
+    return {"task": task, "schedule": seconds, "options": {"expires": seconds, **options}}
+
+
 CELERY_BROKER_URL = _broker()
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A job that a killed worker held comes back after this long; jobs may therefore run twice.
@@ -326,6 +307,21 @@ CELERY_TASK_ROUTES = {
     "listening.jobs.*": {"queue": "default"},
     "analysis.jobs.*": {"queue": "analysis"},
     "metrics.jobs.*": {"queue": "gpu"},
+}
+CELERY_BEAT_SCHEDULE = {
+    "send-lost-jobs": _every(20.0, "listening.jobs.send_lost_jobs"),
+    "return-expired-leases": _every(30.0, "listening.jobs.return_expired_leases"),
+    "count-sessions": _every(60.0, "listening.jobs.count_sessions"),
+    "clear-unused-appearances": _every(600.0, "listening.jobs.clear_unused_appearances"),
+    "erase-due-studies": _every(3600.0, "listening.jobs.erase_due_studies"),
+    "forget-ended-log-ins": _every(3600.0, "listening.jobs.forget_ended_log_ins"),
+    "look-at-prolific": _every(300.0, "listening.jobs.look_at_prolific"),
+    "watch-studies": _every(60.0, "listening.jobs.watch_studies"),
+    "watch-rates": _every(600.0, "listening.jobs.watch_rates"),
+    "send-messages": _every(30.0, "listening.jobs.send_messages"),
+    "forget-old-messages": _every(3600.0, "listening.jobs.forget_old_messages"),
+    # in the default queue: those that work off the queue gpu may all be busy
+    "continue-dead-shards": _every(20.0, "metrics.jobs.continue_dead_shards", queue="default"),
 }
 
 # --- Metrics -----------------------------------------------------------------------------------

@@ -8,19 +8,18 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-import psycopg
 from django.conf import settings
-from psycopg import errors
 
 from config.run.embedded_servers import POSTGRES, VALKEY
 
+if TYPE_CHECKING:
+    import psycopg
+
 PATIENCE_S = 5
 MOVED = "moved-database"  # in EARNEST_VAR
-
-
 RESTARTS = ("is starting up", "is shutting down", "recovery mode", "not yet accepting")
 RESTART_S, DOWN_S, LOOK_EVERY_S = 60.0, 5.0, 0.25
 
@@ -65,8 +64,6 @@ def try_database(*, pages: bool = False) -> None:
         return _stays_here(settings.EARNEST_VAR)
     import psycopg
     from django.db import connection
-
-    from config.run.server_checks import Pooler, pooler_at, pooler_problem
 
     given = connection.settings_dict
     host = given["HOST"] or "the local socket"
@@ -206,6 +203,8 @@ class Pooler(Enum):
 
 def pooler_at(wanted: Mapping[str, Any]) -> Pooler:
     """What stands at the address of these parameters of a connection."""
+    import psycopg
+
     own = {**wanted, "autocommit": True, "prepare_threshold": 1000}  # Django prepares nothing,
     own.pop("cursor_factory", None)  # and its cursors never do
     with psycopg.connect(**own) as session:
@@ -218,6 +217,8 @@ def pooler_at(wanted: Mapping[str, Any]) -> Pooler:
 
 def _changes(session: psycopg.Connection[Any], wanted: Mapping[str, Any]) -> bool:
     """Whether the session gets another process when a transaction has taken the one it had."""
+    import psycopg
+
     before = _process(session)
     with psycopg.connect(**wanted) as other:
         _process(other)  # its transaction is open from now on
@@ -232,6 +233,8 @@ def _process(session: psycopg.Connection[Any]) -> int:
 
 def _prepares(session: psycopg.Connection[Any]) -> bool:
     """Whether the pooler gives prepared statements names of its own, so that they cannot clash."""
+    from psycopg import errors
+
     try:
         with session.transaction():
             session.execute("SELECT 'of Earnest'", prepare=True)

@@ -56,14 +56,14 @@ class Client:
 def test_a_pooler_is_known_by_its_processes_and_names(
     names: str, found: Pooler, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(server_checks.psycopg, "connect", Servers(names).connect)
+    monkeypatch.setattr(psycopg, "connect", Servers(names).connect)
     assert pooler_at({}) is found
 
 
 def test_a_pooler_that_keeps_connections_with_their_clients_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(server_checks.psycopg, "connect", Servers("_pg3_").connect)
+    monkeypatch.setattr(psycopg, "connect", Servers("_pg3_").connect)
     monkeypatch.setattr(server_checks, "_changes", lambda session, wanted: False)
     assert pooler_at({}) is Pooler.NONE
 
