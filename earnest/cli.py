@@ -13,7 +13,7 @@ from typing import Any
 
 from earnest import csv_files
 from earnest.client import Client
-from earnest.errors import EarnestError, said
+from earnest.errors import EarnestError, mistake_line
 
 Command = Callable[[Client, argparse.Namespace], int]
 
@@ -137,7 +137,7 @@ def _create(client: Client, asked: argparse.Namespace) -> int:
 
 def _validate(client: Client, asked: argparse.Namespace) -> int:
     found = client.validate(asked.folder)
-    for line in (*map(said, found["mistakes"]), *found["remarks"]):
+    for line in (*map(mistake_line, found["mistakes"]), *found["remarks"]):
         print(line)
     many = len(found["mistakes"])
     print(["Nothing is wrong.", "1 mistake."][many] if many < 2 else f"{many:,} mistakes.")
@@ -172,7 +172,7 @@ def _progress(client: Client, asked: argparse.Namespace) -> int:
 
 def _ratings(client: Client, asked: argparse.Namespace) -> int:
     if not asked.append:
-        count, since = csv_files.write(client.rating_pages(asked.key, asked.since), asked.out)
+        count, since = csv_files.write_csv(client.rating_pages(asked.key, asked.since), asked.out)
     elif asked.out is None:
         raise EarnestError("Say which file is added to: --out FILE --append")
     elif asked.since:
@@ -189,12 +189,12 @@ def _ratings(client: Client, asked: argparse.Namespace) -> int:
 
 
 def _sessions(client: Client, asked: argparse.Namespace) -> int:
-    csv_files.write([client.sessions(asked.key)], asked.out)
+    csv_files.write_csv([client.sessions(asked.key)], asked.out)
     return 0
 
 
 def _scores(client: Client, asked: argparse.Namespace) -> int:
-    csv_files.write([client.scores(asked.key, asked.only, asked.without)], asked.out)
+    csv_files.write_csv([client.scores(asked.key, asked.only, asked.without)], asked.out)
     return 0
 
 

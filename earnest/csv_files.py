@@ -17,14 +17,14 @@ CURSOR = ".cursor"  # beside a file that grows: how far it goes, and its size in
 PART = ".part"
 
 
-def write(pages: Iterable[Table], out: Path | None) -> tuple[int, str]:
+def write_csv(pages: Iterable[Table], out: Path | None) -> tuple[int, str]:
     """How many rows were written, and the cursor; a file that was there is replaced at the end."""
     if out is None:
-        return _rows(pages, sys.stdout)
+        return _write_rows(pages, sys.stdout)
     part = out.with_name(out.name + PART)
     try:
         with part.open("w", encoding="utf-8", newline="") as file:
-            done = _rows(pages, file)
+            done = _write_rows(pages, file)
         os.replace(part, out)
     finally:
         part.unlink(missing_ok=True)
@@ -60,7 +60,7 @@ class Growing:
     def add(self, page: Table) -> None:
         """The rows of a page, and only then how far the file goes."""
         with self.out.open("a", encoding="utf-8", newline="") as file:
-            _lines(page, file, self._head(page), head=not self._has_rows())
+            _write_lines(page, file, self._head(page), head=not self._has_rows())
             file.flush()
             os.fsync(file.fileno())
         part = Path(f"{self.beside}{PART}")
@@ -90,18 +90,18 @@ def columns_of(table: Table) -> list[str]:
     return list(dict.fromkeys((*table.columns, *(name for row in table for name in row))))
 
 
-def _rows(pages: Iterable[Table], file: IO[str]) -> tuple[int, str]:
+def _write_rows(pages: Iterable[Table], file: IO[str]) -> tuple[int, str]:
     columns: list[str] = []
     count, cursor = 0, ""
     for page in pages:
         fresh = not columns
         columns = columns or columns_of(page)
-        _lines(page, file, columns, head=fresh)
+        _write_lines(page, file, columns, head=fresh)
         count, cursor = count + len(page), page.cursor
     return count, cursor
 
 
-def _lines(table: Table, file: IO[str], columns: Sequence[str], *, head: bool) -> None:
+def _write_lines(table: Table, file: IO[str], columns: Sequence[str], *, head: bool) -> None:
     writer = csv.writer(file, lineterminator="\n")
     if head and columns:
         writer.writerow(columns)

@@ -19,7 +19,7 @@ VALIDATIONS = "validations"
 
 
 @contextmanager
-def zipped(source: Path) -> Iterator[IO[bytes]]:
+def zip_of(source: Path) -> Iterator[IO[bytes]]:
     """The zip of a folder, or the zip that it is; on the disk, not in memory."""
     if source.is_file():
         if not is_zipfile(source):
@@ -44,7 +44,9 @@ def zipped(source: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def send(sender: Sender, file: IO[bytes], method: str, path: str, **query: Any) -> dict[str, Any]:
+def send_zip(
+    sender: Sender, file: IO[bytes], method: str, path: str, **query: Any
+) -> dict[str, Any]:
     """In one request where it is small, else in pieces, each of which may be sent again."""
     size = file.seek(0, 2)
     file.seek(0)
@@ -55,7 +57,7 @@ def send(sender: Sender, file: IO[bytes], method: str, path: str, **query: Any) 
     else:
         code = str(plain(sender.ask("POST", "uploads"))["upload"])
         try:
-            upload(sender, file, size, code)
+            upload_in_pieces(sender, file, size, code)
             answer = sender.ask(method, path, json={"upload": code}, params=params)
         except BaseException:
             with suppress(EarnestError):
@@ -67,7 +69,7 @@ def send(sender: Sender, file: IO[bytes], method: str, path: str, **query: Any) 
     return told
 
 
-def upload(sender: Sender, file: IO[bytes], size: int, code: str) -> None:
+def upload_in_pieces(sender: Sender, file: IO[bytes], size: int, code: str) -> None:
     """Sends all of a zip, and goes on where a piece was lost."""
     at, piece = 0, AT_ONCE
     while at < size:

@@ -31,7 +31,7 @@ def _arrow() -> Any:
     return pyarrow
 
 
-def schema() -> Any:
+def arrow_schema() -> Any:
     """The columns of `ratings.csv`, with their types."""
     pa = _arrow()
     kinds = {name: pa.int64() for name in INTEGERS} | {name: pa.float64() for name in REALS}
@@ -54,7 +54,7 @@ def _value(name: str, value: Any) -> Any:
 
 def arrow_stream(rows: Rows) -> Iterator[bytes]:
     """Arrow's streaming format, a batch at a time."""
-    into = schema()
+    into = arrow_schema()
     return _streamed(rows, into)
 
 
@@ -91,7 +91,7 @@ class _Held:
 
 def parquet_file(rows: Rows) -> IO[bytes]:
     """A Parquet file, which needs its end written before its beginning is read: on the disk."""
-    into = schema()
+    into = arrow_schema()
     import pyarrow.parquet as parquet
 
     file = cast(IO[bytes], TemporaryFile())  # noqa: SIM115  closed by the response

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from listening.accounts.required_login import has_second_factor, is_required
 from listening.common.throttling import Throttle
 from rest.models import ApiToken
-from rest.tokens import SCOPES, found
+from rest.tokens import SCOPES, find_token
 
 SCHEME = "Bearer"
 HOW = (
@@ -51,7 +51,7 @@ class TokenAuthentication(BaseAuthentication):
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         if scheme.casefold() != SCHEME.casefold() or not given.strip():
             raise AuthenticationFailed(f"No token was sent. {HOW}")
-        token = found(given.strip())
+        token = find_token(given.strip())
         if token is None or not token.owner.is_active:
             raise AuthenticationFailed(f"There is no such token. {HOW}")
         if not token.works:

@@ -60,7 +60,7 @@ def make_token(
         raise TokenError("Choose one of the times that are offered.")
     if project is not None and not projects_of(user).filter(pk=project.pk).exists():
         raise TokenError("You are in no such project.")
-    if working(user).count() >= MOST:
+    if working_tokens(user).count() >= MOST:
         raise TokenError(f"{MOST} tokens are the most. Revoke one first.")
     token = PREFIX + secrets.token_urlsafe(32)
     made = ApiToken.objects.create(
@@ -77,12 +77,12 @@ def make_token(
     return token
 
 
-def working(user: Any) -> Any:
+def working_tokens(user: Any) -> Any:
     """The tokens of an account that still open something."""
     return ApiToken.objects.filter(owner_id=user.pk, revoked_at=None, expires_at__gt=timezone.now())
 
 
-def found(token: str) -> ApiToken | None:
+def find_token(token: str) -> ApiToken | None:
     """The token with this hash, also one that works no more; when it was used last is noted."""
     row = ApiToken.objects.select_related("owner", "project").filter(digest=digest(token)).first()
     now = timezone.now()
@@ -92,7 +92,7 @@ def found(token: str) -> ApiToken | None:
     return row
 
 
-def revoke(tokens: Any, pk: int, by: Any) -> ApiToken | None:
+def revoke_token(tokens: Any, pk: int, by: Any) -> ApiToken | None:
     """Ends one of these tokens; None where there is none that works."""
     row: ApiToken | None = tokens.filter(pk=pk, revoked_at=None).first()
     if row is not None:

@@ -169,7 +169,7 @@ def test_a_token_that_is_over_says_why_and_opens_nothing(lab):
     rows.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert "expired on" in script.get("studies").json()["detail"]
     rows.update(expires_at=timezone.now() + timedelta(days=1))
-    tokens.revoke(rows, row.pk, row.owner)
+    tokens.revoke_token(rows, row.pk, row.owner)
     answer = script.get("studies")
     assert "was revoked" in answer.json()["detail"]
     assert answer["WWW-Authenticate"] == 'Bearer realm="Earnest"'
