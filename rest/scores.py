@@ -28,8 +28,8 @@ from metrics.web import page, score_tables
 from metrics.web.views import asked_filter, runs_of
 from rest.base import ApiView, sent
 from rest.described import described
-from rest.forms import CSV, FORM, JSON, form_of, json_array, note_taken
 from rest.shapes import Score
+from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken
 
 JSONL = "application/jsonl"
 FORMS = {"json": JSON, "csv": CSV, "jsonl": JSONL}

@@ -20,8 +20,8 @@ from listening.studies import StudyError
 from listening.web.session_decisions import decide
 from rest.base import ApiView, sent
 from rest.described import described
-from rest.forms import CSV, FORM, JSON, form_of, json_array, note_taken
 from rest.shapes import Decided, Decision
+from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken
 from rest.tokens import RATINGS
 
 FORMS = {"json": JSON, "csv": CSV}
