@@ -32,7 +32,7 @@ from rest.shapes import (
     StudyShape,
     link_of,
 )
-from rest.sources import ZIP, ZipParser, source_of
+from rest.uploads import ZIP, ZipParser, source_of
 
 STUDY = {"application/json": StudySent, ZIP: OpenApiTypes.BINARY}
 IN_PROJECT = OpenApiParameter("project", int, description="The project that it belongs to.")
@@ -92,7 +92,7 @@ def _made(study: Study, remarks: list[str]) -> dict[str, Any]:
 def forget_upload(who: Any, data: Any) -> None:
     """What a study was made of is in the study now."""
     if isinstance(data, dict) and "upload" in data:
-        from rest.sources import upload_for
+        from rest.uploads import upload_for
 
         folder.delete(upload_for(who, data["upload"]))
 
