@@ -9,8 +9,8 @@ from django.conf import settings
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
+from rest.payloads import ProblemShape
 from rest.problems import TYPE
-from rest.shapes import ProblemShape
 
 
 class Described(AutoSchema):

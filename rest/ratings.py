@@ -21,7 +21,7 @@ from listening.selectors import RatingRow, rating_rows
 from listening.selectors.rating_feed import Settled, settled_ratings
 from rest.base import ApiView
 from rest.described import described
-from rest.shapes import RatingsShape
+from rest.payloads import RatingsShape
 from rest.table_formats import (
     ARROW,
     CSV,

@@ -21,7 +21,7 @@ from listening.access.rights import ANALYSE, LOOK
 from listening.models.study_log import note
 from rest.base import ApiView, sent
 from rest.described import described
-from rest.shapes import Analyse, Results, RunShape
+from rest.payloads import Analyse, Results, RunShape
 
 RUN = OpenApiParameter("run", int, description="A finished analysis; else the newest.")
 ABOUT = OpenApiParameter("about", str, description="The title of one task and criterion.")

@@ -28,7 +28,7 @@ from metrics.web import page, score_tables
 from metrics.web.views import asked_filter, runs_of
 from rest.base import ApiView, sent
 from rest.described import described
-from rest.shapes import Score
+from rest.payloads import Score
 from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken
 
 JSONL = "application/jsonl"

@@ -20,7 +20,7 @@ from listening.studies import StudyError
 from listening.web.session_decisions import decide
 from rest.base import ApiView, sent
 from rest.described import described
-from rest.shapes import Decided, Decision
+from rest.payloads import Decided, Decision
 from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken
 from rest.tokens import RATINGS
 

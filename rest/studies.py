@@ -18,8 +18,7 @@ from listening.selectors.monitor import forget_progress, page_progress
 from listening.studies.searching import filtered
 from rest.base import ApiView, JSONParser, Pages, checked, sent
 from rest.described import described
-from rest.problems import mistake_of
-from rest.shapes import (
+from rest.payloads import (
     Change,
     Checked,
     Copy,
@@ -32,6 +31,7 @@ from rest.shapes import (
     StudyShape,
     link_of,
 )
+from rest.problems import mistake_of
 from rest.uploads import ZIP, ZipParser, source_of
 
 STUDY = {"application/json": StudySent, ZIP: OpenApiTypes.BINARY}

@@ -31,7 +31,7 @@ from listening.drafts.folder import folder_of
 from listening.models import Draft, Project
 from rest.base import ApiView, sent
 from rest.described import described
-from rest.shapes import StudySent, Upload
+from rest.payloads import StudySent, Upload
 
 ZIP = "application/zip"
 PIECE = "application/octet-stream"

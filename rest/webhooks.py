@@ -17,7 +17,7 @@ from listening.notifications.channels import ChannelError
 from listening.notifications.kinds import KINDS
 from rest.base import ApiView, sent
 from rest.described import described
-from rest.shapes import MadeWebhook, NewWebhook, Webhook
+from rest.payloads import MadeWebhook, NewWebhook, Webhook
 
 
 class Webhooks(ApiView):
