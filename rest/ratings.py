@@ -20,8 +20,8 @@ from listening.models import Study
 from listening.selectors import RatingRow, rating_rows
 from listening.selectors.rating_feed import Settled, settled_ratings
 from rest.base import ApiView
-from rest.described import described
 from rest.payloads import RatingsShape
+from rest.schema_decorator import described
 from rest.table_formats import (
     ARROW,
     CSV,

@@ -20,8 +20,8 @@ from analysis.web.views import LONG, runs_of, shown_run
 from listening.access.rights import ANALYSE, LOOK
 from listening.models.study_log import note
 from rest.base import ApiView, sent
-from rest.described import described
 from rest.payloads import Analyse, Results, RunShape
+from rest.schema_decorator import described
 
 RUN = OpenApiParameter("run", int, description="A finished analysis; else the newest.")
 ABOUT = OpenApiParameter("about", str, description="The title of one task and criterion.")

@@ -27,8 +27,8 @@ from metrics.scoring.presets import Choice, PresetError, preset
 from metrics.web import page, score_tables
 from metrics.web.views import asked_filter, runs_of
 from rest.base import ApiView, sent
-from rest.described import described
 from rest.payloads import Score
+from rest.schema_decorator import described
 from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken
 
 JSONL = "application/jsonl"

@@ -19,8 +19,8 @@ from listening.selectors import session_columns, session_rows
 from listening.studies import StudyError
 from listening.web.session_decisions import decide
 from rest.base import ApiView, sent
-from rest.described import described
 from rest.payloads import Decided, Decision
+from rest.schema_decorator import described
 from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken
 from rest.tokens import RATINGS
 

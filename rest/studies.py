@@ -17,7 +17,6 @@ from listening.models import Project, Study
 from listening.selectors.monitor import forget_progress, page_progress
 from listening.studies.searching import filtered
 from rest.base import ApiView, JSONParser, Pages, checked, sent
-from rest.described import described
 from rest.payloads import (
     Change,
     Checked,
@@ -32,6 +31,7 @@ from rest.payloads import (
     link_of,
 )
 from rest.problems import mistake_of
+from rest.schema_decorator import described
 from rest.uploads import ZIP, ZipParser, source_of
 
 STUDY = {"application/json": StudySent, ZIP: OpenApiTypes.BINARY}

@@ -30,8 +30,8 @@ from listening.drafts import files, folder
 from listening.drafts.folder import folder_of
 from listening.models import Draft, Project
 from rest.base import ApiView, sent
-from rest.described import described
 from rest.payloads import StudySent, Upload
+from rest.schema_decorator import described
 
 ZIP = "application/zip"
 PIECE = "application/octet-stream"

@@ -16,8 +16,8 @@ from listening.notifications import channels
 from listening.notifications.channels import ChannelError
 from listening.notifications.kinds import KINDS
 from rest.base import ApiView, sent
-from rest.described import described
 from rest.payloads import MadeWebhook, NewWebhook, Webhook
+from rest.schema_decorator import described
 
 
 class Webhooks(ApiView):
