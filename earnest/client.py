@@ -13,7 +13,7 @@ import httpx
 from earnest import sending
 from earnest.errors import EarnestError
 from earnest.sending import Sender, plain
-from earnest.table import Table
+from earnest.tables import Table
 
 TRIES = 5
 TIMEOUT_S = 120.0

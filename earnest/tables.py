@@ -1,4 +1,4 @@
-"""Tables as CSV: on the terminal, as a file that is there when it is whole, as one that grows."""
+"""Tables that came from the server: rows, data frames, and CSV files that may grow."""
 
 from __future__ import annotations
 
@@ -6,12 +6,49 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from earnest.errors import EarnestError
-from earnest.table import Table
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows by column name; `cursor` is where to go on, where there is such a place.
+
+    `columns` are named by the server also where there is no row yet.
+    """
+
+    rows: list[dict[str, Any]]
+    cursor: str = ""
+    columns: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def frame(self) -> Any:
+        """A pandas data frame. Times are times; whole numbers and truths may be missing."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError(
+                "Data frames take pandas: pip install pandas. `rows` is the same as plain values."
+            ) from None
+        frame = pandas.DataFrame(self.rows, columns=None if self.rows else list(self.columns))
+        for name in frame.columns:
+            kinds = {type(row.get(name)) for row in self.rows} - {type(None)}
+            if name.endswith("_at"):
+                frame[name] = pandas.to_datetime(frame[name], utc=True, format="ISO8601")
+            elif kinds in ({int}, {bool}):
+                frame[name] = frame[name].astype("Int64" if int in kinds else "boolean")
+        frame.attrs["cursor"] = self.cursor
+        return frame
+
 
 CURSOR = ".cursor"  # beside a file that grows: how far it goes, and its size in bytes
 PART = ".part"
