@@ -21,7 +21,7 @@ from listening.selectors import RatingRow, rating_rows
 from listening.selectors.rating_feed import Settled, settled_ratings
 from rest.base import ApiView
 from rest.payloads import RatingsShape
-from rest.schema_decorator import described
+from rest.schema_decorator import describe
 from rest.table_formats import (
     ARROW,
     CSV,
@@ -54,7 +54,7 @@ HEADERS = [
 class Ratings(ApiView):
     scopes = {"GET": RATINGS}
 
-    @described(
+    @describe(
         "Ratings",
         {
             (200, JSON): RatingsShape,

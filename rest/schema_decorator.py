@@ -13,7 +13,7 @@ from rest.payloads import ProblemShape
 from rest.problems import TYPE
 
 
-class Described(AutoSchema):
+class PathNamedSchema(AutoSchema):
     """Operations are called after their path and method."""
 
     def get_operation_id(self) -> str:
@@ -28,7 +28,7 @@ USUAL = (401, 403, 422, 429)  # 422: a parameter that there is none of
 BODY = (400, 415)
 
 
-def described(
+def describe(
     summary: str,
     answer: Any,
     *,

@@ -28,7 +28,7 @@ from metrics.web import page, score_tables
 from metrics.web.views import asked_filter, runs_of
 from rest.base import ApiView, sent
 from rest.payloads import Score
-from rest.schema_decorator import described
+from rest.schema_decorator import describe
 from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken
 
 JSONL = "application/jsonl"
@@ -43,13 +43,13 @@ WARNED = [
 
 
 class ScoringRuns(ApiView):
-    @described("Runs of metrics", OpenApiTypes.OBJECT, problems=(404,))
+    @describe("Runs of metrics", OpenApiTypes.OBJECT, problems=(404,))
     def get(self, request: Request, key: str) -> Response:
         """The newest 100, the newest first, and how far each is."""
         self.study(key, LOOK)
         return Response({"runs": [page.run_state(run) for run in runs_of(key)[:MOST_RUNS]]})
 
-    @described("Asks for metrics", OpenApiTypes.OBJECT, status=202, request=Score)
+    @describe("Asks for metrics", OpenApiTypes.OBJECT, status=202, request=Score)
     def post(self, request: Request, key: str) -> Response:
         """Clips that have a score already are not scored again; asking twice does no harm."""
         study, choices = self.study(key, ANALYSE), _choices(sent(Score, request))
@@ -77,12 +77,12 @@ def _choices(asked: dict[str, Any]) -> list[Choice]:
 
 
 class OneScoringRun(ApiView):
-    @described("How far a run is", OpenApiTypes.OBJECT, problems=(404,))
+    @describe("How far a run is", OpenApiTypes.OBJECT, problems=(404,))
     def get(self, request: Request, key: str, run: int) -> Response:
         self.study(key, LOOK)
         return Response(page.run_state(self._run(key, run)))
 
-    @described("Gives a run up", OpenApiTypes.OBJECT, problems=(404,))
+    @describe("Gives a run up", OpenApiTypes.OBJECT, problems=(404,))
     def delete(self, request: Request, key: str, run: int) -> Response:
         """What is scored already is kept."""
         self.study(key, ANALYSE)
@@ -97,7 +97,7 @@ class OneScoringRun(ApiView):
 
 
 class Scores(ApiView):
-    @described(
+    @describe(
         "Scores",
         {
             (200, JSON): OpenApiTypes.OBJECT,

@@ -31,7 +31,7 @@ from listening.drafts.folder import folder_of
 from listening.models import Draft, Project
 from rest.base import ApiView, sent
 from rest.payloads import StudySent, Upload
-from rest.schema_decorator import described
+from rest.schema_decorator import describe
 
 ZIP = "application/zip"
 PIECE = "application/octet-stream"
@@ -135,7 +135,7 @@ OFFSET = OpenApiParameter("offset", int, required=True, description="Bytes sent 
 
 
 class Uploads(ApiView):
-    @described("Begins an upload", Upload, status=201)
+    @describe("Begins an upload", Upload, status=201)
     def post(self, request: Request) -> Response:
         """What is not made into a study stands on the page New study, and can be deleted there."""
         draft = folder.begin_empty(self.who, self._project())
@@ -154,12 +154,12 @@ class Uploads(ApiView):
 class OneUpload(ApiView):
     parser_classes = (PieceParser,)
 
-    @described("How much is received", Upload, parameters=[SIZE])
+    @describe("How much is received", Upload, parameters=[SIZE])
     def get(self, request: Request, code: str) -> Response:
         draft, size = upload_for(self.who, code), _number(request, "size")
         return self._state(code, files.received_of(draft, ARCHIVE, size), size)
 
-    @described(
+    @describe(
         "Sends a piece",
         Upload,
         request={PIECE: OpenApiTypes.BINARY},
@@ -182,7 +182,7 @@ class OneUpload(ApiView):
             return self._state(code, wrong.received, size)
         return self._state(code, min(offset + len(piece), size), size)
 
-    @described("Gives an upload up", {204: None}, problems=(404,))
+    @describe("Gives an upload up", {204: None}, problems=(404,))
     def delete(self, request: Request, code: str) -> Response:
         """What was sent of it is deleted."""
         folder.delete(upload_for(self.who, code))
