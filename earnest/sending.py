@@ -1,4 +1,4 @@
-"""Requests sent, and sent again where that does no harm."""
+"""Requests sent, and sent again where that does no harm; study folders sent as zips."""
 
 from __future__ import annotations
 

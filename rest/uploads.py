@@ -1,4 +1,4 @@
-"""Zips of study folders that are larger than one request, received in pieces."""
+"""Study folders that were sent: as JSON, as a zip, or as an upload received in pieces."""
 
 from __future__ import annotations
 
