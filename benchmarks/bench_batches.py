@@ -110,7 +110,7 @@ def random_clips(folder: Path, number: int, least_s: float, most_s: float) -> li
     import soundfile
 
     from metrics.core import decoding
-    from metrics.core.material import Material
+    from metrics.core.metric import Material
     from metrics.scoring import runner
 
     speech = decoding.load_wave(SPEECH, RATE_HZ)

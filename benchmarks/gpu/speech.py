@@ -27,7 +27,7 @@ def write_speech(folder: Path, seconds: float, seed: int = 34) -> list[Clip]:
     """
     import soundfile
 
-    from metrics.core.material import Material
+    from metrics.core.metric import Material
     from metrics.scoring.runner import clip_of
 
     draw = np.random.default_rng(seed)

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import decoding, input_warnings
-from metrics.core.material import REFERENCE_AUDIO, Material
 from metrics.core.metric import (
+    REFERENCE_AUDIO,
     Input,
+    Material,
     Metric,
     ParameterError,
     Parameters,

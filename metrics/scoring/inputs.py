@@ -26,7 +26,7 @@ from listening.common.spreadsheets import (
 )
 from metrics.core import decoding
 from metrics.core.decoding import escape_path
-from metrics.core.material import REFERENCE_AUDIO, Material
+from metrics.core.metric import REFERENCE_AUDIO, Material
 from metrics.core.vocalisations import TARGET, has_marks
 from metrics.signal.turns import turns_of
 

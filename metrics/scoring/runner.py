@@ -19,8 +19,7 @@ from metrics.core.decoding import Decoded
 from metrics.core.devices import OUT_OF_MEMORY, empty_cache, is_out_of_memory, kind
 from metrics.core.devices import resolve_device as resolve_device
 from metrics.core.devices import torch_threads as torch_threads
-from metrics.core.material import Material
-from metrics.core.metric import Metric, Score, canonical_parameters
+from metrics.core.metric import Material, Metric, Score, canonical_parameters
 from metrics.core.weights import Unavailable
 from metrics.scoring.provenance import provenance as provenance
 from metrics.signal import speech

@@ -13,8 +13,8 @@ from django.db.models import Count, Max, TextField
 from django.db.models.functions import Cast
 
 from metrics.core import vocalisations
-from metrics.core.material import Material
 from metrics.core.metric import (
+    Material,
     Metric,
     Output,
     ParameterError,

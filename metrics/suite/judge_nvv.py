@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics.core import texts, vocalisations
-from metrics.core.material import Material
-from metrics.core.metric import Output, ParameterError, Score, Take, undefined
+from metrics.core.metric import Material, Output, ParameterError, Score, Take, undefined
 from metrics.core.vocalisations import Vocalisation
 from metrics.judges import judge_replies
 from metrics.judges.client import Reply

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics.core import texts, vocalisations
-from metrics.core.material import Material
 from metrics.core.metric import (
     Input,
+    Material,
     Metric,
     Output,
     ParameterError,

@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any
 
 from metrics.core import texts
-from metrics.core.material import Material
 from metrics.core.metric import (
     Input,
+    Material,
     Metric,
     Output,
     ParameterError,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metrics.core import decoding, input_warnings
-from metrics.core.material import Material
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
     Input,
+    Material,
     Metric,
     ParameterError,
     Score,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from metrics.core import texts, vocalisations
-from metrics.core.material import Material
 from metrics.core.metric import (
     Input,
+    Material,
     Metric,
     ParameterError,
     Parameters,

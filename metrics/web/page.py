@@ -14,8 +14,15 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast
 from redis.exceptions import RedisError
 
-from metrics.core.material import Material, column_of, needed_columns
-from metrics.core.metric import Metric, make_metric, pooled_words, title_of_key
+from metrics.core.metric import (
+    Material,
+    Metric,
+    column_of,
+    make_metric,
+    needed_columns,
+    pooled_words,
+    title_of_key,
+)
 from metrics.models import MetricScore, ScoringRun
 from metrics.scoring import plugins, runs
 from metrics.scoring.clip_warnings import Warned, WarningFilter, clips_kept, warned_clips

@@ -10,8 +10,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from listening.common.spreadsheets import safe_cell
-from metrics.core.material import Material
-from metrics.core.metric import Metric, ParameterError, canonical_parameters, make_metric, title_of
+from metrics.core.metric import (
+    Material,
+    Metric,
+    ParameterError,
+    canonical_parameters,
+    make_metric,
+    title_of,
+)
 from metrics.models import ClipFacts, MetricScore
 from metrics.scoring.clip_warnings import WarningFilter, clips_kept
 from metrics.scoring.selectors import IMPORTED, study_mark

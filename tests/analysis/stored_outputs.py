@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from analysis.ratings.metric_scores import scores_from_rows
-from metrics.core.material import Material
-from metrics.core.metric import Metric, Score, make_metric
+from metrics.core.metric import Material, Metric, Score, make_metric
 from metrics.judges.client import (
     Endpoint,
     Reply,

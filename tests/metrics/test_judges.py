@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from metrics.core.material import Material
-from metrics.core.metric import ParameterError, make_metric
+from metrics.core.metric import Material, ParameterError, make_metric
 from metrics.core.vocalisations import Vocalisation
 from metrics.core.weights import Unavailable
 from metrics.judges import judge as judge_module

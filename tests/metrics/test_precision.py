@@ -12,8 +12,7 @@ from django.core.management import call_command
 
 from metrics import testing
 from metrics.core import precision
-from metrics.core.material import Material
-from metrics.core.metric import Metric, ParameterError, make_metric
+from metrics.core.metric import Material, Metric, ParameterError, make_metric
 from metrics.core.precision import Arithmetic, PrecisionError, Precisions
 from metrics.networks.predictors import onnx
 from metrics.networks.predictors.predictor import exact

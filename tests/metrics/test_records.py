@@ -14,8 +14,7 @@ import soundfile
 from django.core.management import CommandError, call_command
 
 from metrics.core import metric as contract
-from metrics.core.material import Material
-from metrics.core.metric import Metric, Output, Score, make_metric
+from metrics.core.metric import Material, Metric, Output, Score, make_metric
 from metrics.scoring import records, runner
 from metrics.scoring.records import RecordFile, RecordsError
 from metrics.scoring.runner import Clip, ScoredBatch, ScoredClip

@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from metrics.core.material import Material, Turn
-from metrics.core.metric import make_metric
+from metrics.core.metric import Material, Turn, make_metric
 from metrics.networks.forced_alignment import AlignmentError
 from metrics.signal import srmr
 from tests.metrics import reference

@@ -160,7 +160,7 @@ def test_clips_of_unequal_length_score_in_one_batch_what_they_score_alone(
     """As on a GPU: on a processor each of them would have a batch of its own."""
     from benchmarks.gpu.models import Models
     from metrics.core import weights
-    from metrics.core.material import Material
+    from metrics.core.metric import Material
     from metrics.networks.embeddings import wavlm_large
     from metrics.suite import audiobox_pq, nisqa
 
