@@ -14,7 +14,7 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from config.operations import error_reports, figures, heartbeats, pages, shared_counters
+from config.operations import error_reports, heartbeats, pages, shared_counters
 from config.operations.health import Readiness
 from config.operations.shared_counters import Tally, counter_server
 from listening.models import AskedJob
@@ -23,7 +23,7 @@ from listening.models import AskedJob
 @pytest.fixture(autouse=True)
 def counted_anew(monkeypatch: pytest.MonkeyPatch, servers: None) -> None:
     counter_server().delete(*counter_server().keys(f"{cache.key_prefix}-*"), "none")
-    monkeypatch.setattr(figures, "_kept", None)
+    monkeypatch.setattr(pages, "_kept", None)
     monkeypatch.setattr(shared_counters, "tally", Tally())
     monkeypatch.setattr(pages, "readiness", Readiness())
 
@@ -79,7 +79,7 @@ def test_processes_add_to_the_same_sums():
     sums = shared_counters.request_sums()
     assert sums["asked here only", "GET", "200"] == {"1": 2, "sum_us": 40_000}
     assert sums["asked here only", "other", "200"]["10"] == 2
-    assert figures.buckets({"1": 2, "3": 1})[:4] == [
+    assert pages.buckets({"1": 2, "3": 1})[:4] == [
         ("0.01", 0),
         ("0.025", 2),
         ("0.05", 2),
