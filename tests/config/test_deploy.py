@@ -21,7 +21,7 @@ from config.installation import CODE
 from config.operations.health import EXPECTED_ROLES
 from config.run.preparation_stamp import ROOMS
 from config.run.private_files import close_folder
-from config.run.services import LONE_COMMANDS
+from config.run.supervisor import LONE_COMMANDS
 from tests.config.test_settings import start
 
 DEPLOY = CODE / "deploy"

@@ -13,7 +13,7 @@ from celery.worker import state
 from config.run import preparation_stamp, worker_steps
 from config.run.on_demand_worker import RestingQueue, resting
 from config.run.processes import LogPipes
-from config.run.services import Service
+from config.run.supervisor import Service
 from config.run.worker_steps import Clock, Rest, tick
 
 PATIENCE_S = 60.0
