@@ -26,7 +26,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
 
-from config.public_path import below
+from config.incoming_requests import below
 from config.thread_queue import Asker
 from listening.common.asgi import Scope, header_variables
 from listening.common.throttling import Throttle

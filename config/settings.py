@@ -124,7 +124,7 @@ MIDDLEWARE = [
     "config.operations.logs.RequestIds",
     "config.operations.shared_counters.CountRequests",
     "config.operations.unavailable.Unavailable",
-    "config.plain_requests.PlainRequests",
+    "config.incoming_requests.PlainRequests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "config.responses.PageCompression",

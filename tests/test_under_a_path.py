@@ -14,7 +14,7 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.test import Client
 from websockets.sync.client import connect
 
-from config.public_path import below, restore
+from config.incoming_requests import below, restore
 from listening.common.addresses import public
 from listening.common.asgi import Scope
 from listening.models import Study

@@ -20,10 +20,10 @@ from django.views.defaults import server_error
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
+from config.incoming_requests import below
 from config.missing_packages import remedy
 from config.operations.health import reason_of
 from config.operations.logs import route_of
-from config.public_path import below
 
 WAIT_S = (5, 15)  # spread, so that a thousand waiting pages do not come back at once
 SAID_EVERY_S = 30.0

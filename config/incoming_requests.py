@@ -1,18 +1,33 @@
-"""Text is checked at the edge: other encodings than UTF-8, and NULs in fields, are refused.
-
-A view need not think of either: what PostgreSQL cannot keep, or Python cannot decode, does not
-reach it. Raters' entry pages are left out: there a NUL is taken out of an id, and nobody is sent
-away.
-"""
+"""Requests before Django's views: the path below which Earnest lies, and text that is refused."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from http import HTTPStatus
+from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.http import parse_header_parameters
+
+
+def below(path: str) -> str:
+    """The rest of a request's path, such as /r/abc/ of /earnest/r/abc/."""
+    prefix: str = settings.EARNEST_PATH
+    return path.removeprefix(prefix) if is_below(path) else path
+
+
+def is_below(path: str) -> bool:
+    prefix: str = settings.EARNEST_PATH
+    return path == prefix or path.startswith(f"{prefix}/")
+
+
+def restore(scope: MutableMapping[str, Any]) -> None:
+    """Adds the path to a request whose proxy took it away."""
+    if settings.EARNEST_PATH and "path" in scope and not is_below(scope["path"]):
+        scope["path"] = settings.EARNEST_PATH + scope["path"]
+
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 UTF_8 = ("utf-8", "utf8", "us-ascii", "ascii")
