@@ -20,9 +20,8 @@ import psycopg
 from django.conf import settings
 
 from config.backups import BackupError, Progress, Say, as_size
-from config.backups.archive import ABOUT, FORMAT, Writer
+from config.backups.archive import ABOUT, FORMAT, LEFT_OUT, Writer, add_files
 from config.backups.database import Contents, contents, copied_out, snapshot
-from config.backups.files import LEFT_OUT, add_files
 from config.installation import version
 from listening.common.command_name import command
 

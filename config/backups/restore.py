@@ -11,7 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.core.cache import cache
 
-from config.backups import BackupError, Say, database, files
+from config.backups import BackupError, Say, archive, database
 from config.backups.archive import Reader
 from config.run.running_instance import lock_file
 from listening.audio import store
@@ -34,14 +34,14 @@ def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
     """Puts the backup in the place of what is here; the number of old clips that were taken out."""
     found = reader.contents
     database.check_known(found)
-    key = files.key_in(reader)
+    key = archive.key_in(reader)
     with stopped_house():
         check_free(replace)
         database.check_alone()
-        files.check_space(reader)
-        with _nothing_written_on_a_full_disk(), files.staged(reader) as folder:
+        archive.check_space(reader)
+        with _nothing_written_on_a_full_disk(), archive.staged(reader) as folder:
             with used_key(key):
-                new = files.put_clips(reader, say)
+                new = archive.put_clips(reader, say)
                 try:
                     database.load(found, lambda table: reader.rows(table.name), say)
                 except BaseException:
@@ -50,7 +50,7 @@ def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
             _put_in_place(reader, folder)
         cache.clear()
         queue_again(say)
-        return files.forget_others(reader)
+        return archive.forget_others(reader)
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def _nothing_written_on_a_full_disk() -> Iterator[None]:
 
 def _put_in_place(reader: Reader, folder: Path) -> None:
     try:
-        files.put_in_place(reader, folder)
+        archive.put_in_place(reader, folder)
     except OSError as error:
         raise BackupError(
             f"The database and the clips are restored, but the files of {settings.EARNEST_VAR} are "

@@ -19,7 +19,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
 from moto import mock_aws
 
-from config.backups import BackupError, archive, database, files, restore
+from config.backups import BackupError, archive, database, restore
 from config.backups.archive import ABOUT, FORMAT, MANIFEST, Reader, Writer
 from config.backups.database import Contents
 from config.backups.database_move import move
@@ -284,13 +284,13 @@ def test_clips_for_a_bucket_need_no_space_on_this_disk(
 ):
     written(tmp_path / "a.tar")
     usage = SimpleNamespace(free=10_000)  # the clip has 15,000 bytes, the rows 18
-    monkeypatch.setattr(files.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(archive.shutil, "disk_usage", lambda path: usage)
     with Reader(tmp_path / "a.tar") as reader:
         with pytest.raises(BackupError, match=r"has .* of free space, and the backup needs"):
-            files.check_space(reader)
+            archive.check_space(reader)
         bucket = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": {"bucket_name": "clips"}}
         settings.STORAGES = {**settings.STORAGES, "default": bucket}
-        files.check_space(reader)
+        archive.check_space(reader)
 
 
 @pytest.fixture
@@ -439,9 +439,9 @@ def test_a_restore_that_fails_leaves_no_key_behind(
     key = (house / "secret_key").read_bytes()
     (house / "secret_key").write_text("n" * 60)
     broken = {
-        "staging": (files.shutil, "copyfileobj"),
+        "staging": (archive.shutil, "copyfileobj"),
         "loading": (database, "_fill"),
-        "putting in place": (files.os, "fsync"),
+        "putting in place": (archive.os, "fsync"),
     }
     monkeypatch.setattr(*broken[step], no_space)
     with pytest.raises(CommandError, match=r"No space left"):
