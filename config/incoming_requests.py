@@ -1,4 +1,12 @@
-"""Requests before Django's views: the path below which Earnest lies, and text that is refused."""
+"""Requests before Django's views: the path below which Earnest lies, and text that is refused.
+
+All routes lie below a path such as /earnest of https://uni.example.org/earnest (`config/urls.py`),
+so that links are right in every process and thread. A proxy may pass the path on or take it away.
+
+Other encodings than UTF-8, and NULs in fields, are refused. A view need not think of either: what
+PostgreSQL cannot keep, or Python cannot decode, does not reach it. Raters' entry pages are left
+out: there a NUL is taken out of an id, and nobody is sent away.
+"""
 
 from __future__ import annotations
 

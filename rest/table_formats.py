@@ -1,4 +1,8 @@
-"""The formats in which tables leave: which is asked for; JSON, CSV, Parquet and Arrow streamed."""
+"""The formats in which tables leave: which is asked for; JSON, CSV, Parquet and Arrow streamed.
+
+Arrow and Parquet take pyarrow alone, only when they are asked for, and some thousand rows in memory
+at once: the web process goes without pandas.
+"""
 
 from __future__ import annotations
 

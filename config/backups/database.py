@@ -1,4 +1,12 @@
-"""The database in a backup: tables, counts and sums of one snapshot, and their rows loaded."""
+"""The database in a backup: tables, counts and sums of one snapshot, and their rows loaded.
+
+COPY's text is the same in every version of PostgreSQL, and the tables come from the migrations: so
+a backup needs no program beside Python, and no version of PostgreSQL is another one's obstacle.
+
+Loaded is all of it in one transaction, or nothing. The tables are made by the migrations that the
+snapshot names, filled, compared with the counts and sums that were taken with it, and only then
+brought up to date: as an update of Earnest does.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""/readyz for whoever watches from outside, /metrics for Prometheus, /operations/ for people."""
+"""/readyz for whoever watches from outside, /metrics for Prometheus, /operations/ for people.
+
+What the last two show is counted once in a while for both.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Counts that processes share, in the server behind the cache: requests by route, and failures."""
+"""Counts that processes share, in the server behind the cache: requests by route, and failures.
+
+prometheus_client's own files for several processes are mapped into memory: on a full disk a write
+to one of them would kill the web process.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What `manage.py help` shows: the commands of Earnest first, each with what it does."""
+"""The commands that were typed: their list, and sentences in place of tracebacks.
+
+Where the database or the cache goes away under a command, a sentence has the reason, what was done
+by then, and what to do.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Child processes that die with their parent, never run as root when told so, and stop in time."""
+"""Child processes: started, stopped in time, dying with their parent; and what they print.
+
+A server never runs as root when it was told so. What children print is read from pipes and written
+to files that rotate while they run. The reader is the loop of whoever watches the children: no
+thread, so a fork stays safe. A child never sees a full disk: lines that cannot be written are left
+out, and their number is said.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Tries the real servers that the environment names, so that a dead one is a sentence at once."""
+"""Tries the real servers that the environment names, so that a dead one is a sentence at once.
+
+Also whether a pooler stands before PostgreSQL that gives each transaction another connection, as
+PgBouncer with `pool_mode = transaction` does. Web processes may use it (EARNEST_POOLER=1): their
+locks and settings end with the transaction. Jobs and commands hold locks longer, so they may not.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Training on several GPUs: batches shared among processes, and parameters sharded by FSDP2."""
+"""Training on several GPUs: batches shared among processes, and parameters sharded by FSDP2.
+
+Started by torchrun, one process per GPU; without it there is one process, and nothing of this
+happens. Each process takes some batches of a step, and all learn their sum: a step's gradient is
+that of one process which accumulates the same batches. Each holds the whole model, unless it is
+sharded. Then a layer is gathered when it computes and let go afterwards, frozen weights and adapter
+alike, so that a GPU holds its share of the model and one whole layer. Checkpoints are those of one
+process: parameters and optimiser are gathered to be written and dealt out when a run goes on.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The metric contract: what a metric declares, gets and returns; its registry and titles."""
+"""The metric contract: what a metric declares, is given and returns; its registry and titles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,7 +24,7 @@ REFERENCE_AUDIO = "reference_audio"  # a column: the recording of the same words
 RECORDINGS = ("reference_path", "reference_audio_path")  # fields
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Turn:
     """One speaker's stretch of a clip, in seconds from its start."""
 
@@ -35,7 +34,7 @@ class Turn:
     text: str = ""
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Material:
     """What is known of one clip; an empty value means that nobody said."""
 
@@ -48,7 +47,9 @@ class Material:
     reference_audio_path: str = ""  # a recording of the same words, which the clip is compared with
     reference_audio_sha256: str = ""
     is_reference_audio: bool = False  # the clip is itself what others are compared with
-    attributes: Mapping[str, str] = field(default_factory=dict)  # caption, synthesis_s, nvv …
+    attributes: Mapping[str, str] = dataclasses.field(
+        default_factory=dict
+    )  # caption, synthesis_s, nvv …
 
     def attribute(self, name: str) -> str:
         """The attribute's text without blanks around it; empty when there is none."""

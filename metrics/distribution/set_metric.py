@@ -1,4 +1,4 @@
-"""What says how far one set of clips is from another, and the interval of that distance."""
+"""How far one set of clips is from another, with the interval: vectors, neighbours, the base."""
 
 from __future__ import annotations
 

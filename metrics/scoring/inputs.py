@@ -1,4 +1,8 @@
-"""Audio files named on a command line, in a folder, or in a manifest with what is known of them."""
+"""Audio files named on a command line, in a folder, or in a manifest with what is known of them.
+
+Several machines may score parts of the same files: every machine gets the same files or manifest
+and its own number; nobody has to talk to anybody.
+"""
 
 from __future__ import annotations
 

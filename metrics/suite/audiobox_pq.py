@@ -1,4 +1,7 @@
-"""Audiobox Aesthetics: production quality, enjoyment, usefulness, complexity; and its network."""
+"""Audiobox Aesthetics: production quality, with enjoyment, usefulness and complexity.
+
+The network is WavLM's layers in four mixtures, and a perceptron on each.
+"""
 
 from __future__ import annotations
 

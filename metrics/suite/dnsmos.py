@@ -1,4 +1,12 @@
-"""DNSMOS P.835: predicted quality of speech, background and the whole, on shared hops."""
+"""DNSMOS P.835: predicted quality of speech, background and the whole, without a reference.
+
+P.835 and P.808 hear many hops of 9.01 s, and what overlapping hops share is computed once. The
+weights are those of two ONNX files of speechmos. Hops start every second and last 900 frames of
+10 ms, so eight ninths of a hop are in the next one, too. The P.835 network is a stack of
+convolutions before a maximum over time: away from a hop's edges the first layers, which take 97 %
+of the time, give the same numbers in every hop. They are computed once per second of audio; only
+four frames at either edge of a hop, which see its zero padding, are computed again.
+"""
 
 from __future__ import annotations
 

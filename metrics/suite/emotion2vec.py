@@ -1,4 +1,8 @@
-"""Whether a clip sounds like the emotion asked for: emotion2vec's nine classes, its network."""
+"""Whether a clip sounds like the emotion that was asked for, by emotion2vec's nine classes.
+
+The network needs no package: convolutions, positions, transformer blocks with ALiBi. Names and
+sizes are those of the authors' checkpoints, and so is the order of what is computed.
+"""
 
 from __future__ import annotations
 

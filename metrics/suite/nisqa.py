@@ -1,4 +1,8 @@
-"""NISQA: overall quality, noisiness, coloration, discontinuity, loudness; and its networks."""
+"""NISQA: overall quality with noisiness, coloration, discontinuity and loudness.
+
+The networks (v2) are convolutions of short windows, what joins these, and a mean. They are built
+from the published checkpoints' own names, whose `args` say how it was trained.
+"""
 
 from __future__ import annotations
 

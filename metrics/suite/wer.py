@@ -1,4 +1,7 @@
-"""Word error rate of a recogniser's transcript, for languages with spaces between words."""
+"""Word error rate of a recogniser's transcript, for languages with spaces between words.
+
+What it shares with the character error rate (`cer`) is here, too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,13 @@
-"""Networks of transformers that hear waves, with the preprocessor that stands beside them."""
+"""Networks of transformers that hear waves, also of unequal length: masked, as if each was alone.
+
+Attention, pooling and the convolution of positions leave out what is masked. The feature extractor
+does not know the mask. Where its layers are normalised frame by frame ("layer") nothing has to be
+done: no frame sees beyond its clip. Where the first layer is normalised over time ("group": base
+models of wav2vec 2.0, HuBERT and WavLM) filled-up zeros would change every frame: transformers
+leaves that so and advises against masks. Here that layer takes each clip's own mean and variance.
+The head of x-vectors pools over too many frames of a masked clip (transformers counts its
+convolutions as if they had no dilation): here over those that are the clip's.
+"""
 
 from __future__ import annotations
 
