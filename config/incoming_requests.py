@@ -20,20 +20,20 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.http import parse_header_parameters
 
 
-def below(path: str) -> str:
+def without_prefix(path: str) -> str:
     """The rest of a request's path, such as /r/abc/ of /earnest/r/abc/."""
     prefix: str = settings.EARNEST_PATH
-    return path.removeprefix(prefix) if is_below(path) else path
+    return path.removeprefix(prefix) if has_prefix(path) else path
 
 
-def is_below(path: str) -> bool:
+def has_prefix(path: str) -> bool:
     prefix: str = settings.EARNEST_PATH
     return path == prefix or path.startswith(f"{prefix}/")
 
 
-def restore(scope: MutableMapping[str, Any]) -> None:
+def restore_prefix(scope: MutableMapping[str, Any]) -> None:
     """Adds the path to a request whose proxy took it away."""
-    if settings.EARNEST_PATH and "path" in scope and not is_below(scope["path"]):
+    if settings.EARNEST_PATH and "path" in scope and not has_prefix(scope["path"]):
         scope["path"] = settings.EARNEST_PATH + scope["path"]
 
 

@@ -53,7 +53,7 @@ LIVEZ = f"{settings.EARNEST_PATH}/livez"
 
 def queue_of(method: str, path: str) -> str:
     """Whose threads answer a request."""
-    path = incoming_requests.below(path)
+    path = incoming_requests.without_prefix(path)
     if path.startswith(LOGINS) and method == "POST":
         return "logins"
     if path.startswith(SIGN_ONS):
@@ -171,7 +171,7 @@ gc.enable()
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application that granian serves."""
-    incoming_requests.restore(scope)
+    incoming_requests.restore_prefix(scope)
     if scope["type"] == "websocket":
         await sockets(scope, receive, send)
     elif answers.takes(scope):  # which adds the headers itself

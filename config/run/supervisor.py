@@ -178,9 +178,11 @@ def _embedded_queue(var: Path, name: str) -> RestingQueue | None:
     return RestingQueue(var, name, f"{prefix}{name}", address)
 
 
-EVERY_S = 5.0
-PATIENCE_S = 10.0
-FAILURES = 6  # in a row, at least half a minute; a count, as the loop itself may have been stopped
+LIVENESS_EVERY_S = 5.0
+LIVENESS_PATIENCE_S = 10.0
+LIVENESS_FAILURES = (
+    6  # in a row, at least half a minute; a count, as the loop itself may have been stopped
+)
 REQUEST = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
@@ -206,7 +208,7 @@ class Liveness:
             self._go_on(now)
         elif now >= self.next_at:
             self._ask(now)
-        return self.failures >= FAILURES
+        return self.failures >= LIVENESS_FAILURES
 
     def _ask(self, now: float) -> None:
         family = socket.AF_INET6 if ":" in self.address[0] else socket.AF_INET
@@ -214,7 +216,7 @@ class Liveness:
         self.asking.setblocking(False)
         self.asking.connect_ex(self.address)
         self.sent = False
-        self.deadline, self.next_at = now + PATIENCE_S, now + EVERY_S
+        self.deadline, self.next_at = now + LIVENESS_PATIENCE_S, now + LIVENESS_EVERY_S
 
     def _go_on(self, now: float) -> None:
         assert self.asking is not None
