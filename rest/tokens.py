@@ -1,4 +1,7 @@
-"""Tokens made, shown once, found again by their hash, revoked."""
+"""Tokens: made, shown once, found again by their hash, revoked; and requests that show one.
+
+A token acts as its owner and never as a superuser.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Questions sent to the server: tried again when it is busy, and every failure given a reason."""
+"""The server that judges, and questions sent to it: tried again, every failure given a reason.
+
+Which server, model, key and prices: said once per process.
+"""
 
 from __future__ import annotations
 

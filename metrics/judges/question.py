@@ -1,4 +1,7 @@
-"""One question to a judge: its messages, and the key that names its answer in the cache."""
+"""One question to a judge: its messages, the key of its answer in the cache, what it must hold.
+
+What an answer must hold is a JSON schema for the server and a strict check of our own.
+"""
 
 from __future__ import annotations
 

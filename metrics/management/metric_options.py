@@ -77,7 +77,7 @@ def settled(
     metrics: Sequence[Metric], options: Mapping[str, Any], device: str, say: Callable[[str], object]
 ) -> list[Metric]:
     """The metrics in the numbers that are asked for; what is not to be had is said."""
-    asked, notes = runs.settled(metrics, arithmetic_of(options), device)
+    asked, notes = runs.plan_arithmetic(metrics, arithmetic_of(options), device)
     for note in notes:
         say(note)
     return asked

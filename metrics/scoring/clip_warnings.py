@@ -1,4 +1,4 @@
-"""The clips of a study whose audio is odd, by the kind of warning."""
+"""The clips of a study whose audio is odd, by the kind of warning; and clips chosen by warnings."""
 
 from __future__ import annotations
 

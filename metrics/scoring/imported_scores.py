@@ -1,4 +1,7 @@
-"""Scores that were computed elsewhere, read from a file and checked against a study's clips."""
+"""Scores that were computed elsewhere: read from a file, checked against a study's clips, stored.
+
+All of a file, or none.
+"""
 
 from __future__ import annotations
 

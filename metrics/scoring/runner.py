@@ -27,6 +27,13 @@ from metrics.signal import speech
 if TYPE_CHECKING:
     import torch
 
+log = logging.getLogger(__name__)
+
+
+# Seconds of audio in a batch, as long as its longest each. On a GPU the next one is read meanwhile.
+BATCH_S = {"cpu": 120.0, "cuda": 600.0}
+_LOADED: dict[tuple[type[Metric], str, str], Metric] = {}  # models stay for the process
+
 
 @dataclass(frozen=True)
 class Clip:
@@ -152,14 +159,6 @@ def _next(
 ) -> tuple[list[Work], list[Read]]:
     group, futures = coming.popleft()
     return group, [future.result() for future in futures]
-
-
-log = logging.getLogger(__name__)
-
-# Seconds of audio in a batch, as long as its longest each. On a GPU the next one is read meanwhile.
-BATCH_S = {"cpu": 120.0, "cuda": 600.0}
-
-_LOADED: dict[tuple[type[Metric], str, str], Metric] = {}  # models stay for the process
 
 
 def score_clips(

@@ -73,7 +73,7 @@ def ask(
     and the study has clips for). ``arithmetic``: what networks compute in (default: the settings
     EARNEST_METRIC_PRECISION and EARNEST_METRIC_COMPILE). Raises NoStimuli for a study without any.
     """
-    metrics, notes = settled(metrics_of(choices), arithmetic or usual_arithmetic())
+    metrics, notes = plan_arithmetic(metrics_of(choices), arithmetic or usual_arithmetic())
     for note in notes:
         log.info("%s: %s", study, note)
     plain = [{"metric": m.key, "parameters": m.parameters_dict()} for m in metrics]
@@ -403,7 +403,7 @@ def progress(run: ScoringRun) -> dict[str, Any]:
     }
 
 
-def settled(
+def plan_arithmetic(
     metrics: Sequence[Metric], asked: Arithmetic, device: str = ""
 ) -> tuple[list[Metric], list[str]]:
     """The metrics as a run computes them, each once, and in a line each what was not to be had.

@@ -1,4 +1,7 @@
-"""Vocalisations asked for, verified and placed by an audio language model (NVV-SuperBench)."""
+"""Vocalisations asked for, verified and placed by an audio language model (NVV-SuperBench).
+
+Verified is a given vocalisation by one marker in the unchanged transcript, or none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the metrics page shows: what can be scored, how far a run is, scores by condition."""
+"""What the metrics page shows: what can be scored, how far a run is, scores by condition.
+
+And what is missing: why, what can be done about it, and what it would take to score the rest.
+"""
 
 from __future__ import annotations
 

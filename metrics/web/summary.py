@@ -1,4 +1,7 @@
-"""Scores of clips summed up per condition: counts, mean, deviation, interval, pooled numbers."""
+"""Scores of clips summed up per condition: counts, mean, deviation, interval, pooled numbers.
+
+Of clips in memory, over the runs of a synthesis, and of a study's stored scores by the database.
+"""
 
 from __future__ import annotations
 
@@ -292,7 +295,7 @@ STATE = """
         sum((date_part('epoch', computed_at) * 1000)::bigint)
     FROM metrics_metricscore WHERE sha256 = ANY(%s::text[])
 """
-FORM = 5  # of what the page keeps; another one whenever its classes change
+FORM = 6  # of what the page keeps; another one whenever its classes change
 
 
 def table_mark(study: str) -> str:
