@@ -19,7 +19,6 @@ from metrics.core.silence import silence
 if TYPE_CHECKING:
     import torch
 
-
 REFERENCE_AUDIO = "reference_audio"  # a column: the recording of the same words
 RECORDINGS = ("reference_path", "reference_audio_path")  # fields
 

@@ -24,7 +24,6 @@ from metrics.core.metric import canonical_json
 if TYPE_CHECKING:
     import torch
 
-
 RATE_HZ = 16_000
 
 

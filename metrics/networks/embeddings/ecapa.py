@@ -17,7 +17,6 @@ from metrics.networks.predictors.layers import batch_normed
 if TYPE_CHECKING:
     import torch
 
-
 FILE = "embedding_model.ckpt"
 FFT, STEP, BANDS = 400, 160, 80
 LEAST_POWER, RANGE_DB = 1e-10, 80.0
