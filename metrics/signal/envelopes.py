@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 RATE_HZ = 16_000
 N_CHANNELS = 23
 STRETCH = 48_000  # samples: longer waves go through the gammatone filters in pieces
-TAIL = 6000  # samples after which a channel has died away
+GAMMATONE_TAIL = 6000  # samples after which a channel has died away
 
 
 @dataclass(frozen=True)
-class Prepared:
+class ExactPrepared:
     """Waves made ready for `envelopes`; batch first."""
 
     n_samples: int
@@ -38,20 +38,20 @@ class Prepared:
     spectra: torch.Tensor  # (batch, pieces, bins)
 
 
-def prepare(waves: torch.Tensor) -> Prepared:
+def prepare_exact(waves: torch.Tensor) -> ExactPrepared:
     """Spectra of `waves`, (batch, samples), float64, in pieces that begin `TAIL` samples early."""
     n_samples = waves.shape[-1]
-    length = round_up(min(n_samples, STRETCH) + TAIL)
-    return Prepared(n_samples, length, overlapping_spectra(waves, length, TAIL))
+    length = round_up(min(n_samples, STRETCH) + GAMMATONE_TAIL)
+    return ExactPrepared(n_samples, length, overlapping_spectra(waves, length, GAMMATONE_TAIL))
 
 
-def envelopes(waves: Prepared, channels: slice) -> torch.Tensor:
+def exact_envelopes(waves: ExactPrepared, channels: slice) -> torch.Tensor:
     """Envelopes at 16 kHz, (batch, channels, samples), a multiple of 16 samples long."""
     import torch
 
     response = gammatone(waves.length, str(waves.spectra.device))[channels, None]
     pieces = torch.fft.irfft(waves.spectra[:, None] * response, n=waves.length)
-    filtered = pieces[..., TAIL:].flatten(-2)[..., : waves.n_samples]
+    filtered = pieces[..., GAMMATONE_TAIL:].flatten(-2)[..., : waves.n_samples]
     return analytic_magnitude(filtered, math.ceil(waves.n_samples / 16) * 16)
 
 

@@ -170,8 +170,8 @@ def modulation_energies(
     """
     import torch
 
-    prepare: Callable[[torch.Tensor], Any] = envelopes.prepare
-    compute: Callable[[Any, slice], torch.Tensor] = envelopes.envelopes
+    prepare: Callable[[torch.Tensor], Any] = envelopes.prepare_exact
+    compute: Callable[[Any, slice], torch.Tensor] = envelopes.exact_envelopes
     if precision.dtype == "float32":
         prepare, compute = envelopes.prepare_quick, envelopes.quick_envelopes
     n_samples = waves.shape[-1]

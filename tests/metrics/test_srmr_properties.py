@@ -143,7 +143,7 @@ def test_both_precisions_agree_at_every_length(n_samples):
 def test_the_quick_envelopes_are_the_exact_ones_up_to_single_precision(n_samples):
     """Short, with a large prime factor, of one piece and of two; cut off in the middle of sound."""
     wave = srmr.unit_peak(synthetic(n_samples, seed=3).unsqueeze(0))
-    exact = envelopes.envelopes(envelopes.prepare(wave.double()), slice(0, 23))
+    exact = envelopes.exact_envelopes(envelopes.prepare_exact(wave.double()), slice(0, 23))
     wanted = exact.unflatten(-1, (-1, 4)).mean(-1)
     found = envelopes.quick_envelopes(envelopes.prepare_quick(wave), slice(0, 23))
     off = (found - wanted).square().mean(-1).sqrt() / wanted.square().mean(-1).sqrt()
