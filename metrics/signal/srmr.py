@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metrics.core.wave_memory import release
-from metrics.signal import envelopes, filterbanks
-from metrics.signal.envelopes import round_up
 
 if TYPE_CHECKING:
     import torch
+
 
 RATE_HZ = 16_000
 FRAME = 4096  # samples: 256 ms
@@ -31,7 +31,7 @@ TAIL = 64_000  # samples after which the slowest filter has died away
 DYING = 130_000  # samples times Hz: after so long a filter has died away to single precision
 N_CHANNELS = 23
 MIN_SAMPLES = FRAME - 15  # the analytic signal is taken over a multiple of 16 samples
-FAST_MIN_SAMPLES = envelopes.FAST_N_FFT + (FAST_FRAME - 1) * envelopes.FAST_STEP
+FAST_MIN_SAMPLES = FAST_N_FFT + (FAST_FRAME - 1) * FAST_STEP
 DYNAMIC_RANGE_DB = 30.0  # of the normalised variants
 LONG = 600 * RATE_HZ  # samples: longer waves are measured in windows
 WINDOW = 60 * RATE_HZ
@@ -170,10 +170,10 @@ def modulation_energies(
     """
     import torch
 
-    prepare: Callable[[torch.Tensor], Any] = envelopes.prepare_exact
-    compute: Callable[[Any, slice], torch.Tensor] = envelopes.exact_envelopes
+    prepare: Callable[[torch.Tensor], Any] = prepare_exact
+    compute: Callable[[Any, slice], torch.Tensor] = exact_envelopes
     if precision.dtype == "float32":
-        prepare, compute = envelopes.prepare_quick, envelopes.quick_envelopes
+        prepare, compute = prepare_quick, quick_envelopes
     n_samples = waves.shape[-1]
     padded = math.ceil(n_samples / 16) * 16
     energies = torch.empty(
@@ -208,7 +208,7 @@ def fast_energies(waves: torch.Tensor, highest_hz: float, precision: Precision) 
     budget = BLOCK_SAMPLES.get(waves.device.type, BLOCK_SAMPLES["cuda"])
     for part in waves.split(max(1, budget // waves.shape[-1])):  # type: ignore[no-untyped-call]
         level = unit_peak(part.to(getattr(torch, precision.dtype)))
-        envelope = envelopes.fast_envelopes(level, N_CHANNELS)
+        envelope = fast_envelopes(level, N_CHANNELS)
         parts.append(fast_framed_energies(envelope, highest_hz, precision))
     return torch.cat(parts)
 
@@ -274,8 +274,8 @@ def k_stars(highest_hz: float) -> torch.Tensor:
     """
     import torch
 
-    bandwidth = filterbanks.erb_hz(filterbanks.centre_frequencies(N_CHANNELS))[::-1]
-    edges = filterbanks.modulation_lower_edges(filterbanks.modulation_centres(4.0, highest_hz))
+    bandwidth = erb_hz(centre_frequencies(N_CHANNELS))[::-1]
+    edges = modulation_lower_edges(modulation_centres(4.0, highest_hz))
     return torch.from_numpy(np.searchsorted(edges, bandwidth, side="left").astype(np.int64))
 
 
@@ -334,7 +334,7 @@ def fast_framed_energies(
     import torch
 
     columns = envelope.shape[-1]
-    length = round_up(columns + TAIL // envelopes.FAST_STEP)
+    length = round_up(columns + TAIL // FAST_STEP)
     response = fast_modulation(length, highest_hz, precision.dtype, str(envelope.device))
     spectrum = torch.fft.rfft(envelope, n=length).unsqueeze(-2)
     output = torch.fft.irfft(spectrum * response, n=length)[..., :columns]
@@ -372,12 +372,12 @@ def modulation(
     """
     import torch
 
-    centres = filterbanks.modulation_centres(4.0, highest_hz)
+    centres = modulation_centres(4.0, highest_hz)
     decimations = [decimation_for(float(hz)) if precision.decimated else 1 for hz in centres]
     groups = []
     for decimation in sorted(set(decimations), reverse=True):
         members = centres[[d == decimation for d in decimations]]
-        response = filterbanks.modulation_response(members, length, RATE_HZ, device, decimation)
+        response = modulation_response(members, length, RATE_HZ, device, decimation)
         step = precision.envelope_step
         gain = step / decimation / averaging_gain(length, response.shape[-1], step, device)
         kind = torch.complex64 if precision.dtype == "float32" else torch.complex128
@@ -394,7 +394,7 @@ def last_states(length: int, highest_hz: float, step: int, device: str) -> torch
     """
     import torch
 
-    poles = filterbanks.modulation_poles(filterbanks.modulation_centres(4.0, highest_hz))[0]
+    poles = modulation_poles(modulation_centres(4.0, highest_hz))[0]
     to_come = torch.arange(length, 0, -step, dtype=torch.float64)
     columns = []
     for pole in poles:
@@ -409,9 +409,9 @@ def free_decays(highest_hz: float, decimation: int, device: str) -> list[torch.T
     """What each filter does unfed from the states of `last_states`: (2, samples) per filter."""
     import torch
 
-    centres = filterbanks.modulation_centres(4.0, highest_hz)
+    centres = modulation_centres(4.0, highest_hz)
     decays = []
-    for centre, pole, residue in zip(centres, *filterbanks.modulation_poles(centres), strict=True):
+    for centre, pole, residue in zip(centres, *modulation_poles(centres), strict=True):
         time = np.arange(0, DYING / centre, decimation)
         powers = torch.from_numpy(2 * residue * pole**time)
         decays.append(torch.stack([powers.real, -powers.imag]).float().to(device))
@@ -423,8 +423,8 @@ def fast_modulation(length: int, highest_hz: float, dtype: str, device: str) -> 
     """Responses of the modulation filters at 400 Hz, (8, length // 2 + 1)."""
     import torch
 
-    centres = filterbanks.modulation_centres(4.0, highest_hz)
-    response = filterbanks.modulation_response(centres, length, envelopes.FAST_RATE_HZ, device)
+    centres = modulation_centres(4.0, highest_hz)
+    response = modulation_response(centres, length, FAST_RATE_HZ, device)
     return response.to(torch.complex64 if dtype == "float32" else torch.complex128)
 
 
@@ -458,3 +458,414 @@ def _hamming_hops(decimation: int, dtype: torch.dtype, device: str) -> torch.Ten
     window = torch.hamming_window(FRAME, periodic=True, dtype=torch.float64).square() * decimation
     hops = window[::decimation].view(FRAME // HOP, HOP // decimation).T
     return hops.contiguous().to(dtype=dtype, device=device)
+
+
+STRETCH = 48_000  # samples: longer waves go through the gammatone filters in pieces
+GAMMATONE_TAIL = 6000  # samples after which a channel has died away
+
+
+@dataclass(frozen=True)
+class ExactPrepared:
+    """Waves made ready for `envelopes`; batch first."""
+
+    n_samples: int
+    length: int  # of a transform
+    spectra: torch.Tensor  # (batch, pieces, bins)
+
+
+def prepare_exact(waves: torch.Tensor) -> ExactPrepared:
+    """Spectra of `waves`, (batch, samples), float64, in pieces that begin `TAIL` samples early."""
+    n_samples = waves.shape[-1]
+    length = round_up(min(n_samples, STRETCH) + GAMMATONE_TAIL)
+    return ExactPrepared(n_samples, length, overlapping_spectra(waves, length, GAMMATONE_TAIL))
+
+
+def exact_envelopes(waves: ExactPrepared, channels: slice) -> torch.Tensor:
+    """Envelopes at 16 kHz, (batch, channels, samples), a multiple of 16 samples long."""
+    import torch
+
+    response = gammatone(waves.length, str(waves.spectra.device))[channels, None]
+    pieces = torch.fft.irfft(waves.spectra[:, None] * response, n=waves.length)
+    filtered = pieces[..., GAMMATONE_TAIL:].flatten(-2)[..., : waves.n_samples]
+    return analytic_magnitude(filtered, math.ceil(waves.n_samples / 16) * 16)
+
+
+def overlapping_spectra(waves: torch.Tensor, length: int, tail: int) -> torch.Tensor:
+    """Spectra of pieces of `length` that begin `tail` samples early: (batch, pieces, bins).
+
+    The first `tail` samples of each filtered piece are to be thrown away; what is left of the
+    pieces, side by side, is the filtered wave (overlap-save).
+    """
+    import torch
+
+    step = length - tail
+    pieces = -(-waves.shape[-1] // step)
+    longer = torch.nn.functional.pad(waves, (tail, pieces * step - waves.shape[-1]))
+    spectra: torch.Tensor = torch.fft.rfft(longer.unfold(-1, length, step))
+    return spectra
+
+
+@functools.lru_cache(maxsize=3)
+def gammatone(length: int, device: str) -> torch.Tensor:
+    """Responses of the gammatone channels, (23, length // 2 + 1), complex128."""
+    centres = centre_frequencies(N_CHANNELS)
+    return gammatone_response(centres, length, RATE_HZ, device)
+
+
+def analytic_magnitude(filtered: torch.Tensor, padded: int) -> torch.Tensor:
+    """|x + i Hilbert(x)| of `filtered` followed by zeros up to `padded`, periodic in `padded`.
+
+    A length with a large prime factor has slow transforms: there the Hilbert transform is the
+    same circular convolution, made as a linear one of twice the length.
+    """
+    import torch
+
+    magnitude: torch.Tensor
+    if quick_length(padded):
+        one_sided = torch.fft.rfft(filtered, n=padded)
+        one_sided[..., 1 : padded // 2] *= 2.0
+        magnitude = torch.fft.ifft(one_sided, n=padded).abs()
+        return magnitude
+    length = round_up(2 * padded)
+    spectrum = torch.fft.rfft(filtered, n=length)
+    spectrum *= hilbert_kernel(padded, length, filtered.dtype, str(filtered.device))
+    quadrature = torch.fft.irfft(spectrum, n=length)[..., :padded]
+    real = torch.nn.functional.pad(filtered, (0, padded - filtered.shape[-1]))
+    magnitude = torch.hypot(real, quadrature)
+    return magnitude
+
+
+def quick_length(length: int) -> bool:
+    """Whether all prime factors are 7 or less."""
+    for prime in (2, 3, 5, 7):
+        while length % prime == 0:
+            length //= prime
+    return length == 1
+
+
+@functools.lru_cache(maxsize=2)
+def hilbert_kernel(padded: int, length: int, dtype: torch.dtype, device: str) -> torch.Tensor:
+    """Spectrum on `length` >= 2 * padded points of the Hilbert kernel of even period `padded`."""
+    import torch
+
+    odd = torch.arange(1, padded, 2, dtype=torch.float64, device=device)
+    values = 2 / padded / torch.tan(odd * (math.pi / padded))
+    kernel = torch.zeros(length, dtype=torch.float64, device=device)
+    kernel[1:padded:2] = values
+    kernel[length - padded + 1 :: 2] = values  # the periods before: n - padded
+    spectrum: torch.Tensor = torch.fft.rfft(kernel)
+    return spectrum.to(torch.complex64 if dtype == torch.float32 else torch.complex128)
+
+
+def round_up(n_samples: int) -> int:
+    """The next length with a quick transform: 2^j (j >= 6) times a small factor, few of them."""
+    scale = max(64, 1 << max(0, (n_samples - 1).bit_length() - 5))
+    for factor in (16, 18, 20, 24, 25, 27, 30, 32):
+        if factor * scale >= n_samples:
+            return factor * scale
+    raise AssertionError("32 times the scale always suffices")
+
+
+STEP = 4  # samples at 16 kHz from value to value of the envelopes
+LEAD = 2048  # samples before a piece: what was before them has died away
+LAG = 1024  # samples after a piece, since analytic signals look ahead
+DECAY_PERIOD = 48_000  # samples of a period in which free decays are designed
+NEAR = 2048  # samples from each end of a wave where the free decay is taken off …
+FAR = 24_000  # … and in low channels: what it leaves there is within the modulation filters' band
+FAR_BELOW_HZ = 500.0
+ORDER = 8  # of a gammatone filter
+
+
+def piece_layout(padded: int) -> tuple[int, int, int]:
+    """(transform length, samples of a piece, pieces) for waves of `padded` samples."""
+    if padded <= STRETCH and quick_length(padded):
+        return padded, padded, 1
+    pieces = -(-padded // STRETCH)
+    piece = -(-padded // pieces // 64) * 64
+    return round_up(piece + LEAD + LAG), piece, -(-padded // piece)
+
+
+@dataclass(frozen=True)
+class QuickPrepared:
+    """Waves made ready for `envelopes`; batch first."""
+
+    padded: int  # samples of a period: a multiple of 16
+    before: int  # zeros in front of each wave
+    spectra: torch.Tensor  # (batch, pieces, bins): of overlapping pieces of the repeating waves
+    endings: torch.Tensor  # (channels, batch, 8): how much of each free decay follows the end
+
+
+def prepare_quick(waves: torch.Tensor) -> QuickPrepared:
+    """Spectra and endings of `waves`, (batch, samples), at least `LEAD` samples, float32.
+
+    Zeros up to a multiple of 16 go in front, so that the period ends where the wave does.
+    """
+    import torch
+
+    padded = math.ceil(waves.shape[-1] / 16) * 16
+    before = padded - waves.shape[-1]
+    matrix = ending_decays(str(waves.device))[0]
+    ending = (waves[:, -LEAD:] @ matrix).view(len(waves), N_CHANNELS, ORDER).transpose(0, 1)
+    period = torch.nn.functional.pad(waves, (before, 0))
+    length, piece, pieces = piece_layout(padded)
+    if length == padded:
+        cut = period.unsqueeze(1)
+    else:
+        after = (pieces - 1) * piece + length - LEAD - padded
+        longer = torch.cat([period[:, -LEAD:], period, period[:, :after]], dim=-1)
+        cut = longer.unfold(-1, length, piece)
+    return QuickPrepared(padded, before, torch.fft.rfft(cut), ending.contiguous())
+
+
+def quick_envelopes(waves: QuickPrepared, channels: slice) -> torch.Tensor:
+    """Envelopes at 4 kHz, (batch, channels, padded // 4), each the mean of four samples."""
+    import torch
+
+    length, piece, _ = piece_layout(waves.padded)
+    response = one_sided_gammatone(length, str(waves.spectra.device))[channels].unsqueeze(1)
+    signal = torch.fft.ifft(waves.spectra.unsqueeze(1) * response, n=length)
+    if length != waves.padded:
+        signal = signal[..., LEAD : LEAD + piece]
+    parts = torch.view_as_real(signal.flatten(-2)[..., : waves.padded])
+    take_off_decays(parts, waves.endings[channels], channels)
+    squares = parts.square_()
+    magnitude = (squares[..., 0] + squares[..., 1]).sqrt_()
+    if waves.before:
+        magnitude = magnitude.roll(-waves.before, -1)
+    pairs = magnitude[..., ::2] + magnitude[..., 1::2]  # quicker than mean()
+    return pairs[..., ::2] + pairs[..., 1::2]
+
+
+def take_off_decays(parts: torch.Tensor, endings: torch.Tensor, channels: slice) -> None:
+    """Subtract from signals, (batch, channels, samples, 2), the free decays behind their ends."""
+    of_all = ending_decays(str(parts.device))[1][channels]
+    for channel, (shapes, ending) in enumerate(zip(of_all, endings, strict=True)):
+        edge = min(shapes.shape[2], parts.shape[2] // 2)
+        after, before = shapes[0, :, :edge], shapes[1, :, -edge:]
+        for place, shape in ((slice(edge), after), (slice(-edge, None), before)):
+            off = ending @ shape.flatten(1)
+            parts[:, channel, place] -= off.view(-1, edge, 2)
+
+
+@functools.lru_cache(maxsize=12)
+def one_sided_gammatone(length: int, device: str) -> torch.Tensor:
+    """Responses without negative frequencies, (23, bins), for means of four: a quarter of twice."""
+    import torch
+
+    centres = centre_frequencies(N_CHANNELS)
+    response = gammatone_response(centres, length, RATE_HZ, device) / 2
+    response[:, [0, -1]] /= 2
+    return response.to(torch.complex64)
+
+
+@functools.lru_cache(maxsize=2)
+def ending_decays(device: str) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """The free decays of the filters, as eight orthonormal functions of time per channel.
+
+    Returns: what gives their amounts from the last samples of a wave, (LEAD, 23 * 8); and for each
+    channel a quarter of their analytic signals, (2, 8, edge, 2), after and before they start.
+    """
+    import torch
+
+    centres = centre_frequencies(N_CHANNELS)
+    response = gammatone_response(centres, DECAY_PERIOD, RATE_HZ)
+    matrices, shapes = [], []
+    for centre, channel in zip(centres, response, strict=True):
+        of_shapes = torch.fft.rfft(_free_decays(float(centre)), n=DECAY_PERIOD)
+        matrices.append(torch.fft.irfft(of_shapes.conj() * channel)[:, 1 : LEAD + 1].flip(-1))
+        of_shapes[:, 1:-1] *= 2
+        signal = torch.view_as_real(torch.fft.ifft(of_shapes, n=DECAY_PERIOD) / 4)
+        edge = FAR if centre < FAR_BELOW_HZ else NEAR
+        shapes.append(torch.stack([signal[:, :edge], signal[:, -edge:]]).float().to(device))
+    return torch.cat(matrices).T.float().contiguous().to(device), shapes
+
+
+def _free_decays(centre_hz: float) -> torch.Tensor:
+    """Orthonormal functions, (8, samples), that span what four equal pole pairs do unfed."""
+    import torch
+
+    time = torch.arange(3 * LEAD, dtype=torch.float64)
+    width = float(erb_hz(np.array(centre_hz)))
+    fade = torch.exp(time * (-1.019 * 2 * math.pi * width / RATE_HZ))
+    angle = time * (2 * math.pi * centre_hz / RATE_HZ)
+    columns = [time**k * fade * wave(angle) for k in range(4) for wave in (torch.cos, torch.sin)]
+    scaled = torch.stack([column / column.norm() for column in columns], dim=1)
+    orthonormal: torch.Tensor = torch.linalg.qr(scaled)[0].T.contiguous()
+    return orthonormal
+
+
+FAST_N_FFT = 512
+FAST_WINDOW = 160  # samples: 10 ms at 16 kHz
+FAST_STEP = 40  # samples: 2.5 ms at 16 kHz
+FAST_RATE_HZ = 400.0  # of the envelopes
+FAST_MARGIN = (FAST_N_FFT - FAST_WINDOW) // 2  # samples beside the window in a transform
+
+
+def fast_column_count(n_samples: int) -> int:
+    """Columns of the envelopes of `n_samples`, 0 for less than one transform."""
+    return max(0, 1 + (n_samples - FAST_N_FFT) // FAST_STEP)
+
+
+def fast_envelopes(waves: torch.Tensor, n_channels: int) -> torch.Tensor:
+    """Envelopes at 400 Hz, (batch, n_channels, columns), channels from low to high frequency.
+
+    `waves`: (batch, samples) at 16 kHz, at least 512 of them. When the last transform ends with the
+    wave, SRMRpy leaves that column at zero; so does this.
+    """
+    import torch
+
+    columns = fast_column_count(waves.shape[-1])
+    used = waves[..., FAST_MARGIN : FAST_MARGIN + (columns - 1) * FAST_STEP + FAST_WINDOW]
+    window = torch.hann_window(FAST_WINDOW, dtype=torch.float64).to(waves)
+    spectra = torch.fft.rfft(used.unfold(-1, FAST_WINDOW, FAST_STEP) * window, n=FAST_N_FFT)
+    envelope: torch.Tensor = (
+        spectra.abs() @ gammatone_magnitudes(n_channels, waves.dtype, str(waves.device))
+    ).mT / FAST_N_FFT
+    if (waves.shape[-1] - FAST_N_FFT) % FAST_STEP == 0:
+        envelope[..., -1] = 0
+    return envelope
+
+
+@functools.lru_cache(maxsize=4)
+def gammatone_magnitudes(n_channels: int, dtype: torch.dtype, device: str) -> torch.Tensor:
+    """Magnitudes of the gammatone responses, (257, n_channels), from low to high frequency."""
+    centres = centre_frequencies(n_channels)
+    response = gammatone_response(centres, FAST_N_FFT, 16_000.0, device)
+    magnitudes: torch.Tensor = response.abs().flip(0).T.contiguous().to(dtype)
+    return magnitudes
+
+
+EAR_Q = 9.26449  # Glasberg and Moore (1990)
+MIN_BANDWIDTH_HZ = 24.7
+MODULATION_Q = 2.0
+
+
+def centre_frequencies(
+    n_channels: int = 23, lowest_hz: float = 125.0, rate_hz: float = 16_000.0
+) -> NDArray[np.float64]:
+    """Centre frequencies in Hz, (n_channels,), from high to low, even on the ERB scale."""
+    corner = EAR_Q * MIN_BANDWIDTH_HZ
+    highest = rate_hz / 2 + corner
+    steps = np.arange(1, n_channels + 1) / n_channels
+    return np.asarray(highest * ((lowest_hz + corner) / highest) ** steps - corner)
+
+
+def erb_hz(centre_hz: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Equivalent rectangular bandwidth in Hz of a filter at `centre_hz`, same shape."""
+    return centre_hz / EAR_Q + MIN_BANDWIDTH_HZ
+
+
+def gammatone_response(
+    centre_hz: NDArray[np.float64], length: int, rate_hz: float, device: str = "cpu"
+) -> torch.Tensor:
+    """Slaney's four-section gammatone on the bins of an rfft of `length`.
+
+    Returns complex128, (channels, length // 2 + 1), with gain 1 at each centre frequency.
+    """
+    import torch
+
+    delay = _unit_delay(length, 1, device)
+    channels = [
+        _gammatone_at(delay, centre, width, rate_hz)
+        for centre, width in zip(centre_hz, erb_hz(centre_hz), strict=True)
+    ]
+    return torch.stack(channels)
+
+
+def _gammatone_at(
+    delay: torch.Tensor, centre_hz: float, width_hz: float, rate_hz: float
+) -> torch.Tensor:
+    """One channel's response where z^-1 takes the values `delay`; scaled to 1 at its centre."""
+    import torch
+
+    decay = math.exp(-1.019 * 2 * math.pi * width_hz / rate_hz)
+    angle = 2 * math.pi * centre_hz / rate_hz
+    zeros = [
+        -decay * (math.cos(angle) + side * math.sqrt(3 + slope * 2**1.5) * math.sin(angle))
+        for slope in (1, -1)
+        for side in (1, -1)
+    ]
+
+    def response(z1: torch.Tensor) -> torch.Tensor:
+        numerator = torch.ones_like(z1)
+        for zero in zeros:
+            numerator = numerator * (1 + zero * z1)
+        pole_pair = 1 + z1 * (-2 * decay * math.cos(angle) + decay**2 * z1)
+        return numerator / (pole_pair * pole_pair).square()
+
+    at_centre = torch.polar(
+        torch.ones(1, dtype=torch.float64, device=delay.device),
+        torch.full((1,), -angle, dtype=torch.float64, device=delay.device),
+    )
+    return response(delay) / response(at_centre).abs()
+
+
+def modulation_centres(
+    lowest_hz: float = 4.0, highest_hz: float = 128.0, n_filters: int = 8
+) -> NDArray[np.float64]:
+    """Centre frequencies in Hz of the modulation filters, (n_filters,), evenly spaced in log."""
+    return np.geomspace(lowest_hz, highest_hz, n_filters)
+
+
+def modulation_lower_edges(
+    centre_hz: NDArray[np.float64], rate_hz: float = 16_000.0
+) -> NDArray[np.float64]:
+    """Lower 3 dB edges in Hz, (n_filters,), of the modulation filters."""
+    half_width = np.tan(np.pi * centre_hz / rate_hz) / MODULATION_Q * rate_hz / (2 * np.pi)
+    return np.asarray(centre_hz - half_width)
+
+
+def modulation_response(
+    centre_hz: NDArray[np.float64],
+    length: int,
+    rate_hz: float,
+    device: str = "cpu",
+    decimation: int = 1,
+) -> torch.Tensor:
+    """Second-order band passes (Q = 2) on the first bins of an rfft of `length`.
+
+    Only the bins below the Nyquist frequency of rate / decimation are computed.
+    Returns complex128, (filters, length // (2 * decimation) + 1).
+    """
+    import torch
+
+    z1 = _unit_delay(length, decimation, device)
+    rows = []
+    for centre in centre_hz:
+        warped = math.tan(math.pi * centre / rate_hz)
+        width = warped / MODULATION_Q
+        numerator = width * (1 - z1 * z1)
+        rows.append(
+            numerator
+            / (
+                (1 + width + warped**2)
+                + (2 * warped**2 - 2) * z1
+                + (1 - width + warped**2) * (z1 * z1)
+            )
+        )
+    return torch.stack(rows)
+
+
+def modulation_poles(
+    centre_hz: NDArray[np.float64], rate_hz: float = 16_000.0
+) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    """(poles, residues), each (n_filters,), of the modulation filters.
+
+    The impulse response after its first sample is twice the real part of residue * pole ** n.
+    """
+    warped = np.tan(math.pi * centre_hz / rate_hz)
+    width = warped / MODULATION_Q
+    lead = 1 + width + warped**2
+    half = (warped**2 - 1) / lead
+    poles = -half + 1j * np.sqrt((1 - width + warped**2) / lead - half**2)
+    residues = width / lead * (1 - poles**-2) / (1 - poles.conj() / poles)
+    return poles, residues
+
+
+def _unit_delay(length: int, decimation: int, device: str) -> torch.Tensor:
+    """z^-1 on the first `length // (2 * decimation) + 1` bins of a DFT of `length`."""
+    import torch
+
+    bins = torch.arange(length // (2 * decimation) + 1, dtype=torch.float64, device=device)
+    angle = bins * (-2 * math.pi / length)
+    return torch.polar(torch.ones_like(angle), angle)

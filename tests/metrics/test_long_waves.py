@@ -138,13 +138,11 @@ def test_shared_work_goes_with_its_wave():
 @pytest.mark.medium
 def test_variants_of_srmr_share_their_gammatone_envelopes(wave, monkeypatch):
     from metrics.core.metric import make_metric
-    from metrics.signal import envelopes
+    from metrics.signal import srmr
 
-    given, calls, original = [wave, wave[:30_000]], [], envelopes.quick_envelopes
+    given, calls, original = [wave, wave[:30_000]], [], srmr.quick_envelopes
     alone = [score.value for score in make_metric("srmr_norm").measure([w.clone() for w in given])]
-    monkeypatch.setattr(
-        envelopes, "quick_envelopes", lambda *named: calls.append(1) or original(*named)
-    )
+    monkeypatch.setattr(srmr, "quick_envelopes", lambda *named: calls.append(1) or original(*named))
     make_metric("srmr").measure(given)
     first = len(calls)
     together = [score.value for score in make_metric("srmr_norm").measure(given)]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.core.metric import make_metric
-from metrics.signal import envelopes, filterbanks, srmr
+from metrics.signal import srmr
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
@@ -110,7 +110,7 @@ def test_the_fast_envelopes_are_those_of_the_gammatone_package(n_samples):
 
     wave = synthetic(n_samples).double()
     wanted = fft_gtgram(wave.numpy(), 16_000, 0.010, 0.0025, 23, 125)
-    found = envelopes.fast_envelopes(wave.unsqueeze(0), 23)[0].numpy()
+    found = srmr.fast_envelopes(wave.unsqueeze(0), 23)[0].numpy()
     assert np.abs(found - wanted).max() < 1e-12 * wanted.max()
     assert (wanted[:, -1] == 0).all() == (n_samples == 8_032)
 
@@ -143,9 +143,9 @@ def test_both_precisions_agree_at_every_length(n_samples):
 def test_the_quick_envelopes_are_the_exact_ones_up_to_single_precision(n_samples):
     """Short, with a large prime factor, of one piece and of two; cut off in the middle of sound."""
     wave = srmr.unit_peak(synthetic(n_samples, seed=3).unsqueeze(0))
-    exact = envelopes.exact_envelopes(envelopes.prepare_exact(wave.double()), slice(0, 23))
+    exact = srmr.exact_envelopes(srmr.prepare_exact(wave.double()), slice(0, 23))
     wanted = exact.unflatten(-1, (-1, 4)).mean(-1)
-    found = envelopes.quick_envelopes(envelopes.prepare_quick(wave), slice(0, 23))
+    found = srmr.quick_envelopes(srmr.prepare_quick(wave), slice(0, 23))
     off = (found - wanted).square().mean(-1).sqrt() / wanted.square().mean(-1).sqrt()
     assert off.max() < 2e-3  # 9.7e-4 on every processor: what single precision leaves out
 
@@ -170,24 +170,24 @@ def test_the_envelope_is_that_of_scipy_at_quick_and_slow_lengths(padded):
 
     wave = synthetic(padded - 5).double()
     padded_wave = np.pad(wave.numpy(), (0, 5))
-    found = envelopes.analytic_magnitude(wave, padded).numpy()
+    found = srmr.analytic_magnitude(wave, padded).numpy()
     assert np.abs(found - np.abs(hilbert(padded_wave))).max() < 1e-11
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 10**8))
 def test_transform_lengths_are_quick_and_little_longer(n_samples):
-    length = envelopes.round_up(n_samples)
+    length = srmr.round_up(n_samples)
     assert n_samples <= length <= max(1.21 * n_samples, 1024)
     assert length % 64 == 0
-    assert envelopes.quick_length(length)
+    assert srmr.quick_length(length)
 
 
 def test_k_star_counts_the_modulation_filters_below_the_bandwidth():
     stars = srmr.k_stars(128.0).tolist()
-    edges = filterbanks.modulation_lower_edges(filterbanks.modulation_centres(4.0, 128.0))
-    for star, centre in zip(stars, filterbanks.centre_frequencies()[::-1], strict=True):
-        bandwidth = filterbanks.erb_hz(centre)
+    edges = srmr.modulation_lower_edges(srmr.modulation_centres(4.0, 128.0))
+    for star, centre in zip(stars, srmr.centre_frequencies()[::-1], strict=True):
+        bandwidth = srmr.erb_hz(centre)
         assert all(bandwidth > edge for edge in edges[:star])
         assert all(bandwidth <= edge for edge in edges[star:])
     assert stars[0] == 6  # 38.19 Hz: above the sixth edge (35.7 Hz), below the seventh
