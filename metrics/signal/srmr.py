@@ -3,6 +3,19 @@
 The numbers are those of SRMRpy (master) with `fast=False`: Falk, Zheng & Chan (2010), and for the
 normalised variants Santos, Senoussaoui & Falk (IWAENC 2014). Filters are applied as products of
 spectra, so that a batch is a few FFTs: the recursive filters' exact digital responses, from rest.
+
+Envelopes of the gammatone channels come in three ways. Exact: filtered from rest, cut at the wave's
+end, its analytic signal taken as if it repeated, in double precision, as SRMRpy does. Quick: the
+wave itself repeats, so that multiplied by the one-sided response its spectrum is the analytic
+signal at once; what that adds is the filters' free decay behind the wave's end, a sum of eight
+functions per channel, which is taken off near both ends. Fast, as SRMRpy with `fast=True` (D. P. W.
+Ellis, "Gammatone-like spectrograms", 2009): magnitudes of 10 ms Hann windows every 2.5 ms, weighted
+by the magnitude responses of the gammatone filters.
+
+The filterbanks (gammatone: 23 channels; modulation: 8 filters) follow Slaney, "An efficient
+implementation of the Patterson-Holdsworth auditory filter bank" (Apple TR 35, 1993), and Falk,
+Zheng & Chan, "A non-intrusive quality and intelligibility measure of reverberant and dereverberated
+speech" (IEEE TASLP 18(7), 2010).
 """
 
 from __future__ import annotations
@@ -21,7 +34,6 @@ from metrics.core.wave_memory import release
 if TYPE_CHECKING:
     import torch
 
-
 RATE_HZ = 16_000
 FRAME = 4096  # samples: 256 ms
 HOP = 1024  # samples: 64 ms
@@ -31,6 +43,11 @@ TAIL = 64_000  # samples after which the slowest filter has died away
 DYING = 130_000  # samples times Hz: after so long a filter has died away to single precision
 N_CHANNELS = 23
 MIN_SAMPLES = FRAME - 15  # the analytic signal is taken over a multiple of 16 samples
+FAST_N_FFT = 512
+FAST_WINDOW = 160  # samples: 10 ms at 16 kHz
+FAST_STEP = 40  # samples: 2.5 ms at 16 kHz
+FAST_RATE_HZ = 400.0  # of the envelopes
+FAST_MARGIN = (FAST_N_FFT - FAST_WINDOW) // 2  # samples beside the window in a transform
 FAST_MIN_SAMPLES = FAST_N_FFT + (FAST_FRAME - 1) * FAST_STEP
 DYNAMIC_RANGE_DB = 30.0  # of the normalised variants
 LONG = 600 * RATE_HZ  # samples: longer waves are measured in windows
@@ -671,7 +688,7 @@ def ending_decays(device: str) -> tuple[torch.Tensor, list[torch.Tensor]]:
     response = gammatone_response(centres, DECAY_PERIOD, RATE_HZ)
     matrices, shapes = [], []
     for centre, channel in zip(centres, response, strict=True):
-        of_shapes = torch.fft.rfft(_free_decays(float(centre)), n=DECAY_PERIOD)
+        of_shapes = torch.fft.rfft(_decay_shapes(float(centre)), n=DECAY_PERIOD)
         matrices.append(torch.fft.irfft(of_shapes.conj() * channel)[:, 1 : LEAD + 1].flip(-1))
         of_shapes[:, 1:-1] *= 2
         signal = torch.view_as_real(torch.fft.ifft(of_shapes, n=DECAY_PERIOD) / 4)
@@ -680,7 +697,7 @@ def ending_decays(device: str) -> tuple[torch.Tensor, list[torch.Tensor]]:
     return torch.cat(matrices).T.float().contiguous().to(device), shapes
 
 
-def _free_decays(centre_hz: float) -> torch.Tensor:
+def _decay_shapes(centre_hz: float) -> torch.Tensor:
     """Orthonormal functions, (8, samples), that span what four equal pole pairs do unfed."""
     import torch
 
@@ -692,13 +709,6 @@ def _free_decays(centre_hz: float) -> torch.Tensor:
     scaled = torch.stack([column / column.norm() for column in columns], dim=1)
     orthonormal: torch.Tensor = torch.linalg.qr(scaled)[0].T.contiguous()
     return orthonormal
-
-
-FAST_N_FFT = 512
-FAST_WINDOW = 160  # samples: 10 ms at 16 kHz
-FAST_STEP = 40  # samples: 2.5 ms at 16 kHz
-FAST_RATE_HZ = 400.0  # of the envelopes
-FAST_MARGIN = (FAST_N_FFT - FAST_WINDOW) // 2  # samples beside the window in a transform
 
 
 def fast_column_count(n_samples: int) -> int:
