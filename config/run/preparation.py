@@ -77,7 +77,7 @@ def main(result: Path) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from config.run.embedded_servers import EmbeddedError
 
-    now = preparation_stamp.fingerprint()
+    now = preparation_stamp.start_fingerprint()
     try:
         if not confirm(result, now):
             prepare(result, now)
@@ -133,7 +133,9 @@ def prepare(result: Path, prepared_for: str) -> None:
     collect_static()
     landing = reverse("landing", args=[preparation_stamp.LINK])
     with connection.cursor() as cursor:
-        preparation_stamp.leave(prepared_for, preparation_stamp.applied_migrations(cursor), landing)
+        preparation_stamp.write_stamp(
+            prepared_for, preparation_stamp.applied_migrations(cursor), landing
+        )
     result.write_text(json.dumps(rater_entry()))
 
 

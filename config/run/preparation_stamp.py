@@ -53,7 +53,7 @@ def wait_for(result: Path) -> None:
         time.sleep(LOOK_EVERY_S)
 
 
-def fingerprint() -> str:
+def start_fingerprint() -> str:
     """Changes when code, static files, packages or settings may have changed.
 
     Ask before anything of Django is used: its database adds to its settings.
@@ -104,7 +104,7 @@ def _stamp() -> dict[str, str]:
     return stamp
 
 
-def leave(prepared_for: str, applied: list[tuple[str, str]], landing: str) -> None:
+def write_stamp(prepared_for: str, applied: list[tuple[str, str]], landing: str) -> None:
     """Notes the fingerprint that was prepared for; `landing` is the address of the link LINK."""
     stamp = {"fingerprint": prepared_for, "applied": _digest(applied), "landing": landing}
     draft = stamp_file().with_suffix(".new")

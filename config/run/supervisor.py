@@ -27,7 +27,7 @@ from config.installation import CODE
 from config.run.embedded_servers import VALKEY, EmbeddedError, socket_folder
 from config.run.on_demand_worker import RestingQueue
 from config.run.preparation import AWAY_STATUS
-from config.run.preparation_stamp import fingerprint, is_as_left, result_file
+from config.run.preparation_stamp import is_as_left, result_file, start_fingerprint
 from config.run.private_files import close_all
 from config.run.processes import LogPipes, last_lines, signal_group, spawn, stop
 from config.run.running_instance import lock_file, write_address
@@ -281,7 +281,7 @@ class Supervisor:
             allow_open_files(2 * MOST_CONNECTIONS)
             say(f"Earnest starts; its data and logs are in {self.var} ...")
             self.close_files()
-            as_left = is_as_left(fingerprint())
+            as_left = is_as_left(start_fingerprint())
             try_database()
             try_redis()
             try_media()

@@ -50,7 +50,7 @@ def left(settings: LazySettings, tmp_path: Path) -> None:
     study("first", Study.State.OPEN, 1)
     landing = reverse("landing", args=[preparation_stamp.LINK])
     with connection.cursor() as cursor:
-        preparation_stamp.leave(
+        preparation_stamp.write_stamp(
             "a fingerprint", preparation_stamp.applied_migrations(cursor), landing
         )
 
@@ -103,12 +103,12 @@ def code(settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         *(f"made/{each}" for each in preparation_stamp.MADE),
     ):
         (tmp_path / name).write_text("old")
-    preparation_stamp.leave(preparation_stamp.fingerprint(), [], "")
+    preparation_stamp.write_stamp(preparation_stamp.start_fingerprint(), [], "")
     return tmp_path
 
 
 def as_left() -> bool:
-    return preparation_stamp.is_as_left(preparation_stamp.fingerprint())
+    return preparation_stamp.is_as_left(preparation_stamp.start_fingerprint())
 
 
 def test_what_has_not_changed_is_as_left(code: Path):
