@@ -26,8 +26,7 @@ from config.environment import full_disk
 from config.installation import CODE
 from config.run.embedded_servers import VALKEY, EmbeddedError, socket_folder
 from config.run.on_demand_worker import RestingQueue
-from config.run.preparation import AWAY_STATUS
-from config.run.preparation_stamp import is_as_left, result_file, start_fingerprint
+from config.run.preparation import AWAY_STATUS, is_as_left, result_file, start_fingerprint
 from config.run.private_files import close_all
 from config.run.processes import LogPipes, last_lines, signal_group, spawn, stop
 from config.run.running_instance import lock_file, write_address

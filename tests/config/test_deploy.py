@@ -19,7 +19,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.environment import Environment
 from config.installation import CODE
 from config.operations.health import EXPECTED_ROLES
-from config.run.preparation_stamp import ROOMS
+from config.run.preparation import ROOMS
 from config.run.private_files import close_folder
 from config.run.supervisor import LONE_COMMANDS
 from tests.config.test_settings import start

@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings
 
 from config.installation import CODE
-from config.run.preparation_stamp import ROOMS
+from config.run.preparation import ROOMS
 from tests.config.test_settings import start
 
 # Every file that is opened or mapped while all of Earnest is imported and its heavy packages work.
