@@ -1,4 +1,9 @@
-"""Brings tables, demo study, static files and the log-in up to date before the pages open."""
+"""Brings tables, demo study, static files and the log-in up to date before the pages open.
+
+A start that finds all as the last preparation left it need not repeat it. Files, packages and
+settings are compared by a fingerprint (the supervisor does, before any server runs), and the
+database by what it holds. No application is loaded before there is something to prepare.
+"""
 
 from __future__ import annotations
 
