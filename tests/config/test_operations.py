@@ -95,7 +95,7 @@ def test_counts_are_kept_while_the_cache_is_away(monkeypatch: pytest.MonkeyPatch
     tally.thread = object()  # type: ignore[assignment]
     tally.add("landing", "GET", 200, 0.02)
     with monkeypatch.context() as without:
-        without.setattr(shared_counters, "shared", away)
+        without.setattr(shared_counters, "counter_server", away)
         tally.flush()
     tally.flush()
     assert shared_counters.request_sums()["landing", "GET", "200"]["1"] == 1

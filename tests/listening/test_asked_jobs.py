@@ -85,7 +85,9 @@ def test_each_job_is_asked_for_in_a_table_or_comes_again_by_the_clock():
 def test_a_job_whose_message_was_lost_is_sent_again_once_and_the_operator_sees_it(
     asked_one, sent, caplog
 ):
-    shared_counters.shared().delete(shared_counters._key(int(timezone.now().timestamp() // 3600)))
+    shared_counters.counter_server().delete(
+        shared_counters._key(int(timezone.now().timestamp() // 3600))
+    )
     assert send_lost() == 1
     assert sent == [(JOB.name, NOBODY)]
     assert "its message was lost" in caplog.text
