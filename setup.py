@@ -1,7 +1,7 @@
 """What a wheel holds; the rest stands in pyproject.toml.
 
 Templates, static files, words and the demo lie beside the code in a clone, and in a folder of their
-own in a wheel: config/paths.py finds both.
+own in a wheel: config/installation.py finds both.
 """
 
 from setuptools import find_packages, setup

@@ -62,9 +62,9 @@ def main() -> None:
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     torch.set_num_threads(1)
     if given.similar:
-        from metrics.networks.predictors import masking
+        from metrics.networks.predictors import pretrained
 
-        masking.SIMILAR |= {"cpu": given.similar}
+        pretrained.SIMILAR |= {"cpu": given.similar}
     with tempfile.TemporaryDirectory() as place:
         clips = random_clips(Path(place), given.clips, given.least, given.most)
         span = f"{given.least:g} to {given.most:g} s"
@@ -110,7 +110,7 @@ def random_clips(folder: Path, number: int, least_s: float, most_s: float) -> li
     import soundfile
 
     from metrics.core import decoding
-    from metrics.core.material import Material
+    from metrics.core.metric import Material
     from metrics.scoring import runner
 
     speech = decoding.load_wave(SPEECH, RATE_HZ)
@@ -171,7 +171,7 @@ def timed(
 @contextmanager
 def by_way(way: str) -> Iterator[None]:
     """Batches as they are formed one by one, of equal lengths, or as declared."""
-    from metrics.networks.predictors import masking
+    from metrics.networks.predictors import pretrained
     from metrics.networks.recognisers import faster_whisper
     from metrics.scoring import runner
 
@@ -185,7 +185,7 @@ def by_way(way: str) -> Iterator[None]:
             stack.enter_context(mock.patch.object(runner, "score_batch", each))
         if way != "shared":
             never = {"cpu": 1.0}
-            stack.enter_context(mock.patch.object(masking, "SIMILAR", never))
+            stack.enter_context(mock.patch.object(pretrained, "SIMILAR", never))
             whole = faster_whisper.FasterWhisper.transcribe
             one = lambda self, waves, language: [whole(self, wave, language) for wave in waves]  # noqa: E731
             stack.enter_context(

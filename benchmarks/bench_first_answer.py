@@ -47,7 +47,7 @@ def worker() -> Iterator[None]:
     from django.conf import settings
 
     from config.run.processes import spawn, stop
-    from config.run.services import jobs_command
+    from config.run.supervisor import jobs_command
 
     log = settings.EARNEST_VAR / "logs" / "jobs.log"
     log.unlink(missing_ok=True)

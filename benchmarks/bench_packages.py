@@ -98,7 +98,7 @@ def long_clip() -> list[Clip]:
 
 def clip_of(path: Path, text: str) -> Clip:
     from metrics.core import decoding
-    from metrics.core.material import Material
+    from metrics.core.metric import Material
     from metrics.scoring import runner
 
     return runner.clip_of(path, Material(text, "en", "", (), str(path), decoding.file_sha256(path)))

@@ -44,7 +44,7 @@ def long_clips(folder: Path) -> tuple[list[Any], float]:
     import soundfile
 
     from metrics.core import decoding
-    from metrics.core.material import Material, Turn
+    from metrics.core.metric import Material, Turn
     from metrics.scoring import runner
 
     clips, total_s = [], 0.0

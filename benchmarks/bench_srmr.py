@@ -136,9 +136,9 @@ def all_contenders(wave: torch.Tensor) -> list[Contender]:
 
 def ours(waves: torch.Tensor, variant: str, precision: str) -> list[float]:
     """Earnest's scores of a batch."""
-    from metrics.signal import modulation
+    from metrics.signal import srmr
 
-    return [float(found.value or 0) for found in modulation.srmr(waves, variant, precision)]
+    return [float(found.value or 0) for found in srmr.srmr(waves, variant, precision)]
 
 
 def torchmetrics_srmr(wave: torch.Tensor) -> Any:

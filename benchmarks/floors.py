@@ -94,7 +94,7 @@ async def connected(address: str) -> psycopg.AsyncConnection[object]:
 @contextmanager
 def floor_server(address: str, port: int, log: Path) -> Iterator[psutil.Process]:
     """The handler, served as Earnest is: granian, one process."""
-    from config.run.services import web_command
+    from config.run.supervisor import web_command
 
     command = web_command("127.0.0.1", port, 1, "benchmarks.floors:application")
     with log.open("wb") as output:

@@ -71,7 +71,7 @@ def web_process() -> Iterator[psutil.Process]:
     from django.conf import settings
 
     from config.run.processes import spawn, stop
-    from config.run.services import web_command
+    from config.run.supervisor import web_command
 
     port = settings.EARNEST_PORT
     log = settings.EARNEST_VAR / "logs" / "web.log"

@@ -1,12 +1,15 @@
 """Environment variables turned into checked values; a wrong one becomes a sentence that says so."""
 
+from __future__ import annotations
+
 import errno
 import os
 import secrets
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit
+from typing import Any
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -157,3 +160,49 @@ def _read_secret(path: Path) -> str:
             "it to get a new key, which ends all log-ins and open sessions."
         )
     return secret
+
+
+SMTP = "django.core.mail.backends.smtp.EmailBackend"
+PORTS = {"smtp": 587, "smtps": 465}
+TIMEOUT_S = 20
+
+
+def mail_server(url: SplitResult | None, sender: str) -> dict[str, Any]:
+    """How Django's mail back end is opened; empty where no server is named."""
+    if url is None:
+        return {}
+    if "@" not in sender:
+        expected = "it must be the address that mails come from, like earnest@uni.example.org."
+        raise wrong("EARNEST_MAIL_FROM", sender, expected)
+    return {
+        "backend": SMTP,
+        "host": url.hostname,
+        "port": url.port or PORTS[url.scheme],
+        "username": unquote(url.username or ""),
+        "password": unquote(url.password or ""),
+        "use_ssl": url.scheme == "smtps",
+        "use_tls": url.scheme == "smtp" and url.hostname not in ("127.0.0.1", "localhost"),
+        "timeout": TIMEOUT_S,
+    }
+
+
+def media_storage(value: str, file: int, folder: int) -> dict[str, Any]:
+    """The storage that MEDIA_STORE names, with the modes of its files and folders."""
+    parts = urlsplit(value)
+    if parts.scheme == "s3" and parts.netloc:
+        options = {
+            "bucket_name": parts.netloc,
+            "location": parts.path.strip("/"),
+            "default_acl": None,
+            "file_overwrite": False,
+        }
+        return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+    local = parts.scheme == "file" and parts.netloc in ("", "localhost")
+    if (not local and "://" in value) or parts.scheme == "s3":
+        expected = "it must be a folder, file:///folder or s3://bucket/prefix."
+        raise wrong("MEDIA_STORE", value, expected)
+    path = Path(unquote(parts.path) if local else value).expanduser().absolute()
+    location = make_folder("MEDIA_STORE", path)
+    backend = "django.core.files.storage.FileSystemStorage"
+    modes = {"file_permissions_mode": file, "directory_permissions_mode": folder}
+    return {"BACKEND": backend, "OPTIONS": {"location": str(location), **modes}}

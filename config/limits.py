@@ -26,7 +26,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from redis.exceptions import RedisError
 
-from config.public_path import below
+from config.incoming_requests import without_prefix
 from config.thread_queue import Asker
 from listening.common.asgi import Scope, header_variables
 from listening.common.throttling import Throttle
@@ -284,7 +284,7 @@ def count_no_more(request: HttpRequest) -> None:
 def too_many(request: HttpRequest, wait_s: int) -> HttpResponse:
     """429 with when to come back; a rater's page keeps its answer and sends it again."""
     words = _("Too many requests at once. Please wait a minute; nothing is lost.")
-    if below(request.path).startswith("/api/"):
+    if without_prefix(request.path).startswith("/api/"):
         body = {"error": "too_many", "message": words, "state": None}
         response: HttpResponse = JsonResponse(body, status=429)
     else:

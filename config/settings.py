@@ -14,11 +14,8 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from config.accounts import APPS, PASSWORD_VALIDATORS, allauth_settings, sign_ons
-from config.environment import kept_secret, make_folder, wrong
-from config.library_caches import find_a_place_for_caches
-from config.mail import mail_server
-from config.media import media_storage
-from config.paths import FILES
+from config.environment import kept_secret, mail_server, make_folder, media_storage, wrong
+from config.installation import FILES, find_a_place_for_caches
 from config.run.embedded_servers import POSTGRES, VALKEY, Server, socket_folder
 from config.run.private_files import (
     FILE,
@@ -29,7 +26,6 @@ from config.run.private_files import (
     close_folder,
     group_of,
 )
-from config.schedule import CELERY_BEAT_SCHEDULE  # noqa: F401
 from config.variables import Variables, check_names
 
 BASE_DIR = FILES  # templates, static files, words, the demo
@@ -44,6 +40,7 @@ EARNEST_FILE_GROUP = group_of("EARNEST_FILE_GROUP", _given["EARNEST_FILE_GROUP"]
 DEBUG = _given["EARNEST_DEBUG"]
 SECRET_KEY = kept_secret(EARNEST_VAR / "secret_key")
 find_a_place_for_caches(os.environ, EARNEST_VAR / "cache")
+
 # --- The one address ---------------------------------------------------------------------------
 EARNEST_HOST = _given["EARNEST_HOST"]
 EARNEST_PORT = _given["EARNEST_PORT"]
@@ -125,19 +122,19 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "config.operations.logs.RequestIds",
-    "config.operations.requests.CountRequests",
+    "config.operations.shared_counters.CountRequests",
     "config.operations.unavailable.Unavailable",
-    "config.plain_requests.PlainRequests",
+    "config.incoming_requests.PlainRequests",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "config.compression.PageCompression",
+    "config.responses.PageCompression",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "listening.common.languages.LanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "config.private_pages.PrivatePages",
+    "config.responses.PrivatePages",
     "config.login_sessions.LogIns",
     "config.limits.Limits",
     "allauth.account.middleware.AccountMiddleware",
@@ -183,7 +180,7 @@ CONTENT_SECURITY_POLICY = {
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "rest.described.Described",
+    "DEFAULT_SCHEMA_CLASS": "rest.schema_decorator.PathNamedSchema",
     "UNAUTHENTICATED_USER": None,
 }
 SPECTACULAR_SETTINGS = {
@@ -208,7 +205,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # --- Database, cache, queues: embedded servers under EARNEST_VAR unless a URL names real ones ----
 EMBEDDED: list[Server] = []
-EARNEST_POOLER = _given["EARNEST_POOLER"]  # config/run/pooler.py
+EARNEST_POOLER = _given["EARNEST_POOLER"]  # config/run/server_checks.py
 
 
 # A server whose machine vanished says nothing: without these, who waits for it hears of it after a
@@ -287,6 +284,11 @@ def _broker() -> str:
     return _socket_broker(unquote(url.path), 0) if url.scheme == "unix" else url.geturl()
 
 
+def _every(seconds: float, task: str, **options: Any) -> dict[str, Any]:
+    """A job asked for again and again; one that nobody took by then is not done twice."""
+    return {"task": task, "schedule": seconds, "options": {"expires": seconds, **options}}
+
+
 CELERY_BROKER_URL = _broker()
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A job that a killed worker held comes back after this long; jobs may therefore run twice.
@@ -305,6 +307,21 @@ CELERY_TASK_ROUTES = {
     "listening.jobs.*": {"queue": "default"},
     "analysis.jobs.*": {"queue": "analysis"},
     "metrics.jobs.*": {"queue": "gpu"},
+}
+CELERY_BEAT_SCHEDULE = {
+    "send-lost-jobs": _every(20.0, "listening.jobs.send_lost_jobs"),
+    "return-expired-leases": _every(30.0, "listening.jobs.return_expired_leases"),
+    "count-sessions": _every(60.0, "listening.jobs.count_sessions"),
+    "clear-unused-appearances": _every(600.0, "listening.jobs.clear_unused_appearances"),
+    "erase-due-studies": _every(3600.0, "listening.jobs.erase_due_studies"),
+    "forget-ended-log-ins": _every(3600.0, "listening.jobs.forget_ended_log_ins"),
+    "look-at-prolific": _every(300.0, "listening.jobs.look_at_prolific"),
+    "watch-studies": _every(60.0, "listening.jobs.watch_studies"),
+    "watch-rates": _every(600.0, "listening.jobs.watch_rates"),
+    "send-messages": _every(30.0, "listening.jobs.send_messages"),
+    "forget-old-messages": _every(3600.0, "listening.jobs.forget_old_messages"),
+    # in the default queue: those that work off the queue gpu may all be busy
+    "continue-dead-shards": _every(20.0, "metrics.jobs.continue_dead_shards", queue="default"),
 }
 
 # --- Metrics -----------------------------------------------------------------------------------

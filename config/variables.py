@@ -17,7 +17,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config.environment import Environment, wrong
-from config.paths import default_var
+from config.installation import default_var
 
 Read = Callable[[Environment, str], Any]
 SERVER, CLIENT, CONTAINERS, DEVELOPERS = "server", "client", "containers", "developers"

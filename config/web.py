@@ -23,13 +23,13 @@ from django.core.wsgi import get_wsgi_application
 from django.http.request import split_domain_port, validate_host
 from django.urls import get_resolver
 
-from config import public_path
-from config.headers import WithHeaders, every_answers
+from config import incoming_requests
+from config.incoming_requests import utf_8_only
 from config.limits import ANSWERING, asker_of, spared
 from config.operations import unavailable
 from config.operations.logs import HEADER, id_for
-from config.operations.requests import tally
-from config.plain_requests import utf_8_only
+from config.operations.shared_counters import tally
+from config.responses import WithHeaders, every_answers
 from config.thread_queue import Queue
 from config.wsgi_bridge import Bridge, send_plain
 from listening.common.asgi import Receive, Scope, Send, header_variables
@@ -53,7 +53,7 @@ LIVEZ = f"{settings.EARNEST_PATH}/livez"
 
 def queue_of(method: str, path: str) -> str:
     """Whose threads answer a request."""
-    path = public_path.below(path)
+    path = incoming_requests.without_prefix(path)
     if path.startswith(LOGINS) and method == "POST":
         return "logins"
     if path.startswith(SIGN_ONS):
@@ -171,7 +171,7 @@ gc.enable()
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
     """The ASGI application that granian serves."""
-    public_path.restore(scope)
+    incoming_requests.restore_prefix(scope)
     if scope["type"] == "websocket":
         await sockets(scope, receive, send)
     elif answers.takes(scope):  # which adds the headers itself

@@ -2,6 +2,6 @@
 
 from earnest.client import Client
 from earnest.errors import EarnestError
-from earnest.table import Table
+from earnest.tables import Table
 
 __all__ = ["Client", "EarnestError", "Table"]

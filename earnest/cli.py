@@ -11,9 +11,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from earnest import csv_files
+from earnest import tables
 from earnest.client import Client
-from earnest.errors import EarnestError, said
+from earnest.errors import EarnestError, mistake_line
 
 Command = Callable[[Client, argparse.Namespace], int]
 
@@ -159,7 +159,7 @@ def _create(client: Client, asked: argparse.Namespace) -> int:
 
 def _validate(client: Client, asked: argparse.Namespace) -> int:
     found = client.validate(asked.folder)
-    for line in (*map(said, found["mistakes"]), *found["remarks"]):
+    for line in (*map(mistake_line, found["mistakes"]), *found["remarks"]):
         print(line)
     many = len(found["mistakes"])
     print(["Nothing is wrong.", "1 mistake."][many] if many < 2 else f"{many:,} mistakes.")
@@ -194,13 +194,13 @@ def _progress(client: Client, asked: argparse.Namespace) -> int:
 
 def _ratings(client: Client, asked: argparse.Namespace) -> int:
     if not asked.append:
-        count, since = csv_files.write(client.rating_pages(asked.key, asked.since), asked.out)
+        count, since = tables.write_csv(client.rating_pages(asked.key, asked.since), asked.out)
     elif asked.out is None:
         raise EarnestError("Say which file is added to: --out FILE --append")
     elif asked.since:
         raise EarnestError("--append goes on where the file ends: leave --since out.")
     else:
-        file = csv_files.Growing(asked.out)
+        file = tables.Growing(asked.out)
         count, since = 0, file.since()
         for page in client.rating_pages(asked.key, since):
             file.add(page)
@@ -211,12 +211,12 @@ def _ratings(client: Client, asked: argparse.Namespace) -> int:
 
 
 def _sessions(client: Client, asked: argparse.Namespace) -> int:
-    csv_files.write([client.sessions(asked.key)], asked.out)
+    tables.write_csv([client.sessions(asked.key)], asked.out)
     return 0
 
 
 def _scores(client: Client, asked: argparse.Namespace) -> int:
-    csv_files.write([client.scores(asked.key, asked.only, asked.without)], asked.out)
+    tables.write_csv([client.scores(asked.key, asked.only, asked.without)], asked.out)
     return 0
 
 

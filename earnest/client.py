@@ -10,10 +10,10 @@ from typing import Any
 
 import httpx
 
-from earnest import folders
+from earnest import sending
 from earnest.errors import EarnestError
 from earnest.sending import Sender, plain
-from earnest.table import Table
+from earnest.tables import Table
 
 TRIES = 5
 TIMEOUT_S = 120.0
@@ -96,18 +96,18 @@ class Client:
 
     def validate(self, folder: str | Path) -> Told:
         """Every mistake of a study folder, or a zip of one; nothing is stored."""
-        with folders.zipped(Path(folder)) as file:
-            return folders.send(self.sender, file, "POST", folders.VALIDATIONS)
+        with sending.zip_of(Path(folder)) as file:
+            return sending.send_zip(self.sender, file, "POST", sending.VALIDATIONS)
 
     def create(self, folder: str | Path, project: int | None = None) -> Told:
         """A study from a folder, as a draft: `study`, `remarks`, `findings`."""
-        with folders.zipped(Path(folder)) as file:
-            return folders.send(self.sender, file, "POST", "studies", project=project)
+        with sending.zip_of(Path(folder)) as file:
+            return sending.send_zip(self.sender, file, "POST", "studies", project=project)
 
     def replace(self, key: str, folder: str | Path) -> Told:
         """A draft by another folder of the same key."""
-        with folders.zipped(Path(folder)) as file:
-            return folders.send(self.sender, file, "PUT", f"studies/{key}")
+        with sending.zip_of(Path(folder)) as file:
+            return sending.send_zip(self.sender, file, "PUT", f"studies/{key}")
 
     def open(self, key: str, *, anyway: bool = False) -> Told:
         """Lets raters in; `anyway` in spite of problems that were found."""

@@ -14,11 +14,11 @@ class EarnestError(Exception):
     ) -> None:
         self.status = status
         self.mistakes = [dict(each) for each in mistakes]
-        more = [said(each) for each in self.mistakes if str(each.get("what")) not in detail]
+        more = [mistake_line(each) for each in self.mistakes if str(each.get("what")) not in detail]
         super().__init__("\n".join([detail, *more]))
 
 
-def said(mistake: Mapping[str, Any]) -> str:
+def mistake_line(mistake: Mapping[str, Any]) -> str:
     """A mistake in one line: where, what, and what to do."""
     row = f"row {mistake['row']}" if mistake.get("row") else ""
     where = ", ".join(

@@ -14,7 +14,8 @@ class MetricsConfig(AppConfig):
     def ready(self) -> None:
         from listening.common.signals import clip_hints, code_hints
         from metrics.core import weights
-        from metrics.judges import cost, endpoint, rubric
+        from metrics.judges import cost, rubric
+        from metrics.judges.client import Endpoint, configure_endpoint
         from metrics.scoring import plugins
         from metrics.web import review_hints
 
@@ -28,8 +29,8 @@ class MetricsConfig(AppConfig):
             budget = cost.parse_budget(settings.EARNEST_JUDGE_BUDGET, prices)
         except ValueError as error:
             raise ImproperlyConfigured(f"EARNEST_JUDGE_PRICES and _BUDGET: {error}") from error
-        endpoint.configure(
-            endpoint.Endpoint(
+        configure_endpoint(
+            Endpoint(
                 url=settings.EARNEST_JUDGE_URL,
                 model=settings.EARNEST_JUDGE_MODEL,
                 key=settings.EARNEST_JUDGE_KEY,

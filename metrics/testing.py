@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metrics.core import precision
-from metrics.core.material import Material, Turn
-from metrics.core.metric import Metric, Score
+from metrics.core.metric import Material, Metric, Score, Turn
 from metrics.core.precision import PRECISIONS, Arithmetic
 from metrics.scoring.plugins import described_badly
 

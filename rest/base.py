@@ -21,10 +21,9 @@ from rest_framework.views import APIView
 from listening.access.rights import study_for
 from listening.common.plain_json import JsonError, is_storable, read_json
 from listening.models import Study
-from rest.authentication import HasScope, TokenAuthentication, TokenThrottle
+from rest.payloads import MOST_LISTED, refuse_unknown
 from rest.problems import response_to
-from rest.shapes import MOST_LISTED, refuse_unknown
-from rest.tokens import READ, WRITE
+from rest.tokens import READ, WRITE, HasScope, TokenAuthentication, TokenThrottle
 
 
 class JSONParser(BaseParser):

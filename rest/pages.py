@@ -158,7 +158,7 @@ def _make(request: HttpRequest) -> HttpResponse:
 
 def _revoke(request: HttpRequest) -> HttpResponse:
     mine = ApiToken.objects.filter(owner=int(request.user.pk or 0))
-    ended = tokens.revoke(mine, _number(request.POST.get("token", "")), request.user)
+    ended = tokens.revoke_token(mine, _number(request.POST.get("token", "")), request.user)
     words = (
         f"The token “{ended.name}” opens nothing any more." if ended else "It was revoked before."
     )

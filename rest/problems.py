@@ -19,9 +19,9 @@ from listening.notifications.channels import ChannelError
 from listening.selectors.rating_feed import NotSettled
 from listening.studies import StudyError
 from metrics.core.metric import ParameterError
+from metrics.scoring.clip_warnings import NoSuchWarning
 from metrics.scoring.presets import PresetError
 from metrics.scoring.study_material import NoStimuli
-from metrics.scoring.warning_filter import NoSuchWarning
 
 TYPE = "application/problem+json"
 TITLES = {

@@ -19,11 +19,20 @@ from listening.access.rights import ANALYSE
 from listening.models import Study
 from listening.selectors import RatingRow, rating_rows
 from listening.selectors.rating_feed import Settled, settled_ratings
-from rest.arrow import arrow_stream, parquet_file
 from rest.base import ApiView
-from rest.described import described
-from rest.forms import ARROW, CSV, FORM, JSON, PARQUET, form_of, note_taken
-from rest.shapes import RatingsShape
+from rest.payloads import RatingsShape
+from rest.schema_decorator import describe
+from rest.table_formats import (
+    ARROW,
+    CSV,
+    FORM,
+    JSON,
+    PARQUET,
+    arrow_stream,
+    form_of,
+    note_taken,
+    parquet_file,
+)
 from rest.tokens import RATINGS
 
 FORMS = {"json": JSON, "csv": CSV, "parquet": PARQUET, "arrow": ARROW}
@@ -45,7 +54,7 @@ HEADERS = [
 class Ratings(ApiView):
     scopes = {"GET": RATINGS}
 
-    @described(
+    @describe(
         "Ratings",
         {
             (200, JSON): RatingsShape,

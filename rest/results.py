@@ -20,8 +20,8 @@ from analysis.web.views import LONG, runs_of, shown_run
 from listening.access.rights import ANALYSE, LOOK
 from listening.models.study_log import note
 from rest.base import ApiView, sent
-from rest.described import described
-from rest.shapes import Analyse, Results, RunShape
+from rest.payloads import Analyse, Results, RunShape
+from rest.schema_decorator import describe
 
 RUN = OpenApiParameter("run", int, description="A finished analysis; else the newest.")
 ABOUT = OpenApiParameter("about", str, description="The title of one task and criterion.")
@@ -29,7 +29,7 @@ MOST_RUNS = 100
 
 
 class StudyResults(ApiView):
-    @described("Results", Results, parameters=[RUN], problems=(404,))
+    @describe("Results", Results, parameters=[RUN], problems=(404,))
     def get(self, request: Request, key: str) -> Response:
         """The report of the newest finished analysis as JSON; `newest` may be on its way."""
         self.study(key, LOOK)
@@ -45,7 +45,7 @@ class StudyResults(ApiView):
 
 
 class ResultsFile(ApiView):
-    @described(
+    @describe(
         "A file of the results",
         {(200, "application/octet-stream"): OpenApiTypes.BINARY},
         parameters=[RUN, ABOUT],
@@ -71,13 +71,13 @@ class ResultsFile(ApiView):
 
 
 class Runs(ApiView):
-    @described("Analyses", RunShape(many=True), problems=(404,))
+    @describe("Analyses", RunShape(many=True), problems=(404,))
     def get(self, request: Request, key: str) -> Response:
         """The newest 100, the newest first."""
         self.study(key, LOOK)
         return Response(RunShape(runs_of(key).defer(*LONG)[:MOST_RUNS], many=True).data)
 
-    @described("Asks for an analysis", RunShape, status=202, request=Analyse)
+    @describe("Asks for an analysis", RunShape, status=202, request=Analyse)
     def post(self, request: Request, key: str) -> Response:
         """One with the same options of the same ratings is given as it is stored."""
         study = self.study(key, ANALYSE)
@@ -89,12 +89,12 @@ class Runs(ApiView):
 
 
 class OneRun(ApiView):
-    @described("How far an analysis is", RunShape, problems=(404,))
+    @describe("How far an analysis is", RunShape, problems=(404,))
     def get(self, request: Request, key: str, run: int) -> Response:
         self.study(key, LOOK)
         return Response(RunShape(self._run(key, run)).data)
 
-    @described("Gives an analysis up", RunShape, problems=(404,))
+    @describe("Gives an analysis up", RunShape, problems=(404,))
     def delete(self, request: Request, key: str, run: int) -> Response:
         """One that waits or runs; what is finished stays."""
         self.study(key, ANALYSE)

@@ -28,7 +28,7 @@ def schema() -> dict[str, Any]:
         for operation in methods.values()
         if "requestBody" in operation
     ]
-    for name in _named(bodies, shapes):  # what has no place is refused: `rest.shapes.Shape`
+    for name in _named(bodies, shapes):  # what has no place is refused: `rest.payloads.Shape`
         shapes[name]["additionalProperties"] = False
     return plain
 

@@ -22,14 +22,14 @@ from metrics.core.input_warnings import TITLES
 from metrics.core.metric import Metric
 from metrics.jobs import score_shard
 from metrics.scoring import runs
+from metrics.scoring.clip_warnings import ANY, ONLY, WITHOUT
 from metrics.scoring.presets import Choice, PresetError, preset
-from metrics.scoring.warning_filter import ANY, ONLY, WITHOUT
 from metrics.web import page, score_tables
 from metrics.web.views import asked_filter, runs_of
 from rest.base import ApiView, sent
-from rest.described import described
-from rest.forms import CSV, FORM, JSON, form_of, json_array, note_taken
-from rest.shapes import Score
+from rest.payloads import Score
+from rest.schema_decorator import describe
+from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken
 
 JSONL = "application/jsonl"
 FORMS = {"json": JSON, "csv": CSV, "jsonl": JSONL}
@@ -43,13 +43,13 @@ WARNED = [
 
 
 class ScoringRuns(ApiView):
-    @described("Runs of metrics", OpenApiTypes.OBJECT, problems=(404,))
+    @describe("Runs of metrics", OpenApiTypes.OBJECT, problems=(404,))
     def get(self, request: Request, key: str) -> Response:
         """The newest 100, the newest first, and how far each is."""
         self.study(key, LOOK)
         return Response({"runs": [page.run_state(run) for run in runs_of(key)[:MOST_RUNS]]})
 
-    @described("Asks for metrics", OpenApiTypes.OBJECT, status=202, request=Score)
+    @describe("Asks for metrics", OpenApiTypes.OBJECT, status=202, request=Score)
     def post(self, request: Request, key: str) -> Response:
         """Clips that have a score already are not scored again; asking twice does no harm."""
         study, choices = self.study(key, ANALYSE), _choices(sent(Score, request))
@@ -77,12 +77,12 @@ def _choices(asked: dict[str, Any]) -> list[Choice]:
 
 
 class OneScoringRun(ApiView):
-    @described("How far a run is", OpenApiTypes.OBJECT, problems=(404,))
+    @describe("How far a run is", OpenApiTypes.OBJECT, problems=(404,))
     def get(self, request: Request, key: str, run: int) -> Response:
         self.study(key, LOOK)
         return Response(page.run_state(self._run(key, run)))
 
-    @described("Gives a run up", OpenApiTypes.OBJECT, problems=(404,))
+    @describe("Gives a run up", OpenApiTypes.OBJECT, problems=(404,))
     def delete(self, request: Request, key: str, run: int) -> Response:
         """What is scored already is kept."""
         self.study(key, ANALYSE)
@@ -97,7 +97,7 @@ class OneScoringRun(ApiView):
 
 
 class Scores(ApiView):
-    @described(
+    @describe(
         "Scores",
         {
             (200, JSON): OpenApiTypes.OBJECT,

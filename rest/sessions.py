@@ -19,9 +19,9 @@ from listening.selectors import session_columns, session_rows
 from listening.studies import StudyError
 from listening.web.session_decisions import decide
 from rest.base import ApiView, sent
-from rest.described import described
-from rest.forms import CSV, FORM, JSON, form_of, json_array, note_taken
-from rest.shapes import Decided, Decision
+from rest.payloads import Decided, Decision
+from rest.schema_decorator import describe
+from rest.table_formats import CSV, FORM, JSON, form_of, json_array, note_taken
 from rest.tokens import RATINGS
 
 FORMS = {"json": JSON, "csv": CSV}
@@ -30,7 +30,7 @@ FORMS = {"json": JSON, "csv": CSV}
 class Sessions(ApiView):
     scopes = {"GET": RATINGS}
 
-    @described(
+    @describe(
         "Sessions",
         {(200, JSON): OpenApiTypes.OBJECT, (200, CSV): OpenApiTypes.STR},
         parameters=[FORM(FORMS)],
@@ -56,7 +56,7 @@ def _object(columns: Sequence[str], lines: Iterator[str]) -> Iterator[str]:
 
 
 class Decisions(ApiView):
-    @described("Rejects or restores sessions", Decided, request=Decision)
+    @describe("Rejects or restores sessions", Decided, request=Decision)
     def post(self, request: Request, key: str) -> Response:
         """Ratings of rejected sessions are kept, but no longer count, and their places open."""
         study, asked = self.study(key, EDIT), sent(Decision, request)

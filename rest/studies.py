@@ -17,9 +17,7 @@ from listening.models import Project, Study
 from listening.selectors.monitor import forget_progress, page_progress
 from listening.studies.searching import filtered
 from rest.base import ApiView, JSONParser, Pages, checked, sent
-from rest.described import described
-from rest.problems import mistake_of
-from rest.shapes import (
+from rest.payloads import (
     Change,
     Checked,
     Copy,
@@ -32,7 +30,9 @@ from rest.shapes import (
     StudyShape,
     link_of,
 )
-from rest.sources import ZIP, ZipParser, source_of
+from rest.problems import mistake_of
+from rest.schema_decorator import describe
+from rest.uploads import ZIP, ZipParser, source_of
 
 STUDY = {"application/json": StudySent, ZIP: OpenApiTypes.BINARY}
 IN_PROJECT = OpenApiParameter("project", int, description="The project that it belongs to.")
@@ -41,7 +41,7 @@ IN_PROJECT = OpenApiParameter("project", int, description="The project that it b
 class Studies(ApiView):
     parser_classes = (JSONParser, ZipParser)
 
-    @described("Lists studies", StudyPage, parameters=[Narrowing])
+    @describe("Lists studies", StudyPage, parameters=[Narrowing])
     def get(self, request: Request) -> Response:
         """All that the token reaches, the newest first."""
         given = {name: value for name, value in request.query_params.items() if value}
@@ -57,7 +57,7 @@ class Studies(ApiView):
         links = {"next": pages.get_next_link(), "previous": pages.get_previous_link()}
         return Response({**links, "results": rows})
 
-    @described("Makes a study", Made, status=201, request=STUDY, parameters=[IN_PROJECT])
+    @describe("Makes a study", Made, status=201, request=STUDY, parameters=[IN_PROJECT])
     def post(self, request: Request) -> Response:
         """A draft from a study folder: a zip of it, an upload, or its tables and files as JSON.
 
@@ -92,7 +92,7 @@ def _made(study: Study, remarks: list[str]) -> dict[str, Any]:
 def forget_upload(who: Any, data: Any) -> None:
     """What a study was made of is in the study now."""
     if isinstance(data, dict) and "upload" in data:
-        from rest.sources import upload_for
+        from rest.uploads import upload_for
 
         folder.delete(upload_for(who, data["upload"]))
 
@@ -100,7 +100,7 @@ def forget_upload(who: Any, data: Any) -> None:
 class Validation(ApiView):
     parser_classes = (JSONParser, ZipParser)
 
-    @described("Checks a study folder", Checked, request=STUDY)
+    @describe("Checks a study folder", Checked, request=STUDY)
     def post(self, request: Request) -> Response:
         """Every mistake at once, with file, row and remedy; nothing is stored."""
         with source_of(request, self.who) as source:
@@ -113,11 +113,11 @@ class Validation(ApiView):
 class OneStudy(ApiView):
     parser_classes = (JSONParser, ZipParser)
 
-    @described("One study", StudyShape)
+    @describe("One study", StudyShape)
     def get(self, request: Request, key: str) -> Response:
         return Response(StudyShape(self.study(key, LOOK)).data)
 
-    @described("Replaces a draft", Made, request=STUDY)
+    @describe("Replaces a draft", Made, request=STUDY)
     def put(self, request: Request, key: str) -> Response:
         """By another folder of the same key. What is open is never replaced."""
         self.study(key, EDIT)
@@ -130,7 +130,7 @@ class OneStudy(ApiView):
         forget_progress(key)
         return Response(_made(made, remarks))
 
-    @described("Changes name, tags, archive", StudyShape, request=Change)
+    @describe("Changes name, tags, archive", StudyShape, request=Change)
     def patch(self, request: Request, key: str) -> Response:
         """What colleagues see; raters see nothing of it."""
         study, change = self.study(key, EDIT), sent(Change, request)
@@ -144,7 +144,7 @@ class OneStudy(ApiView):
 
 
 class StudyState(ApiView):
-    @described("Opens, pauses or closes", StudyShape, request=StateChange)
+    @describe("Opens, pauses or closes", StudyShape, request=StateChange)
     def post(self, request: Request, key: str) -> Response:
         """Opening plans who hears what; closing is for good."""
         study, change = self.study(key, EDIT), sent(StateChange, request)
@@ -154,7 +154,7 @@ class StudyState(ApiView):
 
 
 class StudyFindings(ApiView):
-    @described("What should be known before it opens", FindingShape(many=True))
+    @describe("What should be known before it opens", FindingShape(many=True))
     def get(self, request: Request, key: str) -> Response:
         """Every clip is listened to for it, so a large study takes a while."""
         study = self.study(key, LOOK)
@@ -163,7 +163,7 @@ class StudyFindings(ApiView):
 
 
 class StudyCopies(ApiView):
-    @described("Copies a study", StudyShape, status=201, request=Copy)
+    @describe("Copies a study", StudyShape, status=201, request=Copy)
     def post(self, request: Request, key: str) -> Response:
         """As a draft, without raters and answers: on its own, or as the next version."""
         study, asked = self.study(key, EDIT), sent(Copy, request)
@@ -173,7 +173,7 @@ class StudyCopies(ApiView):
 
 
 class Progress(ApiView):
-    @described("How far a study is", OpenApiTypes.OBJECT)
+    @describe("How far a study is", OpenApiTypes.OBJECT)
     def get(self, request: Request, key: str) -> Response:
         """Sessions by status; places planned and filled by task and condition; traps; blocks.
 

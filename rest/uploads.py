@@ -1,29 +1,141 @@
-"""Zips of study folders that are larger than one request, received in pieces."""
+"""Study folders that were sent: as JSON, as a zip, or as an upload received in pieces."""
 
 from __future__ import annotations
 
+import base64
+import binascii
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import tomli_w
 from django.http import Http404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import UnsupportedMediaType, ValidationError
+from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from listening.access.rights import EDIT, projects_of
+from listening.access.rights import EDIT, draft_for, projects_of
 from listening.common.input_limits import WEB_ARCHIVE_BYTES
+from listening.design.studyfile import CSV, TOML
+from listening.design.studyfile.files import check_relative
+from listening.design.studyfile.values import Wrong
+from listening.design.studyfile.writer import rows_text
 from listening.drafts import files, folder
-from listening.models import Project
-from rest.base import ApiView
-from rest.described import described
-from rest.shapes import Upload
-from rest.sources import ARCHIVE, PIECE, PieceParser, upload_for
+from listening.drafts.folder import folder_of
+from listening.models import Draft, Project
+from rest.base import ApiView, sent
+from rest.payloads import StudySent, Upload
+from rest.schema_decorator import describe
+
+ZIP = "application/zip"
+PIECE = "application/octet-stream"
+ARCHIVE = "study.zip"
+
+
+class ZipParser(BaseParser):
+    """Leaves the body to be copied to the disk."""
+
+    media_type = ZIP
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        return stream
+
+
+class PieceParser(ZipParser):
+    media_type = PIECE
+
+
+@contextmanager
+def source_of(request: Request, who: Any) -> Iterator[Path]:
+    """What `studies.create_study` and `check_folder` read."""
+    with tempfile.TemporaryDirectory(prefix="earnest-api-") as space:
+        place = Path(space)
+        if (request.content_type or "").startswith(ZIP):
+            body: Any = request.data  # see ZipParser
+            if not hasattr(body, "read"):
+                raise ValidationError("Nothing was sent. Send the zip of a study folder.")
+            with (place / ARCHIVE).open("wb") as file:
+                shutil.copyfileobj(body, file)
+            yield place / ARCHIVE
+            return
+        if not (request.content_type or "").startswith("application/json"):
+            raise UnsupportedMediaType(request.content_type or "nothing")
+        given = sent(StudySent, request)
+        yield (
+            archive_of(upload_for(who, given["upload"]))
+            if "upload" in given
+            else written(given, place)
+        )
+
+
+def written(given: dict[str, Any], place: Path) -> Path:
+    """The folder that says what was sent as JSON."""
+    for name, content in given.get("files", {}).items():
+        where = f"files.{name}"
+        try:
+            check_relative(name)
+            data = base64.b64decode(content, validate=True)
+        except Wrong as wrong:
+            raise ValidationError({where: f"{wrong.what} {wrong.remedy}"}) from None
+        except (binascii.Error, ValueError):
+            raise ValidationError({where: "This is no base64."}) from None
+        target = place / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        except (OSError, ValueError):
+            raise ValidationError({where: "No file can have this name."}) from None
+    try:
+        toml = tomli_w.dumps(_without_null(given["study"]), multiline_strings=True)
+        (place / TOML).write_text(toml, "utf-8")
+        (place / CSV).write_text(rows_text(given["stimuli"]), "utf-8", newline="")
+    except (TypeError, ValueError, OSError) as error:
+        raise ValidationError(
+            {"study": f"This cannot be written as study.toml: {error}."}
+        ) from None
+    return place
+
+
+def _without_null(value: Any) -> Any:
+    """TOML has no null: what is null is left out."""
+    if isinstance(value, dict):
+        return {name: _without_null(each) for name, each in value.items() if each is not None}
+    if isinstance(value, list):
+        return [_without_null(each) for each in value if each is not None]
+    return value
+
+
+# --- Zips in pieces -------------------------------------------------------------------------------
+
+
+def upload_for(who: Any, code: str) -> Draft:
+    """The upload, which is a draft until a study is made of it."""
+    draft = draft_for(who, code, EDIT)
+    project = who.token.project_id
+    if project is not None and draft.project_id != project:
+        raise Http404("There is no such upload in the project of this token.")
+    return draft
+
+
+def archive_of(draft: Draft) -> Path:
+    path = folder_of(draft) / files.SOUNDS / ARCHIVE
+    if not path.is_file():
+        raise ValidationError({"upload": "This upload is not whole yet. Send the rest of it."})
+    return path
+
 
 SIZE = OpenApiParameter("size", int, required=True, description="Bytes of the whole zip.")
 OFFSET = OpenApiParameter("offset", int, required=True, description="Bytes sent before these.")
 
 
 class Uploads(ApiView):
-    @described("Begins an upload", Upload, status=201)
+    @describe("Begins an upload", Upload, status=201)
     def post(self, request: Request) -> Response:
         """What is not made into a study stands on the page New study, and can be deleted there."""
         draft = folder.begin_empty(self.who, self._project())
@@ -42,12 +154,12 @@ class Uploads(ApiView):
 class OneUpload(ApiView):
     parser_classes = (PieceParser,)
 
-    @described("How much is received", Upload, parameters=[SIZE])
+    @describe("How much is received", Upload, parameters=[SIZE])
     def get(self, request: Request, code: str) -> Response:
         draft, size = upload_for(self.who, code), _number(request, "size")
         return self._state(code, files.received_of(draft, ARCHIVE, size), size)
 
-    @described(
+    @describe(
         "Sends a piece",
         Upload,
         request={PIECE: OpenApiTypes.BINARY},
@@ -70,7 +182,7 @@ class OneUpload(ApiView):
             return self._state(code, wrong.received, size)
         return self._state(code, min(offset + len(piece), size), size)
 
-    @described("Gives an upload up", {204: None}, problems=(404,))
+    @describe("Gives an upload up", {204: None}, problems=(404,))
     def delete(self, request: Request, code: str) -> Response:
         """What was sent of it is deleted."""
         folder.delete(upload_for(self.who, code))

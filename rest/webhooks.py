@@ -16,19 +16,19 @@ from listening.notifications import channels
 from listening.notifications.channels import ChannelError
 from listening.notifications.kinds import KINDS
 from rest.base import ApiView, sent
-from rest.described import described
-from rest.shapes import MadeWebhook, NewWebhook, Webhook
+from rest.payloads import MadeWebhook, NewWebhook, Webhook
+from rest.schema_decorator import describe
 
 
 class Webhooks(ApiView):
-    @described("Webhooks", Webhook(many=True), problems=())
+    @describe("Webhooks", Webhook(many=True), problems=())
     def get(self, request: Request) -> Response:
         """Those of the token's account, without their secrets."""
         rows = Channel.objects.filter(owner=self.of_account().pk, kind=Channel.Kind.WEBHOOK)
         found = rows.prefetch_related("subscriptions")
         return Response(Webhook([_told(each) for each in found], many=True).data)
 
-    @described("Makes a webhook", MadeWebhook, status=201, request=NewWebhook)
+    @describe("Makes a webhook", MadeWebhook, status=201, request=NewWebhook)
     def post(self, request: Request) -> Response:
         """The secret that signs its messages is shown now, and never again."""
         who, asked = self.of_account(), sent(NewWebhook, request)
@@ -45,7 +45,7 @@ class Webhooks(ApiView):
 
 
 class OneWebhook(ApiView):
-    @described("Removes a webhook", {204: None}, problems=(404, 409))
+    @describe("Removes a webhook", {204: None}, problems=(404, 409))
     def delete(self, request: Request, pk: int) -> Response:
         channel = self.of_account().token.owner.message_channels.filter(pk=pk).first()
         if channel is None:

@@ -114,4 +114,4 @@ def test_only_settings_read_the_environment():
         for module, path in modules(app).items()
         if "os.environ" in (text := path.read_text("utf-8")) or "getenv" in text
     ]
-    assert found == ["metrics.auto_att.ranks"]
+    assert found == ["metrics.auto_att.distributed"]

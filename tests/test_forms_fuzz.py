@@ -27,8 +27,8 @@ from django.db import transaction
 from django.test import Client
 
 from config import limits
+from config.incoming_requests import is_in_utf_8
 from config.operations import health
-from config.plain_requests import is_in_utf_8
 from listening.drafts import folder
 from listening.models import Draft, Membership, Project, Session, Study
 from tests.factories import arrive, current, make_study, make_user

@@ -14,7 +14,7 @@ from django.contrib.auth.hashers import PBKDF2PasswordHasher
 from django.test import Client
 from websockets.sync.client import connect
 
-from config.public_path import below, restore
+from config.incoming_requests import restore_prefix, without_prefix
 from listening.common.addresses import public
 from listening.common.asgi import Scope
 from listening.models import Study
@@ -198,10 +198,10 @@ def test_a_proxy_may_take_the_path_away(settings: Any):
     settings.EARNEST_PATH = PATH
     for given in ("/r/abc/", "/earnest/r/abc/"):
         scope: Scope = {"path": given}
-        restore(scope)
+        restore_prefix(scope)
         assert scope["path"] == "/earnest/r/abc/"
-        assert below(scope["path"]) == "/r/abc/"
-    assert below("/earnestly/") == "/earnestly/"
+        assert without_prefix(scope["path"]) == "/r/abc/"
+    assert without_prefix("/earnestly/") == "/earnestly/"
 
 
 def test_the_fast_path_of_answers_is_taken_below_the_path(settings: Any):

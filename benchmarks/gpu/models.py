@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metrics.networks.predictors.audiobox import AXES
+from metrics.suite.audiobox_pq import AXES
 from tests.metrics import tiny_predictors
 from tests.metrics.tiny_listener import SPECIALS, bytes_alone
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from metrics.core.clips import Clip
+    from metrics.scoring.runner import Clip
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DEMO = ROOT / "demo" / "audio"
@@ -27,8 +27,8 @@ def write_speech(folder: Path, seconds: float, seed: int = 34) -> list[Clip]:
     """
     import soundfile
 
-    from metrics.core.clips import clip_of
-    from metrics.core.material import Material
+    from metrics.core.metric import Material
+    from metrics.scoring.runner import clip_of
 
     draw = np.random.default_rng(seed)
     paths = [*sorted(DEMO.glob("*.flac")), LONG]

@@ -22,8 +22,8 @@ from benchmarks.gpu.journal import Journal
 from benchmarks.gpu.models import Models
 
 if TYPE_CHECKING:
-    from metrics.core.clips import Clip
     from metrics.core.metric import Metric
+    from metrics.scoring.runner import Clip
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RATE_HZ = 16_000
@@ -474,7 +474,7 @@ def score_srmr(setting: Setting) -> None:
     import torch
 
     from metrics.core.metric import make_metric
-    from metrics.signal import modulation
+    from metrics.signal import srmr
 
     device = setting.device
     clips = setting.speech(SOME_S)
@@ -486,7 +486,7 @@ def score_srmr(setting: Setting) -> None:
     for variant in ("slow", "slow_norm30", "fast"):
         with row(setting, "srmr", f"{variant}, {len(windows)} windows of 3 s") as figures:
             spent = card.seconds_of(
-                functools.partial(modulation.srmr, windows, variant), device, least(setting, 1.0)
+                functools.partial(srmr.srmr, windows, variant), device, least(setting, 1.0)
             )
             per_s[variant] = spent / (windows.numel() / RATE_HZ)
             figures["s_per_s"] = float(f"{per_s[variant]:.3g}")
@@ -506,7 +506,7 @@ def score_srmr(setting: Setting) -> None:
         spent = card.seconds_of(lambda: rival(wave, RATE_HZ), "cpu", least(setting, 2.0))
         figures["s_per_s"] = float(f"{spent / 3:.3g}")
         figures["times_slower"] = {name: round(spent / 3 / own) for name, own in per_s.items()}
-        ours = modulation.srmr(windows[:1], "slow")[0].value
+        ours = srmr.srmr(windows[:1], "slow")[0].value
         figures["differs"] = float(f"{abs(theirs / (ours or 1) - 1):.2g}")
 
 
@@ -641,7 +641,7 @@ def seen_for(steps: int) -> int:
 def labelled(clips: Sequence[Clip], number: int) -> list[Any]:
     """Return clips with labels by turns, as a dataset of Auto-ATT holds them."""
     from metrics.auto_att.dataset import LabelledClip
-    from metrics.auto_att.labels import LABELS
+    from metrics.auto_att.model import LABELS
 
     few = [clips[place % len(clips)] for place in range(min(number, len(clips)))]
     return [

@@ -19,12 +19,10 @@ from typing import IO
 import psycopg
 from django.conf import settings
 
-from config.backups import BackupError
-from config.backups.archive import ABOUT, FORMAT, Writer
-from config.backups.files import LEFT_OUT, add_files
-from config.backups.progress import Progress, Say, as_size
-from config.backups.tables import Contents, contents, copied_out, snapshot
-from config.operations.version import version
+from config.backups import BackupError, Progress, Say, as_size
+from config.backups.archive import ABOUT, FORMAT, LEFT_OUT, Writer, add_files
+from config.backups.database import Contents, contents, copied_out, snapshot
+from config.installation import version
 from listening.common.command_name import command
 
 STDOUT = "-"

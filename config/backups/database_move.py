@@ -11,10 +11,9 @@ import dj_database_url
 import psycopg
 from django.db import connection
 
-from config.backups import BackupError, table_loader
-from config.backups.progress import Say
+from config.backups import BackupError, Say, database
+from config.backups.database import Contents, contents, copied_out, snapshot
 from config.backups.restore import check_free, stopped_house
-from config.backups.tables import Contents, contents, copied_out, snapshot
 from config.environment import Environment
 
 OLDEST = 150_000  # PostgreSQL 15
@@ -27,12 +26,12 @@ def move(url: str, say: Say, *, replace: bool = False) -> Contents:
     with stopped_house(), snapshot() as session:
         say("database: counting ...")
         found = contents(session)
-        table_loader.check_known(found)
+        database.check_known(found)
         with instead(target):
             check_server(session)
             check_free(replace, "set the URL")
-            table_loader.check_alone()
-            table_loader.load(found, lambda table: copied_out(session, table), say)
+            database.check_alone()
+            database.load(found, lambda table: copied_out(session, table), say)
     return found
 
 

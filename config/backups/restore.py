@@ -11,9 +11,8 @@ from pathlib import Path
 from django.conf import settings
 from django.core.cache import cache
 
-from config.backups import BackupError, files, table_loader
+from config.backups import BackupError, Say, archive, database
 from config.backups.archive import Reader
-from config.backups.progress import Say
 from config.run.running_instance import lock_file
 from listening.audio import store
 
@@ -34,24 +33,24 @@ def described(reader: Reader) -> str:
 def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
     """Puts the backup in the place of what is here; the number of old clips that were taken out."""
     found = reader.contents
-    table_loader.check_known(found)
-    key = files.key_in(reader)
+    database.check_known(found)
+    key = archive.key_in(reader)
     with stopped_house():
         check_free(replace)
-        table_loader.check_alone()
-        files.check_space(reader)
-        with _nothing_written_on_a_full_disk(), files.staged(reader) as folder:
+        database.check_alone()
+        archive.check_space(reader)
+        with _nothing_written_on_a_full_disk(), archive.staged(reader) as folder:
             with used_key(key):
-                new = files.put_clips(reader, say)
+                new = archive.put_clips(reader, say)
                 try:
-                    table_loader.load(found, lambda table: reader.rows(table.name), say)
+                    database.load(found, lambda table: reader.rows(table.name), say)
                 except BaseException:
                     store.forget(new)
                     raise
             _put_in_place(reader, folder)
         cache.clear()
         queue_again(say)
-        return files.forget_others(reader)
+        return archive.forget_others(reader)
 
 
 @contextmanager
@@ -69,7 +68,7 @@ def _nothing_written_on_a_full_disk() -> Iterator[None]:
 
 def _put_in_place(reader: Reader, folder: Path) -> None:
     try:
-        files.put_in_place(reader, folder)
+        archive.put_in_place(reader, folder)
     except OSError as error:
         raise BackupError(
             f"The database and the clips are restored, but the files of {settings.EARNEST_VAR} are "
@@ -96,7 +95,7 @@ def queue_again(say: Say) -> None:
 
 
 def check_free(replace: bool, way_out: str = "set EARNEST_VAR to a new folder") -> None:
-    found = table_loader.who_is_there()
+    found = database.who_is_there()
     if found and not replace:
         raise BackupError(
             f"The database holds a house already: {', '.join(found)}. Nothing was changed. To keep "

@@ -10,8 +10,8 @@ class OperationsConfig(AppConfig):
 
     def ready(self) -> None:
         import config.celery  # noqa: F401  # so that shared jobs find their application
-        from config.operations import error_reports, failures, heartbeats
+        from config.operations import error_reports, heartbeats, shared_counters
 
         error_reports.start()
         heartbeats.connect()
-        failures.connect()
+        shared_counters.count_failures_of_jobs()

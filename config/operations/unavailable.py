@@ -20,10 +20,10 @@ from django.views.defaults import server_error
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
+from config.incoming_requests import without_prefix
 from config.missing_packages import remedy
 from config.operations.health import reason_of
 from config.operations.logs import route_of
-from config.public_path import below
 
 WAIT_S = (5, 15)  # spread, so that a thousand waiting pages do not come back at once
 SAID_EVERY_S = 30.0
@@ -62,9 +62,9 @@ def answer(path: str) -> HttpResponse:
     """What is sent for an address; without its request, whose session would ask the database."""
     wait_s = random.randint(*WAIT_S)
     response: HttpResponse
-    if below(path).startswith(SCRIPTS):
+    if without_prefix(path).startswith(SCRIPTS):
         response = _problem(503, "Not just now", SENTENCE)
-    elif below(path).startswith("/api/"):
+    elif without_prefix(path).startswith("/api/"):
         response = JsonResponse({"error": "unavailable", "message": _(SENTENCE)}, status=503)
     else:
         response = HttpResponse(render_to_string("503.html", {"wait_s": wait_s}), status=503)
@@ -94,7 +94,7 @@ class Unavailable:
 def not_installed(request: HttpRequest, words: str) -> HttpResponse:
     """A light installation lacks a package that this page needs; all other pages work."""
     log.warning("%s: %s", route_of(request), words)
-    if below(request.path).startswith(SCRIPTS):
+    if without_prefix(request.path).startswith(SCRIPTS):
         return _problem(501, "Not installed here", words)
     if "text/html" not in request.headers.get("Accept", "text/html"):
         return JsonResponse({"error": "not_installed", "message": words}, status=501)
@@ -110,7 +110,7 @@ def failed(request: HttpRequest) -> HttpResponseBase:
     if error is not None and is_away(error):
         say(request, error)
         return answer(request.path)
-    if below(request.path).startswith(SCRIPTS):
+    if without_prefix(request.path).startswith(SCRIPTS):
         return _problem(500, "It broke here", BROKEN)
     return server_error(request)
 

@@ -1,4 +1,8 @@
-"""What `manage.py help` shows: the commands of Earnest first, each with what it does."""
+"""The commands that were typed: their list, and sentences in place of tracebacks.
+
+Where the database or the cache goes away under a command, a sentence has the reason, what was done
+by then, and what to do.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,8 @@ from typing import Any
 from django import get_version
 from django.core.management import ManagementUtility, get_commands, load_command_class
 
-from config import lost_servers
-from config.missing_packages import remedy
-from config.operations.version import version
+from config.installation import version
+from config.missing_packages import chain_of, remedy
 from config.run.server_checks import bucket_problem
 from listening.common.command_name import IN_A_CLONE, PROGRAM
 
@@ -105,12 +108,12 @@ def _execute() -> None:
             raise
         sys.exit(f"CommandError: {words}")
     except OSError as error:
-        words = path_problem(error) or lost_servers.problem(error, command_of(sys.argv))
+        words = path_problem(error) or problem(error, command_of(sys.argv))
         if not words or "--traceback" in sys.argv:
             raise
         sys.exit(f"CommandError: {words}")
     except Exception as error:
-        words = bucket_problem(error) or lost_servers.problem(error, command_of(sys.argv))
+        words = bucket_problem(error) or problem(error, command_of(sys.argv))
         if not words or "--traceback" in sys.argv:
             raise
         sys.exit(f"CommandError: {words}")
@@ -125,3 +128,67 @@ def path_problem(error: OSError) -> str:
     if error.errno not in PATHS or not isinstance(error.filename, str | Path):
         return ""
     return f"“{error.filename}” cannot be read or written: {error.strerror}. Name another place."
+
+
+WHOLE = "It was done as a whole or not at all. Look with `{look}`, then run it again if it is due."
+READS = (
+    "Nothing in the database was changed. Files that it began may be incomplete: run it again with "
+    "another name, or delete them first."
+)
+STEPS = "What it had stored by then is kept. Run it again: it goes on with what is left."
+SESSIONS = (
+    "Answers that were acknowledged are kept, and sessions that were under way stay unfinished. "
+    "Run it again for the rest."
+)
+TAKEN = "Nothing was kept of the file that it wrote. Run it again."
+MOVED = "The database here is as it was, and the other one was not changed. Run it again."
+RESTORED = (
+    "If the files of EARNEST_VAR were replaced by then, it said so above. Run it again with "
+    "--replace before you start Earnest."
+)
+OTHER = "Look at what it was to change before you run it again."
+READING = (
+    *("export_study", "export_study_folder", "export_dataset", "export_scores", "analyse"),
+    *("new_study", "import_p808", "import_webmushra", "export_label_studio", "auto_att"),
+    *("list_studies", "study_status", "score_progress", "schema"),
+)
+IN_STEPS = ("score_study", "judge_study", "judge_stability", "suggest_codes", "judge_batch")
+AT_ONCE = {
+    "import_study": "list_studies",
+    "copy_study": "list_studies",
+    "delete_study": "list_studies",
+    "archive_study": "list_studies",
+    "ensure_demo": "list_studies",
+    **dict.fromkeys(("open_study", "close_study", "pause_study"), "study_status KEY"),
+    "import_scores": "score_progress KEY",
+    "import_label_studio": "study_status KEY",
+    "erase_personal_data": "study_status KEY",
+    "make_account": "password_link NAME",
+    "password_link": "password_link NAME",
+    "forget_second_factor": "forget_second_factor NAME",
+}
+DONE = {
+    **dict.fromkeys(READING, READS),
+    **dict.fromkeys(IN_STEPS, STEPS),
+    **{name: WHOLE.format(look=look) for name, look in AT_ONCE.items()},
+    "simulate_raters": SESSIONS,
+    "backup": TAKEN,
+    "move_database": MOVED,
+    "restore": RESTORED,
+}
+
+
+def problem(error: BaseException, command: str) -> str:
+    """The sentence for a command that lost a server; empty for every other error."""
+    from psycopg import InterfaceError, OperationalError
+
+    from config.operations.unavailable import AWAY
+
+    kinds = (*AWAY, InterfaceError, OperationalError)
+    lost = next((each for each in chain_of(error) if isinstance(each, kinds)), None)
+    if lost is None:
+        return ""
+    lines = str(lost).strip().splitlines() or [type(lost).__name__]
+    reason = lines[0].removeprefix("FATAL:").strip().rstrip(".")
+    which = "The queue" if type(lost).__module__.startswith(("redis", "kombu")) else "The database"
+    return f"{which} failed meanwhile ({reason}). {DONE.get(command, OTHER)}"

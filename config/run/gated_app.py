@@ -1,6 +1,6 @@
 """What granian serves below a supervisor: pages that answer when their start is prepared."""
 
-from config.run.preparation_stamp import result_file, wait_for
+from config.run.preparation import result_file, wait_for
 from config.web import application
 
 __all__ = ["application"]

@@ -1,18 +1,147 @@
-"""Brings tables, demo study, static files and the log-in up to date before the pages open."""
+"""Brings tables, demo study, static files and the log-in up to date before the pages open.
+
+A start that finds all as the last preparation left it need not repeat it. Files, packages and
+settings are compared by a fingerprint (the supervisor does, before any server runs), and the
+database by what it holds. No application is loaded before there is something to prepare.
+"""
+
+from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
 import secrets
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import distributions
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 
-from config.paths import CODE
-from config.run import preparation_stamp
-from config.run.preparation_stamp import RESEARCHER
+from config.installation import CODE
+
+LOOK_EVERY_S = 0.02
+RESEARCHER = "researcher"
+ROOMS = ("config", "listening", "metrics", "analysis", "rest", "earnest")
+MADE = ("staticfiles.json", ".fingerprint")  # in the folder of static files
+LINK = "2" * 12  # stands for a study's link in the address that is kept
+APPLIED = "SELECT app, name FROM django_migrations ORDER BY app, name"
+STATE = """
+SELECT EXISTS (SELECT FROM auth_user WHERE username = %s),
+       EXISTS (SELECT FROM listening_study)
+"""
+NEWEST_OPEN = """
+SELECT key, link FROM listening_study WHERE state = 'open' ORDER BY opened_at DESC LIMIT 1
+"""
+
+
+def stamp_file() -> Path:
+    path: Path = settings.EARNEST_VAR / "prepared-for.json"
+    return path
+
+
+def result_file() -> Path:
+    """Is there when the preparation of this start has ended well."""
+    path: Path = settings.EARNEST_VAR / "prepared.json"
+    return path
+
+
+def wait_for(result: Path) -> None:
+    """Until the preparation has left its result; who ends the start ends this process."""
+    while not result.exists():
+        time.sleep(LOOK_EVERY_S)
+
+
+def start_fingerprint() -> str:
+    """Changes when code, static files, packages or settings may have changed.
+
+    Ask before anything of Django is used: its database adds to its settings.
+    """
+    parts = [sys.version, *_packages(), *_plain_settings()]
+    for folder in (*(CODE / room for room in ROOMS), *map(Path, settings.STATICFILES_DIRS)):
+        parts += _files(str(folder))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _packages() -> Iterator[str]:
+    """The names of folders that pip leaves: they hold the versions."""
+    for place in sys.path:
+        if os.path.isdir(place):
+            yield from sorted(name for name in os.listdir(place) if name.endswith(".dist-info"))
+
+
+def _plain_settings() -> Iterator[str]:
+    for name in sorted(name for name in dir(settings) if name.isupper()):
+        if name != "PERSONS_UMASK":  # of the process, which its children do not share
+            yield re.sub(" at 0x[0-9a-f]+", "", f"{name} {getattr(settings, name)!r}")
+
+
+def _files(folder: str) -> list[str]:
+    found = []
+    for entry in os.scandir(folder):
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                found += _files(entry.path)
+        elif not entry.name.endswith(".pyc"):
+            with suppress(FileNotFoundError):  # an editor's lock leads nowhere
+                status = entry.stat()
+                found.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
+    return sorted(found)
+
+
+def is_as_left(now: str) -> bool:
+    """Whether the fingerprint is that of the last preparation, and what it made is there."""
+    made = all((settings.STATIC_ROOT / name).exists() for name in MADE)
+    return made and _stamp().get("fingerprint") == now
+
+
+def _stamp() -> dict[str, str]:
+    try:
+        stamp: dict[str, str] = json.loads(stamp_file().read_text())
+    except (OSError, ValueError):
+        return {}
+    return stamp
+
+
+def write_stamp(prepared_for: str, applied: list[tuple[str, str]], landing: str) -> None:
+    """Notes the fingerprint that was prepared for; `landing` is the address of the link LINK."""
+    stamp = {"fingerprint": prepared_for, "applied": _digest(applied), "landing": landing}
+    draft = stamp_file().with_suffix(".new")
+    draft.write_text(json.dumps(stamp))
+    draft.replace(stamp_file())
+
+
+def _digest(applied: list[Any]) -> str:
+    return hashlib.sha256(repr([tuple(row) for row in applied]).encode()).hexdigest()
+
+
+def applied_migrations(cursor: Any) -> list[tuple[str, str]]:
+    cursor.execute(APPLIED)
+    return list(cursor.fetchall())
+
+
+def entry_as_left(cursor: Any) -> dict[str, str] | None:
+    """Where raters enter, of a database that needs no preparation; None of one that may need it.
+
+    Raises what the database raises, for instance that there is no table yet.
+    """
+    stamp = _stamp()
+    if not stamp or stamp.get("applied") != _digest(applied_migrations(cursor)):
+        return None
+    cursor.execute(STATE, [RESEARCHER])
+    has_researcher, has_study = cursor.fetchone()
+    if not has_researcher or (settings.EARNEST_DEMO and not has_study):
+        return None
+    cursor.execute(NEWEST_OPEN)
+    study = cursor.fetchone()
+    if study is None:
+        return {"path": f"{settings.EARNEST_PATH}/", "study": ""}
+    return {"path": stamp["landing"].replace(LINK, study[1]), "study": study[0]}
+
 
 AWAY_STATUS = 75  # EX_TEMPFAIL: a server or space is away, the same may work later
 
@@ -77,7 +206,7 @@ def main(result: Path) -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from config.run.embedded_servers import EmbeddedError
 
-    now = preparation_stamp.fingerprint()
+    now = start_fingerprint()
     try:
         if not confirm(result, now):
             prepare(result, now)
@@ -96,7 +225,7 @@ def main(result: Path) -> int:
 
 def confirm(result: Path, now: str) -> bool:
     """Whether all is as the last preparation left it, which takes a tenth of preparing."""
-    if not preparation_stamp.is_as_left(now):
+    if not is_as_left(now):
         return False
     import psycopg
     from django.db import connection
@@ -106,7 +235,7 @@ def confirm(result: Path, now: str) -> bool:
     join(settings.EARNEST_VAR, settings.EMBEDDED)
     try:
         with psycopg.connect(**connection.get_connection_params()) as session:
-            entry = preparation_stamp.entry_as_left(session.cursor())
+            entry = entry_as_left(session.cursor())
     except psycopg.Error:  # whatever it is, the preparation says it
         return False
     if entry is not None:
@@ -122,7 +251,7 @@ def prepare(result: Path, prepared_for: str) -> None:
 
     from config.run.shared_server import join
 
-    preparation_stamp.stamp_file().unlink(missing_ok=True)
+    stamp_file().unlink(missing_ok=True)
     django.setup()
     join(settings.EARNEST_VAR, settings.EMBEDDED)
     call_command("check")  # a mistake in the code is said here, once, and not by every process
@@ -131,9 +260,9 @@ def prepare(result: Path, prepared_for: str) -> None:
     if settings.EARNEST_DEMO and "ensure_demo" in get_commands():
         call_command("ensure_demo")
     collect_static()
-    landing = reverse("landing", args=[preparation_stamp.LINK])
+    landing = reverse("landing", args=[LINK])
     with connection.cursor() as cursor:
-        preparation_stamp.leave(prepared_for, preparation_stamp.applied_migrations(cursor), landing)
+        write_stamp(prepared_for, applied_migrations(cursor), landing)
     result.write_text(json.dumps(rater_entry()))
 
 

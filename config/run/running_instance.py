@@ -6,7 +6,7 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 from config.environment import Environment
-from config.paths import default_var
+from config.installation import default_var
 
 NAMES = ("EARNEST_PUBLIC_URL", "EARNEST_HOST", "EARNEST_PORT")  # the lines of the file
 

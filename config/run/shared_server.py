@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from config.paths import CODE
+from config.installation import CODE
 from config.run.embedded_servers import (
     SERVERS,
     EmbeddedError,
@@ -24,8 +24,7 @@ from config.run.embedded_servers import (
     check_space,
     stop_leftovers,
 )
-from config.run.log_pipes import LogPipes
-from config.run.processes import last_lines, spawn, stop
+from config.run.processes import LogPipes, last_lines, spawn, stop
 
 ALREADY_KEPT = 3  # exit status of a keeper that finds another one at work
 LOOK_EVERY_S = 0.1

@@ -11,8 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config.run.server_checks import UnreachableError, try_database, try_media, try_redis
-from config.run.services import LONE_COMMANDS, MOST_CONNECTIONS
-from config.run.supervisor import StartError, allow_open_files
+from config.run.supervisor import LONE_COMMANDS, MOST_CONNECTIONS, StartError, allow_open_files
 
 
 def command_of(words: list[str]) -> list[str]:

@@ -2,20 +2,92 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from listening.methods.att import SCORES
-from metrics.auto_att.label_logits import core_of, label_logits
-from metrics.auto_att.labels import LABELS
 from metrics.core import weights
 
 if TYPE_CHECKING:
     import torch
+
+
+def label_logits(model: Any, token_ids: Sequence[int]) -> Any:
+    """A network that calls the model and gives some tokens' logits at the last position.
+
+    (clips, tokens) float32; other positions' are not computed: over a real vocabulary they would
+    take gigabytes. One network from inputs to logits is what can be sharded: a call that went past
+    its root would find parts of parameters where whole ones are needed.
+    """
+    return _network_type()(model, list(token_ids))
+
+
+def core_of(model: Any) -> Any:
+    """The model itself, whether an adapter is on it or not; adapted layers are inside it."""
+    return model.get_base_model() if hasattr(model, "peft_config") else model
+
+
+@functools.cache
+def _network_type() -> Any:
+    import torch
+
+    class LabelLogits(torch.nn.Module):
+        """Has what accelerate asks a model of transformers for."""
+
+        def __init__(self, model: Any, token_ids: list[int]) -> None:
+            super().__init__()
+            self.model, self.token_ids = model, token_ids
+
+        def get_input_embeddings(self) -> Any:
+            return core_of(self.model).get_input_embeddings()
+
+        def get_output_embeddings(self) -> Any:
+            return core_of(self.model).get_output_embeddings()
+
+        def tie_weights(self) -> None:
+            core_of(self.model).tie_weights()
+
+        def forward(self, **inputs: Any) -> torch.Tensor:
+            core = core_of(self.model)
+            backbone = getattr(core, core.base_model_prefix)
+            hidden = backbone(**inputs, use_cache=False).last_hidden_state[:, -1]
+            logits: torch.Tensor = core.get_output_embeddings()(hidden)[:, self.token_ids]
+            return logits.float()
+
+    return LabelLogits
+
+
+LABELS = tuple(SCORES)
+
+
+def mean_score(counts: Mapping[str, int]) -> float:
+    """The clip's human-likeness score in [0, 1]: the mean of 1, 0.5 and 0 over its labels.
+
+    ``counts``: label -> how often it was given, one label at least.
+    """
+    total = sum(counts.values())
+    return sum(SCORES[label] * count for label, count in counts.items()) / total
+
+
+def final_label(counts: Mapping[str, int]) -> tuple[str, bool]:
+    """The label given most often, and whether several shared that place.
+
+    The paper leaves ties open. Here a tie goes to the label whose score is nearest to the mean
+    score, and to Unclear where two are equally near: one Human, one Unclear and one Machine make
+    Unclear, and so do two Human and two Unclear.
+    """
+    most = max(counts.values())
+    leading = [label for label in LABELS if counts.get(label, 0) == most]
+    if len(leading) == 1:
+        return leading[0], False
+    mean = mean_score(counts)
+    near = min(LABELS, key=lambda label: (abs(SCORES[label] - mean), label != "Unclear"))
+    return near, True
 
 
 MODEL = "Qwen/Qwen2-Audio-7B-Instruct"  # the paper's

@@ -8,13 +8,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metrics.auto_att.dataset import LabelledClip
-from metrics.auto_att.labels import LABELS
-from metrics.auto_att.model import SHORTEST_S, Listener, expected_scores
-from metrics.auto_att.sources import DatasetError
+from metrics.auto_att.dataset import DatasetError, LabelledClip
+from metrics.auto_att.model import LABELS, SHORTEST_S, Listener, expected_scores
 from metrics.core import decoding
 from metrics.core.metric import Score
-from metrics.networks.predictors import lengths
+from metrics.networks.predictors import chunks
 
 if TYPE_CHECKING:
     import torch
@@ -43,7 +41,7 @@ def scored(listener: Listener, waves: Sequence[torch.Tensor]) -> list[Score]:
     The details hold the three probabilities; ``heard_s`` where a clip is longer than the model
     hears. Silence and clips under 0.1 s have no value.
     """
-    unfit = [lengths.unfit(wave, SHORTEST_S, listener.rate_hz) for wave in waves]
+    unfit = [chunks.unfit(wave, SHORTEST_S, listener.rate_hz) for wave in waves]
     usable = [i for i, score in enumerate(unfit) if score is None]
     scores: dict[int, Score] = {}
     for start in range(0, len(usable), BATCH):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from metrics.auto_att.dataset import Dataset
-from metrics.auto_att.evaluate import ClipResult, Evaluation, Ranking
+from metrics.auto_att.evaluate import ClipResult, Evaluation, Ranking, TrapResult
 from metrics.auto_att.predict import Prediction
 
 
@@ -98,3 +98,131 @@ def correlation(of: ClipResult) -> str:
 def number(value: float | None) -> str:
     """A number with three decimals, or a dash."""
     return "-" if value is None else f"{value:.3f}"
+
+
+VOICES = {"new": "Voices that were not trained on", "all": "All voices"}
+
+
+def markdown(results: Mapping[str, Evaluation]) -> str:
+    """The evaluations of some files of predictions, side by side and beside what the paper prints.
+
+    ``results``: by the name that each is to have. What has no number has its reason.
+    """
+    blocks = ["# Predicted human-likeness against people", "## Trap clips", *traps(results)]
+    for voices, heading in VOICES.items():
+        blocks += [f"## {heading}: Kendall distance (p)", as_table(table4(results, voices))]
+    blocks += [
+        "A distance is the share of pairs of voices that people and predictions order differently "
+        "(0: none, 0.5: chance); p is that of Kendall's tau.",
+        "## Clips that were not trained on",
+        clips(results),
+        *left_out(results),
+        f"The paper's numbers: {SOURCE}; F1 of trap clips: section 4.2.1, at 0.5. They are of "
+        "other voices, raters and texts, so they say what is usual and not what is to be beaten.",
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def traps(results: Mapping[str, Evaluation]) -> list[str]:
+    """Detection of trap clips, and what it is to be compared with."""
+    rows = [["predictions", "F1", "precision", "recall", "human / flawed", "all called Human"]]
+    rows += [[name, *trap_cells(result.traps)] for name, result in results.items()]
+    rows += [[f"paper: {name}", f"{f1:.2f}", *[ABSENT] * 4] for name, f1 in TRAP_F1.items()]
+    thresholds = sorted({f"{result.traps.threshold:g}" for result in results.values()})
+    return [as_table(rows), f"Human from {' or '.join(thresholds)} on; Human is the positive."]
+
+
+def trap_cells(result: TrapResult) -> list[str]:
+    """The cells of one file of predictions."""
+    f1 = f"{ABSENT} ({result.reason})" if result.f1 is None else number(result.f1)
+    counts = f"{result.human} / {result.flawed}"
+    rest = (number(result.precision), number(result.recall))
+    return [f1, *rest, counts, number(result.f1_always_human)]
+
+
+def clips(results: Mapping[str, Evaluation]) -> str:
+    """Errors over clips."""
+    rows = [["predictions", "clips", "mean absolute error", "Spearman"]]
+    for name, result in results.items():
+        of = result.clips
+        rows.append([name, str(of.clips), number(of.mean_absolute_error), correlation(of)])
+    note = "Spearman with its 95 % interval over clips (Bonett and Wright 2000)."
+    return f"{as_table(rows)}\n\n{note}"
+
+
+def left_out(results: Mapping[str, Evaluation]) -> list[str]:
+    """A list of what does not count, with the reasons; nothing where all does."""
+    lines = [
+        f"- {name}, {kind}: {count} ({reason})"
+        for name, result in results.items()
+        for kind, held in (("clips", result.left_out), ("trap clips", result.traps.left_out))
+        for reason, count in sorted(held.items())
+    ]
+    return ["Left out:", "\n".join(lines)] if lines else []
+
+
+def as_table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of text, the first of them the head, as a table of Markdown."""
+    plain = [[cell.replace("|", "\\|") for cell in row] for row in rows]
+    head, *body = [f"| {' | '.join(row)} |" for row in plain]
+    return "\n".join([head, "| " + " | ".join("---" for _ in rows[0]) + " |", *body])
+
+
+SOURCE = "Wang et al. (2025), Table 4: 20 voices of 5 systems, Chinese, 857 raters"
+ALL = "All"
+# dimension as the paper spells it: distance and p of Auto-ATT, then of the plain Qwen2-Audio
+PAPER: Mapping[str, tuple[float, float, float, float]] = {
+    ALL: (0.3316, 0.0398, 0.3474, 0.0638),
+    "Special Characters and Numerals": (0.2737, 0.0047, 0.3105, 0.0198),
+    "Chinese–English Code-switching": (0.3368, 0.0468, 0.3737, 0.1284),
+    "Paralinguistic Features and Emotions": (0.2789, 0.0059, 0.2789, 0.0059),
+    "Classical Chinese Poetry/Prose": (0.3421, 0.0548, 0.3526, 0.0740),
+    "Polyphonic Characters": (0.3316, 0.0398, 0.3474, 0.0638),
+}
+# F1 on the trap clips at 0.5, section 4.2.1
+TRAP_F1: Mapping[str, float] = {"Auto-ATT": 0.92, "UTMOSv2": 0.14, "DNSMOS Pro": 0.0}
+ABSENT = "–"
+
+
+def table4(results: Mapping[str, Evaluation], voices_are: str = "new") -> list[list[str]]:
+    """Rows of text: the dimensions of any file, ours per file as distance (p), then the paper's.
+
+    ``voices_are``: "new", not trained on, or "all". Dimensions are matched to the paper's by their
+    names without regard to case, dashes and what stands between words.
+    """
+    own = {name: by_dimension(result.rankings, voices_are) for name, result in results.items()}
+    dimensions = list(dict.fromkeys(d for rankings in own.values() for d in rankings))
+    rows = [["dimension", *own, "paper: Auto-ATT", "paper: Qwen2-Audio"]]
+    for dimension in dimensions:
+        cells = [cell(rankings.get(dimension)) for rankings in own.values()]
+        rows.append([dimension, *cells, *of_paper(dimension)])
+    return rows
+
+
+def by_dimension(rankings: Sequence[Ranking], voices_are: str) -> dict[str, Ranking]:
+    """The rankings by dimension, all of them together first."""
+    return {each.dimension or ALL: each for each in rankings if each.voices_are == voices_are}
+
+
+def cell(ranking: Ranking | None) -> str:
+    """Distance and p, or why there are none."""
+    if ranking is None:
+        return ABSENT
+    if ranking.distance is None:
+        return f"{ABSENT} ({ranking.reason})"
+    p = ranking.reason if ranking.p is None else f"{ranking.p:.4f}"
+    return f"{ranking.distance:.4f} ({p})"
+
+
+def of_paper(dimension: str) -> tuple[str, str]:
+    """The paper's two cells for a dimension; dashes for one that it does not have."""
+    known = {plain(name): numbers for name, numbers in PAPER.items()}
+    numbers = known.get(plain(dimension))
+    if numbers is None:
+        return ABSENT, ABSENT
+    return f"{numbers[0]:.4f} ({numbers[1]:.4f})", f"{numbers[2]:.4f} ({numbers[3]:.4f})"
+
+
+def plain(name: str) -> str:
+    """A name by its letters alone."""
+    return "".join(character for character in name.casefold() if character.isalnum())

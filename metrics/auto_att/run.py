@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from metrics.auto_att import baseline, checkpoints, features, model, predict
-from metrics.auto_att.dataset import Dataset, LabelledClip
+from metrics.auto_att import baseline, checkpoints, model, predict
+from metrics.auto_att.dataset import Dataset, DatasetError, LabelledClip
 from metrics.auto_att.predict import Prediction
-from metrics.auto_att.sources import DatasetError
 from metrics.core import decoding, weights
 from metrics.core.metric import ParameterError, Score
 
@@ -36,7 +35,7 @@ def predict_clips(
         return predict.predictions(
             clips,
             lambda waves: baseline.scored(ridge, known, [w.to(device) for w in waves]),
-            features.RATE_HZ,
+            baseline.RATE_HZ,
             ridge.trained_on,
         )
     trained_on, adapter, plan = {}, None, model.ModelPlan(name=name, template=template)
@@ -79,12 +78,12 @@ def without_own(
     ]
 
 
-def loaded_features(keys: Sequence[str], device: str) -> features.Features:
+def loaded_features(keys: Sequence[str], device: str) -> baseline.Features:
     """The features named, loaded; without names, the default ones that are available here."""
-    chosen = list(keys) or [key for key in features.DEFAULT if available(key, device)]
+    chosen = list(keys) or [key for key in baseline.DEFAULT if available(key, device)]
     if not chosen:
-        raise DatasetError(f"none of the features {', '.join(features.DEFAULT)} is available here")
-    loaded = features.Features(chosen)
+        raise DatasetError(f"none of the features {', '.join(baseline.DEFAULT)} is available here")
+    loaded = baseline.Features(chosen)
     loaded.load(device)
     return loaded
 
@@ -92,14 +91,14 @@ def loaded_features(keys: Sequence[str], device: str) -> features.Features:
 def available(key: str, device: str) -> bool:
     """Whether a feature can be loaded here."""
     try:
-        features.Features([key]).load(device)
+        baseline.Features([key]).load(device)
     except (weights.Unavailable, ParameterError):
         return False
     return True
 
 
 def feature_table(
-    clips: Sequence[LabelledClip], known: features.Features, device: str
+    clips: Sequence[LabelledClip], known: baseline.Features, device: str
 ) -> tuple[baseline.Floats, list[str]]:
     """Features of clips, (clips, features), a few files in memory at once, and their names."""
     import torch
@@ -108,7 +107,7 @@ def feature_table(
     names: list[str] = []
     for start in range(0, len(clips), predict.BATCH):
         waves = [
-            torch.from_numpy(decoding.load_wave(clip.path, features.RATE_HZ)).to(device)
+            torch.from_numpy(decoding.load_wave(clip.path, baseline.RATE_HZ)).to(device)
             for clip in clips[start : start + predict.BATCH]
         ]
         part, names = known.table(waves)

@@ -11,17 +11,78 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metrics.auto_att import checkpoints, losses, sharding
+from metrics.auto_att import checkpoints, distributed
 from metrics.auto_att.dataset import TRAIN, Dataset, LabelledClip, batches
+from metrics.auto_att.distributed import Ranks, joined
 from metrics.auto_att.evaluate import evaluate
 from metrics.auto_att.model import Listener, ModelPlan, load_base, with_adapter
 from metrics.auto_att.predict import predictions, scored
-from metrics.auto_att.ranks import Ranks, joined
 from metrics.core import decoding
 
 if TYPE_CHECKING:
     import torch
     from accelerate import Accelerator
+
+REDUCTIONS = ("sum", "mean")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The weighted loss of a batch and its two parts; each a tensor without axes."""
+
+    total: torch.Tensor
+    bradley_terry: torch.Tensor
+    squared: torch.Tensor
+
+
+def training_loss(
+    predicted: torch.Tensor,
+    true: torch.Tensor,
+    reduction: str = "sum",
+    bradley_terry_weight: float = 0.4,
+    squared_weight: float = 0.6,
+) -> Loss:
+    """0.4 Bradley-Terry + 0.6 squared error (Wang et al. 2025, equation 2).
+
+    ``predicted``, ``true``: (clips,) scores in [0, 1]. As printed there, neither part is averaged
+    (reduction "sum"), so a batch of n clips weighs its up to n(n - 1) / 2 pairs against n errors.
+    "mean" divides each part by its number of terms, which makes batch sizes comparable.
+    """
+    pairs = bradley_terry(predicted, true, reduction)
+    squared = half_squared(predicted, true, reduction)
+    return Loss(bradley_terry_weight * pairs + squared_weight * squared, pairs, squared)
+
+
+def bradley_terry(
+    predicted: torch.Tensor, true: torch.Tensor, reduction: str = "sum"
+) -> torch.Tensor:
+    """Sum of -log sigmoid(p_i - p_j) over the ordered pairs with s_i > s_j; 0 without a pair.
+
+    ``predicted``, ``true``: (clips,). Clips with equal true scores form no pair.
+    """
+    from torch.nn.functional import logsigmoid
+
+    better = true[:, None] > true[None, :]
+    differences = predicted[:, None] - predicted[None, :]
+    total = -logsigmoid(differences[better]).sum()
+    if _checked(reduction) == "mean":
+        return total / better.sum().clamp_min(1)
+    return total
+
+
+def half_squared(
+    predicted: torch.Tensor, true: torch.Tensor, reduction: str = "sum"
+) -> torch.Tensor:
+    """Half the sum of squared differences of two vectors (clips,)."""
+    total = (predicted - true).square().sum() / 2
+    return total / max(len(true), 1) if _checked(reduction) == "mean" else total
+
+
+def _checked(reduction: str) -> str:
+    if reduction not in REDUCTIONS:
+        raise ValueError(f"reduction must be one of {', '.join(REDUCTIONS)}, not {reduction!r}")
+    return reduction
+
 
 PACKAGES = ("torch", "transformers", "peft")
 Report = Callable[[dict[str, Any]], None]
@@ -55,8 +116,8 @@ class TrainingPlan:
                 raise ValueError(f"{name} must be 1 or more, not {getattr(self, name)}")
         if self.target not in ("label", "soft"):
             raise ValueError(f"target must be label or soft, not {self.target!r}")
-        if self.reduction not in losses.REDUCTIONS:
-            raise ValueError(f"reduction must be one of {', '.join(losses.REDUCTIONS)}")
+        if self.reduction not in REDUCTIONS:
+            raise ValueError(f"reduction must be one of {', '.join(REDUCTIONS)}")
         if self.evaluate_every < 0:
             raise ValueError(f"evaluate_every must be 0 or more, not {self.evaluate_every}")
 
@@ -81,7 +142,7 @@ class Run:
             self.adapter().values(), lr=plan.learning_rate, weight_decay=plan.weight_decay
         )
         if among is not None:
-            sharding.shard(listener, self.optimiser, among)
+            distributed.shard(listener, self.optimiser, among)
         self.trained = list(self.adapter().values())
         per_epoch = math.ceil(len(self.batches(0)) / plan.accumulate)
         self.steps = per_epoch * plan.epochs
@@ -133,7 +194,7 @@ class Run:
         self.schedule.step()
         self.optimiser.zero_grad()
         record: dict[str, Any] = {"step": self.step + 1, "epoch": self.epoch, **sums}
-        record |= {"gradient_norm": float(sharding.whole(norm)), "learning_rate": rate}
+        record |= {"gradient_norm": float(distributed.whole(norm)), "learning_rate": rate}
         record["dimensions"] = [batch[0].dimension for batch in left]
         self.step, self.taken = self.step + 1, self.taken + len(left)
         if self.taken >= len(self.batches(self.epoch)):
@@ -145,13 +206,13 @@ class Run:
         factor = self.ranks.count if self.is_sharded else 1
         (loss * factor).backward()  # type: ignore[no-untyped-call]
 
-    def loss(self, batch: Sequence[LabelledClip]) -> losses.Loss:
+    def loss(self, batch: Sequence[LabelledClip]) -> Loss:
         """The loss of one batch, ready for its gradient."""
         import torch
 
         predicted = self.listener.scores(self.waves.take(batch))
         true = torch.tensor([clip.target(self.plan.target) for clip in batch])
-        return losses.loss(predicted, true.to(predicted.device), self.plan.reduction)
+        return training_loss(predicted, true.to(predicted.device), self.plan.reduction)
 
     def state(self) -> dict[str, Any]:
         """All that a run needs to go on beside the adapter; all processes ask together."""
@@ -159,7 +220,7 @@ class Run:
 
         return {
             "place": {"step": self.step, "epoch": self.epoch, "taken": self.taken},
-            "optimiser": sharding.whole(self.optimiser.state_dict()),
+            "optimiser": distributed.whole(self.optimiser.state_dict()),
             "schedule": self.schedule.state_dict(),
             "rng": torch.get_rng_state(),
             "cuda_rng": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
@@ -169,7 +230,7 @@ class Run:
         """Stand where the checkpoint was made, whose adapter is on the model already."""
         import torch
 
-        self.optimiser.load_state_dict(sharding.dealt(state["optimiser"], self.trained))
+        self.optimiser.load_state_dict(distributed.dealt(state["optimiser"], self.trained))
         self.schedule.load_state_dict(state["schedule"])
         place = state["place"]
         self.step, self.epoch, self.taken = place["step"], place["epoch"], place["taken"]
@@ -194,7 +255,7 @@ def train(
     ``resume`` goes on from the newest checkpoint in ``out`` with the same result as a run that was
     never stopped (on the same machine and device, in one process). Under torchrun each process
     takes its share of a step's batches; with ``shard`` it also holds its share of the model alone
-    (see `sharding`). ``stop_at`` ends after that step. Raises CheckpointError when ``out`` holds
+    (see `distributed`). ``stop_at`` ends after that step. Raises CheckpointError when ``out`` holds
     another run, weights.Unavailable when the model is missing, ValueError where processes do not
     fit the plan.
     """
@@ -204,7 +265,7 @@ def train(
     before = checkpoints.last_state(place, full_plan) if resume else None
     if not resume and (checkpoints.all_of(place) or (place / checkpoints.FINAL).exists()):
         raise checkpoints.CheckpointError(f"{place} holds a run; go on with it, or choose another")
-    among = sharding.accelerator(device, ranks) if shard else None
+    among = distributed.accelerator(device, ranks) if shard else None
     listener = trainable(model, plan, ranks.device(device), before and before[0], shard)
     run = Run(listener, dataset.split(TRAIN), plan, ranks, among)
     if before is not None:
@@ -235,7 +296,7 @@ def train(
 
 def save(folder: Path, run: Run, full_plan: dict[str, Any], state: dict[str, Any] | None) -> Path:
     """Write a checkpoint of a run: all processes gather what the first one writes."""
-    adapter = sharding.whole(run.adapter())
+    adapter = distributed.whole(run.adapter())
     if run.ranks.is_first:
         checkpoints.save(folder, run.listener.model, full_plan, state, adapter)
     return folder

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from listening.common.loudness import LoudnessMeter
 from listening.common.sound_files import LengthReport
-from metrics.core import long_waves, shared_work
+from metrics.core import wave_memory
 from metrics.core.silence import FRAME_S as LEVEL_FRAME_S
 from metrics.core.silence import SILENT_DBFS
 
@@ -73,18 +73,18 @@ def facts_of_wave(wave: torch.Tensor, rate_hz: int) -> AudioFacts:
 
     def measured() -> AudioFacts:
         meter = Meter(rate_hz, 1, loudness=True)
-        for part in long_waves.parts_of(wave):
+        for part in wave_memory.parts_of(wave):
             samples = part.detach().cpu().float().numpy()
             meter.add(samples[:, None], samples)
         return meter.facts("wave", "FLOAT", 32, rate_hz, None)
 
-    facts: AudioFacts = shared_work.once(wave, "audio facts", measured)
+    facts: AudioFacts = wave_memory.once(wave, "audio facts", measured)
     return facts
 
 
 def keep_facts(wave: torch.Tensor, facts: AudioFacts) -> None:
     """Keep the facts of a file with its wave, as long as the wave lives."""
-    shared_work.once(wave, "audio facts", lambda: facts)
+    wave_memory.once(wave, "audio facts", lambda: facts)
 
 
 class Meter:

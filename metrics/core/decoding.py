@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import tempfile
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -19,8 +20,7 @@ from listening.common.sound_files import Sound
 from listening.common.sound_files.names import EXTENSIONS
 from listening.common.sound_files.sound import NO_SOUND
 from metrics.core.audio_facts import AudioFacts, Meter
-from metrics.core.audio_paths import escape_path, unreadable, why_no_file
-from metrics.core.long_waves import Gathered
+from metrics.core.wave_memory import Gathered
 
 Wave = NDArray[np.float32]
 
@@ -204,3 +204,48 @@ def _opened(path: Path | str) -> Iterator[Sound]:
         yield source
     finally:
         source.close()
+
+
+def escape_path(path: Path | str) -> str:
+    """The path as text that can be printed and stored: bytes that are no UTF-8 as \\xe9.
+
+    Linux allows any bytes in a name; Python holds those that are no UTF-8 as lone surrogates.
+    """
+    text = os.fspath(path)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(text).decode("utf-8", "backslashreplace")
+    return text
+
+
+def why_no_file(path: Path | str) -> str:
+    """Why no sound can be read from this place; empty when it is a plain file."""
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            os.scandir(path).close()
+    except FileNotFoundError:
+        if os.path.islink(path):
+            target = escape_path(os.readlink(path))
+            return f"is a link to {target}, which is not there; mend or delete it"
+        return "there is no such file; look for a slip in its name"
+    except OSError as error:
+        return unreadable(error)
+    if stat.S_ISREG(mode):
+        return ""
+    kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+    what = next((name for test, name in kinds if test(mode)), "a device")
+    return f"is {what}, not a file; rename it, or leave it out"
+
+
+def unreadable(error: OSError) -> str:
+    """That a file or folder cannot be read, why, and what to do."""
+    if isinstance(error, PermissionError):
+        return f"cannot be read ({error.strerror}); let this user read it"
+    return f"cannot be read ({error.strerror}); copy it again from its source"
+
+
+def printable(path: Path | str) -> str:
+    """The path for a line on a terminal: what would break the line or steer it, as \\n or \\x1b."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in escape_path(path))

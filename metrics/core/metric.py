@@ -1,22 +1,101 @@
-"""Metric and the registry."""
+"""The metric contract: what a metric declares, is given and returns; its registry and titles."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from listening.common.registry import Registry
-from metrics.core import long_waves, precision
-from metrics.core.batch_sharing import Sharing
-from metrics.core.material import Material
+from metrics.core import precision, wave_memory
 from metrics.core.precision import FLOAT32, Arithmetic, PrecisionError, Precisions
 from metrics.core.silence import silence
 
 if TYPE_CHECKING:
     import torch
+
+REFERENCE_AUDIO = "reference_audio"  # a column: the recording of the same words
+RECORDINGS = ("reference_path", "reference_audio_path")  # fields
+
+
+@dataclasses.dataclass(frozen=True)
+class Turn:
+    """One speaker's stretch of a clip, in seconds from its start."""
+
+    speaker: str
+    start_s: float
+    end_s: float
+    text: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Material:
+    """What is known of one clip; an empty value means that nobody said."""
+
+    text: str = ""  # what is spoken
+    language: str = ""  # BCP 47, such as en, zh, en-GB
+    speaker: str = ""
+    turns: tuple[Turn, ...] = ()  # of a dialogue or a long text, in order
+    reference_path: str = ""  # a recording of the reference voice
+    reference_sha256: str = ""
+    reference_audio_path: str = ""  # a recording of the same words, which the clip is compared with
+    reference_audio_sha256: str = ""
+    is_reference_audio: bool = False  # the clip is itself what others are compared with
+    attributes: Mapping[str, str] = dataclasses.field(
+        default_factory=dict
+    )  # caption, synthesis_s, nvv …
+
+    def attribute(self, name: str) -> str:
+        """The attribute's text without blanks around it; empty when there is none."""
+        return str(self.attributes.get(name, "")).strip()
+
+    def fingerprint(self, needs: Iterable[str]) -> str:
+        """SHA-256 (hex) of the fields that a metric's numbers depend on; empty when it needs none.
+
+        ``needs`` names fields of this class, or attributes as ``attributes.NAME``. A reference
+        counts by the hash of its audio, not by its path.
+        """
+        names = sorted(set(needs))
+        if not names:
+            return ""
+        plain = json.dumps({name: self._plain(name) for name in names}, sort_keys=True)
+        return hashlib.sha256(plain.encode()).hexdigest()
+
+    def field_value(self, name: str) -> Any:
+        """What a field of `fingerprint`'s needs holds, hashable: where equal, marks are equal."""
+        if name.startswith("attributes."):
+            return self.attribute(name.removeprefix("attributes."))
+        if name == "turns":
+            return self.turns, self.attribute("turns")
+        return self._field(name)
+
+    def _plain(self, name: str) -> Any:
+        if name.startswith("attributes."):
+            return self.attribute(name.removeprefix("attributes."))
+        if name == "turns":
+            known = [[turn.speaker, turn.start_s, turn.end_s, turn.text] for turn in self.turns]
+            return known or self.attribute("turns") or []  # said, even if it cannot be read
+        return self._field(name)
+
+    def _field(self, name: str) -> Any:
+        """A plain field; a recording's is the hash of its audio where that is known."""
+        sha256 = getattr(self, name.replace("_path", "_sha256"), "") if name in RECORDINGS else ""
+        return sha256 or getattr(self, name)
+
+
+def column_of(need: str) -> str:
+    """The manifest's column that fills what a metric needs: a field or ``attributes.NAME``."""
+    return need.removeprefix("attributes.").removesuffix("_path")
+
+
+def needed_columns(needs: Iterable[str]) -> str:
+    """Return the manifest columns that a metric needs beside the audio, separated by commas."""
+    return ", ".join(map(column_of, needs))
 
 
 class ParameterError(ValueError):
@@ -71,6 +150,51 @@ class Accepts:
         if self.shortest_s:
             parts.append(f"{self.shortest_s:g} s or more")
         return "; ".join(parts)
+
+
+# Clips that are filled up share a batch with those up to so many times longer. On a processor a
+# batch gains nothing and what is filled up costs: 850 ms a clip instead of 730 (WavLM base).
+SIMILAR = {"cpu": 1.0, "cuda": 1.25}
+CLOSE = 1e-4  # relative: the rounding of float32 networks in batches
+
+
+class Input(StrEnum):
+    """What of a clip goes into a batch."""
+
+    MASKED = "masked"  # clips of similar length, filled up; what is filled up is masked
+    WINDOWS = "windows"  # pieces of one length, of any clips
+    EQUAL = "equal"  # whole clips or chunks of exactly one length
+    ALONE = "alone"  # nothing: clip by clip
+
+    @property
+    def words(self) -> str:
+        """As it is told."""
+        return {
+            Input.MASKED: "clips of similar length, masked",
+            Input.WINDOWS: "windows of any clips",
+            Input.EQUAL: "equal lengths only",
+            Input.ALONE: "none: clip by clip",
+        }[self]
+
+
+@dataclasses.dataclass(frozen=True)
+class Sharing:
+    """What a metric's clips share, and by how much company may move a value.
+
+    ``within``: relative, of what the clip scores alone. ``why``: where the longer way is not gone,
+    the reason in a line.
+    """
+
+    input: Input = Input.ALONE
+    within: float = CLOSE
+    why: str = ""
+
+    def words(self) -> str:
+        """As one line."""
+        parts = [self.input.words, *([self.why] if self.why else [])]
+        exact = "a clip's value is the same alone"
+        near = f"a clip's value is within {self.within:g} (relative) of the one alone"
+        return "; ".join([*parts, near if self.within else exact])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -304,7 +428,7 @@ def unusable(wave: torch.Tensor) -> Score | None:
         return undefined(f"not mono: {wave.ndim} axes, expected one")
     if wave.numel() == 0:
         return undefined("no samples")
-    if not all(bool(torch.isfinite(part).all()) for part in long_waves.parts_of(wave)):
+    if not all(bool(torch.isfinite(part).all()) for part in wave_memory.parts_of(wave)):
         return undefined("audio holds NaN or infinity; export it again, as 16 or 24 bit")
     return None
 
@@ -368,3 +492,58 @@ def make_metric(key: str, parameters: Mapping[str, Any] | None = None) -> Metric
         broken = "".join(f"; {name} is left out: {why}" for name, why in known.left_out.items())
         raise ParameterError(f"no metric is called {key!r}; there are {', '.join(known)}{broken}")
     return known[key](**(parameters or {}))
+
+
+def buckets(sizes: Sequence[int], most: int, similar: float = 1.0) -> Iterator[list[int]]:
+    """Places of inputs that share a batch, from short to long.
+
+    ``sizes``: of each input. ``most``: of a batch filled up to its longest, or one input.
+    ``similar``: how many times longer than its shortest a batch's longest may be; 1: equal ones.
+    """
+    bucket: list[int] = []
+    for place in sorted(range(len(sizes)), key=lambda place: (sizes[place], place)):
+        size = sizes[place]
+        fits = bool(bucket) and size <= similar * sizes[bucket[0]]
+        if bucket and not (fits and (len(bucket) + 1) * size <= most):
+            yield bucket
+            bucket = []
+        bucket.append(place)
+    if bucket:
+        yield bucket
+
+
+def title_of(metric: Metric, output: Output) -> str:
+    """The output's title; with other than the default parameters, title (name value, name value).
+
+    An output without a title is called by its key. Of a path its last part stands for it.
+    """
+    told = ", ".join(
+        f"{name.replace('_', ' ')} {_shorten_path(value)}"
+        for name, value in changed_parameters(metric).items()
+    )
+    title = output.title or output.key
+    return f"{title} ({told})" if told else title
+
+
+def title_of_key(key: str) -> str:
+    """What an output is called, by its key; one that there is no longer by its key."""
+    kind = outputs().get(key)
+    said = next((each for each in kind.outputs() if each.key == key), None) if kind else None
+    return (said.title if said else "") or key
+
+
+def pooled_words(metric: str, name: str) -> str:
+    """A pooled number of a metric in words: "pooled words" of wer_pooled_words."""
+    return name.removeprefix(f"{metric}_").replace("_", " ")
+
+
+def changed_parameters(metric: Metric) -> dict[str, Any]:
+    """The parameters that differ from the metric's defaults, by name."""
+    usual = make_metric(metric.key).parameters_dict()
+    values = metric.parameters_dict()
+    return {name: values[name] for name in sorted(values) if values[name] != usual.get(name)}
+
+
+def _shorten_path(value: Any) -> str:
+    text = str(value)
+    return PurePath(text).name or text if text.startswith(("/", "./", "../", "~")) else text

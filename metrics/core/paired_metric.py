@@ -12,9 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import decoding, input_warnings
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.material import REFERENCE_AUDIO, Material
-from metrics.core.metric import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.core.metric import (
+    REFERENCE_AUDIO,
+    Input,
+    Material,
+    Metric,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    Take,
+    undefined,
+)
 from metrics.core.silence import silence
 
 Wave = NDArray[np.float64]

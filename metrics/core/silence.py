@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from metrics.core import long_waves, shared_work
+from metrics.core import wave_memory
 
 if TYPE_CHECKING:
     import torch
@@ -21,12 +21,12 @@ def silence(wave: torch.Tensor, rate_hz: int = 16_000) -> str:
     a root mean square of -70 dB of full scale or more about its own mean. What is found is kept
     with the wave, so that it is looked at once for all metrics.
     """
-    power: float = shared_work.once(
+    power: float = wave_memory.once(
         wave, ("loudest power", rate_hz), lambda: _loudest_power(wave, rate_hz)
     )
     if power >= 10 ** (SILENT_DBFS / 10):
         return ""
-    if all(bool((part == wave[0]).all()) for part in long_waves.parts_of(wave)):
+    if all(bool((part == wave[0]).all()) for part in wave_memory.parts_of(wave)):
         value = float(wave[0]) if len(wave) else 0.0
         return f"silent: every sample has the value {value:.3g}" if value else "silent"
     return (
@@ -38,7 +38,7 @@ def silence(wave: torch.Tensor, rate_hz: int = 16_000) -> str:
 def _loudest_power(wave: torch.Tensor, rate_hz: int) -> float:
     """Return the largest variance of a frame."""
     size, loudest = round(FRAME_S * rate_hz), 0.0
-    for part in long_waves.parts_of(wave):
+    for part in wave_memory.parts_of(wave):
         whole = len(part) // size * size
         for frames in (part[:whole].reshape(-1, size), part[whole:].reshape(1, -1)):
             if frames.numel():

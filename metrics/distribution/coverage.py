@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metrics.distribution import neighbours
+from metrics.distribution import set_metric
 from metrics.distribution.set_metric import Array, SetMetric
 
 
@@ -17,9 +17,9 @@ class Coverage(SetMetric):
 
     def distance(self, ours: Array, theirs: Array) -> float:
         """Between 0 and 1: 1 where every reference vector has one of ours in its ball."""
-        nearest = neighbours.apart(theirs, ours).min(axis=1)
-        return float((nearest < neighbours.radii(theirs)).mean())
+        nearest = set_metric.apart(theirs, ours).min(axis=1)
+        return float((nearest < set_metric.radii(theirs)).mean())
 
     def too_few(self, ours: Array, theirs: Array) -> str:
         """Whether there are enough neighbours."""
-        return neighbours.too_few(ours, theirs)
+        return set_metric.too_few(ours, theirs)

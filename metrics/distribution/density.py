@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metrics.distribution import neighbours
+from metrics.distribution import set_metric
 from metrics.distribution.set_metric import Array, SetMetric
 
 
@@ -20,9 +20,9 @@ class Density(SetMetric):
 
     def distance(self, ours: Array, theirs: Array) -> float:
         """Mean over our vectors of the reference's balls around them, divided by 5."""
-        inside = neighbours.apart(theirs, ours) < neighbours.radii(theirs)[:, None]
-        return float(inside.sum(axis=0).mean() / neighbours.NEAREST)
+        inside = set_metric.apart(theirs, ours) < set_metric.radii(theirs)[:, None]
+        return float(inside.sum(axis=0).mean() / set_metric.NEAREST)
 
     def too_few(self, ours: Array, theirs: Array) -> str:
         """Whether there are enough neighbours."""
-        return neighbours.too_few(ours, theirs)
+        return set_metric.too_few(ours, theirs)

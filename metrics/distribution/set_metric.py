@@ -1,16 +1,21 @@
-"""What says how far one set of clips is from another, and the interval of that distance."""
+"""How far one set of clips is from another, with the interval: vectors, neighbours, the base."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from listening.common.registry import Registry
+from metrics.core import decoding
+from metrics.core.silence import silence
+from metrics.networks.embeddings import SpeakerEmbedding
+from metrics.signal.speech import window_starts
 
 Array = NDArray[np.float64]
 Vectors = Sequence[Array]  # of each clip: (windows, dimensions)
@@ -96,3 +101,51 @@ def too_few_for_covariance(ours: Array, theirs: Array) -> str:
     if least >= wanted:
         return ""
     return f"{least} vectors for {ours.shape[1]} dimensions: {wanted} or more are needed"
+
+
+def clip_vectors(
+    path: Path | str, embedding: SpeakerEmbedding, window_s: float, hop_s: float
+) -> Array:
+    """Unit vectors, (windows, dimensions), of a clip's windows that are not silent.
+
+    A clip shorter than a window is one window, if the embedding takes it; else (0, 0). Raises
+    audio.AudioError for a file that cannot be read.
+    """
+    import torch
+
+    rate_hz = embedding.rate_hz
+    wave = torch.from_numpy(decoding.load_wave(path, rate_hz))
+    size, hop = round(window_s * rate_hz), round(hop_s * rate_hz)
+    starts: Iterable[int] = window_starts(len(wave), size, hop) or [0]
+    windows = [wave[start : start + size] for start in starts]
+    least = embedding.shortest_s * rate_hz
+    windows = [each for each in windows if len(each) >= least and not silence(each, rate_hz)]
+    if not windows:
+        return np.empty((0, 0))
+    vectors: Array = embedding.embed(torch.stack(windows)).cpu().numpy()
+    return vectors
+
+
+NEAREST = 5  # neighbours: the authors' choice for density and coverage
+
+
+def apart(one: Array, other: Array) -> Array:
+    """The Euclidean distance of each pair of vectors, (n, m)."""
+    squares = (one**2).sum(1)[:, None] + (other**2).sum(1) - 2 * one @ other.T
+    distances: Array = np.sqrt(np.clip(squares, 0, None))
+    return distances
+
+
+def radii(vectors: Array, nearest: int = NEAREST) -> Array:
+    """How far each vector's so-many-th nearest neighbour in its own set is, (n,)."""
+    own = apart(vectors, vectors)
+    np.fill_diagonal(own, np.inf)
+    nearest = min(nearest, len(vectors) - 1)
+    away: Array = np.partition(own, nearest - 1, axis=1)[:, nearest - 1]
+    return away
+
+
+def too_few(ours: Array, theirs: Array) -> str:
+    """A neighbourhood of five wants more than a handful of vectors."""
+    least, wanted = min(len(ours), len(theirs)), 10 * NEAREST
+    return "" if least >= wanted else f"{least} vectors: {wanted} or more are needed"

@@ -15,8 +15,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from metrics.judges.client import Client, Reply
-from metrics.judges.endpoint import Endpoint
+from metrics.judges.client import Client, Endpoint, Reply
 from metrics.judges.question import Question
 
 ROUTE = "/v1/chat/completions"

@@ -1,17 +1,78 @@
-"""Questions sent to the server: tried again when it is busy, and every failure given a reason."""
+"""The server that judges, and questions sent to it: tried again, every failure given a reason.
+
+Which server, model, key and prices: said once per process.
+"""
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from metrics.core import weights
-from metrics.judges.cost import Ledger, Usage, usage_of
-from metrics.judges.endpoint import Endpoint
-from metrics.judges.question import Question
-from metrics.judges.schema import Malformed, parse, printable
+from metrics.judges.cost import Ledger, Prices, Usage, usage_of
+from metrics.judges.question import Malformed, Question, parse, printable
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An OpenAI-compatible server with audio input, and how it is asked."""
+
+    url: str = ""  # up to and with /v1
+    model: str = ""  # the default model of judges
+    key: str = ""  # empty for servers that want none
+    cache: Path = Path("var/judges")  # answers are kept here
+    prices: Prices | None = None  # None: nobody said; cost is then unknown, not 0
+    budget: float | None = None  # money per month after which nothing more is asked
+    concurrency: int = 4  # questions under way at once, in this process
+    timeout_s: float = 180.0  # for one try
+    retries: int = 5  # further tries after 408, 409, 429, 5xx, a timeout or a lost connection
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.shown!r}, {self.model!r})"  # the key is never printed
+
+    @property
+    def shown(self) -> str:
+        """The URL without a name and password in it."""
+        return re.sub(r"//[^/@]*@", "//", self.url)
+
+    def hidden(self, text: str) -> str:
+        """A server's words without the key, which some servers repeat."""
+        return text.replace(self.key, "(key)") if self.key else text
+
+
+class _Current:
+    endpoint = Endpoint()
+
+
+def configure_endpoint(endpoint: Endpoint) -> None:
+    """Say which server judges; judges that were made before keep their model's name."""
+    _Current.endpoint = endpoint
+
+
+def current_endpoint() -> Endpoint:
+    """The server that was configured; `Endpoint()` with empty names when none was."""
+    return _Current.endpoint
+
+
+def required_endpoint(model: str) -> Endpoint:
+    """The configured server; weights.Unavailable when its URL or the model is not named."""
+    endpoint = current_endpoint()
+    if not endpoint.url:
+        raise weights.Unavailable(
+            "no judge: EARNEST_JUDGE_URL is not set; give the address of an OpenAI-compatible "
+            "server with audio input, such as http://localhost:8001/v1"
+        )
+    if not model:
+        raise weights.Unavailable(
+            "no judge: EARNEST_JUDGE_MODEL is not set and the parameter `model` is empty; "
+            "name a model of the server that takes audio"
+        )
+    return endpoint
+
 
 OPTIONAL = ("response_format", "seed", "max_tokens")  # left out when a server refuses them
 BAD_REQUEST = (400, 413, 422)  # the server's words say what it cannot take

@@ -8,14 +8,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.core.metric import (
+    Input,
+    Metric,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    Take,
+    undefined,
+)
 from metrics.core.silence import silence
-from metrics.judges import endpoint, judge_replies
-from metrics.judges.client import Client, Reply
-from metrics.judges.question import RATE_HZ, Question, Sound, sound
+from metrics.judges import judge_replies
+from metrics.judges.client import Client, Endpoint, Reply, current_endpoint, required_endpoint
+from metrics.judges.question import RATE_HZ, Question, Sound, check_object, object_schema, sound
 from metrics.judges.rubric import Rubric, RubricError, family, full_name, rubric
-from metrics.judges.schema import check_object, object_schema
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +44,7 @@ class JudgeParameters(Parameters):
 
     def __post_init__(self) -> None:
         if not self.model:
-            object.__setattr__(self, "model", endpoint.current().model)
+            object.__setattr__(self, "model", current_endpoint().model)
         self._check_rubric()
         check_range("temperature", self.temperature, 0, 2)
         check_range("seed", self.seed, 0, 2**31 - 1_000)
@@ -78,7 +85,7 @@ class Judge(Metric):
     packages: tuple[str, ...] = ("openai", "torch", "numpy")
     parameters: JudgeParameters
     client: Client | None = None
-    client_made: Callable[[endpoint.Endpoint], Client] = staticmethod(Client)
+    client_made: Callable[[Endpoint], Client] = staticmethod(Client)
 
     @property
     def rubric(self) -> Rubric:
@@ -88,19 +95,19 @@ class Judge(Metric):
     def load(self, device: str = "cpu") -> None:
         """Connect to the configured server; weights.Unavailable names the setting that lacks."""
         super().load(device)
-        self.client = self.client_made(endpoint.required(self.parameters.model))
+        self.client = self.client_made(required_endpoint(self.parameters.model))
         self.weights = {f"{self.rubric.name}.toml": self.rubric.sha256}
 
     def ask(self, questions: Sequence[Question]) -> list[Reply]:
         """One reply per question, in order, several at a time and through the cache."""
-        asked = endpoint.required(self.parameters.model)
+        asked = required_endpoint(self.parameters.model)
         if self.client is None or self.client.endpoint != asked:  # another server by now
             self.client = self.client_made(asked)
         return judge_replies.ask_all(questions, self.client)
 
     def tally(self, replies: Sequence[Reply]) -> dict[str, Any]:
         """Counts, reasons, tokens and cost for a score's details."""
-        return judge_replies.tally(replies, endpoint.current().prices)
+        return judge_replies.tally(replies, current_endpoint().prices)
 
     def question(self, heard: Sound, repeat: int = 0, **known: str) -> Question:
         """The rubric's question about one sound, which several questions may share."""

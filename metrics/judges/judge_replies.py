@@ -15,8 +15,7 @@ from typing import Any
 
 from metrics.judges.client import Client, Reply
 from metrics.judges.cost import Prices, Usage, bill
-from metrics.judges.question import Question
-from metrics.judges.schema import Malformed, parse
+from metrics.judges.question import Malformed, Question, parse
 
 AGAIN = "\n\nYour answer before this could not be used ({why}). Answer with the JSON object alone."
 SHARE_NEEDED = 0.5  # of a clip's questions must have an answer

@@ -14,9 +14,8 @@ from typing import Any
 
 from metrics.judges.client import Client, Reply
 from metrics.judges.judge_replies import ask_all
-from metrics.judges.question import Question, Sound
+from metrics.judges.question import Field, Question, Sound, check_table, table_schema
 from metrics.judges.rubric import Rubric
-from metrics.judges.schema import Field, check_table, table_schema
 
 ARTEFACTS = "artefacts"  # the field of a rubric that lists what was heard
 MOST_TEAMS = 200_000  # all of them are listed

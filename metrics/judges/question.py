@@ -1,12 +1,18 @@
-"""One question to a judge: its messages, and the key that names its answer in the cache."""
+"""One question to a judge: its messages, the key of its answer in the cache, what it must hold.
+
+What an answer must hold is a JSON schema for the server and a strict check of our own.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import io
+import json
+import math
+import re
 import wave as wave_file
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,3 +99,154 @@ def sound_of(samples: NDArray[Any], letter: str = "") -> Sound:
         file.setframerate(RATE_HZ)
         file.writeframes(pcm.tobytes())
     return Sound(held.getvalue(), letter)
+
+
+KINDS = ("text", "score", "yes_no", "list", "choice", "object")
+
+
+class Malformed(ValueError):
+    """An answer that cannot be used; the message is a short reason that can be counted."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """One named part of an answer."""
+
+    name: str
+    kind: str  # text; score: a number; yes_no; list: of texts or choices; choice: one; object
+    about: str = ""  # told to the model
+    low: float = 1.0  # of a score, with its step
+    high: float = 5.0
+    step: float = 0.5
+    choices: tuple[str, ...] = ()  # of a list (empty: any text) or a choice
+    fields: tuple[Field, ...] = ()  # of an object
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"field {self.name}: kind {self.kind!r} is not one of {KINDS}")
+        for kind, lacking in (("choice", "choices"), ("object", "fields")):
+            if self.kind == kind and not getattr(self, lacking):
+                raise ValueError(f"field {self.name}: a field of kind {kind} needs {lacking}")
+        if self.kind == "score" and not (self.step > 0 and self.low < self.high):
+            raise ValueError(f"field {self.name}: low must be below high, and step above 0")
+
+    def steps(self) -> list[float]:
+        """Every score that there can be, from low to high; whole ones as integers."""
+        count = round((self.high - self.low) / self.step)
+        exact = [self.low + i * self.step for i in range(count + 1)]
+        return [int(value) if value == int(value) else value for value in exact]
+
+    def schema(self) -> dict[str, Any]:
+        """Its JSON schema, within what strict modes of servers understand."""
+        kinds: dict[str, dict[str, Any]] = {
+            "text": {"type": "string"},
+            "score": {"type": "number", "enum": self.steps()},
+            "yes_no": {"type": "boolean"},
+            "list": {"type": "array", "items": {"type": "string"}},
+            "choice": {"type": "string", "enum": list(self.choices)},
+        }
+        schema = object_schema(self.fields) if self.kind == "object" else kinds[self.kind]
+        if self.kind == "list" and self.choices:
+            schema["items"]["enum"] = list(self.choices)
+        return {**schema, "description": self.about} if self.about else schema
+
+
+def object_schema(fields: Sequence[Field]) -> dict[str, Any]:
+    """The schema of an object with exactly these fields."""
+    return {
+        "type": "object",
+        "properties": {field.name: field.schema() for field in fields},
+        "required": [field.name for field in fields],
+        "additionalProperties": False,
+    }
+
+
+def table_schema(letters: Sequence[str], fields: Sequence[Field]) -> dict[str, Any]:
+    """The schema of {"ratings": [one object per letter, with its fields]}."""
+    row = object_schema([Field("letter", "text"), *fields])
+    row["properties"]["letter"] = {"type": "string", "enum": list(letters)}
+    return {
+        "type": "object",
+        "properties": {"ratings": {"type": "array", "items": row}},
+        "required": ["ratings"],
+        "additionalProperties": False,
+    }
+
+
+def parse(content: str) -> Any:
+    """The JSON of an answer; a code fence around the whole of it is taken off.
+
+    Raises Malformed("no JSON") for text around it, an unfinished object, NaN or a key twice.
+    """
+    fenced = re.fullmatch(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", content, flags=re.DOTALL)
+    try:
+        return json.loads(
+            fenced.group(1) if fenced else content,
+            object_pairs_hook=_unique,
+            parse_constant=_refused,
+        )
+    except (ValueError, RecursionError) as error:
+        raise Malformed("no JSON") from error
+
+
+def check_object(answer: Any, fields: Sequence[Field]) -> dict[str, Any]:
+    """The answer when it holds exactly these fields with allowed values; Malformed otherwise."""
+    if not isinstance(answer, Mapping) or set(answer) != {field.name for field in fields}:
+        raise Malformed("wrong fields")
+    return {field.name: _checked(field, answer[field.name]) for field in fields}
+
+
+def check_table(
+    answer: Any, letters: Sequence[str], fields: Sequence[Field]
+) -> dict[str, dict[str, Any]]:
+    """Letter -> fields of an answer that rates every letter once; Malformed otherwise."""
+    if not isinstance(answer, Mapping) or set(answer) != {"ratings"}:
+        raise Malformed("wrong fields")
+    rows = answer["ratings"]
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise Malformed("wrong fields")
+    if sorted(str(row.get("letter")) for row in rows) != sorted(letters):
+        raise Malformed("wrong letters")
+    by_letter = {
+        str(row["letter"]): check_object({k: v for k, v in row.items() if k != "letter"}, fields)
+        for row in rows
+    }
+    return {letter: by_letter[letter] for letter in letters}
+
+
+def _checked(field: Field, value: Any) -> Any:
+    if field.kind == "object":
+        return check_object(value, field.fields)
+    right = {
+        "text": isinstance(value, str),
+        "score": isinstance(value, int | float) and not isinstance(value, bool),
+        "yes_no": isinstance(value, bool),
+        "list": isinstance(value, list) and all(isinstance(part, str) for part in value),
+        "choice": isinstance(value, str),
+    }
+    if not right[field.kind]:
+        raise Malformed("wrong type")
+    if field.kind == "score":
+        near = field.low <= value <= field.high  # first, as a huge integer is no float
+        if not near or not any(math.isclose(value, step) for step in field.steps()):
+            raise Malformed("score out of range")
+    named = set(value) if field.kind == "list" else {value} if field.kind == "choice" else set()
+    if field.choices and not named <= set(field.choices):
+        raise Malformed("unknown choice")
+    return float(value) if field.kind == "score" else value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise ValueError("a key twice")
+    return values
+
+
+def _refused(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def printable(text: str, length: int = 60) -> str:
+    """A model's text cut, and without what a database cannot keep."""
+    return "".join(character for character in text if character.isprintable())[:length]

@@ -21,7 +21,7 @@ from listening.methods.rubrics import (
     names,
     shared_of,
 )
-from metrics.judges.schema import Field
+from metrics.judges.question import Field
 
 __all__ = ["Cap", "Rubric", "RubricError", "configure", "family", "full_name", "names", "rubric"]
 

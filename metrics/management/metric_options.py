@@ -12,7 +12,7 @@ from listening.common.command_name import command
 from listening.common.plain_json import JsonError, read_json
 from metrics.core.metric import Metric, ParameterError, make_metric
 from metrics.core.precision import PRECISIONS, Arithmetic
-from metrics.scoring import presets, run_precision, runs
+from metrics.scoring import presets, runs
 from metrics.scoring.presets import Choice, PresetError
 
 DEFAULT_PRESET = "fast"
@@ -83,7 +83,7 @@ def settled(
     metrics: Sequence[Metric], options: Mapping[str, Any], device: str, say: Callable[[str], object]
 ) -> list[Metric]:
     """The metrics in the numbers that are asked for; what is not to be had is said."""
-    asked, notes = run_precision.settled(metrics, arithmetic_of(options), device)
+    asked, notes = runs.plan_arithmetic(metrics, arithmetic_of(options), device)
     for note in notes:
         say(note)
     return asked

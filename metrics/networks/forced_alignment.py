@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.error import URLError
 
 from metrics.core import weights
-from metrics.core.material import Turn
+from metrics.core.metric import Turn
 from metrics.signal.turns import timed
 
 if TYPE_CHECKING:

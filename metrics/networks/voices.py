@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metrics.core import long_waves
+from metrics.core import wave_memory
 from metrics.core.metric import ParameterError, Parameters
 from metrics.networks.embeddings import embedding_type
 from metrics.signal import speech
@@ -115,7 +115,7 @@ class Voices:
         sound: list[bool] = []
         for part in cut.split(AT_ONCE):  # type: ignore[no-untyped-call]
             sound += (part.amax(dim=1) > part.amin(dim=1)).tolist()
-            long_waves.release(wave)
+            wave_memory.release(wave)
         return [start for start, heard in zip(starts, sound, strict=True) if heard]
 
     def _with_speech(
@@ -148,7 +148,7 @@ class Voices:
             batch = torch.stack(cut[first : first + AT_ONCE])
             parts.append(self.embedding.embed(batch).cpu().numpy())
             for wave in waves:
-                long_waves.release(wave)
+                wave_memory.release(wave)
         ends = np.cumsum([len(own) for own in starts])
         return np.split(np.concatenate(parts), ends[:-1])
 

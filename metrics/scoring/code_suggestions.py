@@ -3,16 +3,94 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from listening.selectors import CodesToSuggest, codes_to_suggest
-from metrics.judges import endpoint
-from metrics.judges.client import Client
-from metrics.judges.judge_replies import tally
-from metrics.judges.reason_codes import RUBRIC, Coded, ReasonToCode, ask_codes
-from metrics.judges.rubric import rubric
+from metrics.judges.client import Client, Reply, current_endpoint, required_endpoint
+from metrics.judges.judge_replies import ask_all, tally
+from metrics.judges.question import Malformed, Question, check_object, object_schema
+from metrics.judges.rubric import Rubric, rubric
 from metrics.models import CodeSuggestion
+
+RUBRIC = "reason_codes.v1"
+MAX_TOKENS = 2000
+
+
+@dataclass(frozen=True)
+class ReasonToCode:
+    """One reason as it is sent: nothing of rater, system or study."""
+
+    item: int
+    text: str
+    labels: str
+    language: str
+
+
+@dataclass(frozen=True)
+class Coded:
+    """The codes that a model names; None with the reason why there are none to be had."""
+
+    item: int
+    codes: list[str] | None
+    reply: Reply
+
+    @property
+    def asked_again(self) -> bool:
+        """Whether the first answer could not be used."""
+        return bool(self.reply.asked_again)
+
+
+def ask_codes(
+    reasons: Sequence[ReasonToCode], codebook: Mapping[str, str], model: str, client: Client
+) -> list[Coded]:
+    """One answer per reason, in order. ``codebook``: what each code means, by key.
+
+    Raises weights.Unavailable as the client does.
+    """
+    told = rubric(RUBRIC)
+    questions = [question(each, codebook, model, told) for each in reasons]
+    return [
+        Coded(each.item, _codes(reply), reply)
+        for each, reply in zip(reasons, ask_all(questions, client), strict=True)
+    ]
+
+
+def _codes(reply: Reply) -> list[str] | None:
+    return None if reply.answer is None else sorted(set(reply.answer["codes"]))
+
+
+def question(
+    reason: ReasonToCode, codebook: Mapping[str, str], model: str, told: Rubric
+) -> Question:
+    fields = tuple(
+        replace(each, choices=tuple(codebook)) if each.name == "codes" else each
+        for each in told.fields
+    )
+
+    def check(answer: Any) -> dict[str, Any]:
+        checked = check_object(answer, fields)
+        if checked["none"] != (not checked["codes"]):
+            raise Malformed("codes and none contradict each other")
+        return checked
+
+    return Question(
+        model=model,
+        system=told.system,
+        user=told.prompt(
+            codebook="\n".join(f"{key}: {words}" for key, words in codebook.items()),
+            labels=reason.labels,
+            language=reason.language,
+            reason=reason.text,
+        ),
+        sounds=(),
+        schema=object_schema(fields),
+        check=check,
+        rubric=told.name,
+        max_tokens=MAX_TOKENS,
+    )
+
 
 AT_ONCE = 50  # stored together: what was answered before a server went down stays
 
@@ -36,8 +114,8 @@ class Asked:
 
 def plan(study: str, pk: int, model: str = "") -> Asked:
     """Raises weights.Unavailable where no judge is configured, Http404 for no review of codes."""
-    model = model or endpoint.current().model
-    server = endpoint.required(model)
+    model = model or current_endpoint().model
+    server = required_endpoint(model)
     review = codes_to_suggest(study, pk)
     rows = CodeSuggestion.objects.filter(
         item__job=pk, version=review["version"], judge=model, rubric=RUBRIC
@@ -63,7 +141,7 @@ def suggest(study: str, pk: int, model: str = "", by: str = "") -> dict[str, Any
     asked = plan(study, pk, model)
     missing = set(asked.missing)
     reasons = [ReasonToCode(**r) for r in asked.review["reasons"] if r["item"] in missing]
-    client = Client(endpoint.required(asked.model))
+    client = Client(required_endpoint(asked.model))
     done: list[Coded] = []
     for start in range(0, len(reasons), AT_ONCE):
         part = reasons[start : start + AT_ONCE]

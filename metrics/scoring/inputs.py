@@ -1,9 +1,15 @@
-"""Audio files named on a command line, in a folder, or in a manifest with what is known of them."""
+"""Audio files named on a command line, in a folder, or in a manifest with what is known of them.
+
+Several machines may score parts of the same files: every machine gets the same files or manifest
+and its own number; nobody has to talk to anybody.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +29,8 @@ from listening.common.spreadsheets import (
     read_table,
 )
 from metrics.core import decoding
-from metrics.core.audio_paths import escape_path
-from metrics.core.material import REFERENCE_AUDIO, Material
+from metrics.core.decoding import escape_path
+from metrics.core.metric import REFERENCE_AUDIO, Material
 from metrics.core.vocalisations import TARGET, has_marks
 from metrics.signal.turns import turns_of
 
@@ -32,8 +38,6 @@ TABLES = (".csv", ".jsonl")
 COLUMNS = ("file", "stimulus", "condition", "item", "text", "language", "speaker", "turns", "run")
 REFERENCES = ("reference", REFERENCE_AUDIO)  # a voice; a recording of the same words
 KNOWN = (*COLUMNS, "transcript", *REFERENCES)
-
-
 MOST_KINDS = 5  # endings that are named
 
 
@@ -247,3 +251,41 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value.strip()
     return json.dumps(value, ensure_ascii=False)
+
+
+PART = re.compile(r"(\d{1,6})/(\d{1,6})")
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """Part ``number`` of ``count``, counted from 1."""
+
+    number: int
+    count: int
+
+    def select(self, clips: Sequence[InputClip]) -> list[InputClip]:
+        """The clips of this part, by a hash of their names: the same on every machine."""
+        return [clip for clip in clips if place_of(clip, self.count) == self.number - 1]
+
+    def path(self, out: Path | str) -> Path:
+        """Where this part is written: scores.jsonl is scores.part-2-of-8.jsonl."""
+        given = Path(out)
+        digits = len(str(self.count))
+        named = f"{given.stem}.part-{self.number:0{digits}d}-of-{self.count}{given.suffix}"
+        return given.with_name(named)
+
+
+def part_of(text: str) -> FilePart | None:
+    """NUMBER/COUNT such as 2/8; None of an empty text. ValueError of anything else."""
+    if not text:
+        return None
+    found = PART.fullmatch(text.strip())
+    if found is None or not 1 <= int(found[1]) <= int(found[2]):
+        raise ValueError(f"--part {text!r} is not understood; give NUMBER/COUNT from 1/8 to 8/8")
+    return FilePart(int(found[1]), int(found[2]))
+
+
+def place_of(clip: InputClip, count: int) -> int:
+    """The place of a clip among ``count`` parts, from 0."""
+    name = f"{clip.condition}\x1e{clip.stimulus}".encode("utf-8", "surrogateescape")
+    return int(hashlib.sha256(name).hexdigest()[:8], 16) % count

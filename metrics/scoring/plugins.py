@@ -16,8 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from metrics.core.material import Material
-from metrics.core.metric import Metric
+from metrics.core.metric import Material, Metric
 
 log = logging.getLogger(__name__)
 

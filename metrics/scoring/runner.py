@@ -1,25 +1,25 @@
-"""Length-sorted batches on one device: a clip is read once for all metrics that still miss it."""
+"""Score clips in length-sorted batches: a clip is read once for all metrics that still miss it."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from config.missing_packages import remedy
-from metrics.core import input_warnings, precision, shared_work
-from metrics.core.audio_facts import keep_facts
-from metrics.core.batch_reader import Read, batches, by_length, reading
-from metrics.core.clips import Clip as Clip
-from metrics.core.clips import ScoredBatch as ScoredBatch
-from metrics.core.clips import ScoredClip as ScoredClip
-from metrics.core.clips import Work as Work
-from metrics.core.clips import clip_of as clip_of
-from metrics.core.clips import failure
+from metrics.core import decoding, input_warnings, precision, wave_memory
+from metrics.core.audio_facts import AudioFacts, keep_facts
+from metrics.core.decoding import Decoded
 from metrics.core.devices import OUT_OF_MEMORY, empty_cache, is_out_of_memory, kind
 from metrics.core.devices import resolve_device as resolve_device
 from metrics.core.devices import torch_threads as torch_threads
-from metrics.core.metric import Metric, Score, canonical_parameters
+from metrics.core.metric import Material, Metric, Score, canonical_parameters
 from metrics.core.weights import Unavailable
 from metrics.scoring.provenance import provenance as provenance
 from metrics.signal import speech
@@ -29,10 +29,136 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+
 # Seconds of audio in a batch, as long as its longest each. On a GPU the next one is read meanwhile.
 BATCH_S = {"cpu": 120.0, "cuda": 600.0}
-
 _LOADED: dict[tuple[type[Metric], str, str], Metric] = {}  # models stay for the process
+
+
+@dataclass(frozen=True)
+class Clip:
+    """An audio file, the SHA-256 of its bytes, what people call it, and what is known of it."""
+
+    path: str
+    sha256: str
+    name: str = ""
+    material: Material = field(default_factory=Material, hash=False)
+    fresh: bool = False  # hashed just now: it is not hashed again before it is read
+
+
+@dataclass(frozen=True)
+class ScoredClip:
+    """A clip with what one metric said about it."""
+
+    clip: Clip
+    score: Score
+    facts: AudioFacts | None = None  # None: it could not be read, or was not
+    unread: bool = False  # the file is at fault: the score is the same of every metric
+
+
+@dataclass(frozen=True)
+class ScoredBatch:
+    """What one metric (loaded, where it could be) said of some clips."""
+
+    metric: Metric
+    clips: list[ScoredClip]
+
+
+Work = tuple[Clip, Sequence[Metric]]  # a clip with the metrics that it misses
+
+
+def clip_of(path: Path | str, material: Material | None = None) -> Clip:
+    """The clip of a file, hashed now; an AudioError when it cannot be read."""
+    return Clip(str(path), decoding.file_sha256(path), "", material or Material(), fresh=True)
+
+
+def failure(error: Exception) -> Score:
+    """A score that says which error came; it is tried again in the next run."""
+    if isinstance(error, decoding.AudioError | Unavailable):
+        return Score(None, str(error), failed=True)
+    if is_out_of_memory(error):
+        return Score(None, OUT_OF_MEMORY, failed=True)
+    return Score(None, f"{type(error).__name__}: {error}", failed=True)
+
+
+Read = Decoded | Score  # a clip's waves with its facts, or why there are none
+MOST_READERS = 12  # threads that decode for a GPU, and let go of Python's lock meanwhile
+GROUPS_AHEAD = 2
+
+
+def by_length(work: Iterable[Work]) -> tuple[list[tuple[float, Work]], list[tuple[Work, Score]]]:
+    """The work with durations in seconds, short to long; and what cannot be read, with why."""
+    sized, unread = [], []
+    for each in work:
+        try:
+            sized.append((decoding.duration_s(each[0].path), each))
+        except decoding.AudioError as error:
+            unread.append((each, failure(error)))
+    return sorted(sized, key=lambda pair: (pair[0], pair[1][0].sha256)), unread
+
+
+def batches(sized: Iterable[tuple[float, Work]], batch_s: float) -> Iterator[list[Work]]:
+    """Neighbours together while their number times the longest is `batch_s` at most."""
+    batch: list[Work] = []
+    for clip_s, work in sized:  # from short to long
+        if batch and (len(batch) + 1) * clip_s > batch_s:
+            yield batch
+            batch = []
+        batch.append(work)
+    if batch:
+        yield batch
+
+
+def read_clip(work: Work) -> Read:
+    """A clip's waves at the rates that its metrics want, or the failed score of its file."""
+    clip, metrics = work
+    try:
+        if not clip.fresh:
+            decoding.check_unchanged(clip.path, clip.sha256)
+        loudness = any(metric.accepts.whole_file for metric in metrics)
+        return decoding.decoded(clip.path, {m.sample_rate_hz for m in metrics}, loudness)
+    except (decoding.AudioError, MemoryError) as error:
+        return failure(error)
+
+
+def readers() -> int:
+    """Return how many threads decode: most of this process' processors, two at least."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(2, min(MOST_READERS, (there or 2) - 2))
+
+
+@contextlib.contextmanager
+def reading(
+    groups: Iterable[list[Work]], ahead: bool
+) -> Iterator[Iterator[tuple[list[Work], list[Read]]]]:
+    """Each batch with its audio; with `ahead`, threads read the next batches meanwhile."""
+    if not ahead:
+        yield ((group, [read_clip(work) for work in group]) for group in groups)
+        return
+    with ThreadPoolExecutor(readers(), "read-ahead") as pool:
+        try:
+            yield _ahead(groups, lambda work: pool.submit(read_clip, work))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _ahead(
+    groups: Iterable[list[Work]], submit: Callable[[Work], Future[Read]]
+) -> Iterator[tuple[list[Work], list[Read]]]:
+    coming: deque[tuple[list[Work], list[Future[Read]]]] = deque()
+    for group in groups:
+        coming.append((group, [submit(work) for work in group]))
+        if len(coming) >= GROUPS_AHEAD:
+            yield _next(coming)
+    while coming:
+        yield _next(coming)
+
+
+def _next(
+    coming: deque[tuple[list[Work], list[Future[Read]]]],
+) -> tuple[list[Work], list[Read]]:
+    group, futures = coming.popleft()
+    return group, [future.result() for future in futures]
 
 
 def score_clips(
@@ -189,7 +315,7 @@ def score_group(group: list[Work], read: list[Read], device: str) -> Iterator[Sc
             ],
         )
     for own in waves:
-        shared_work.forget(list(own.values()))
+        wave_memory.forget(list(own.values()))
 
 
 def on_device(wave: object, device: str) -> torch.Tensor:

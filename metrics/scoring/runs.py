@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import platform
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -25,10 +27,11 @@ from listening.common.signals import job_lost
 from listening.models import requested_jobs
 from listening.models.requested_jobs import MESSAGE, WORKER
 from listening.selectors import no_study
-from metrics.core.precision import Arithmetic
-from metrics.core.titles import title_of_key
+from metrics.core import precision
+from metrics.core.metric import Metric, title_of_key
+from metrics.core.precision import FLOAT32, Arithmetic
 from metrics.models import MetricScore, ScoringRun, ScoringShard
-from metrics.scoring import run_precision, runner, study_scores
+from metrics.scoring import runner, study_scores
 from metrics.scoring.presets import Choice, metrics_of
 from metrics.scoring.runner import ScoredBatch
 from metrics.scoring.study_material import NoStimuli, study_clips
@@ -70,7 +73,7 @@ def ask(
     and the study has clips for). ``arithmetic``: what networks compute in (default: the settings
     EARNEST_METRIC_PRECISION and EARNEST_METRIC_COMPILE). Raises NoStimuli for a study without any.
     """
-    metrics, notes = run_precision.settled(metrics_of(choices), arithmetic or usual_arithmetic())
+    metrics, notes = plan_arithmetic(metrics_of(choices), arithmetic or usual_arithmetic())
     for note in notes:
         log.info("%s: %s", study, note)
     plain = [{"metric": m.key, "parameters": m.parameters_dict()} for m in metrics]
@@ -398,3 +401,35 @@ def progress(run: ScoringRun) -> dict[str, Any]:
         "left": in_words(left_s),
         "errors": sorted(set(shards.exclude(error="").values_list("error", flat=True))),
     }
+
+
+def plan_arithmetic(
+    metrics: Sequence[Metric], asked: Arithmetic, device: str = ""
+) -> tuple[list[Metric], list[str]]:
+    """The metrics as a run computes them, each once, and in a line each what was not to be had.
+
+    A metric whose own parameters say how it computes keeps that. What others do not allow, or the
+    device does not have (``device`` empty: it is not known yet), they do in float32.
+    """
+    notes: list[str] = []
+    if device and (said := precision.unfit(asked, device)):
+        notes.append(f"{said}: everything runs in float32")
+        asked = replace(asked, precision="float32")
+    for metric in metrics:
+        if device and (said := precision.unfit(metric.arithmetic, device)):
+            notes.append(f"{metric.key}: {said}; it runs in float32")
+            metric.arithmetic = metric.arithmetic.on(device)
+    if device and asked.compile and precision.backend(device) == "aot_eager":
+        notes.append("nothing here compiles networks: they are traced (aot_eager), and not quicker")
+    refused: dict[str, list[str]] = {}
+    for metric in metrics:
+        if metric.arithmetic_said:
+            continue
+        for part in (Arithmetic(asked.precision), Arithmetic(compile=asked.compile)):
+            if said := metric.precisions.refusal(part):
+                refused.setdefault(said, []).append(metric.key)
+            elif part != FLOAT32:
+                metric.arithmetic = replace(metric.arithmetic, **part.plain())
+    notes += [f"{', '.join(keys)}: {said}" for said, keys in refused.items()]
+    once = {f"{m.key} {json.dumps(m.parameters_dict(), sort_keys=True)}": m for m in metrics}
+    return list(once.values()), notes

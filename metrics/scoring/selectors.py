@@ -13,16 +13,17 @@ from django.db.models import Count, Max, TextField
 from django.db.models.functions import Cast
 
 from metrics.core import vocalisations
-from metrics.core.material import Material
 from metrics.core.metric import (
+    Material,
     Metric,
     Output,
     ParameterError,
     Score,
     canonical_parameters,
+    changed_parameters,
     make_metric,
+    title_of,
 )
-from metrics.core.titles import title_of, unusual
 from metrics.models import CodeSuggestion, MetricScore
 from metrics.scoring.study_material import study_stimuli
 
@@ -221,7 +222,7 @@ def _imported(
 
 def label_of(metric: Metric, output: Output) -> str:
     """The output's key; with other than the default parameters, key[name=value,name=value]."""
-    other = [f"{name}={value}" for name, value in unusual(metric).items()]
+    other = [f"{name}={value}" for name, value in changed_parameters(metric).items()]
     return f"{output.key}[{','.join(other)}]" if other else output.key
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from metrics.core.material import REFERENCE_AUDIO, Material, Turn
-from metrics.core.metric import Metric
+from metrics.core.metric import REFERENCE_AUDIO, Material, Metric, Turn
 from metrics.core.vocalisations import TARGET, has_marks
 from metrics.scoring.runner import Clip
 from metrics.signal.turns import turns_of

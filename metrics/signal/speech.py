@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from metrics.core import long_waves, shared_work, weights
+from metrics.core import wave_memory, weights
 
 if TYPE_CHECKING:
     import torch
@@ -47,7 +47,7 @@ def speech_segments(waves: Sequence[torch.Tensor], detector: Any) -> list[Segmen
     runs once per clip for all metrics.
     """
     name = ("speech segments", id(detector))
-    found = shared_work.once_each(
+    found = wave_memory.once_each(
         waves, name, lambda new: [(detector, s) for s in _found(new, detector)]
     )
     return [segments for _, segments in found]
@@ -83,7 +83,7 @@ def probabilities(waves: Sequence[torch.Tensor], detector: Any) -> list[list[flo
         for kept, more in zip(rows, torch.cat(steps, dim=1).tolist(), strict=True):
             kept += more
         for wave in waves:
-            long_waves.release(wave)
+            wave_memory.release(wave)
     return [row[:count] for row, count in zip(rows, counts, strict=True)]
 
 

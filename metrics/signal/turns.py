@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from listening.common.plain_json import JsonError, read_json
-from metrics.core.material import Material, Turn
+from metrics.core.metric import Material, Turn
 
 if TYPE_CHECKING:
     import torch

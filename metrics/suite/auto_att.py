@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from listening.common.command_name import command
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, Parameters, Score
+from metrics.core.metric import Input, Metric, Parameters, Score, Sharing
 from metrics.core.precision import Precisions
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from listening.common.command_name import command
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, Parameters, Score
+from metrics.core.metric import Input, Metric, Parameters, Score, Sharing
 
 if TYPE_CHECKING:
     import torch
@@ -49,7 +48,7 @@ class AutoAttBaseline(Metric):
 
     def load(self, device: str = "cpu") -> None:
         """Load the baseline and what gives its features; Unavailable when one is missing."""
-        from metrics.auto_att import baseline, features
+        from metrics.auto_att import baseline
 
         super().load(device)
         if not self.parameters.checkpoint:
@@ -58,7 +57,7 @@ class AutoAttBaseline(Metric):
                 f"`{command('auto_att baseline')}` and name its folder in the parameter checkpoint"
             )
         self.ridge = baseline.read(self.parameters.checkpoint)
-        self.features = features.Features(baseline.feature_keys(self.ridge))
+        self.features = baseline.Features(baseline.feature_keys(self.ridge))
         self.features.load(device)
         own = file_of(self.parameters.checkpoint)
         sha256 = weights.check_mark(own, self.parameters.file_sha256)

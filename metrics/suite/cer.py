@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metrics.networks.error_rates import ErrorRate
+from metrics.suite.wer import ErrorRate
 
 
 class CharacterErrorRate(ErrorRate):

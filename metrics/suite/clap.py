@@ -8,10 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Accepts, Metric, ParameterError, Parameters, Score, Take, undefined
+from metrics.core.metric import (
+    Accepts,
+    Input,
+    Metric,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    Take,
+    undefined,
+)
 from metrics.core.precision import Precisions
-from metrics.networks.predictors import lengths
+from metrics.networks.predictors import chunks
 from metrics.networks.predictors.predictor import exact
 
 if TYPE_CHECKING:
@@ -111,7 +120,7 @@ class Clap(Metric):
             start = (len(wave) - window) // 2
             return [wave[start : start + window]]
         tail = math.ceil(self.parameters.shortest_tail_s * self.sample_rate_hz)
-        return [wave[p.start : p.end] for p in lengths.cut(0, len(wave), window, tail)]
+        return [wave[p.start : p.end] for p in chunks.cut(0, len(wave), window, tail)]
 
     def heard(self, chunks: list[torch.Tensor]) -> list[torch.Tensor]:
         """A unit embedding of each chunk; shorter ones are repeated up to the model's window."""

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
 from metrics.core.devices import kind
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Score
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import Precisions
-from metrics.networks.predictors import lengths
+from metrics.networks.predictors import chunks
 from metrics.networks.predictors.predictor import exact
 
 if TYPE_CHECKING:
@@ -62,12 +61,12 @@ class DistillMos(Metric):
         from distillmos.sqa import SEQ_LEN
         from torch.nn import functional
 
-        scores = [lengths.unfit(wave, SHORTEST_S) for wave in waves]
+        scores = [chunks.unfit(wave, SHORTEST_S) for wave in waves]
         usable = [i for i, score in enumerate(scores) if score is None]
         long = [functional.pad(waves[i], (0, max(SEQ_LEN - len(waves[i]), 0))) for i in usable]
         pieces = [piece for index, wave in enumerate(long) for piece in segments(index, len(wave))]
         values: list[list[float]] = [[] for _ in long]
-        for batch in lengths.batches(pieces, AT_ONCE[kind(self.device)] * SEQ_LEN):
+        for batch in chunks.batches(pieces, AT_ONCE[kind(self.device)] * SEQ_LEN):
             for piece, value in zip(batch, self.predict(long, batch), strict=True):
                 values[piece.index].append(float(value))
         for i, segment_values in zip(usable, values, strict=True):
@@ -77,19 +76,19 @@ class DistillMos(Metric):
         return [score for score in scores if score is not None]
 
     def predict(
-        self, waves: Sequence[torch.Tensor], batch: Sequence[lengths.Piece]
+        self, waves: Sequence[torch.Tensor], batch: Sequence[chunks.Piece]
     ) -> NDArray[np.float64]:
         """The network's value of each segment, (segments,)."""
         with exact():
-            values = self.model(lengths.stacked(waves, batch))
+            values = self.model(chunks.stacked(waves, batch))
             return np.asarray(values.reshape(-1).double().cpu().numpy())
 
 
-def segments(index: int, samples: int) -> list[lengths.Piece]:
+def segments(index: int, samples: int) -> list[chunks.Piece]:
     """The segments of one wave: evenly spread from start to end, at most 1 s apart."""
     from distillmos.sqa import MAX_HOP_LEN, SEQ_LEN
 
     spare = samples - SEQ_LEN
     count = int(np.ceil(spare / MAX_HOP_LEN)) + 1
     starts = [int(place * spare) for place in np.linspace(0, 1, count)]
-    return [lengths.Piece(index, start, start + SEQ_LEN) for start in starts]
+    return [chunks.Piece(index, start, start + SEQ_LEN) for start in starts]

@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
 from metrics.core.devices import kind
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Output, ParameterError, Score
+from metrics.core.metric import (
+    WIDE_BAND_HZ,
+    Accepts,
+    Input,
+    Metric,
+    Output,
+    ParameterError,
+    Score,
+    Sharing,
+)
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.torchscript import TorchScript

@@ -9,7 +9,7 @@ import numpy as np
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Score
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.networks.predictors import chunks
-from metrics.networks.predictors.emotion2vec import Emotion2vecNetwork
+from metrics.suite.emotion2vec import Emotion2vecNetwork
 
 AT_ONCE_S = 60.0
 

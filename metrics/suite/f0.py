@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, Output, ParameterError, Parameters, Score, undefined
-from metrics.networks.predictors.lengths import unfit
+from metrics.core.metric import (
+    Input,
+    Metric,
+    Output,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    undefined,
+)
+from metrics.networks.predictors.chunks import unfit
 from metrics.signal.world import FRAME_S, f0_of
 
 if TYPE_CHECKING:

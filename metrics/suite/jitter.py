@@ -6,9 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, Output, ParameterError, Parameters, Score, undefined
-from metrics.networks.predictors.lengths import unfit
+from metrics.core.metric import (
+    Input,
+    Metric,
+    Output,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    undefined,
+)
+from metrics.networks.predictors.chunks import unfit
 from metrics.signal import periodicity
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from metrics.core.metric import Score, Take, undefined
 from metrics.core.silence import silence
 from metrics.judges.judge import RepeatedJudge, RepeatedParameters, check_range
 from metrics.judges.question import RATE_HZ
-from metrics.networks.predictors import lengths
+from metrics.networks.predictors.chunks import cut
 
 if TYPE_CHECKING:
     import torch
@@ -46,11 +46,11 @@ class JudgeExpressiveRichness(RepeatedJudge):
         unfit = self.unfit(take)
         if unfit:
             return unfit
-        pieces = chunks(take.wave, self.parameters.chunk_s, self.parameters.rest_s)
+        pieces = pieces_of(take.wave, self.parameters.chunk_s, self.parameters.rest_s)
         return [piece for piece in pieces if not silence(piece, RATE_HZ)] or undefined("silent")
 
 
-def chunks(wave: torch.Tensor, chunk_s: float, rest_s: float) -> list[torch.Tensor]:
+def pieces_of(wave: torch.Tensor, chunk_s: float, rest_s: float) -> list[torch.Tensor]:
     """Pieces of chunk_s one after the other; the rest too where it lasts rest_s or more."""
     size, least = round(chunk_s * RATE_HZ), round(rest_s * RATE_HZ)
-    return [wave[piece.start : piece.end] for piece in lengths.cut(0, len(wave), size, least)]
+    return [wave[piece.start : piece.end] for piece in cut(0, len(wave), size, least)]

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, Parameters, Score, Take, undefined
+from metrics.core.metric import Input, Metric, Parameters, Score, Sharing, Take, undefined
 from metrics.core.precision import Precisions
-from metrics.networks.predictors.lengths import unfit
+from metrics.networks.predictors.chunks import unfit
 from metrics.networks.recognisers.faster_whisper import TOKENIZER, model_folder
 from metrics.networks.recognisers.recogniser import whisper_code
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, Score
+from metrics.core.metric import Input, Metric, Score, Sharing
 
 if TYPE_CHECKING:
     import torch

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metrics.core.audio_facts import AudioFacts, decibels, facts_of_wave
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Accepts, Metric, Output, Score, undefined
+from metrics.core.metric import Accepts, Input, Metric, Output, Score, Sharing, undefined
 
 if TYPE_CHECKING:
     import torch

@@ -7,9 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from metrics.core import texts, vocalisations
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.material import Material
-from metrics.core.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
+from metrics.core.metric import (
+    Input,
+    Material,
+    Metric,
+    Output,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    Take,
+    undefined,
+)
 from metrics.core.vocalisations import Comparison, Controllability, Vocalisation
 
 LACKING = {

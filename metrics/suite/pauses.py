@@ -9,9 +9,18 @@ from itertools import pairwise
 from typing import Any
 
 from metrics.core import texts
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.material import Material
-from metrics.core.metric import Metric, Output, ParameterError, Parameters, Score, Take, undefined
+from metrics.core.metric import (
+    Input,
+    Material,
+    Metric,
+    Output,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    Take,
+    undefined,
+)
 from metrics.signal import speech
 from metrics.signal.speech import Segments
 

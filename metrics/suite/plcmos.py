@@ -10,11 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Parameters, Score
+from metrics.core.metric import (
+    WIDE_BAND_HZ,
+    Accepts,
+    Input,
+    Metric,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+)
 from metrics.core.precision import Precisions
-from metrics.networks.predictors import onnxfile
-from metrics.networks.predictors.lengths import unfit
+from metrics.networks.predictors import onnx
+from metrics.networks.predictors.chunks import unfit
 from metrics.networks.predictors.onnx import provider_notes, session
 
 if TYPE_CHECKING:
@@ -66,9 +74,9 @@ class Plcmos(Metric):
         """Open the network."""
         super().load(device)
         path = weights.bundled_file("plcmos_v2.onnx")
-        file = onnxfile.read(path)
-        self.heard_as = onnxfile.inputs_before(file, "dense1.weight")[:2]  # of the clip, no rater
-        self.session = session(onnxfile.with_outputs(path, self.heard_as), device)
+        file = onnx.read(path)
+        self.heard_as = onnx.inputs_before(file, "dense1.weight")[:2]  # of the clip, no rater
+        self.session = session(onnx.with_outputs(path, self.heard_as), device)
         self.device_notes = provider_notes(self.session, device)
         self.tensors = file.tensors
         self.weights = weights.hashes([path])

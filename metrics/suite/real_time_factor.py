@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, Score, Take, undefined
+from metrics.core.metric import Input, Metric, Score, Sharing, Take, undefined
 
 
 class RealTimeFactor(Metric):

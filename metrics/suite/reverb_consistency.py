@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metrics.core import long_waves
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, ParameterError, Score, undefined
+from metrics.core import wave_memory
+from metrics.core.metric import Input, Metric, ParameterError, Score, Sharing, undefined
 from metrics.core.precision import Precisions
-from metrics.signal import modulation, speech
+from metrics.signal import speech, srmr
 from metrics.suite.srmr import SrmrParameters
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ class ReverbConsistencyParameters(SrmrParameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        shortest_s = math.ceil(modulation.shortest(self.variant) / 16) / 1000
+        shortest_s = math.ceil(srmr.shortest(self.variant) / 16) / 1000
         if not self.window_s >= shortest_s:
             raise ParameterError(f"window_s is {self.window_s}; it must be {shortest_s} or more")
         if not self.hop_s >= 0.001:
@@ -100,8 +99,8 @@ class ReverbConsistency(Metric):
         variant, precision = self.parameters.variant, self.parameters.precision
         for first in range(0, len(cut), AT_ONCE):
             batch = torch.stack(cut[first : first + AT_ONCE])
-            long_waves.release(cut[first])
-            yield from (result.value for result in modulation.srmr(batch, variant, precision))
+            wave_memory.release(cut[first])
+            yield from (result.value for result in srmr.srmr(batch, variant, precision))
 
     def summary(self, n_samples: int, starts: list[int], values: list[float | None]) -> Score:
         """The score of one clip from the SRMR of its windows with speech."""

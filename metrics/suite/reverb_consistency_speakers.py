@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metrics.core.material import Turn
-from metrics.core.metric import Score, Take, undefined
+from metrics.core.metric import Score, Take, Turn, undefined
 from metrics.networks.forced_alignment import AlignmentError, TurnAligner
 from metrics.signal import turns
 from metrics.suite.reverb_consistency import ReverbConsistency, ReverbConsistencyParameters

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, ParameterError, Score
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, ParameterError, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.onnx import provider_notes, session

@@ -7,8 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, ParameterError, Parameters, Score, undefined
+from metrics.core.metric import (
+    WIDE_BAND_HZ,
+    Accepts,
+    Input,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    undefined,
+)
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.core.precision import Precisions
 from metrics.networks.predictors.onnx import provider_notes, session

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Accepts, Metric, Output, Parameters, Score
+from metrics.core.metric import Accepts, Input, Metric, Output, Parameters, Score, Sharing
 from metrics.core.precision import Precisions
-from metrics.networks.predictors.lengths import unfit
+from metrics.networks.predictors.chunks import unfit
 from metrics.networks.predictors.onnx import provider_notes, session
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, Score, undefined
+from metrics.core.metric import Input, Metric, Score, Sharing, undefined
 from metrics.signal import speech
 from metrics.signal.speech import Segments
 

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metrics.core.batch_sharing import Input, Sharing
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
+    Input,
     Metric,
     ParameterError,
     Parameters,
     Score,
+    Sharing,
     Take,
 )
-from metrics.networks.predictors.lengths import unfit
+from metrics.networks.predictors.chunks import unfit
 from metrics.networks.voices import VoiceParameters
 from metrics.suite.timbre_similarity import TimbreSimilarity
 

@@ -7,8 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing, buckets
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Output, ParameterError, Parameters, Score
+from metrics.core.metric import (
+    WIDE_BAND_HZ,
+    Accepts,
+    Input,
+    Output,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    buckets,
+)
 from metrics.core.paired_metric import PairedMetric, Wave
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.networks.predictors.predictor import exact
@@ -16,7 +25,6 @@ from metrics.networks.predictors.pretrained import pretrained
 
 if TYPE_CHECKING:
     import torch
-
 
 AT_ONCE_S = 60.0  # seconds of audio that the network hears at once
 

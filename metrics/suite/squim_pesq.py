@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
 from metrics.core.devices import kind
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Output, Score
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Output, Score, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.networks.predictors import chunks
 

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metrics.core import shared_work
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import Metric, ParameterError, Parameters, Score
+from metrics.core import wave_memory
+from metrics.core.metric import Input, Metric, ParameterError, Parameters, Score, Sharing
 from metrics.core.precision import Precisions
-from metrics.signal import modulation
-from metrics.signal.modulation_filters import PRECISIONS
+from metrics.signal import srmr
+from metrics.signal.srmr import PRECISIONS
 
 if TYPE_CHECKING:
     import torch
@@ -26,7 +25,7 @@ class SrmrParameters(Parameters):
     precision: str = "float32"
 
     def __post_init__(self) -> None:
-        check_choice("variant", self.variant, modulation.VARIANTS)
+        check_choice("variant", self.variant, srmr.VARIANTS)
         check_choice("precision", self.precision, PRECISIONS)
 
 
@@ -52,13 +51,13 @@ class Srmr(Metric):
 
         same_length = defaultdict(list)
         for place, wave in enumerate(waves):
-            alone = place if modulation.is_long(len(wave)) else None  # stacking would copy hours
+            alone = place if srmr.is_long(len(wave)) else None  # stacking would copy hours
             same_length[len(wave), alone].append(place)
         scores = [Score(None)] * len(waves)
         for places in same_length.values():
             same = [waves[place] for place in places]
             batch = same[0][None] if len(same) == 1 else torch.stack(same)  # one is not copied
-            results = modulation.srmr(
+            results = srmr.srmr(
                 batch, self.parameters.variant, self.parameters.precision, self.kept(same)
             )
             for place, result in zip(places, results, strict=True):
@@ -67,19 +66,19 @@ class Srmr(Metric):
                 scores[place] = Score(result.value, result.reason, details, warnings=notes)
         return scores
 
-    def kept(self, waves: Sequence[torch.Tensor]) -> modulation.Kept:
+    def kept(self, waves: Sequence[torch.Tensor]) -> srmr.Kept:
         """Where the variants of SRMR share what they compute of the same waves."""
         name = ("gammatone", self.parameters.precision, *map(id, waves))
-        kept: modulation.Kept = shared_work.once(waves[0], name, dict)
+        kept: srmr.Kept = wave_memory.once(waves[0], name, dict)
         return kept
 
 
 def window_note(n_samples: int) -> dict[str, str]:
     """The warning of a clip that was measured in windows; empty for a shorter one."""
-    if not modulation.is_long(n_samples):
+    if not srmr.is_long(n_samples):
         return {}
-    count = len(modulation.windows(n_samples))
-    most = modulation.LONG / modulation.RATE_HZ / 60
+    count = len(srmr.windows(n_samples))
+    most = srmr.LONG / srmr.RATE_HZ / 60
     words = f"longer than {most:g} minutes: modulation energies averaged over {count} windows"
     return {"windows": f"{words} of a minute each"}
 

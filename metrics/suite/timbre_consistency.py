@@ -6,8 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Hint, Metric, Score, Take, undefined
+from metrics.core.metric import (
+    WIDE_BAND_HZ,
+    Accepts,
+    Hint,
+    Input,
+    Metric,
+    Score,
+    Sharing,
+    Take,
+    undefined,
+)
 from metrics.core.precision import RECURRENT, Precisions
 from metrics.networks import voices
 from metrics.networks.forced_alignment import AlignmentError, TurnAligner

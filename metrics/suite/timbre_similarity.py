@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metrics.core import decoding, input_warnings
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.material import Material
 from metrics.core.metric import (
     WIDE_BAND_HZ,
     Accepts,
+    Input,
+    Material,
     Metric,
     ParameterError,
     Score,
+    Sharing,
     Take,
     undefined,
 )

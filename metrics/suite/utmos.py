@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from metrics.core.batch_sharing import Input, Sharing
 from metrics.core.devices import kind
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Score
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import Precisions
 from metrics.networks.predictors import chunks, predictor_type
 

@@ -1,9 +1,170 @@
-"""Word error rate of a recogniser's transcript, for languages with spaces between words."""
+"""Word error rate of a recogniser's transcript, for languages with spaces between words.
+
+What it shares with the character error rate (`cer`) is here, too.
+"""
 
 from __future__ import annotations
 
-from metrics.core import texts
-from metrics.networks.error_rates import ErrorRate
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from metrics.core import texts, vocalisations
+from metrics.core.metric import (
+    Input,
+    Material,
+    Metric,
+    ParameterError,
+    Parameters,
+    Score,
+    Sharing,
+    Take,
+    undefined,
+)
+from metrics.core.precision import Precisions
+from metrics.networks.recognisers import recogniser as recognisers
+
+PRECISIONS = ("float32", "float16", "bfloat16", "int8")
+
+
+@dataclass(frozen=True)
+class ErrorRateParameters(Parameters):
+    """The recogniser and its model, and how both texts are made comparable."""
+
+    recogniser: str = "faster_whisper"
+    model: str = ""  # a folder, or a name that the recogniser knows; empty: its default
+    normalisation: str = texts.UNICODE
+    beam: int = 5
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        known = recognisers.Recogniser.registry
+        if self.recogniser not in known:
+            raise ParameterError(
+                f"recogniser {self.recogniser!r} is not known; there are {', '.join(known)}"
+            )
+        if self.normalisation not in texts.NORMALISATIONS:
+            known_rules = " or ".join(texts.NORMALISATIONS)
+            raise ParameterError(
+                f"normalisation is {self.normalisation!r}; it must be {known_rules}"
+            )
+        if not 1 <= self.beam <= 100:
+            raise ParameterError(f"beam is {self.beam}; it must be in 1..100")
+        if self.precision not in PRECISIONS:
+            raise ParameterError(f"precision is {self.precision!r}; use {', '.join(PRECISIONS)}")
+        if self.precision == "int8" and self.recogniser != "faster_whisper":
+            raise ParameterError("precision int8 is for faster_whisper only")
+
+    def options(self) -> recognisers.Options:
+        """What the recogniser is told."""
+        return recognisers.Options(self.model, self.beam, self.precision)
+
+
+class ErrorRate(Metric):
+    """Substitutions, deletions and insertions per unit of the text; the main value of a clip."""
+
+    by_character: ClassVar[bool]
+    unit_name: ClassVar[str]  # "words", "characters"
+    source = "jiwer (minimum edits); LFS-Bench C.4 for its own normalisation; Whisper or Paraformer"
+    low = 0.0
+    higher_is_better = False
+    sharing = Sharing(
+        Input.WINDOWS,
+        why="Whisper's 30 s (others: clip by clip); a tie between words may fall otherwise",
+    )
+    precisions = Precisions(why="its parameter precision says float16, bfloat16 or int8")
+    needs = ("text", "language", "attributes.hypothesis")
+    parameters_type = ErrorRateParameters
+    parameters: ErrorRateParameters
+
+    def __init__(self, **parameters: Any) -> None:
+        super().__init__(**parameters)
+        recogniser = recognisers.Recogniser.registry[self.parameters.recogniser]
+        self.packages = ("torch", "numpy", "jiwer", "zhconv", "zhon", *recogniser.packages)
+
+    def load(self, device: str = "cpu") -> None:
+        """Load the recogniser, or take the one that this process has loaded already."""
+        super().load(device)
+        chosen = self.parameters
+        self.recogniser = recognisers.loaded(chosen.recogniser, chosen.options(), device)
+        self.weights = dict(self.recogniser.weights)
+        self.device_notes = dict(self.recogniser.device_notes)
+
+    def score_takes(self, takes: Sequence[Take]) -> list[Score]:
+        """One error rate per take; those that have a text are heard together."""
+        reasons = [self.no_reference(take.material) for take in takes]
+        wanted = [take for take, reason in zip(takes, reasons, strict=True) if not reason]
+        heard = iter(self.recogniser.transcripts(wanted))
+        return [
+            undefined(reason) if reason else self.of_transcript(take.material, next(heard))
+            for take, reason in zip(takes, reasons, strict=True)
+        ]
+
+    def of_transcript(self, material: Material, heard: recognisers.Transcript) -> Score:
+        """The error rate of what was heard."""
+        if heard.text is None:
+            return undefined(heard.reason)
+        return self.of_texts(material.text, heard.text, material.language)
+
+    def no_reference(self, material: Material) -> str:
+        """Why there is nothing to compare with; empty when there is."""
+        if not material.text.strip():
+            return "no text"
+        if not material.language.strip():
+            return "no language"
+        return self.other_metric(material.language) or texts.no_rule(
+            material.language, self.parameters.normalisation
+        )
+
+    def other_metric(self, language: str) -> str:
+        """Why this metric is not for the language; empty when it is."""
+        return ""
+
+    def of_texts(self, text: str, heard: str, language: str) -> Score:
+        """The error rate of a transcript; markers such as [laugh] in the text are left out."""
+        said = vocalisations.without_marks(text, language)
+        chosen = self.parameters.normalisation
+        counts, normalised = {}, {}
+        for name in texts.NORMALISATIONS:
+            if texts.no_rule(language, name):
+                continue
+            one = texts.normalised(said, language, name)
+            other = texts.normalised(heard, language, name)
+            normalised[name] = (one, other)
+            counts[name] = texts.errors(one, other, self.by_character)
+        if counts[chosen].rate is None:
+            return undefined("no text: nothing of it is left after normalisation", reference=text)
+        details = {
+            "reference": text,
+            "hypothesis": heard,
+            "reference_normalised": normalised[chosen][0],
+            "hypothesis_normalised": normalised[chosen][1],
+            **counts[chosen].as_dict(),
+        }
+        for name in counts.keys() - {chosen}:
+            details[f"under_{name}"] = {"rate": counts[name].rate, **counts[name].as_dict()}
+        return Score(counts[chosen].rate, "", details)
+
+    def pooled(self, details: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+        """Errors over all units of a condition's clips.
+
+        Also under the other normalisation, where it has a rule for the languages of all clips.
+        """
+        (other,) = set(texts.NORMALISATIONS) - {self.parameters.normalisation}
+        own = texts.summed(counted(row) for row in details)
+        values = {
+            f"{self.key}_pooled": own.rate,
+            f"{self.key}_pooled_{self.unit_name}": float(own.length),
+        }
+        if all(f"under_{other}" in row for row in details):
+            under = texts.summed(counted(row[f"under_{other}"]) for row in details)
+            values[f"{self.key}_pooled_{other}"] = under.rate
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def counted(row: Mapping[str, Any]) -> texts.Errors:
+    """The counts of a score's details."""
+    return texts.Errors(*(int(row[name]) for name in ("hits", "sub", "dele", "ins")))
 
 
 class WordErrorRate(ErrorRate):

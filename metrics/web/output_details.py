@@ -12,9 +12,9 @@ from metrics.core.input_warnings import TITLES
 from metrics.core.metric import Output, canonical_json
 from metrics.models import MetricScore
 from metrics.scoring import clip_warnings, plugins
+from metrics.scoring.clip_warnings import WarningFilter, codes_by_clip
 from metrics.scoring.selectors import Keys, Series, stored_series
 from metrics.scoring.study_material import study_stimuli
-from metrics.scoring.warning_filter import WarningFilter, codes_by_clip
 from metrics.web import page
 from metrics.web.summary import Summary, runs_past, span_of, within
 

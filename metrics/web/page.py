@@ -1,4 +1,7 @@
-"""What the metrics page shows: what can be scored, how far a run is, scores by condition."""
+"""What the metrics page shows: what can be scored, how far a run is, scores by condition.
+
+And what is missing: why, what can be done about it, and what it would take to score the rest.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,40 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Q
+from django.db.models import Avg, FloatField, Q
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast
 from redis.exceptions import RedisError
 
-from metrics.core import remedies
-from metrics.core.material import Material, column_of, needed_columns
-from metrics.core.metric import Metric, make_metric
-from metrics.core.titles import pooled_words, title_of_key
+from metrics.core.metric import (
+    Material,
+    Metric,
+    column_of,
+    make_metric,
+    needed_columns,
+    pooled_words,
+    title_of_key,
+)
 from metrics.models import MetricScore, ScoringRun
 from metrics.scoring import plugins, runs
-from metrics.scoring.clip_warnings import Warned, clips_kept, warned_clips
+from metrics.scoring.clip_warnings import Warned, WarningFilter, clips_kept, warned_clips
 from metrics.scoring.presets import Choice, same, shipped
 from metrics.scoring.selectors import IMPORTED, Keys, Series, stored_series
 from metrics.scoring.study_material import heard_stimuli
-from metrics.scoring.warning_filter import WarningFilter
 from metrics.web.human_correlations import beside_raters, far_off
-from metrics.web.summary import Summary, pooled, runs_past, span_of
-from metrics.web.sums import Sums, summed_series, table_mark
-from metrics.web.synthesis_runs import FIRST, OverRuns, over_runs, run_of
+from metrics.web.summary import (
+    FIRST,
+    OverRuns,
+    Summary,
+    Sums,
+    over_runs,
+    pooled,
+    run_of,
+    runs_past,
+    span_of,
+    summed_series,
+    table_mark,
+)
 
 REFRESH_S = 3
 KEPT_S = 24 * 3600
@@ -319,7 +338,7 @@ def troubles_of(sums: Sums) -> list[Trouble]:
     """
     often = sorted(sums.reasons.items(), key=lambda item: (-item[1], item[0]))
     return [
-        Trouble(reason, count, remedies.remedy(reason, failed), failed)
+        Trouble(reason, count, remedy(reason, failed), failed)
         for (reason, failed), count in often[:MOST_REASONS]
     ]
 
@@ -374,3 +393,105 @@ def load_troubles() -> dict[str, str]:
         )
         if not stored.filter(metric=key, failed=False, computed_at__gt=at).exists()
     }
+
+
+REMEDIES = (  # the first whose words are in the reason
+    ("channels cancel", "Turn one channel round, or save one alone, and import the clip again."),
+    ("reference audio itself", "Nothing to do: others are compared with it."),
+    ("no stimulus or file", "Name a stimulus, or its file, in the column reference_audio."),
+    ("too short", "Nothing to do: this clip is shorter than the metric needs."),
+    ("silen", "Listen to the clip; if it should not be silent, make it again and import it."),
+    ("no weights", "Put the files where the reason says, or let this machine fetch them."),
+    ("no package", "Install the package on the machines that score, then score again."),
+    ("out of memory", "Score again with fewer programs running, on a larger machine, or cut it."),
+    ("nan or infinity", "Export the clip again, as 16 or 24 bit, and import it again."),
+    ("has changed", "Import the study again: the file is no longer the one that was imported."),
+    ("no such file", "Put the file back; workers on other machines must see the same media store."),
+    ("no audio that can be read", "Save the clip as WAV or FLAC and import it again."),
+    ("broken audio", "Save the clip as WAV or FLAC and import it again."),
+    ("no text", "Give the items their texts in the study folder."),
+    ("no caption", "Give the stimuli a column caption in the study folder."),
+    ("no language", "Give the study or its items a language."),
+    ("no turns", "Give the stimuli a column turns (A 0-1.5; B 2-3) in the study folder."),
+    ("no reference audio", "Add a condition with the role reference, or a column reference_audio."),
+    ("no reference", "Add a condition with the role reference."),
+    ("offline", "Put the files where the reason says, or set EARNEST_OFFLINE=0."),
+)
+UNKNOWN_FAILED = "Look into the worker's log, then score again: failed scores are tried anew."
+
+
+def remedy(reason: str, failed: bool = False) -> str:
+    """What to do about a score without a value; empty where nothing is known."""
+    said = reason.lower()
+    for words, what in REMEDIES:
+        if words in said:
+            return what
+    return UNKNOWN_FAILED if failed else ""
+
+
+FEWEST = 10  # scores of a run whose pace says anything
+
+
+def remainder(study: str, table: Sequence[TableRow]) -> dict[str, Any]:
+    """The outputs that miss clips, with what the missing ones would take; empty: nothing is left.
+
+    Of a metric with several outputs the first stands for all, as they are made together. Money is
+    that of the answers so far, per clip; None where no score says what it cost.
+    """
+    lines: list[dict[str, Any]] = []
+    for row in table:
+        metric = row.series.metric
+        if row.missing and metric is not None and row.series.output.key == metric.key:
+            cost = _cost(row) if metric.asked_only else None
+            total = None if cost is None else cost * row.missing
+            line = {"title": row.series.title, "missing": row.missing, "cost": total}
+            lines.append({**line, "key": _simple(row), "unpriced": _unpriced(row, cost)})
+    if not lines:
+        return {}
+    scores, pace_s = sum(line["missing"] for line in lines), _pace_s(study)
+    costs = [line["cost"] for line in lines if line["cost"] is not None]
+    return {
+        "lines": lines,
+        "scores": scores,
+        "pace_s": pace_s,
+        "simple": [line["key"] for line in lines if line["key"]],
+        "took_min": None if pace_s is None else pace_s * scores / 60,
+        "cost": sum(costs) if costs else None,
+    }
+
+
+def _simple(row: TableRow) -> str:
+    """The metric's key where a button may score the rest: nothing to pay, no parameters to say."""
+    metric = row.series.metric
+    plain = metric is not None and not metric.asked_only and row.series.label == metric.key
+    return row.series.label if plain else ""
+
+
+def _unpriced(row: TableRow, cost: float | None) -> bool:
+    metric = row.series.metric
+    return metric is not None and metric.asked_only and bool(metric.costs) and cost is None
+
+
+def _pace_s(study: str) -> float | None:
+    """Seconds per score of the newest run that ended, waiting and loading of models included."""
+    ended = ScoringRun.objects.filter(
+        study__key=study, state=ScoringRun.State.DONE, finished_at__isnull=False
+    ).order_by("-finished_at")
+    for run in ended[:1]:
+        done = sum(run.shards.values_list("done", flat=True))
+        if run.finished_at is not None and done >= FEWEST:
+            return (run.finished_at - run.asked_at).total_seconds() / done
+    return None
+
+
+def _cost(row: TableRow) -> float | None:
+    assert row.series.metric is not None
+    stored = MetricScore.objects.filter(
+        metric=row.series.output.key,
+        version=row.series.version,
+        parameters=row.series.metric.parameters_dict(),
+        details__cost__isnull=False,
+    )
+    told = stored.annotate(cost=Cast(KeyTextTransform("cost", "details"), FloatField()))
+    mean: float | None = told.aggregate(mean=Avg("cost"))["mean"]
+    return mean

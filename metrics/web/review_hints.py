@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from metrics.core.titles import title_of_key
+from metrics.core.metric import title_of_key
 from metrics.models import CodeSuggestion, MetricScore
 from metrics.scoring.selectors import study_mark
 

@@ -10,14 +10,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from listening.common.spreadsheets import safe_cell
-from metrics.core.material import Material
-from metrics.core.metric import Metric, ParameterError, canonical_parameters, make_metric
-from metrics.core.titles import title_of
+from metrics.core.metric import (
+    Material,
+    Metric,
+    ParameterError,
+    canonical_parameters,
+    make_metric,
+    title_of,
+)
 from metrics.models import ClipFacts, MetricScore
-from metrics.scoring.clip_warnings import clips_kept
+from metrics.scoring.clip_warnings import WarningFilter, clips_kept
 from metrics.scoring.selectors import IMPORTED, study_mark
 from metrics.scoring.study_material import study_stimuli
-from metrics.scoring.warning_filter import WarningFilter
 
 AT_ONCE = 500  # stimuli
 OF_CLIPS = ("stimulus", "condition", "item", "role", "language", "run", "sha256")

@@ -20,15 +20,13 @@ from metrics.core.metric import Metric, ParameterError
 from metrics.jobs import score_shard
 from metrics.models import ScoringRun
 from metrics.scoring import runs
-from metrics.scoring.clip_warnings import study_filter
-from metrics.scoring.imported_scores import ImportedScoreError
+from metrics.scoring.clip_warnings import ONLY, WITHOUT, NoSuchWarning, WarningFilter, study_filter
+from metrics.scoring.imported_scores import SCORE_FILES, ImportedScoreError, import_scores
 from metrics.scoring.presets import Choice, PresetError, preset
-from metrics.scoring.score_imports import SCORE_FILES, import_scores
 from metrics.scoring.study_material import NoStimuli
-from metrics.scoring.warning_filter import ONLY, WITHOUT, NoSuchWarning, WarningFilter
 from metrics.web import output_details as details
 from metrics.web import page, score_tables
-from metrics.web.remaining_work import remainder
+from metrics.web.page import remainder
 
 NO_IMPORT = "Nothing was imported"
 NO_QUEUE = "The queue does not answer just now. Please try again in a minute."

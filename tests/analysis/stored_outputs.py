@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from analysis.ratings.metric_scores import scores_from_rows
-from metrics.core.material import Material
-from metrics.core.metric import Metric, Score, make_metric
-from metrics.judges import endpoint
-from metrics.judges.client import Reply
+from metrics.core.metric import Material, Metric, Score, make_metric
+from metrics.judges.client import (
+    Endpoint,
+    Reply,
+    configure_endpoint,
+    current_endpoint,
+    required_endpoint,
+)
 from metrics.judges.question import Question, sound
 from metrics.scoring.selectors import label_of
 
@@ -64,7 +68,7 @@ def table_of_scores(metric: Metric, clips: Sequence[Clip], scores: Sequence[Scor
 class Double:
     """A judge that gives each sound its scripted answer, without a server."""
 
-    def __init__(self, where: endpoint.Endpoint, script: Callable[[Question], Any]) -> None:
+    def __init__(self, where: Endpoint, script: Callable[[Question], Any]) -> None:
         self.endpoint, self.script = where, script
         self.asked: list[Question] = []
 
@@ -81,16 +85,16 @@ def judged(key: str, clips: Sequence[Clip], folder: Path, **parameters: Any) -> 
     Labels name the judge, as they do where reports are made and no judge is configured.
     """
     answers = {sound(wave_of(n)).wav: each["answer"] for n, each in enumerate(clips)}
-    before = endpoint.current()
-    endpoint.configure(endpoint.Endpoint("http://nowhere.test/v1", MODEL, cache=folder))
+    before = current_endpoint()
+    configure_endpoint(Endpoint("http://nowhere.test/v1", MODEL, cache=folder))
     try:
         metric = make_metric(key, parameters)
-        double = Double(endpoint.required(MODEL), lambda asked: answers[asked.sounds[0].wav])
+        double = Double(required_endpoint(MODEL), lambda asked: answers[asked.sounds[0].wav])
         metric.client_made = lambda where: double  # type: ignore[attr-defined]
         metric.load()
         scores = measured(metric, clips)
     finally:
-        endpoint.configure(before)
+        configure_endpoint(before)
     return table_of_scores(metric, clips, scores)
 
 

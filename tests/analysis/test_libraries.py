@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from config.library_caches import find_a_place_for_caches
+from config.installation import find_a_place_for_caches
 from tests.config.helpers import BASE_DIR, own_folder
 
 CODE = """

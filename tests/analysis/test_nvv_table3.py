@@ -23,8 +23,7 @@ from analysis.report.parts.nvv.nvv_objective import OUTPUTS, VERIFIERS, objectiv
 from analysis.report.parts.nvv.nvv_objective import PARTS as PARTS_OF
 from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, screen
-from metrics.core.material import Material
-from metrics.core.metric import Metric, Output, make_metric, outputs
+from metrics.core.metric import Material, Metric, Output, make_metric, outputs
 from metrics.scoring.selectors import label_of
 from tests.analysis.reference import BLANK
 from tests.analysis.stored_outputs import judged, stored, tagged, verified

@@ -19,10 +19,10 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection
 from moto import mock_aws
 
-from config.backups import BackupError, archive, files, restore, table_loader
+from config.backups import BackupError, archive, database, restore
 from config.backups.archive import ABOUT, FORMAT, MANIFEST, Reader, Writer
+from config.backups.database import Contents
 from config.backups.database_move import move
-from config.backups.tables import Contents
 from config.run.server_checks import bucket_problem
 from listening.audio import store
 from listening.models import Rater, Rating, Study
@@ -265,7 +265,7 @@ def test_what_is_no_file_is_named(tmp_path: Path, place: str):
 def test_tables_of_later_versions_are_refused_and_named():
     found = Contents("18", (("listening", "0001_initial"), ("listening", "9999_later")), (), {})
     with pytest.raises(BackupError, match=r"listening\.9999_later .* Update Earnest"):
-        table_loader.check_known(found)
+        database.check_known(found)
 
 
 @pytest.mark.django_db
@@ -274,7 +274,7 @@ def test_a_database_that_others_use_is_not_replaced():
     other.connect()
     try:
         with pytest.raises(BackupError, match="connections use the database: stop Earnest"):
-            table_loader.check_alone()
+            database.check_alone()
     finally:
         other.close()
 
@@ -284,13 +284,13 @@ def test_clips_for_a_bucket_need_no_space_on_this_disk(
 ):
     written(tmp_path / "a.tar")
     usage = SimpleNamespace(free=10_000)  # the clip has 15,000 bytes, the rows 18
-    monkeypatch.setattr(files.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(archive.shutil, "disk_usage", lambda path: usage)
     with Reader(tmp_path / "a.tar") as reader:
         with pytest.raises(BackupError, match=r"has .* of free space, and the backup needs"):
-            files.check_space(reader)
+            archive.check_space(reader)
         bucket = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": {"bucket_name": "clips"}}
         settings.STORAGES = {**settings.STORAGES, "default": bucket}
-        files.check_space(reader)
+        archive.check_space(reader)
 
 
 @pytest.fixture
@@ -305,9 +305,7 @@ def house(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Ite
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
     settings.STORAGES = {**settings.STORAGES, "default": storage}
     monkeypatch.setattr(restore.cache, "clear", lambda: None)  # other test processes share it
-    monkeypatch.setattr(
-        table_loader, "check_alone", lambda: None
-    )  # the tests' web process is there
+    monkeypatch.setattr(database, "check_alone", lambda: None)  # the tests' web process is there
     store.put_back(CLIP, io.BytesIO(b"sound"))
     answer_all(arrive(make_study(key="kept"), prolific_id="5f0000000000000000000001"))
     return var
@@ -441,9 +439,9 @@ def test_a_restore_that_fails_leaves_no_key_behind(
     key = (house / "secret_key").read_bytes()
     (house / "secret_key").write_text("n" * 60)
     broken = {
-        "staging": (files.shutil, "copyfileobj"),
-        "loading": (table_loader, "_fill"),
-        "putting in place": (files.os, "fsync"),
+        "staging": (archive.shutil, "copyfileobj"),
+        "loading": (database, "_fill"),
+        "putting in place": (archive.os, "fsync"),
     }
     monkeypatch.setattr(*broken[step], no_space)
     with pytest.raises(CommandError, match=r"No space left"):

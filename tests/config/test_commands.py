@@ -15,8 +15,7 @@ from django.db import OperationalError, connection
 from redis.exceptions import RedisError
 
 import earnest.cli
-from config import lost_servers
-from config.operations.version import version
+from config.installation import version
 from config.run import command_help, commands
 from tests.factories import make_study
 
@@ -107,8 +106,8 @@ def test_every_command_that_needs_servers_says_what_was_done_when_it_loses_them(
     needing = {name for name in own if commands.needs_servers([name, "--store", "--study"])}
     files = {"compare_sets", "describe_metric", "list_metrics", "list_presets", "plan"}
     files |= {"scan_audio", "score_files"}
-    assert needing - files <= set(lost_servers.DONE)
-    assert set(lost_servers.DONE) <= own
+    assert needing - files <= set(command_help.DONE)
+    assert set(command_help.DONE) <= own
 
 
 @pytest.mark.django_db(transaction=True)
@@ -132,7 +131,7 @@ def test_a_command_that_loses_the_database_ends_in_a_sentence(
     connection.close()
     sentence = str(ended.value.code)
     assert sentence.startswith("CommandError: The database failed meanwhile (")
-    assert sentence.endswith(lost_servers.DONE[line.split()[0]])
+    assert sentence.endswith(command_help.DONE[line.split()[0]])
     assert "\n" not in sentence
     monkeypatch.setattr(sys, "argv", [*sys.argv, "--traceback"])
     with connection.execute_wrapper(end), pytest.raises(OperationalError):
@@ -141,11 +140,11 @@ def test_a_command_that_loses_the_database_ends_in_a_sentence(
 
 
 def test_an_error_of_the_code_is_no_lost_server():
-    assert lost_servers.problem(ValueError("broken"), "import_study") == ""
+    assert command_help.problem(ValueError("broken"), "import_study") == ""
     lost = ValueError("broken")
     lost.__context__ = OperationalError("")
-    assert "(OperationalError). It was done as a whole" in lost_servers.problem(lost, "copy_study")
-    assert "The queue failed" in lost_servers.problem(RedisError("gone"), "score_study")
+    assert "(OperationalError). It was done as a whole" in command_help.problem(lost, "copy_study")
+    assert "The queue failed" in command_help.problem(RedisError("gone"), "score_study")
 
 
 @pytest.mark.parametrize("place", ["words.txt/out", "words.txt", "gone/" + "x" * 300])

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpRe
 from django.http.response import HttpResponseBase
 from django.test import RequestFactory
 
-from config.compression import PageCompression
+from config.responses import PageCompression
 
 PAGE = "<p>Listen to each clip to its end.</p>" * 100
 

@@ -10,8 +10,8 @@ import pytest
 from django.test import override_settings
 
 from config import web
-from config.headers import every_answers
 from config.operations.logs import LineFormatter
+from config.responses import every_answers
 from tests.config.test_settings import start
 
 COOKIES = """

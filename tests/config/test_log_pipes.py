@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from config.run import log_pipes
-from config.run.log_pipes import LogPipes, RotatingLog
+from config.run import processes
+from config.run.processes import LogPipes, RotatingLog
 
 
 def test_a_log_rotates_between_lines_and_keeps_all_of_them(tmp_path: Path):
@@ -41,7 +41,7 @@ def test_what_a_full_disk_refused_is_counted_when_there_is_space(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as full:
-        full.setattr(log_pipes.os, "write", refuse)
+        full.setattr(processes.os, "write", refuse)
         log.write(b"lost\n")
         log.write(b"too\n")
     log.write(b"back\n")

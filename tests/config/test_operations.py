@@ -14,26 +14,17 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from config.operations import (
-    error_reports,
-    exposition,
-    failures,
-    figures,
-    heartbeats,
-    pages,
-    requests,
-)
+from config.operations import error_reports, heartbeats, pages, shared_counters
 from config.operations.health import Readiness
-from config.operations.requests import Tally
-from config.operations.shared import shared
+from config.operations.shared_counters import Tally, counter_server
 from listening.models import AskedJob
 
 
 @pytest.fixture(autouse=True)
 def counted_anew(monkeypatch: pytest.MonkeyPatch, servers: None) -> None:
-    shared().delete(*shared().keys(f"{cache.key_prefix}-*"), "none")
-    monkeypatch.setattr(figures, "_kept", None)
-    monkeypatch.setattr(requests, "tally", Tally())
+    counter_server().delete(*counter_server().keys(f"{cache.key_prefix}-*"), "none")
+    monkeypatch.setattr(pages, "_kept", None)
+    monkeypatch.setattr(shared_counters, "tally", Tally())
     monkeypatch.setattr(pages, "readiness", Readiness())
 
 
@@ -85,10 +76,10 @@ def test_processes_add_to_the_same_sums():
         tally.add("asked here only", "GET", 200, 0.02)
         tally.add("asked here only", "TRACK", 200, 99.0)
         tally.flush()
-    sums = requests.sums()
+    sums = shared_counters.request_sums()
     assert sums["asked here only", "GET", "200"] == {"1": 2, "sum_us": 40_000}
     assert sums["asked here only", "other", "200"]["10"] == 2
-    assert exposition.buckets({"1": 2, "3": 1})[:4] == [
+    assert pages.buckets({"1": 2, "3": 1})[:4] == [
         ("0.01", 0),
         ("0.025", 2),
         ("0.05", 2),
@@ -104,19 +95,19 @@ def test_counts_are_kept_while_the_cache_is_away(monkeypatch: pytest.MonkeyPatch
     tally.thread = object()  # type: ignore[assignment]
     tally.add("landing", "GET", 200, 0.02)
     with monkeypatch.context() as without:
-        without.setattr(requests, "shared", away)
+        without.setattr(shared_counters, "counter_server", away)
         tally.flush()
     tally.flush()
-    assert requests.sums()["landing", "GET", "200"]["1"] == 1
+    assert shared_counters.request_sums()["landing", "GET", "200"]["1"] == 1
 
 
 def test_failures_of_a_day_are_counted_by_place_and_kind():
     now = 1_000_000_000.0
-    failures.note("page session", "KeyError", now - 2 * 3600)
-    failures.note("page session", "KeyError", now)
-    failures.note("job x.y", "ValueError", now)
-    failures.note("job x.y", "ValueError", now - 25 * 3600)
-    assert failures.of_last_day(now) == [
+    shared_counters.count_failure("page session", "KeyError", now - 2 * 3600)
+    shared_counters.count_failure("page session", "KeyError", now)
+    shared_counters.count_failure("job x.y", "ValueError", now)
+    shared_counters.count_failure("job x.y", "ValueError", now - 25 * 3600)
+    assert shared_counters.failures_of_last_day(now) == [
         ("page session", "KeyError", 2),
         ("job x.y", "ValueError", 1),
     ]
@@ -130,7 +121,7 @@ def operator(client: Client, db: None) -> Client:
 
 def test_the_operator_s_page_shows_what_runs_and_what_failed(operator: Client):
     heartbeats.write("gpu@here", "gpu")
-    failures.note("job x.y", "ValueError")
+    shared_counters.count_failure("job x.y", "ValueError")
     AskedJob.objects.create(job="x.z", given=[], mark="1", asked_at=timezone.now())
     page = operator.get("/operations/").content.decode()
     for word in (
@@ -156,7 +147,7 @@ def test_each_part_of_the_page_says_when_its_server_is_away(
         raise RedisConnectionError("gone")
 
     monkeypatch.setattr("config.operations.pages.figures", no_database)
-    monkeypatch.setattr("config.operations.failures.of_last_day", no_cache)
+    monkeypatch.setattr("config.operations.shared_counters.failures_of_last_day", no_cache)
     page = operator.get("/operations/").content.decode()
     assert "the database is away" in page
     assert "The queues could not be read" in page
@@ -212,7 +203,7 @@ def test_no_label_is_one_that_prometheus_gives_itself(client: Client, settings):
     """It would call ours exported_job, and a legend by {{job}} would show the scrape's name."""
     settings.EARNEST_METRICS_TOKEN = "secret"
     client.get("/s/abc123/")
-    failures.note("job x.y", "ValueError")
+    shared_counters.count_failure("job x.y", "ValueError")
     heartbeats.write("jobs@here", "default")
     AskedJob.objects.create(job="x.y", given=[], mark="1", asked_at=timezone.now())
     page = client.get("/metrics", headers={"Authorization": "Bearer secret"}).content.decode()

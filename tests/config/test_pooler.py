@@ -7,8 +7,8 @@ import psycopg
 import pytest
 from django.db import connection
 
-from config.run import pooler
-from config.run.pooler import Pooler, pooler_at, pooler_problem
+from config.run import server_checks
+from config.run.server_checks import Pooler, pooler_at, pooler_problem
 
 
 class Result(list[tuple[Any]]):
@@ -56,15 +56,15 @@ class Client:
 def test_a_pooler_is_known_by_its_processes_and_names(
     names: str, found: Pooler, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(pooler.psycopg, "connect", Servers(names).connect)
+    monkeypatch.setattr(psycopg, "connect", Servers(names).connect)
     assert pooler_at({}) is found
 
 
 def test_a_pooler_that_keeps_connections_with_their_clients_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(pooler.psycopg, "connect", Servers("_pg3_").connect)
-    monkeypatch.setattr(pooler, "_changes", lambda session, wanted: False)
+    monkeypatch.setattr(psycopg, "connect", Servers("_pg3_").connect)
+    monkeypatch.setattr(server_checks, "_changes", lambda session, wanted: False)
     assert pooler_at({}) is Pooler.NONE
 
 

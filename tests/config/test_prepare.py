@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.urls import reverse
 
-from config.run import preparation_stamp
+from config.run import preparation
 from config.run.preparation import rater_entry
 from listening.models import Study
 
@@ -46,18 +46,16 @@ def test_of_several_open_studies_the_newest_is_named():
 def left(settings: LazySettings, tmp_path: Path) -> None:
     """A start has prepared this database, with a study."""
     settings.EARNEST_VAR = tmp_path
-    get_user_model().objects.create_superuser(username=preparation_stamp.RESEARCHER)
+    get_user_model().objects.create_superuser(username=preparation.RESEARCHER)
     study("first", Study.State.OPEN, 1)
-    landing = reverse("landing", args=[preparation_stamp.LINK])
+    landing = reverse("landing", args=[preparation.LINK])
     with connection.cursor() as cursor:
-        preparation_stamp.leave(
-            "a fingerprint", preparation_stamp.applied_migrations(cursor), landing
-        )
+        preparation.write_stamp("a fingerprint", preparation.applied_migrations(cursor), landing)
 
 
 def entry_as_left() -> dict[str, str] | None:
     with connection.cursor() as cursor:
-        return preparation_stamp.entry_as_left(cursor)
+        return preparation.entry_as_left(cursor)
 
 
 def test_a_database_as_it_was_left_names_the_same_study_as_a_preparation(left: None):
@@ -78,8 +76,8 @@ CHANGES: dict[str, Callable[[], object]] = {
     "a migration is missing": forget_a_migration,
     "nobody can log in": lambda: get_user_model().objects.exclude(username="ada").delete(),
     "there is no study for the demo": lambda: Study.objects.all().delete(),
-    "no start has ended well": lambda: preparation_stamp.stamp_file().unlink(),
-    "its note is damaged": lambda: preparation_stamp.stamp_file().write_text("{"),
+    "no start has ended well": lambda: preparation.stamp_file().unlink(),
+    "its note is damaged": lambda: preparation.stamp_file().write_text("{"),
 }
 
 
@@ -92,23 +90,23 @@ def test_a_database_that_may_need_it_is_prepared(left: None, change: Callable[[]
 @pytest.fixture
 def code(settings: LazySettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small house of files, prepared by a start."""
-    monkeypatch.setattr(preparation_stamp, "CODE", tmp_path)
-    for name in (*preparation_stamp.ROOMS, "static/js", "made"):
+    monkeypatch.setattr(preparation, "CODE", tmp_path)
+    for name in (*preparation.ROOMS, "static/js", "made"):
         (tmp_path / name).mkdir(parents=True)
     settings.EARNEST_VAR, settings.STATIC_ROOT = tmp_path, tmp_path / "made"
     settings.STATICFILES_DIRS = [tmp_path / "static"]
     for name in (
         "config/web.py",
         "static/js/page.js",
-        *(f"made/{each}" for each in preparation_stamp.MADE),
+        *(f"made/{each}" for each in preparation.MADE),
     ):
         (tmp_path / name).write_text("old")
-    preparation_stamp.leave(preparation_stamp.fingerprint(), [], "")
+    preparation.write_stamp(preparation.start_fingerprint(), [], "")
     return tmp_path
 
 
 def as_left() -> bool:
-    return preparation_stamp.is_as_left(preparation_stamp.fingerprint())
+    return preparation.is_as_left(preparation.start_fingerprint())
 
 
 def test_what_has_not_changed_is_as_left(code: Path):
@@ -136,13 +134,13 @@ def test_other_packages_are_seen(code: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_a_cleared_folder_of_static_files_is_seen(code: Path):
-    (code / "made" / preparation_stamp.MADE[0]).unlink()
+    (code / "made" / preparation.MADE[0]).unlink()
     assert not as_left()
 
 
 def test_an_editors_lock_in_the_code_stops_no_start(tmp_path):
     (tmp_path / ".#page.css").symlink_to("somebody@somewhere.1234")
     (tmp_path / "page.css").write_text("body {}")
-    assert [Path(found.split()[0]).name for found in preparation_stamp._files(str(tmp_path))] == [
+    assert [Path(found.split()[0]).name for found in preparation._files(str(tmp_path))] == [
         "page.css"
     ]

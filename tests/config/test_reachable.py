@@ -16,7 +16,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from config.operations.management.commands import move_database
-from config.run import pooler, server_checks
+from config.run import server_checks
 from config.run.commands import needs_servers
 from config.run.embedded_servers import POSTGRES
 from config.run.server_checks import (
@@ -163,7 +163,7 @@ def test_a_command_waits_for_a_server_that_is_started_again(
 
     monkeypatch.setattr(psycopg, "connect", refuse_twice)
     monkeypatch.setattr(server_checks.settings, "EMBEDDED", [])
-    monkeypatch.setattr(pooler, "pooler_at", lambda wanted: pooler.Pooler.NONE)
+    monkeypatch.setattr(server_checks, "pooler_at", lambda wanted: server_checks.Pooler.NONE)
     with contextlib.suppress(UnreachableError):
         wait_for_database()
     assert len(asked) == RESTARTS[reason]

@@ -11,8 +11,8 @@ from types import ModuleType
 import pytest
 from django.conf import settings
 
-from config.paths import CODE
-from config.run.preparation_stamp import ROOMS
+from config.installation import CODE
+from config.run.preparation import ROOMS
 from tests.config.test_settings import start
 
 # Every file that is opened or mapped while all of Earnest is imported and its heavy packages work.

@@ -18,7 +18,7 @@ import httpx
 import pytest
 import websockets
 
-from config.run.services import web_command
+from config.run.supervisor import web_command
 from tests.config.helpers import BASE_DIR, PATIENCE_S, free_port, wait_for
 
 SOUND = bytes(range(256)) * 1200

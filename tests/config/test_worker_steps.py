@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 from celery.worker import state
 
-from config.run import preparation_stamp, worker_steps
-from config.run.log_pipes import LogPipes
+from config.run import preparation, worker_steps
 from config.run.on_demand_worker import RestingQueue, resting
-from config.run.services import Service
+from config.run.processes import LogPipes
+from config.run.supervisor import Service
 from config.run.worker_steps import Clock, Rest, tick
 
 PATIENCE_S = 60.0
@@ -129,7 +129,7 @@ def test_a_queue_without_its_server_has_no_jobs_and_says_that_somebody_looks(tmp
 
 def test_pages_of_a_start_wait_until_it_is_prepared(tmp_path: Path):
     result = tmp_path / "prepared.json"
-    waiting = threading.Thread(target=preparation_stamp.wait_for, args=(result,), daemon=True)
+    waiting = threading.Thread(target=preparation.wait_for, args=(result,), daemon=True)
     waiting.start()
     time.sleep(0.1)
     assert waiting.is_alive()

@@ -18,7 +18,7 @@ from kombu.exceptions import OperationalError
 from analysis.models import AnalysisRun, Leaderboard, RunFile
 from analysis.web import board_jobs, jobs, planning_jobs, validity_jobs
 from config.backups.restore import queue_again
-from config.operations import failures
+from config.operations import shared_counters
 from listening.common import job_queues
 from listening.jobs import send_invitations
 from listening.models import AskedJob, requested_jobs
@@ -85,11 +85,17 @@ def test_each_job_is_asked_for_in_a_table_or_comes_again_by_the_clock():
 def test_a_job_whose_message_was_lost_is_sent_again_once_and_the_operator_sees_it(
     asked_one, sent, caplog
 ):
-    failures.shared().delete(failures._key(int(timezone.now().timestamp() // 3600)))
+    shared_counters.counter_server().delete(
+        shared_counters._key(int(timezone.now().timestamp() // 3600))
+    )
     assert send_lost() == 1
     assert sent == [(JOB.name, NOBODY)]
     assert "its message was lost" in caplog.text
-    assert (f"job {JOB.name}", "sent again, its message was lost", 1) in failures.of_last_day()
+    assert (
+        f"job {JOB.name}",
+        "sent again, its message was lost",
+        1,
+    ) in shared_counters.failures_of_last_day()
     JOB(NOBODY)
     assert send_lost() == 0
     assert not AskedJob.objects.exists()

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.test import Client
 
-from config.plain_requests import utf_8_only
+from config.incoming_requests import utf_8_only
 from listening.models import Rater, Rating, Session, Study, Trial
 from listening.sessions.lifecycle import withdraw
 from listening.sessions.playback_facts import KNOWN

@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from config.mail import mail_server
+from config.environment import mail_server
 from listening import jobs
 from listening.common import job_queues
 from listening.models import Block, Invitation, Session, Study

@@ -14,7 +14,7 @@ from listening.review.event_marks import Event, settled, types_heard
 from listening.selectors import marked_events
 from metrics.core.vocalisations import Vocalisation
 from metrics.models import MetricScore
-from metrics.web.marked_events import people, systems, truths
+from metrics.web.vocalisation_reviews import people, systems, truths
 from tests.factories import make_material, make_user
 
 pytestmark = pytest.mark.django_db

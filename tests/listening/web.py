@@ -10,7 +10,7 @@ import httpx
 from django.conf import settings
 from django.db import connection
 
-from config.run.services import web_command
+from config.run.supervisor import web_command
 from tests.config.helpers import PATIENCE_S, free_port, wait_for
 
 

@@ -16,13 +16,13 @@ def judge_server():
 @pytest.fixture(scope="session")
 def a_judge(judge_server, tmp_path_factory):
     """Judges ask the local server, and keep answers in a folder of this test run."""
-    from metrics.judges import endpoint
+    from metrics.judges.client import Endpoint, configure_endpoint, current_endpoint
 
-    before = endpoint.current()
+    before = current_endpoint()
     cache = tmp_path_factory.mktemp("judges")
-    endpoint.configure(endpoint.Endpoint(judge_server.url, "tester", cache=cache, retries=2))
+    configure_endpoint(Endpoint(judge_server.url, "tester", cache=cache, retries=2))
     yield judge_server
-    endpoint.configure(before)
+    configure_endpoint(before)
 
 
 @pytest.fixture

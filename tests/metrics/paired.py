@@ -5,8 +5,7 @@ import pytest
 import soundfile
 
 from metrics.core import decoding
-from metrics.core.material import Material
-from metrics.core.metric import make_metric
+from metrics.core.metric import Material, make_metric
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

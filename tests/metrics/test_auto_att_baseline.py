@@ -9,8 +9,7 @@ from django.core.management import CommandError, call_command
 
 from metrics.auto_att import baseline, run
 from metrics.auto_att.baseline import Ridge
-from metrics.auto_att.dataset import LabelledClip
-from metrics.auto_att.sources import DatasetError
+from metrics.auto_att.dataset import DatasetError, LabelledClip
 from metrics.core import weights
 from metrics.core.metric import make_metric
 from tests.metrics.tiny_listener import save_voice

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from metrics.auto_att import dataset, sources
-from metrics.auto_att.dataset import Rule, batches, build
-from metrics.auto_att.labels import final_label, mean_score
-from metrics.auto_att.sources import DatasetError, Rating, Source
+from metrics.auto_att import dataset
+from metrics.auto_att.dataset import DatasetError, Rating, Rule, Source, batches, build
+from metrics.auto_att.model import final_label, mean_score
 from tests.factories import answer_all, arrive, make_study
 
 COLUMNS = ("stimulus", "rater", "label", "session", "block", "trap", "trap_passed", "dimension")
@@ -203,7 +202,7 @@ def test_ratings_and_a_manifest_make_the_same_dataset_as_rows(tmp_path):
             table.writerow(["x", f"r{k}", label, f"s{k}", "1", "", "", "d", "v"])
         table.writerow(["f", "r0", "Machine", "s0", "1", "flawed", "true", "", ""])
     (tmp_path / "clips.csv").write_text("stimulus,path,system\nx,x.flac,a\nf,f.flac,flawed\n")
-    rows, clips = sources.from_csv(tmp_path / "ratings.csv", tmp_path / "clips.csv")
+    rows, clips = dataset.from_csv(tmp_path / "ratings.csv", tmp_path / "clips.csv")
     made = build(rows, clips, Rule())
     (clip,) = made.clips
     assert (clip.system, clip.voice, clip.dimension, clip.label) == ("a", "v", "d", "Human")
@@ -211,7 +210,7 @@ def test_ratings_and_a_manifest_make_the_same_dataset_as_rows(tmp_path):
     assert made.summary["clips_left_out"] == {"no audio file": 1}
     (tmp_path / "clips.csv").write_text("stimulus\nx\n")
     with pytest.raises(DatasetError, match="x has no path"):
-        sources.from_csv(tmp_path / "ratings.csv", tmp_path / "clips.csv")
+        dataset.from_csv(tmp_path / "ratings.csv", tmp_path / "clips.csv")
 
 
 def test_several_criteria_must_be_chosen_from():
@@ -235,7 +234,7 @@ def test_a_study_of_this_installation_makes_a_dataset():
     study = make_study(conditions=2, items=2, traps={"flawed": 1, "human": 2}, task=task)
     for k in range(3):
         answer_all(arrive(study), pass_traps=k != 1)
-    rows, clips = sources.from_study(study.key)
+    rows, clips = dataset.from_study(study.key)
     made = build(rows, clips, Rule(labels_per_clip=1))
     failed = {row.set for row in rows if row.trap_passed is False}
     assert len(failed) == 1

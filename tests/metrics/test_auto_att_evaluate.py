@@ -8,9 +8,8 @@ from analysis.statistics.correlations import fisher_interval
 from metrics.auto_att import evaluate, predict, report
 from metrics.auto_att.dataset import Dataset, LabelledClip
 from metrics.auto_att.evaluate import ClipResult, Evaluation, Ranking, TrapResult
-from metrics.auto_att.evaluation_page import markdown
-from metrics.auto_att.paper_table import table4
 from metrics.auto_att.predict import Prediction
+from metrics.auto_att.report import markdown, table4
 from metrics.auto_att.train import rate_share
 
 

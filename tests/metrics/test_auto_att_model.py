@@ -4,9 +4,9 @@ import dataclasses
 
 import pytest
 
-from metrics.auto_att import checkpoints, model, predict, run, sharding, train
+from metrics.auto_att import checkpoints, distributed, model, predict, run, train
+from metrics.auto_att.distributed import Ranks, joined
 from metrics.auto_att.model import ModelError, ModelPlan
-from metrics.auto_att.ranks import Ranks, joined
 from metrics.auto_att.train import TrainingPlan
 from metrics.core import weights
 from metrics.core.metric import ParameterError, make_metric
@@ -227,7 +227,7 @@ def test_processes_that_would_have_no_batch_are_refused(monkeypatch):
     with pytest.raises(ValueError, match="give a multiple of 4"):
         joined("cpu", 6)
     with pytest.raises(ValueError, match="start several with torchrun"):
-        sharding.accelerator("cpu", Ranks())
+        distributed.accelerator("cpu", Ranks())
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from metrics.auto_att import checkpoints, dataset, sharding, train
+from metrics.auto_att import checkpoints, dataset, distributed, train
 from metrics.auto_att.model import ModelPlan
 from metrics.auto_att.train import TrainingPlan
 from tests.metrics.tiny_listener import adapter_of, log_of, save_tiny, voices
@@ -15,7 +15,7 @@ from tests.metrics.tiny_listener import adapter_of, log_of, save_tiny, voices
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 ROUNDING = 1e-5
-HEAVY = ["metrics.auto_att.train", "metrics.auto_att.sharding", "peft", "accelerate"]
+HEAVY = ["metrics.auto_att.train", "metrics.auto_att.distributed", "peft", "accelerate"]
 HEAVY += ["transformers.models.qwen2_audio.modeling_qwen2_audio"]
 # three batches of one dimension: a step of two, and a last one that leaves a process without
 PLAN = TrainingPlan(
@@ -35,7 +35,7 @@ def one_of_two(rank, port, place):
     torch.distributed.init_process_group("gloo")
     made = dataset.read(place / "data")
     train.train(made, asked(place), PLAN, place / "copies")
-    deal = sharding.shard
+    deal = distributed.shard
 
     def dealt(listener, *given):
         deal(listener, *given)
@@ -43,7 +43,7 @@ def one_of_two(rank, port, place):
         held = sum(part.to_local().numel() for part in parts) / sum(p.numel() for p in parts)
         (place / f"held-{rank}.json").write_text(json.dumps(held))
 
-    sharding.shard = dealt
+    distributed.shard = dealt
     train.train(made, asked(place), PLAN, place / "shards", shard=True)
     train.train(made, asked(place), PLAN, place / "stopped", shard=True, resume=True)
 

@@ -3,8 +3,7 @@
 import pytest
 
 from metrics.core import weights
-from metrics.core.material import Material
-from metrics.core.metric import ParameterError, make_metric
+from metrics.core.metric import Material, ParameterError, make_metric
 from tests.metrics import tiny_models
 
 torch = pytest.importorskip("torch")

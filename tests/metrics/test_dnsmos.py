@@ -6,7 +6,8 @@ import pytest
 from metrics.core import metric as contract
 from metrics.core import weights
 from metrics.core.metric import ParameterError, make_metric
-from metrics.networks.predictors import dnsmos, onnxfile
+from metrics.networks.predictors import onnx
+from metrics.suite import dnsmos
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
@@ -142,7 +143,7 @@ def test_weights_are_named_and_unknown_rules_are_refused(published):
 def test_a_file_that_is_no_onnx_is_refused(tmp_path):
     (tmp_path / "x.onnx").write_bytes(b"\xff\xff\xff\xff")
     with pytest.raises(ValueError, match="no ONNX file"):
-        onnxfile.read(tmp_path / "x.onnx")
+        onnx.read(tmp_path / "x.onnx")
 
 
 @pytest.mark.gpu

@@ -6,9 +6,9 @@ Weights are small and made again by `filled`; networks.json holds what FunASR's 
 import numpy as np
 import pytest
 
-from metrics.core.material import Material
+from metrics.core.metric import Material
 from metrics.core.weights import Unavailable
-from metrics.networks.predictors.emotion2vec import Emotion2vecNetwork
+from metrics.suite.emotion2vec import Emotion2vecNetwork
 from tests.metrics import filled, paired, reference, tiny_predictors
 
 torch = pytest.importorskip("torch")

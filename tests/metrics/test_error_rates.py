@@ -7,8 +7,7 @@ import pytest
 import soundfile
 from django.core.management import call_command
 
-from metrics.core.material import Material
-from metrics.core.metric import ParameterError, make_metric
+from metrics.core.metric import Material, ParameterError, make_metric
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

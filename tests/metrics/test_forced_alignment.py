@@ -9,7 +9,7 @@ import copy
 import pytest
 
 from metrics.core import weights
-from metrics.core.material import Turn
+from metrics.core.metric import Turn
 from metrics.networks import forced_alignment
 from metrics.networks.forced_alignment import (
     AlignmentError,

@@ -9,8 +9,7 @@ from django.core.management import CommandError, call_command
 
 from metrics.models import MetricScore
 from metrics.scoring import selectors
-from metrics.scoring.imported_scores import ImportedScoreError
-from metrics.scoring.score_imports import import_scores
+from metrics.scoring.imported_scores import ImportedScoreError, import_scores
 
 pytestmark = pytest.mark.django_db
 

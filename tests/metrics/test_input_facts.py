@@ -8,8 +8,7 @@ import soundfile
 import soxr
 
 from metrics.core import decoding, input_warnings
-from metrics.core.material import Material
-from metrics.core.metric import Accepts, make_metric, undefined
+from metrics.core.metric import Accepts, Material, make_metric, undefined
 from metrics.scoring import runner
 from metrics.suite import srmr
 from tests.metrics import reference

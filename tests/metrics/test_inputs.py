@@ -8,7 +8,7 @@ import pytest
 import soundfile
 
 from metrics.core import decoding
-from metrics.core.material import Turn
+from metrics.core.metric import Turn
 from metrics.management.commands import score_files
 from metrics.scoring import inputs
 

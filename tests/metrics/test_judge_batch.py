@@ -11,8 +11,8 @@ import soundfile
 from django.core.management import CommandError, call_command
 
 from metrics.judges import batch as batches
-from metrics.judges import endpoint
-from metrics.judges.client import Client
+from metrics.judges.client import Client, Endpoint, configure_endpoint, current_endpoint
+from metrics.judges.cost import Prices
 from tests.metrics.judge_server import answer, text_of
 
 pytest.importorskip("openai")
@@ -22,13 +22,11 @@ METRIC = "judge_expressive_richness"
 @pytest.fixture
 def server(judge_server, tmp_path):
     judge_server.reset()
-    before = endpoint.current()
-    prices = endpoint.Prices(1.0, 10.0, 5.0)
-    endpoint.configure(
-        endpoint.Endpoint(judge_server.url, "tester", cache=tmp_path / "kept", prices=prices)
-    )
+    before = current_endpoint()
+    prices = Prices(1.0, 10.0, 5.0)
+    configure_endpoint(Endpoint(judge_server.url, "tester", cache=tmp_path / "kept", prices=prices))
     yield judge_server
-    endpoint.configure(before)
+    configure_endpoint(before)
     judge_server.reset()
 
 
@@ -156,7 +154,7 @@ class Provider:
 
 
 def test_the_batch_interface_is_called_as_openais_client_calls_it(tmp_path):
-    client = Client(endpoint.Endpoint("http://judge.test/v1", "tester", "key", tmp_path))
+    client = Client(Endpoint("http://judge.test/v1", "tester", "key", tmp_path))
     provider = Provider()
     client.api = client.api.with_options(
         http_client=httpx.Client(transport=httpx.MockTransport(provider))

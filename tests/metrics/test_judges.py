@@ -5,15 +5,15 @@ import re
 
 import pytest
 
-from metrics.core.material import Material
-from metrics.core.metric import ParameterError, make_metric
+from metrics.core.metric import Material, ParameterError, make_metric
 from metrics.core.vocalisations import Vocalisation
 from metrics.core.weights import Unavailable
-from metrics.judges import endpoint
 from metrics.judges import judge as judge_module
+from metrics.judges.client import Endpoint, configure_endpoint, current_endpoint
+from metrics.judges.cost import Prices
+from metrics.judges.question import Malformed
 from metrics.judges.rubric import configure, names, rubric
-from metrics.judges.schema import Malformed
-from metrics.judges.verification import check_marked, other_types
+from metrics.suite.judge_nvv import check_marked, other_types
 from tests.metrics.judge_server import answer, score_of_level, text_of
 
 torch = pytest.importorskip("torch")
@@ -30,13 +30,13 @@ def tone(seconds, db):
 @pytest.fixture
 def server(judge_server, tmp_path):
     judge_server.reset()
-    before = endpoint.current()
-    prices = endpoint.Prices(1.0, 10.0, 5.0)
-    endpoint.configure(
-        endpoint.Endpoint(judge_server.url, "tester", cache=tmp_path, prices=prices, retries=1)
+    before = current_endpoint()
+    prices = Prices(1.0, 10.0, 5.0)
+    configure_endpoint(
+        Endpoint(judge_server.url, "tester", cache=tmp_path, prices=prices, retries=1)
     )
     yield judge_server
-    endpoint.configure(before)
+    configure_endpoint(before)
     judge_server.reset()
 
 
@@ -163,16 +163,16 @@ def test_many_clips_at_once_are_the_clips_one_by_one(server):
 
 @pytest.mark.parametrize("key", ["judge_expressive_richness", "judge_nvv"])
 def test_without_a_server_the_missing_setting_is_named(key):
-    before = endpoint.current()
+    before = current_endpoint()
     try:
-        endpoint.configure(endpoint.Endpoint())
+        configure_endpoint(Endpoint())
         with pytest.raises(Unavailable, match="EARNEST_JUDGE_URL"):
             judge(key)
-        endpoint.configure(endpoint.Endpoint("http://localhost:1/v1"))
+        configure_endpoint(Endpoint("http://localhost:1/v1"))
         with pytest.raises(Unavailable, match="EARNEST_JUDGE_MODEL"):
             judge(key)
     finally:
-        endpoint.configure(before)
+        configure_endpoint(before)
 
 
 def test_model_and_rubric_are_stored_with_the_score(server):
@@ -276,8 +276,8 @@ def test_a_rubric_that_cannot_be_used_is_named_with_what_is_wrong(own_rubrics, t
 
 def test_another_server_is_used_as_soon_as_it_is_configured(server, tmp_path):
     metric = judge("judge_expressive_hierarchy")
-    now = dataclasses.replace(endpoint.current(), url="http://127.0.0.1:9/v1", retries=0)
-    endpoint.configure(dataclasses.replace(now, cache=tmp_path / "other"))
+    now = dataclasses.replace(current_endpoint(), url="http://127.0.0.1:9/v1", retries=0)
+    configure_endpoint(dataclasses.replace(now, cache=tmp_path / "other"))
     assert measured(metric, tone(2, -40)).details["reasons"] == {"connection lost": 1}
 
 

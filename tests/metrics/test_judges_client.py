@@ -11,11 +11,9 @@ import pytest
 
 from metrics.core.weights import Unavailable
 from metrics.judges import cost, judge_replies
-from metrics.judges.client import Client, Reply
+from metrics.judges.client import Client, Endpoint, Reply
 from metrics.judges.cost import Ledger, Prices, Usage, parse_budget
-from metrics.judges.endpoint import Endpoint
-from metrics.judges.question import Question, sound_of
-from metrics.judges.schema import Field, check_object, object_schema
+from metrics.judges.question import Field, Question, check_object, object_schema, sound_of
 from tests.metrics.judge_server import score_of_level, text_of
 
 pytest.importorskip("openai")

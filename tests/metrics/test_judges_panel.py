@@ -11,12 +11,11 @@ import pytest
 import soundfile
 from django.core.management import CommandError, call_command
 
-from metrics.judges import endpoint, panel
-from metrics.judges.client import Client, Reply
+from metrics.judges import panel
+from metrics.judges.client import Client, Endpoint, Reply, configure_endpoint, current_endpoint
 from metrics.judges.panel import Candidate, Plan, sheets
-from metrics.judges.question import sound_of
+from metrics.judges.question import Malformed, check_table, sound_of
 from metrics.judges.rubric import rubric
-from metrics.judges.schema import Malformed, check_table
 from metrics.judges.stability import stability
 from tests.metrics.judge_server import answer, text_of, waves_of
 
@@ -35,12 +34,10 @@ def candidates(n_items=12, conditions=("one", "two", "three")):
 @pytest.fixture
 def server(judge_server, tmp_path):
     judge_server.reset()
-    before = endpoint.current()
-    endpoint.configure(
-        endpoint.Endpoint(judge_server.url, "tester", cache=tmp_path / "judges", retries=1)
-    )
+    before = current_endpoint()
+    configure_endpoint(Endpoint(judge_server.url, "tester", cache=tmp_path / "judges", retries=1))
     yield judge_server
-    endpoint.configure(before)
+    configure_endpoint(before)
     judge_server.reset()
 
 
@@ -96,7 +93,7 @@ def test_a_question_names_no_system_and_plays_the_clips_in_the_order_of_letters(
     load = lambda path: sound_of(np.full(8_000, tones[path.removesuffix(".wav")]))  # noqa: E731
     plan = Plan(models=("a", "b"), seed=7)
     planned = sheets(candidates(2), plan)
-    found = list(panel.ask_panel(planned, TAGS, plan, Client(endpoint.current()), load))
+    found = list(panel.ask_panel(planned, TAGS, plan, Client(current_endpoint()), load))
     assert all(len(ratings) == 15 for _, _, ratings in found)
     for request in server.requests:
         said = json.dumps([text_of(request), request["messages"][0]])

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from metrics.core.material import Material
-from metrics.core.metric import ParameterError, Score, make_metric
+from metrics.core.metric import Material, ParameterError, Score, make_metric
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")

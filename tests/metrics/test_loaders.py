@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from metrics.core import weights
-from metrics.core.material import Material
-from metrics.core.metric import ParameterError, make_metric
+from metrics.core.metric import Material, ParameterError, make_metric
 from metrics.core.weights import Unavailable
 from metrics.suite import dnsmos_pro, sigmos
 from tests.metrics import paired, reference, tiny_models, tiny_predictors

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import soundfile
 
-from metrics.core import decoding, long_waves, shared_work
+from metrics.core import decoding, wave_memory
 from metrics.core.metric import unusable
 from metrics.core.silence import silence
-from metrics.signal import modulation, speech
+from metrics.signal import speech, srmr
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
@@ -21,8 +21,8 @@ def wave():
 @pytest.fixture
 def seconds_for_minutes(monkeypatch):
     """Waves of over ten seconds are long, and a window is a second."""
-    monkeypatch.setattr(modulation, "LONG", 160_000)
-    monkeypatch.setattr(modulation, "WINDOW", 16_000)
+    monkeypatch.setattr(srmr, "LONG", 160_000)
+    monkeypatch.setattr(srmr, "WINDOW", 16_000)
 
 
 @pytest.mark.parametrize(
@@ -33,19 +33,19 @@ def seconds_for_minutes(monkeypatch):
 def test_the_windows_of_a_long_wave_give_nearly_its_ratio(wave, variant, within, monkeypatch):
     """A normalised variant limits energies to the range of each window."""
     given = torch.cat([wave, wave * 0.5, wave])[None]
-    (usual,) = modulation.srmr(given, variant)
-    monkeypatch.setattr(modulation, "LONG", len(wave))
-    monkeypatch.setattr(modulation, "WINDOW", len(wave))
-    (found,) = modulation.srmr(given, variant)
+    (usual,) = srmr.srmr(given, variant)
+    monkeypatch.setattr(srmr, "LONG", len(wave))
+    monkeypatch.setattr(srmr, "WINDOW", len(wave))
+    (found,) = srmr.srmr(given, variant)
     assert found.value == pytest.approx(usual.value, rel=within)
     assert found.value != usual.value
     assert found.k_star == usual.k_star
 
 
 def test_windows_follow_each_other_and_the_last_one_takes_the_rest():
-    places = modulation.windows(modulation.LONG + 1_000)
+    places = srmr.windows(srmr.LONG + 1_000)
     assert [place.start for place in places[1:]] == [place.stop for place in places[:-1]]
-    assert (places[0].start, places[-1].stop) == (0, modulation.LONG + 1_000)
+    assert (places[0].start, places[-1].stop) == (0, srmr.LONG + 1_000)
     assert [place.stop - place.start for place in places] == [960_000] * 9 + [961_000]
 
 
@@ -65,7 +65,7 @@ def test_a_score_says_that_it_was_measured_in_windows(wave, seconds_for_minutes)
 @pytest.mark.medium
 def test_a_silent_long_wave_has_no_value_in_any_variant(seconds_for_minutes):
     for variant in ("slow", "fast", "fast_norm30"):
-        (found,) = modulation.srmr(torch.zeros(1, 168_000), variant)
+        (found,) = srmr.srmr(torch.zeros(1, 168_000), variant)
         assert (found.value, found.reason) == (None, "silent")
 
 
@@ -73,27 +73,27 @@ def test_a_long_wave_lies_in_a_file_with_the_same_samples(tmp_path, monkeypatch)
     path = tmp_path / "a.wav"
     soundfile.write(path, np.random.default_rng(0).normal(0, 0.1, 44_100), 44_100)
     usual = decoding.decoded(path, (16_000, 44_100)).waves
-    monkeypatch.setattr(long_waves, "SPOOL_S", 0.1)
+    monkeypatch.setattr(wave_memory, "SPOOL_S", 0.1)
     mapped = decoding.decoded(path, (16_000, 44_100)).waves
     for rate, samples in mapped.items():
         tensor = torch.from_numpy(samples)
-        assert tensor.untyped_storage().data_ptr() in long_waves._maps
-        long_waves.release(tensor)
+        assert tensor.untyped_storage().data_ptr() in wave_memory._maps
+        wave_memory.release(tensor)
         assert np.array_equal(samples, usual[rate])
-    before = len(long_waves._maps)
+    before = len(wave_memory._maps)
     del mapped, samples, tensor
-    assert len(long_waves._maps) == before - 2
+    assert len(wave_memory._maps) == before - 2
 
 
 def test_no_room_for_a_long_wave_is_a_sentence(tmp_path, monkeypatch):
     path = tmp_path / "a.wav"
     soundfile.write(path, np.zeros(8_000), 8_000)
-    monkeypatch.setattr(long_waves, "SPOOL_S", 0.1)
+    monkeypatch.setattr(wave_memory, "SPOOL_S", 0.1)
 
     def full(**named):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(long_waves.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(wave_memory.tempfile, "TemporaryFile", full)
     with pytest.raises(
         decoding.AudioError, match=r"a\.wav: no room for its samples in .*set TMPDIR"
     ):
@@ -121,7 +121,7 @@ def test_the_speech_detector_runs_once_per_wave_however_many_ask(wave):
     chunks = detector.chunks
     speech.speech_segments([first.float(), second], detector)  # float() of float32 is the same
     assert detector.chunks == chunks + -(-len(second) // 512)
-    shared_work.forget([first])
+    wave_memory.forget([first])
     speech.speech_segments([first], detector)
     assert detector.chunks == 2 * chunks + -(-len(second) // 512)
 
@@ -129,22 +129,20 @@ def test_the_speech_detector_runs_once_per_wave_however_many_ask(wave):
 def test_shared_work_goes_with_its_wave():
     made = []
     wave = torch.zeros(3)
-    assert shared_work.once(wave, "sum", lambda: made.append(1) or 7) == 7
-    assert shared_work.once(wave, "sum", lambda: made.append(1) or 7) == 7
+    assert wave_memory.once(wave, "sum", lambda: made.append(1) or 7) == 7
+    assert wave_memory.once(wave, "sum", lambda: made.append(1) or 7) == 7
     assert len(made) == 1
-    assert shared_work.once(torch.zeros(3), "sum", lambda: 8) == 8
+    assert wave_memory.once(torch.zeros(3), "sum", lambda: 8) == 8
 
 
 @pytest.mark.medium
 def test_variants_of_srmr_share_their_gammatone_envelopes(wave, monkeypatch):
     from metrics.core.metric import make_metric
-    from metrics.signal import quick_envelopes
+    from metrics.signal import srmr
 
-    given, calls, original = [wave, wave[:30_000]], [], quick_envelopes.envelopes
+    given, calls, original = [wave, wave[:30_000]], [], srmr.quick_envelopes
     alone = [score.value for score in make_metric("srmr_norm").measure([w.clone() for w in given])]
-    monkeypatch.setattr(
-        quick_envelopes, "envelopes", lambda *named: calls.append(1) or original(*named)
-    )
+    monkeypatch.setattr(srmr, "quick_envelopes", lambda *named: calls.append(1) or original(*named))
     make_metric("srmr").measure(given)
     first = len(calls)
     together = [score.value for score in make_metric("srmr_norm").measure(given)]
@@ -153,10 +151,10 @@ def test_variants_of_srmr_share_their_gammatone_envelopes(wave, monkeypatch):
 
 
 def test_what_was_looked_at_is_let_go_of_part_by_part(monkeypatch):
-    monkeypatch.setattr(long_waves, "AT_ONCE", 100)
+    monkeypatch.setattr(wave_memory, "AT_ONCE", 100)
     wave, released = torch.ones(950), []
-    monkeypatch.setattr(long_waves, "release", released.append)
-    assert [len(part) for part in long_waves.parts_of(wave)] == [100] * 9 + [50]
+    monkeypatch.setattr(wave_memory, "release", released.append)
+    assert [len(part) for part in wave_memory.parts_of(wave)] == [100] * 9 + [50]
     assert len(released) == 10
     for look, times in ((unusable, 1), (silence, 2)):
         released.clear()

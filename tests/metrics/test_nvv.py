@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from metrics.core.material import Material
-from metrics.core.metric import ParameterError, make_metric
+from metrics.core.metric import Material, ParameterError, make_metric
 
 torch = pytest.importorskip("torch")
 

@@ -10,8 +10,8 @@ import pytest
 import soundfile
 from django.core.management import CommandError, call_command
 
-from metrics.scoring import inputs, record_file
-from metrics.scoring.record_file import RecordFile, RecordsError
+from metrics.scoring import inputs, records
+from metrics.scoring.records import RecordFile, RecordsError
 
 RATE_HZ = 8_000
 
@@ -210,7 +210,7 @@ def test_a_full_disk_leaves_whole_lines_and_a_sentence(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     sound(tmp_path / "b.wav", 0.3)
-    monkeypatch.setattr(record_file.os, "write", full)
+    monkeypatch.setattr(records.os, "write", full)
     said = r"No space left on device\); its 1 lines are whole\. Make room and run the same again"
     score_files(tmp_path / "a.wav", tmp_path / "b.wav", "--out", path, fails=said)
     assert path.read_bytes() == before

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from metrics.core import paired_metric
-from metrics.core.material import Material
-from metrics.core.metric import ParameterError, make_metric
+from metrics.core.metric import Material, ParameterError, make_metric
 from metrics.core.weights import Unavailable
 from tests.metrics import paired
 

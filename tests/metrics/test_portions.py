@@ -15,11 +15,9 @@ from django.core.management import call_command
 from listening import audio
 from listening.audio import fetching
 from listening.selectors import stimulus_rows
-from metrics.core.material import Material
-from metrics.core.metric import make_metric
+from metrics.core.metric import Material, make_metric
 from metrics.scoring import study_scores
-from metrics.scoring.file_parts import part_of
-from metrics.scoring.inputs import clips_of
+from metrics.scoring.inputs import clips_of, part_of
 from metrics.scoring.runner import Clip
 from tests.factories import make_study
 

@@ -11,7 +11,7 @@ from django.core.management import call_command
 
 from listening.models import Justification, StudyEvent
 from metrics.jobs import suggest_codes
-from metrics.judges import endpoint
+from metrics.judges.client import Endpoint, configure_endpoint, current_endpoint
 from metrics.models import CodeSuggestion
 from tests.listening.test_review_codes import coded, job  # noqa: F401
 from tests.listening.test_review_desk import ask, desk_of
@@ -25,10 +25,10 @@ def server(judge_server, tmp_path):
     """A model that names speed for “rhythm” and noise for “hiss”, where the codebook has them."""
     judge_server.reset()
     judge_server.answer = by_words
-    before = endpoint.current()
-    endpoint.configure(endpoint.Endpoint(judge_server.url, "coder", cache=tmp_path, retries=0))
+    before = current_endpoint()
+    configure_endpoint(Endpoint(judge_server.url, "coder", cache=tmp_path, retries=0))
     yield judge_server
-    endpoint.configure(before)
+    configure_endpoint(before)
     judge_server.reset()
 
 
@@ -72,7 +72,7 @@ def test_an_answer_that_is_none_is_asked_for_once_more_and_then_told(job, server
     job.settings["version"] = 2
     job.save()
     server.answer = lambda body: {"codes": ["noise"], "none": True}
-    endpoint.current().cache.joinpath("x").mkdir()
+    current_endpoint().cache.joinpath("x").mkdir()
     assert "without an answer" in suggest(job, "--send", "--judge", "other")
     failed = CodeSuggestion.objects.filter(judge="other")
     assert {each.reason for each in failed} == {"codes and none contradict each other"}

@@ -1,6 +1,6 @@
 """Reasons for missing values on the terminal: each kind once."""
 
-from metrics.management.no_value_reasons import Reasons
+from metrics.management.run_output import Reasons
 
 
 def test_each_kind_of_reason_is_told_once_and_counted():

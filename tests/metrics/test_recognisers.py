@@ -9,8 +9,7 @@ from unittest import mock
 import pytest
 
 from metrics.core import weights
-from metrics.core.material import Material
-from metrics.core.metric import Take, make_metric
+from metrics.core.metric import Material, Take, make_metric
 from metrics.networks.recognisers import faster_whisper, recogniser
 from metrics.networks.recognisers.recogniser import Options, whisper_code
 from tests.metrics import reference

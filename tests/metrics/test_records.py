@@ -14,10 +14,9 @@ import soundfile
 from django.core.management import CommandError, call_command
 
 from metrics.core import metric as contract
-from metrics.core.material import Material
-from metrics.core.metric import Metric, Output, Score, make_metric
+from metrics.core.metric import Material, Metric, Output, Score, make_metric
 from metrics.scoring import records, runner
-from metrics.scoring.record_file import RecordFile, RecordsError
+from metrics.scoring.records import RecordFile, RecordsError
 from metrics.scoring.runner import Clip, ScoredBatch, ScoredClip
 from metrics.web import summary
 from tests.config.helpers import wait_for

@@ -11,8 +11,7 @@ import soundfile
 
 from metrics import suite, testing
 from metrics.core import metric as contract
-from metrics.core.metric import Metric, Score, make_metric
-from metrics.core.titles import title_of
+from metrics.core.metric import Metric, Score, make_metric, title_of
 from metrics.scoring import plugins
 from tests.metrics import reference, tiny_listener, tiny_models, tiny_predictors
 
@@ -212,7 +211,7 @@ def test_a_whole_number_does_for_any_number():
 
 @pytest.mark.slow
 def test_pure_modules_bring_neither_django_nor_torch():
-    pure = "signal.filterbanks signal.envelopes signal.modulation signal.speech"
+    pure = "signal.srmr signal.speech"
     pure += " core.decoding scoring.runner"
     code = (
         "import importlib, sys\n"

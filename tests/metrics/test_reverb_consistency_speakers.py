@@ -5,10 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from metrics.core.material import Material, Turn
-from metrics.core.metric import make_metric
+from metrics.core.metric import Material, Turn, make_metric
 from metrics.networks.forced_alignment import AlignmentError
-from metrics.signal import modulation
+from metrics.signal import srmr
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
@@ -50,7 +49,7 @@ def by_hand(speaker, variant):
     stream = np.concatenate([wave[start:end] for who, start, end in FEW if who == speaker])
     starts = range(0, len(stream) - 48_000 + 1, 32_000)
     cut = torch.from_numpy(np.stack([stream[start : start + 48_000] for start in starts]))
-    return float(np.std([found.value for found in modulation.srmr(cut, variant)])), len(starts)
+    return float(np.std([found.value for found in srmr.srmr(cut, variant)])), len(starts)
 
 
 @pytest.mark.slow

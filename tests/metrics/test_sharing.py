@@ -6,11 +6,10 @@ import warnings
 import numpy as np
 import pytest
 
-from metrics.core.batch_sharing import buckets
-from metrics.core.metric import make_metric
+from metrics.core.metric import buckets, make_metric
 from metrics.networks.embeddings import embedding_type
-from metrics.networks.predictors import lengths, masking
-from metrics.networks.predictors.masking import Masked
+from metrics.networks.predictors import chunks, pretrained
+from metrics.networks.predictors.pretrained import Masked
 from tests.metrics import paired, reference, tiny_models
 
 torch = pytest.importorskip("torch")
@@ -22,7 +21,7 @@ NEAR = 1e-5  # absolute, of numbers of the size of 1: float32 sums in another or
 @pytest.fixture(autouse=True)
 def as_on_a_gpu(monkeypatch):
     """On a processor clips of unequal length share no network's batch: it would cost, not gain."""
-    monkeypatch.setitem(masking.SIMILAR, "cpu", masking.SIMILAR["cuda"])
+    monkeypatch.setitem(pretrained.SIMILAR, "cpu", pretrained.SIMILAR["cuda"])
 
 
 def clips():
@@ -36,8 +35,8 @@ def test_buckets_hold_what_is_similar_and_fits():
     assert list(buckets(sizes, 1_000, 1.25)) == [[1], [0, 4, 2], [3], [5]]
     assert list(buckets(sizes, 240, 1.25)) == [[1], [0, 4], [2], [3], [5]]
     assert list(buckets(sizes, 10_000, math.inf)) == [[1, 0, 4, 2, 3, 5]]
-    pieces = lengths.whole([torch.zeros(size) for size in sizes])
-    assert [[p.index for p in b] for b in lengths.batches(pieces, 1_000)] == [
+    pieces = chunks.whole([torch.zeros(size) for size in sizes])
+    assert [[p.index for p in b] for b in chunks.batches(pieces, 1_000)] == [
         [1], [0, 4], [2], [3], [5],
     ]  # fmt: skip
 
@@ -60,7 +59,7 @@ def network(kind, norm, **more):
 @pytest.mark.parametrize("kind", ["WavLM", "Wav2Vec2", "Hubert", "UniSpeech", "UniSpeechSat"])
 def test_a_masked_network_hears_each_clip_as_alone(kind, norm):
     made = network(kind, norm)
-    assert masking.similar(made.config, "cuda:1") == 1.25
+    assert pretrained.similar(made.config, "cuda:1") == 1.25
     plain = [(wave - wave.mean()) / wave.std() for wave in clips()]
     with torch.inference_mode():
         alone = [made(wave[None]).last_hidden_state[0] for wave in plain]
@@ -80,15 +79,17 @@ def test_a_masked_network_hears_each_clip_as_alone(kind, norm):
 
 @pytest.mark.medium
 def test_networks_that_would_leak_take_equal_lengths_only():
-    assert masking.similar(network("Hubert", "layer", conv_pos_batch_norm=True).config, "cuda") == 1
-    assert masking.similar(network("Wav2Vec2", "layer", add_adapter=True).config, "cuda") == 1
+    assert (
+        pretrained.similar(network("Hubert", "layer", conv_pos_batch_norm=True).config, "cuda") == 1
+    )
+    assert pretrained.similar(network("Wav2Vec2", "layer", add_adapter=True).config, "cuda") == 1
 
     class Config:
         model_type = "data2vec-audio"
 
-    assert masking.similar(Config, "cuda") == 1
+    assert pretrained.similar(Config, "cuda") == 1
     Config.model_type = "audio-spectrogram-transformer"
-    assert masking.similar(Config, "cuda") == math.inf
+    assert pretrained.similar(Config, "cuda") == math.inf
 
 
 @pytest.fixture(scope="module", params=["group", "layer"])
@@ -159,7 +160,7 @@ def test_clips_of_unequal_length_score_in_one_batch_what_they_score_alone(
     """As on a GPU: on a processor each of them would have a batch of its own."""
     from benchmarks.gpu.models import Models
     from metrics.core import weights
-    from metrics.core.material import Material
+    from metrics.core.metric import Material
     from metrics.networks.embeddings import wavlm_large
     from metrics.suite import audiobox_pq, nisqa
 

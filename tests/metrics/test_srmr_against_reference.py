@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from metrics.signal import modulation
+from metrics.signal import srmr
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
@@ -20,7 +20,7 @@ ON_THE_STEP = 0.01  # percentage points between the cumulative energy and 90 %
 def compare(rows, variant, precision):
     """Relative errors of `rows` of windows.csv, and the results."""
     waves = torch.stack([reference.cut(row) for row in rows])
-    results = modulation.srmr(waves, variant, precision)
+    results = srmr.srmr(waves, variant, precision)
     wanted = np.array([float(row[f"srmr_{variant}"]) for row in rows])
     return np.abs(np.array([result.value for result in results]) / wanted - 1), results
 
@@ -74,14 +74,14 @@ def test_whole_clips_of_any_length_agree_with_srmrpy(variant, precision, toleran
     rows = rows if precision == "float32" else rows[:2]
     for row in rows:
         waves = reference.wave(row["clip"]).unsqueeze(0)
-        (result,) = modulation.srmr(waves, variant, precision)
+        (result,) = srmr.srmr(waves, variant, precision)
         assert result.value == pytest.approx(float(row[f"srmr_{variant}"]), rel=tolerance)
         assert result.k_star == int(row[f"kstar_{variant}"])
 
 
 @pytest.mark.slow
 def test_a_clip_of_44_seconds_agrees_with_srmrpy():
-    (result,) = modulation.srmr(reference.wave("long_same-human").unsqueeze(0), "slow")
+    (result,) = srmr.srmr(reference.wave("long_same-human").unsqueeze(0), "slow")
     wanted = float(reference.clip_row("long_same-human")["srmr_slow"])
     assert result.value == pytest.approx(wanted, rel=FLOAT32)
 
@@ -98,5 +98,5 @@ def test_torchmetrics_agrees_to_its_window(norm, variant):
 
         clip = reference.wave("human-0930-rt08")[8_000:30_000].double()
         wanted = second_opinion(clip, 16_000, norm=norm).item()
-    (result,) = modulation.srmr(clip.unsqueeze(0), variant, "float64")
+    (result,) = srmr.srmr(clip.unsqueeze(0), variant, "float64")
     assert result.value == pytest.approx(wanted, rel=2e-4)

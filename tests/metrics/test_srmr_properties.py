@@ -8,14 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.core.metric import make_metric
-from metrics.signal import (
-    envelopes,
-    filterbanks,
-    gammatonegram,
-    modulation,
-    modulation_filters,
-    quick_envelopes,
-)
+from metrics.signal import srmr
 from tests.metrics import reference
 
 torch = pytest.importorskip("torch")
@@ -33,7 +26,7 @@ def windows():
 
 
 def values(waves, *settings):
-    return [result.value for result in modulation.srmr(waves, *settings)]
+    return [result.value for result in srmr.srmr(waves, *settings)]
 
 
 def synthetic(n_samples, seed=1):
@@ -56,7 +49,7 @@ def test_a_batch_gives_what_its_waves_give_alone(windows, variant, precision):
 @pytest.mark.slow
 def test_waves_side_by_side_in_large_blocks_give_the_same(windows, monkeypatch):
     small = values(windows)
-    monkeypatch.setitem(modulation.BLOCK_SAMPLES, "cpu", 1 << 22)  # several waves, as on a GPU
+    monkeypatch.setitem(srmr.BLOCK_SAMPLES, "cpu", 1 << 22)  # several waves, as on a GPU
     assert values(windows) == pytest.approx(small, rel=ROUNDING)
 
 
@@ -79,9 +72,9 @@ def test_reverberation_lowers_srmr():
     assert low < 0.8 * high
 
 
-@pytest.mark.parametrize("variant", modulation.VARIANTS)
+@pytest.mark.parametrize("variant", srmr.VARIANTS)
 def test_silence_has_no_value(variant):
-    (result,) = modulation.srmr(torch.zeros(1, 48_000), variant)
+    (result,) = srmr.srmr(torch.zeros(1, 48_000), variant)
     assert (result.value, result.reason) == (None, "silent")
 
 
@@ -94,19 +87,19 @@ def test_a_silent_wave_does_not_disturb_its_neighbours(windows):
 
 
 def test_the_shortest_wave_has_4081_samples():
-    (short,) = modulation.srmr(synthetic(4080).unsqueeze(0))
+    (short,) = srmr.srmr(synthetic(4080).unsqueeze(0))
     assert short.value is None
     assert short.reason.startswith("too short: 4080 samples")
-    (enough,) = modulation.srmr(synthetic(4081).unsqueeze(0))
+    (enough,) = srmr.srmr(synthetic(4081).unsqueeze(0))
     assert enough.value is not None
 
 
 def test_the_fast_variants_need_4592_samples():
     """103 columns: a transform of 512 samples, and 102 steps of 40."""
-    (short,) = modulation.srmr(synthetic(4591).unsqueeze(0), "fast")
+    (short,) = srmr.srmr(synthetic(4591).unsqueeze(0), "fast")
     assert short.value is None
     assert short.reason.startswith("too short: 4591 samples")
-    (enough,) = modulation.srmr(synthetic(4592).unsqueeze(0), "fast")
+    (enough,) = srmr.srmr(synthetic(4592).unsqueeze(0), "fast")
     assert enough.value is not None
 
 
@@ -117,7 +110,7 @@ def test_the_fast_envelopes_are_those_of_the_gammatone_package(n_samples):
 
     wave = synthetic(n_samples).double()
     wanted = fft_gtgram(wave.numpy(), 16_000, 0.010, 0.0025, 23, 125)
-    found = gammatonegram.envelopes(wave.unsqueeze(0), 23)[0].numpy()
+    found = srmr.fast_envelopes(wave.unsqueeze(0), 23)[0].numpy()
     assert np.abs(found - wanted).max() < 1e-12 * wanted.max()
     assert (wanted[:, -1] == 0).all() == (n_samples == 8_032)
 
@@ -127,9 +120,9 @@ def test_the_fast_envelopes_are_those_of_the_gammatone_package(n_samples):
 )
 def test_frames_are_counted_on_a_multiple_of_16_samples(n_samples, frames):
     """SRMRpy's envelope is that long: one frame more when the length % 1024 is 1009 to 1023."""
-    assert modulation.frame_count(n_samples) == frames
-    energy = modulation.modulation_energies(
-        synthetic(n_samples).unsqueeze(0), 128.0, modulation.PRECISIONS["float32"]
+    assert srmr.frame_count(n_samples) == frames
+    energy = srmr.modulation_energies(
+        synthetic(n_samples).unsqueeze(0), 128.0, srmr.PRECISIONS["float32"]
     )
     assert energy.shape == (1, 23, 8, frames)
 
@@ -139,7 +132,7 @@ def test_frames_are_counted_on_a_multiple_of_16_samples(n_samples, frames):
 @given(st.integers(4081, 20_000))
 def test_both_precisions_agree_at_every_length(n_samples):
     waves = synthetic(n_samples, seed=n_samples).unsqueeze(0)
-    (quick,), (exact,) = (modulation.srmr(waves, "slow", p) for p in ("float32", "float64"))
+    (quick,), (exact,) = (srmr.srmr(waves, "slow", p) for p in ("float32", "float64"))
     if exact.k90_margin > 0.01:
         assert quick.k_star == exact.k_star
         assert quick.value == pytest.approx(exact.value, rel=SHORT)
@@ -149,10 +142,10 @@ def test_both_precisions_agree_at_every_length(n_samples):
 @pytest.mark.parametrize("n_samples", [4096, 16 * 257 + 5, 20_000, 48_000, 61_441])
 def test_the_quick_envelopes_are_the_exact_ones_up_to_single_precision(n_samples):
     """Short, with a large prime factor, of one piece and of two; cut off in the middle of sound."""
-    wave = modulation.unit_peak(synthetic(n_samples, seed=3).unsqueeze(0))
-    exact = envelopes.envelopes(envelopes.prepare(wave.double()), slice(0, 23))
+    wave = srmr.unit_peak(synthetic(n_samples, seed=3).unsqueeze(0))
+    exact = srmr.exact_envelopes(srmr.prepare_exact(wave.double()), slice(0, 23))
     wanted = exact.unflatten(-1, (-1, 4)).mean(-1)
-    found = quick_envelopes.envelopes(quick_envelopes.prepare(wave), slice(0, 23))
+    found = srmr.quick_envelopes(srmr.prepare_quick(wave), slice(0, 23))
     off = (found - wanted).square().mean(-1).sqrt() / wanted.square().mean(-1).sqrt()
     assert off.max() < 2e-3  # 9.7e-4 on every processor: what single precision leaves out
 
@@ -162,7 +155,7 @@ def test_the_period_before_leaves_nothing_in_the_modulation_filters(n_samples):
     """A short wave repeats several times while the slowest filter dies away."""
     envelope = (synthetic(n_samples, seed=4).abs() + 1).unsqueeze(0).double()
     quick, exact = (
-        modulation_filters.framed_energies(part, n_samples, 128.0, modulation.PRECISIONS[name])
+        srmr.framed_energies(part, n_samples, 128.0, srmr.PRECISIONS[name])
         for name, part in (
             ("float32", envelope.unflatten(-1, (-1, 4)).mean(-1).float()),
             ("float64", envelope),
@@ -177,24 +170,24 @@ def test_the_envelope_is_that_of_scipy_at_quick_and_slow_lengths(padded):
 
     wave = synthetic(padded - 5).double()
     padded_wave = np.pad(wave.numpy(), (0, 5))
-    found = envelopes.analytic_magnitude(wave, padded).numpy()
+    found = srmr.analytic_magnitude(wave, padded).numpy()
     assert np.abs(found - np.abs(hilbert(padded_wave))).max() < 1e-11
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 10**8))
 def test_transform_lengths_are_quick_and_little_longer(n_samples):
-    length = envelopes.round_up(n_samples)
+    length = srmr.round_up(n_samples)
     assert n_samples <= length <= max(1.21 * n_samples, 1024)
     assert length % 64 == 0
-    assert envelopes.quick_length(length)
+    assert srmr.quick_length(length)
 
 
 def test_k_star_counts_the_modulation_filters_below_the_bandwidth():
-    stars = modulation.k_stars(128.0).tolist()
-    edges = filterbanks.modulation_lower_edges(filterbanks.modulation_centres(4.0, 128.0))
-    for star, centre in zip(stars, filterbanks.centre_frequencies()[::-1], strict=True):
-        bandwidth = filterbanks.erb_hz(centre)
+    stars = srmr.k_stars(128.0).tolist()
+    edges = srmr.modulation_lower_edges(srmr.modulation_centres(4.0, 128.0))
+    for star, centre in zip(stars, srmr.centre_frequencies()[::-1], strict=True):
+        bandwidth = srmr.erb_hz(centre)
         assert all(bandwidth > edge for edge in edges[:star])
         assert all(bandwidth <= edge for edge in edges[star:])
     assert stars[0] == 6  # 38.19 Hz: above the sixth edge (35.7 Hz), below the seventh
@@ -205,7 +198,7 @@ def test_a_bandwidth_below_the_fifth_filter_has_no_k_star():
     """SRMRpy raises UnboundLocalError there: with filters up to 512 Hz it can happen."""
     energy = torch.zeros(1, 23, 8, dtype=torch.float64)
     energy[0, -1] = 1.0  # all in the lowest channel
-    (result,) = modulation.ratios(energy, 512.0)
+    (result,) = srmr.ratios(energy, 512.0)
     assert result.value is None
     assert "fifth modulation filter" in result.reason
 
@@ -214,7 +207,7 @@ def test_the_ratio_by_hand():
     """Channels equal: 90 % is passed at the 21st of 23, whose K* is 8: 4 low over 4 high."""
     energy = torch.ones(1, 23, 8, dtype=torch.float64)
     energy[:, :, :4] = 3.0
-    (result,) = modulation.ratios(energy, 128.0)
+    (result,) = srmr.ratios(energy, 128.0)
     assert result.value == pytest.approx(3.0)
     assert result.k_star == 8
     assert result.k90_margin == pytest.approx(21 / 23 * 100 - 90)
@@ -222,7 +215,7 @@ def test_the_ratio_by_hand():
 
 def test_the_range_is_limited_to_30_db_below_the_peak_of_the_channel_mean():
     energy = torch.rand(2, 23, 8, 5, dtype=torch.float64) ** 20
-    limited = modulation.limited_range(energy)
+    limited = srmr.limited_range(energy)
     for before, after in zip(energy, limited, strict=True):
         peak = before.mean(dim=0).max()
         assert after.max() <= peak
@@ -260,14 +253,14 @@ def test_integer_waves_are_taken_at_full_scale(windows):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("variant", modulation.VARIANTS)
+@pytest.mark.parametrize("variant", srmr.VARIANTS)
 @pytest.mark.parametrize(("precision", "tolerance"), [("float32", 1e-5), ("float64", 1e-9)])
 def test_the_gpu_gives_what_the_cpu_gives(windows, variant, precision, tolerance):
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")
     for waves in (windows, windows[:2, :33_333]):
-        on_gpu = modulation.srmr(waves.cuda(), variant, precision)
-        on_cpu = modulation.srmr(waves, variant, precision)
+        on_gpu = srmr.srmr(waves.cuda(), variant, precision)
+        on_cpu = srmr.srmr(waves, variant, precision)
         clear = [i for i, found in enumerate(on_cpu) if found.k90_margin > 0.01]
         assert len(clear) > len(waves) // 2
         for i in clear:

@@ -5,12 +5,10 @@ from statistics import fmean, stdev
 import pytest
 from django.utils import timezone
 
-from metrics.core.material import Material
-from metrics.core.metric import make_metric
+from metrics.core.metric import Material, make_metric
 from metrics.models import MetricScore
 from metrics.scoring.selectors import Keys, study_mark
-from metrics.web.summary import interval
-from metrics.web.sums import summed_series
+from metrics.web.summary import interval, summed_series
 
 pytestmark = pytest.mark.django_db
 

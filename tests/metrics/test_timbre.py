@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from metrics.core import decoding, weights
-from metrics.core.material import Material, Turn
-from metrics.core.metric import ParameterError, Take, make_metric
+from metrics.core.metric import Material, ParameterError, Take, Turn, make_metric
 from metrics.networks import voices
 from metrics.networks.forced_alignment import AlignmentError
 from metrics.signal.turns import turns_of

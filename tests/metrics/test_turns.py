@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metrics.core.material import Material, Turn
+from metrics.core.metric import Material, Turn
 from metrics.signal.turns import known_turns, speaker_streams, speakers_of, timed, turns_of
 
 torch = pytest.importorskip("torch")

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from metrics.core.metric import make_metric
 from metrics.models import MetricScore
-from metrics.scoring.warning_filter import NoSuchWarning, warning_filter
+from metrics.scoring.clip_warnings import NoSuchWarning, warning_filter
 from tests.factories import make_study
 from tests.rest.asking import Script, token_of
 

@@ -6,9 +6,8 @@ import numpy as np
 import soundfile
 
 from metrics.auto_att import checkpoints
-from metrics.auto_att.dataset import Rule, build
+from metrics.auto_att.dataset import Rating, Rule, Source, build
 from metrics.auto_att.model import PROMPT
-from metrics.auto_att.sources import Rating, Source
 
 SECONDS = 2  # of audio that it hears: 200 mel frames, 50 audio tokens
 

@@ -16,7 +16,7 @@ from django.db import close_old_connections, transaction
 import earnest
 from analysis.models import AnalysisRun
 from analysis.web import jobs
-from earnest import Client, EarnestError, folders
+from earnest import Client, EarnestError, sending
 from earnest.cli import main
 from earnest.sending import Sender
 from listening.models import Draft, Rating, Study, StudyEvent, requested_jobs
@@ -97,8 +97,8 @@ def test_a_study_goes_from_its_folder_to_its_ratings(client, tmp_path, capsys):
 
 @pytest.mark.medium
 def test_a_large_zip_is_sent_in_pieces_and_a_draft_is_replaced(client, tmp_path, monkeypatch):
-    monkeypatch.setattr(folders, "LEAST", 8_000)
-    monkeypatch.setattr(folders, "AT_ONCE", 20_000)
+    monkeypatch.setattr(sending, "LEAST", 8_000)
+    monkeypatch.setattr(sending, "AT_ONCE", 20_000)
     folder = make_folder(tmp_path / "study")
     made = client.create(folder)
     assert made["study"]["key"] == "small"

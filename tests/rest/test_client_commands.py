@@ -14,7 +14,7 @@ import pytest
 from config.run.commands import OF_THE_CLIENT
 from earnest import Client, EarnestError
 from earnest.cli import main, parser
-from earnest.csv_files import CURSOR
+from earnest.tables import CURSOR
 
 ROW = {"session": "s1", "score": 4.0, "counts": True, "justification": "=1+1"}
 URL, TOKEN = "http://x", "earnest_token"

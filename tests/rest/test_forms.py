@@ -5,7 +5,7 @@ from rest_framework.exceptions import NotAcceptable
 from rest_framework.request import Request
 from rest_framework.test import APIRequestFactory
 
-from rest.forms import CSV, JSON, form_of
+from rest.table_formats import CSV, JSON, form_of
 
 FORMS = {"json": JSON, "csv": CSV}
 

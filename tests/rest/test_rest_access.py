@@ -169,7 +169,7 @@ def test_a_token_that_is_over_says_why_and_opens_nothing(lab):
     rows.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert "expired on" in script.get("studies").json()["detail"]
     rows.update(expires_at=timezone.now() + timedelta(days=1))
-    tokens.revoke(rows, row.pk, row.owner)
+    tokens.revoke_token(rows, row.pk, row.owner)
     answer = script.get("studies")
     assert "was revoked" in answer.json()["detail"]
     assert answer["WWW-Authenticate"] == 'Bearer realm="Earnest"'
@@ -185,7 +185,7 @@ def test_a_token_that_is_over_says_why_and_opens_nothing(lab):
 
 
 def test_a_script_that_asks_too_often_hears_when_to_come_back(lab, monkeypatch):
-    from rest.authentication import TokenThrottle
+    from rest.tokens import TokenThrottle
 
     monkeypatch.setattr(TokenThrottle, "rate", "2/min")
     one, other = Script(token_of("owner")), Script(token_of("editor"))

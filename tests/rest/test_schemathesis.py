@@ -12,8 +12,8 @@ from django.core.wsgi import get_wsgi_application
 from django.db import close_old_connections
 
 from listening.notifications import channels
-from rest.authentication import TokenThrottle
 from rest.schema import schema
+from rest.tokens import TokenThrottle
 from tests.factories import answer_all, arrive, make_study
 from tests.own_cache import empty_cache
 from tests.rest.asking import token_of

@@ -12,18 +12,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from listening.selectors import no_study
-from metrics.auto_att import (
-    baseline,
-    dataset,
-    evaluate,
-    evaluation_page,
-    paper_table,
-    predict,
-    ranks,
-    report,
-    run,
-    sources,
-)
+from metrics.auto_att import baseline, dataset, distributed, evaluate, predict, report, run
 from metrics.auto_att.model import MODEL, ModelPlan
 from metrics.auto_att.train import TrainingPlan, train
 from metrics.core.weights import Unavailable
@@ -67,13 +56,13 @@ class Command(BaseCommand):
         chosen = {f.name: options[f.name] for f in dataclasses.fields(dataset.Rule)}
         chosen |= {name: tuple(chosen[name]) for name in ("held_out", "unseen_dimensions")}
         if options["manifest"]:
-            given = sources.from_csv(options["source"], options["manifest"])
+            given = dataset.from_csv(options["source"], options["manifest"])
         elif Path(options["source"]).is_file():
             raise CommandError("a CSV file of ratings needs --manifest FILE.csv (stimulus, path)")
         elif words := no_study(options["source"]):
             raise CommandError(f"{words} Or name a CSV file of ratings, with --manifest.")
         else:
-            given = sources.from_study(options["source"])
+            given = dataset.from_study(options["source"])
         made = dataset.build(*given, dataset.Rule(**chosen))
         if options["copy_audio"]:
             made = dataset.with_audio_inside(made, options["out"])
@@ -99,7 +88,7 @@ class Command(BaseCommand):
             shard=options["shard"],
             report=lambda line: self.stdout.write(report.step_line(line)),
         )
-        if ranks.speaks():
+        if distributed.speaks():
             self.stdout.write(f"written: {final}")
 
     def do_predict(self, options: dict[str, Any]) -> None:
@@ -135,10 +124,10 @@ class Command(BaseCommand):
             self.stdout.write(report.evaluation_lines(path, found[path]))
         for voices in ("new", "all"):
             self.stdout.write(f"\nKendall distance (p) of {voices} voices; lower is better")
-            self.stdout.write(table(paper_table.table4(found, voices)))
-        self.stdout.write(f"The paper's: {paper_table.SOURCE}. Other voices, raters and texts.")
+            self.stdout.write(table(report.table4(found, voices)))
+        self.stdout.write(f"The paper's: {report.SOURCE}. Other voices, raters and texts.")
         if options["report"]:
-            Path(options["report"]).write_text(evaluation_page.markdown(found), encoding="utf-8")
+            Path(options["report"]).write_text(report.markdown(found), encoding="utf-8")
             self.stdout.write(f"written: {options['report']}")
         if options["out"]:
             text = json.dumps(results, indent=1, ensure_ascii=False)

@@ -13,8 +13,7 @@ from metrics.core import decoding
 from metrics.core.metric import ParameterError
 from metrics.core.weights import Unavailable
 from metrics.distribution import SetMetric, distances
-from metrics.distribution.set_metric import Array, Distance
-from metrics.distribution.vectors import clip_vectors
+from metrics.distribution.set_metric import Array, Distance, clip_vectors
 from metrics.networks.embeddings import SpeakerEmbedding, embedding_type
 from metrics.scoring.inputs import InputClip, InputError, clips_of
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.core.material import needed_columns
-from metrics.core.metric import Metric, Output, ParameterError, make_metric, outputs
+from metrics.core.metric import Metric, Output, ParameterError, make_metric, needed_columns, outputs
 from metrics.management.commands.list_metrics import DIRECTIONS
 from metrics.scoring import plugins
 

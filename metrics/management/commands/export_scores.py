@@ -10,8 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from listening.selectors import no_study
 from metrics.core.input_warnings import TITLES
-from metrics.scoring.clip_warnings import study_filter
-from metrics.scoring.warning_filter import ANY, NoSuchWarning
+from metrics.scoring.clip_warnings import ANY, NoSuchWarning, study_filter
 from metrics.web import score_tables
 
 

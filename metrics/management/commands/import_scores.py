@@ -7,8 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from metrics.scoring.imported_scores import ImportedScoreError
-from metrics.scoring.score_imports import import_scores, remove_scores
+from metrics.scoring.imported_scores import ImportedScoreError, import_scores, remove_scores
 
 
 class Command(BaseCommand):

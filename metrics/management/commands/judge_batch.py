@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from metrics.core import decoding
 from metrics.core.metric import Metric, ParameterError, make_metric
 from metrics.core.weights import Unavailable
-from metrics.judges import batch, endpoint
+from metrics.judges import batch
 from metrics.judges.batch import BatchClient, BatchError
-from metrics.judges.client import Client
+from metrics.judges.client import Client, current_endpoint, required_endpoint
 from metrics.judges.judge import Judge
 from metrics.management.judging import add_source, source_clips
 from metrics.management.metric_options import chosen_parameters
@@ -67,7 +67,7 @@ class Command(BaseCommand):
         except (ParameterError, decoding.AudioError, BatchError, Unavailable) as error:
             raise CommandError(str(error)) from error
         except openai.OpenAIError as error:
-            said = endpoint.current().hidden(str(error))
+            said = current_endpoint().hidden(str(error))
             raise CommandError(f"the server takes no batch: {said}") from error
 
     def asked(self, options: dict[str, Any]) -> tuple[Judge, list[Clip]]:
@@ -104,7 +104,7 @@ class Command(BaseCommand):
         if Path(source).is_file():
             text = Path(source).read_text(encoding="utf-8")
         else:
-            state, text = batch.fetched(Client(endpoint.required(judge.parameters.model)), source)
+            state, text = batch.fetched(Client(required_endpoint(judge.parameters.model)), source)
             if state not in batch.ENDED:
                 self.stdout.write(f"batch {source} is {state}; try again later")
                 return
@@ -124,7 +124,7 @@ class Command(BaseCommand):
 
 def run(judge: Judge, clips: Sequence[Clip], answers: dict[str, Any] | None = None) -> BatchClient:
     """Run the metric against the cache and the batch's answers; what it asked is in the client."""
-    client = BatchClient(endpoint.required(judge.parameters.model), answers)
+    client = BatchClient(required_endpoint(judge.parameters.model), answers)
     judge.client_made = lambda _: client
     runner.forget_models()  # a judge of this process that asks the server
     for _ in runner.score_clips(judge, clips, "cpu"):

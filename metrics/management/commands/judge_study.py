@@ -16,8 +16,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from metrics.core import decoding, texts, vocalisations
 from metrics.core.silence import silence
 from metrics.core.weights import Unavailable
-from metrics.judges import endpoint, judge_replies
-from metrics.judges.client import Client, Reply
+from metrics.judges import judge_replies
+from metrics.judges.client import Client, Endpoint, Reply, current_endpoint, required_endpoint
 from metrics.judges.judge import SHORTEST_S
 from metrics.judges.panel import (
     Candidate,
@@ -33,10 +33,10 @@ from metrics.judges.panel import (
 from metrics.judges.question import RATE_HZ, Sound, sound_of
 from metrics.judges.rubric import Rubric, rubric
 from metrics.judges.stability import stability
-from metrics.judges.verification import requested_vocalisations
 from metrics.management.judging import add_source, number, source_clips, table
-from metrics.management.progress import Progress
+from metrics.management.run_output import Progress
 from metrics.scoring.inputs import InputClip
+from metrics.suite.judge_nvv import requested_vocalisations
 from metrics.suite.nvv import spoken
 
 TASKS = {"tags": "nvv_tags.v2", "captions": "nvv_captions.v2"}
@@ -76,7 +76,7 @@ class Command(BaseCommand):
             raise CommandError(f"there is no folder {out.parent} to write to")
         try:
             plan = plan_of(options)
-            server = endpoint.required(plan.models[0])
+            server = required_endpoint(plan.models[0])
             candidates, left_out = candidates_of(source_clips(options), options["task"])
         except (ValueError, Unavailable) as error:
             raise CommandError(str(error)) from error
@@ -106,7 +106,7 @@ class Command(BaseCommand):
         self,
         answers: list[tuple[Sheet, Reply, list[PanelRating]]],
         ratings: list[PanelRating],
-        server: endpoint.Endpoint,
+        server: Endpoint,
     ) -> None:
         """Means per condition, in each fold, and how far the raters agree."""
         if not ratings:
@@ -136,8 +136,8 @@ class Command(BaseCommand):
 def plan_of(options: dict[str, Any]) -> Plan:
     """The plan that the options tell; a ValueError or Unavailable where that cannot be."""
     named = tuple(name.strip() for name in options["model"].split(",") if name.strip())
-    models = named or (endpoint.current().model,)
-    endpoint.required(models[0])
+    models = named or (current_endpoint().model,)
+    required_endpoint(models[0])
     return Plan(
         raters=options["raters"],
         raters_per_item=options["raters_per_item"],

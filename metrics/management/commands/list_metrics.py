@@ -6,8 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from metrics.core.material import needed_columns
-from metrics.core.metric import Metric
+from metrics.core.metric import Metric, needed_columns
 from metrics.scoring import plugins
 
 DIRECTIONS = {True: "higher is better", False: "lower is better", None: "no direction"}

@@ -9,21 +9,17 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.core import decoding
-from metrics.core.audio_paths import printable
+from metrics.core.decoding import printable
 from metrics.core.metric import Metric, Score
-from metrics.management.input_notes import InputNotes
 from metrics.management.metric_options import add_metric_options, chosen, settled
-from metrics.management.no_value_reasons import Reasons, one_line
-from metrics.management.progress import Progress
+from metrics.management.run_output import InputNotes, Progress, Reasons, one_line
 from metrics.scoring import records, runner
-from metrics.scoring.file_parts import part_of
-from metrics.scoring.inputs import KNOWN, InputClip, InputError, clips_of
-from metrics.scoring.record_file import RecordFile, RecordsError
-from metrics.scoring.records import Inputs
+from metrics.scoring.inputs import KNOWN, InputClip, InputError, clips_of, part_of
+from metrics.scoring.records import Inputs, RecordFile, RecordsError
 from metrics.scoring.runner import Clip, ScoredBatch
 from metrics.scoring.selectors import label_of
 from metrics.web import summary
-from metrics.web.synthesis_runs import run_of
+from metrics.web.summary import run_of
 
 EPILOG = f"""A manifest is CSV or JSONL with the column file, any of {", ".join(KNOWN[1:])}, and
 attributes under other names (caption, synthesis_s)."""

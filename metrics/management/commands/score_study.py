@@ -7,10 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from metrics.core.metric import Metric
-from metrics.management.input_notes import InputNotes
 from metrics.management.metric_options import add_metric_options, arithmetic_of, chosen, settled
-from metrics.management.no_value_reasons import Reasons
-from metrics.management.progress import Progress
+from metrics.management.run_output import InputNotes, Progress, Reasons
 from metrics.scoring import runner, study_scores
 from metrics.scoring.presets import Choice
 from metrics.scoring.runner import Clip, ScoredBatch

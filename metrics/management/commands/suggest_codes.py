@@ -9,9 +9,8 @@ from django.http import Http404
 
 from listening.common.signals import acted
 from metrics.core.weights import Unavailable
-from metrics.judges.reason_codes import RUBRIC
 from metrics.models import CodeSuggestion
-from metrics.scoring.code_suggestions import plan, suggest
+from metrics.scoring.code_suggestions import RUBRIC, plan, suggest
 
 
 class Command(BaseCommand):

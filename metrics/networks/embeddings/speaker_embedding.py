@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from listening.common.registry import Registry
-from metrics.core.batch_sharing import buckets
-from metrics.core.metric import ParameterError
+from metrics.core.metric import ParameterError, buckets
 from metrics.networks.predictors.predictor import exact
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metrics.core import weights
-from metrics.core.batch_sharing import SIMILAR
 from metrics.core.devices import kind
-from metrics.networks.embeddings.ecapa_network import UNISPEECH, Ecapa
+from metrics.core.metric import SIMILAR
+from metrics.networks.embeddings.ecapa import UNISPEECH, Ecapa
 from metrics.networks.embeddings.speaker_embedding import SpeakerEmbedding
 from metrics.networks.predictors.wavlm_original import frames_of, layers_of, wavlm_of
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metrics.core import weights
-from metrics.core.batch_sharing import Input, Sharing
-from metrics.core.metric import WIDE_BAND_HZ, Accepts, Metric, Score
+from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import ANY_LENGTH, Precisions
 from metrics.networks.predictors import chunks
 from metrics.networks.predictors.pretrained import pretrained

@@ -1,11 +1,16 @@
-"""A predictor in one ONNX file: waves in, one score per wave out."""
+"""ONNX files: a predictor in one file, and weights read out of one without an ONNX package."""
 
 from __future__ import annotations
 
+import functools
 import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metrics.core import weights
 from metrics.core.devices import index, kind
@@ -13,7 +18,6 @@ from metrics.networks.predictors.predictor import Predictor
 
 if TYPE_CHECKING:
     import torch
-
 
 CUDA = "CUDAExecutionProvider"
 CPU = "CPUExecutionProvider"
@@ -79,3 +83,108 @@ def provider_notes(session: Any, device: str) -> dict[str, str]:
         return {}
     log.warning("ONNX files run on the processor; to use %s, install onnxruntime-gpu", device)
     return {"onnx_provider": used, "onnx_note": f"ONNX Runtime has no {CUDA} here"}
+
+
+FLOAT = 1  # TensorProto.DataType
+# Fields of ONNX messages that are read (onnx.proto3): name -> (number, type, repeated?). A type in
+# capitals is another message; protobuf skips what is not named here.
+MESSAGES: dict[str, dict[str, tuple[int, str, bool]]] = {
+    "Tensor": {
+        "dims": (1, "int64", True),
+        "data_type": (2, "int32", False),
+        "float_data": (4, "float", True),
+        "name": (8, "string", False),
+        "raw_data": (9, "bytes", False),
+    },
+    "Node": {
+        "input": (1, "string", True),
+        "output": (2, "string", True),
+        "op_type": (4, "string", False),
+    },
+    "Graph": {"node": (1, "Node", True), "initializer": (5, "Tensor", True)},
+    "Model": {"graph": (7, "Graph", False)},
+}
+
+
+@dataclass(frozen=True)
+class OnnxFile:
+    """The float tensors of a file by name, and its nodes in order: operation and inputs."""
+
+    tensors: dict[str, NDArray[np.float32]]
+    nodes: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def weights_of(self, operation: str) -> list[list[NDArray[np.float32]]]:
+        """The stored inputs of each node of an operation such as Conv, in the graph's order."""
+        node_weights = [
+            [self.tensors[name] for name in inputs if name in self.tensors]
+            for kind, inputs in self.nodes
+            if kind == operation
+        ]
+        return [weights for weights in node_weights if weights]
+
+
+def read(path: Path) -> OnnxFile:
+    """The file's weights; a ValueError when it is no ONNX file."""
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+    model = message("Model")()
+    try:
+        model.ParseFromString(path.read_bytes())
+    except DecodeError as error:
+        raise ValueError(f"{path} is no ONNX file: {error}") from error
+    tensors = {t.name: array(t) for t in model.graph.initializer if t.data_type == FLOAT}
+    nodes = tuple((node.op_type, tuple(node.input)) for node in model.graph.node)
+    return OnnxFile(tensors, nodes)
+
+
+def inputs_before(file: OnnxFile, name: str) -> tuple[str, ...]:
+    """What the node before the one that uses the tensor ``name`` gets."""
+    place = next(i for i, (_, inputs) in enumerate(file.nodes) if name in inputs)
+    return file.nodes[place - 1][1]
+
+
+def with_outputs(path: Path, names: Sequence[str]) -> bytes:
+    """The file with further outputs of its graph, values of it by their names of under 100 bytes.
+
+    Messages of protobuf that stand one behind the other are merged: no node is looked at.
+    """
+
+    def field(number: int, content: bytes) -> bytes:
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    values = (field(12, field(1, name.encode())) for name in names)  # Graph.output, its name
+    return path.read_bytes() + b"".join(field(7, value) for value in values)
+
+
+def array(tensor: Any) -> NDArray[np.float32]:
+    """A float tensor's values in its shape."""
+    raw = tensor.raw_data
+    flat = np.frombuffer(raw, "<f4") if raw else np.array(tensor.float_data, np.float32)
+    return flat.reshape(tuple(tensor.dims)).astype(np.float32)
+
+
+@functools.cache
+def message(name: str) -> Any:
+    """The class of one of the messages above."""
+    from google.protobuf import (  # type: ignore[import-untyped]
+        descriptor_pb2,
+        descriptor_pool,
+        message_factory,
+    )
+
+    kinds = descriptor_pb2.FieldDescriptorProto
+    described = descriptor_pb2.FileDescriptorProto(
+        name="earnest/onnx.proto", package="earnest.onnx", syntax="proto3"
+    )
+    for title, fields in MESSAGES.items():
+        made = described.message_type.add(name=title)
+        for field, (number, value, many) in fields.items():
+            label = kinds.LABEL_REPEATED if many else kinds.LABEL_OPTIONAL
+            part = made.field.add(name=field, number=number, label=label)
+            if value in MESSAGES:
+                part.type, part.type_name = kinds.TYPE_MESSAGE, f".earnest.onnx.{value}"
+            else:
+                part.type = getattr(kinds, f"TYPE_{value.upper()}")
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(described)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"earnest.onnx.{name}"))
