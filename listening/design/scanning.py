@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from unicodedata import normalize
 
-from listening.common.sound_files.names import EXTENSIONS, is_system_file
+from listening.common.sound_files import EXTENSIONS, is_system_file
 from listening.design.name_patterns import MatchedNames, NamePattern, PatternError
 
 OF_THE_SYSTEM = "was put there by macOS or Windows, and is no sound"

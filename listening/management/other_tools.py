@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand
 from listening.audio import AudioError
 from listening.audio.anchors import write_made
 from listening.common.command_name import command as typed
-from listening.common.sound_files.names import is_system_file
+from listening.common.sound_files import is_system_file
 from listening.common.spreadsheets import TableError, decoded, raw_bytes
 from listening.design.othertools import CannotTake, Taken
 from listening.design.studyfile import CSV, TOML, Problem, read_folder

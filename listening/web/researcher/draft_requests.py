@@ -29,7 +29,7 @@ from listening.access.rights import ANALYSE, EDIT, LOOK, OWN, projects_of
 from listening.audio.pieces import piece_of
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES, WEB_SOUND_BYTES
 from listening.common.plain_json import is_storable, read_json
-from listening.common.sound_files.names import EXTENSIONS, is_system_file
+from listening.common.sound_files import EXTENSIONS, is_system_file
 from listening.design import draft_context, draft_fields, draft_parts, draft_toml
 from listening.design.draft_toml import Table
 from listening.design.pasted_texts import UnclearTexts, texts_in

@@ -27,7 +27,7 @@ from listening.access.rights import (
 )
 from listening.audio.spoiling import FLAWS
 from listening.common.languages import name_of
-from listening.common.sound_files.names import EXTENSIONS
+from listening.common.sound_files import EXTENSIONS
 from listening.design import draft_context
 from listening.design.draft_fields import shown
 from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
