@@ -10,13 +10,13 @@ from typing import BinaryIO
 import soundfile
 
 from listening.common.sound_files.layout import fallback_of, is_known, mp3_parts_of, parts_of
-from listening.common.sound_files.libsndfile import LibsndfileSound
-from listening.common.sound_files.part import Part
 from listening.common.sound_files.sound import (
     NO_SOUND,
     AudioError,
     JoinedSound,
     LengthReport,
+    LibsndfileSound,
+    Part,
     Samples,
     Sound,
 )

@@ -14,7 +14,7 @@ from typing import BinaryIO, Literal
 from fastcrc import crc32
 
 from listening.common.input_limits import MP3_FRAMES, MP3_MISSES, MP3_PARTS
-from listening.common.sound_files.part import Part
+from listening.common.sound_files.sound import Part
 
 LAYER_1 = (32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448)
 LAYER_2 = (32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384)
