@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from listening.checks.check import Check, Wave
-from listening.checks.check_settings import CheckSettings
+from listening.checks.check import Check, CheckSettings, Wave
 from listening.checks.sounds import Samples, faded, in_a_row, rms
 from listening.checks.three_intervals import EDGE_S, INTERVAL_S, PAUSE_S, PLACES, WHICH
 from listening.methods.method import gettext_noop

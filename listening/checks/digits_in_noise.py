@@ -9,13 +9,14 @@ import numpy as np
 from listening.checks import spoken_digits
 from listening.checks.check import (
     Check,
+    CheckSettings,
     CheckTrial,
+    Number,
     Outcome,
     Wave,
     secret_noise,
     secret_rng,
 )
-from listening.checks.check_settings import CheckSettings, Number
 from listening.checks.sounds import LEVEL_DBFS, faded, rms
 from listening.methods.method import gettext_noop
 

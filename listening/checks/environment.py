@@ -7,8 +7,15 @@ from typing import Any
 import numpy as np
 
 from listening.checks import spoken_digits
-from listening.checks.check import Check, CheckOption, Wave, secret_noise
-from listening.checks.check_settings import CheckSettings, Number, Unfit
+from listening.checks.check import (
+    Check,
+    CheckOption,
+    CheckSettings,
+    Number,
+    Unfit,
+    Wave,
+    secret_noise,
+)
 from listening.checks.sounds import LEVEL_DBFS, Samples, at_level, faded, in_a_row, rms
 from listening.methods.method import gettext_noop
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from listening.checks.check import Check, Wave, secret_noise
-from listening.checks.check_settings import CheckSettings
+from listening.checks.check import Check, CheckSettings, Wave, secret_noise
 from listening.checks.sounds import LEVEL_DBFS, Samples, faded, in_a_row, rms
 from listening.checks.three_intervals import EDGE_S, INTERVAL_S, PAUSE_S, PLACES, WHICH
 from listening.methods.method import gettext_noop

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from listening.checks import spoken_digits
-from listening.checks.check import Check, CheckOption, Wave
-from listening.checks.check_settings import CheckSettings
+from listening.checks.check import Check, CheckOption, CheckSettings, Wave
 from listening.checks.sounds import LEVEL_DBFS, rms
 from listening.methods.method import gettext_noop
 

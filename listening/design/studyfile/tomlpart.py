@@ -106,7 +106,7 @@ def _codes(table: Any, notes: Notebook) -> dict[str, str]:
 
 def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str, Any], ...]:
     from listening.checks import Check, check_named  # brings numpy along
-    from listening.checks.check_settings import Unfit
+    from listening.checks.check import Unfit
 
     checks: list[dict[str, Any]] = []
     for n, raw in enumerate(tables, start=1):

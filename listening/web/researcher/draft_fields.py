@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from listening.checks import Check
-from listening.checks.check_settings import Unfit
+from listening.checks.check import Unfit
 from listening.common.languages import name_of, speaking
 from listening.design.consent import ETHICS, LONG, composed
 from listening.design.draft_fields import put, reasons_of, shown
