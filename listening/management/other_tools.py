@@ -12,7 +12,7 @@ import tomli_w
 from django.core.management.base import BaseCommand
 
 from listening.audio import AudioError
-from listening.audio.anchors import write_made
+from listening.audio.degradations import write_made
 from listening.common.command_name import command as typed
 from listening.common.sound_files import is_system_file
 from listening.common.spreadsheets import TableError, decoded, raw_bytes

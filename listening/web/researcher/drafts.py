@@ -25,7 +25,7 @@ from listening.access.rights import (
     visible_drafts,
     visible_studies,
 )
-from listening.audio.spoiling import FLAWS
+from listening.audio.degradations import FLAWS
 from listening.common.languages import name_of
 from listening.common.sound_files import EXTENSIONS
 from listening.design import draft_context
