@@ -55,7 +55,7 @@ class Beginning:
         return self.count * flac.BLOCK + len(self.rest)
 
 
-recent: Recent[bytes, bytes] = Recent(KEPT_BYTES)
+recent_copies: Recent[bytes, bytes] = Recent(KEPT_BYTES)
 beginnings: Recent[tuple[Version, int], Beginning] = Recent(KEPT_BEGINNINGS_BYTES)
 
 
@@ -65,7 +65,7 @@ def appearance_of(clip: ClipRequest) -> bytes | Path:
     FileNotFoundError where there is no such copy.
     """
     name, which = _seed("appearance", clip.token), (version_of(clip.copy), _variant(clip))
-    if data := recent.get(name):
+    if data := recent_copies.get(name):
         return data
     if clip.in_step or not (begun := beginnings.get(which)):
         with decoded(clip.copy) as sound:
@@ -108,7 +108,7 @@ def folder() -> Path:
 
 def _kept(name: bytes, data: bytes) -> bytes:
     """For who asks in parts, or again and again."""
-    recent.add(name, data, len(data))
+    recent_copies.add(name, data, len(data))
     return data
 
 

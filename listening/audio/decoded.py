@@ -28,7 +28,7 @@ class Decoded:
 
 
 Version = tuple[Path, int, int]  # of a file: place, time, number
-recent: Recent[Version, tuple[int, np.ndarray]] = Recent(MOST_KEPT_BYTES)
+recent_samples: Recent[Version, tuple[int, np.ndarray]] = Recent(MOST_KEPT_BYTES)
 
 
 def version_of(copy: Path) -> Version:
@@ -41,7 +41,7 @@ def version_of(copy: Path) -> Version:
 def decoded(copy: Path) -> Iterator[Decoded]:
     """A served copy's sound; FileNotFoundError where there is no such copy (any more)."""
     version = version_of(copy)
-    if found := recent.get(version):
+    if found := recent_samples.get(version):
         rate_hz, samples = found
         yield Decoded(rate_hz, samples.shape[1], iter([samples]))
         return
@@ -51,7 +51,7 @@ def decoded(copy: Path) -> Iterator[Decoded]:
             return
         samples = sound.read(dtype="float32", always_2d=True)
         rate_hz = sound.samplerate
-    recent.add(version, (rate_hz, samples), samples.nbytes)
+    recent_samples.add(version, (rate_hz, samples), samples.nbytes)
     yield Decoded(rate_hz, samples.shape[1], iter([samples]))
 
 

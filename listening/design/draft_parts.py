@@ -8,7 +8,7 @@ from typing import Any
 from listening.design.draft_toml import Table
 from listening.design.sources import KINDS
 
-TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
 
 
 def add_source(top: Table, kind: str) -> bool:
@@ -38,7 +38,7 @@ def add_language(top: Table, tag: str) -> bool:
     study = top.setdefault("study", {})
     offered = study.setdefault("translations", {})
     tag = tag.strip()
-    if not TAG.fullmatch(tag) or tag in offered or tag == study.get("language", "en"):
+    if not LANGUAGE_TAG.fullmatch(tag) or tag in offered or tag == study.get("language", "en"):
         return False
     offered[tag] = {}
     return True

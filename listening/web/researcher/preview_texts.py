@@ -29,11 +29,13 @@ def in_language(file: StudyFile, language: str) -> StudyFile:
             in_words(each, words["questionnaires"].get(each["key"], {}))
             for each in file.questionnaires
         ),
-        tasks=tuple(_task(task, task.translations.get(language, {})) for task in file.tasks),
+        tasks=tuple(
+            _task_in_language(task, task.translations.get(language, {})) for task in file.tasks
+        ),
     )
 
 
-def _task(task: TaskEntry, words: Mapping[str, Any]) -> TaskEntry:
+def _task_in_language(task: TaskEntry, words: Mapping[str, Any]) -> TaskEntry:
     feedback = words.get("training", {})
     captions = words.get("captions", {})
     reason = {**task.justification, **words.get("justification", {})}

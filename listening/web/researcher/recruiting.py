@@ -40,7 +40,6 @@ from listening.sessions import lifecycle
 from listening.sessions.source_quotas import change_quota
 from listening.studies.length import session_length
 from listening.web.posted_values import whole_number
-from listening.web.researcher import recruiting_form as forms
 from listening.web.researcher.recruiting_facts import (
     SHOWN,
     filters_of,
@@ -48,6 +47,12 @@ from listening.web.researcher.recruiting_facts import (
     plan_facts,
     rates_for,
     source_facts,
+)
+from listening.web.researcher.recruiting_form import (
+    filter_facts,
+    read_plan,
+    with_filter,
+    without_filter,
 )
 from listening.web.researcher.study_page import who
 
@@ -161,7 +166,7 @@ def _save(request: HttpRequest, study: Study) -> Answer:
     stored = drafting.plan_of(recruitment) if recruitment else first_plan(study, connection)
     stored = with_length_of(stored, study)
     floor = rates_for(connection, stored).minimum_minor
-    read = forms.read_plan(request.POST, replace(stored, floor_minor=floor))
+    read = read_plan(request.POST, replace(stored, floor_minor=floor))
     if read.problems:
         return _page(request, study, plan=read.plan, problems_of=read.problems, status=422)
     if recruitment is None:
@@ -176,11 +181,11 @@ def _save(request: HttpRequest, study: Study) -> Answer:
 def _add_filter(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
     connection = recruitment.connection
-    known = forms.filter_facts(filters_of(connection), request.POST.get("filter", ""))
+    known = filter_facts(filters_of(connection), request.POST.get("filter", ""))
     if known is None:
         raise RecruitmentError("Prolific has no such filter.")
     try:
-        plan = forms.with_filter(drafting.plan_of(recruitment), known, request.POST)
+        plan = with_filter(drafting.plan_of(recruitment), known, request.POST)
     except ValueError as error:
         raise RecruitmentError(str(error)) from None
     return _with_filters(recruitment, plan)
@@ -189,7 +194,7 @@ def _add_filter(request: HttpRequest, study: Study) -> Answer:
 def _remove_filter(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
     plan = drafting.plan_of(recruitment)
-    return _with_filters(recruitment, forms.without_filter(plan, request.POST.get("filter", "")))
+    return _with_filters(recruitment, without_filter(plan, request.POST.get("filter", "")))
 
 
 def _with_filters(recruitment: Recruitment, plan: Plan) -> str:

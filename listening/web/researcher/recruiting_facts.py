@@ -28,7 +28,7 @@ from listening.recruitment.prolific.wire import Json
 from listening.recruitment.rates import HourlyRates, rates_of
 from listening.recruitment.terms import seal_of, terms_of
 from listening.sessions.source_quotas import counts_of
-from listening.web.researcher import recruiting_form as forms
+from listening.web.researcher.recruiting_form import filter_facts, filter_titles
 
 ROWS_PER_PAGE = 50
 FILTERS_KEPT_S = 3600
@@ -60,8 +60,8 @@ def plan_facts(
         "devices": [(each, each in plan.devices) for each in plans.DEVICES],
         "fixed_allowed": features.get("fixed_screen_out"),
         "secure_allowed": features.get("secure_links"),
-        "filters": forms.filter_titles(filters),
-        "new_filter": forms.filter_facts(filters, chosen) if chosen else None,
+        "filters": filter_titles(filters),
+        "new_filter": filter_facts(filters, chosen) if chosen else None,
         "used_filters": filters_in_words(plan),
         "groups": [
             (group, title, group in plan.keep_out)

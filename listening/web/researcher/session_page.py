@@ -40,7 +40,7 @@ JUDGED = ("rejected", "restored")  # events
 
 @login_required
 @require_GET
-def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
+def session_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
     study = study_for(request.user, key, LOOK)
     session = get_object_or_404(rows_of(study).select_related("study"), pk=pk)
     if session_summaries.is_stale(session):
