@@ -1,7 +1,7 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
-from listening.audio.fetching import bring as bring_audio
-from listening.audio.fetching import is_remote as audio_is_remote
+from listening.audio.store import bring as bring_audio
+from listening.audio.store import is_remote as audio_is_remote
 from listening.models.clip_facts import LINE, TRAP, ClipFacts, clip_facts, only_lines
 from listening.models.codes import RATER_CODE
 from listening.selectors.analysis_rules import (
