@@ -7,7 +7,7 @@ from typing import TypedDict
 from django.http import HttpResponseBase
 
 from listening import audio
-from listening.audio.pieces import flac_response
+from listening.audio.links import flac_response
 from listening.models import Stimulus, Study
 
 

@@ -26,7 +26,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from listening.access.rights import ANALYSE, EDIT, LOOK, OWN, projects_of
-from listening.audio.pieces import piece_of
+from listening.audio.links import piece_of
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES, WEB_SOUND_BYTES
 from listening.common.plain_json import is_storable, read_json
 from listening.common.sound_files import EXTENSIONS, is_system_file

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_GET
 
 from listening.access.rights import LOOK, draft_for, study_for
 from listening.audio import AudioError
-from listening.audio.pieces import flac_response
+from listening.audio.links import flac_response
 from listening.common.languages import page_words, speaking
 from listening.design.occasions import AFTER_TASK, Occasion, occasions_of
 from listening.design.preview_trials import ShownTrial, scales_of, trials_of

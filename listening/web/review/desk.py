@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from listening import audio
 from listening.access.rights import reviews_of
-from listening.audio.pieces import flac_response
+from listening.audio.links import flac_response
 from listening.common.plain_json import is_storable
 from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review import ReviewError, Shut, give_next, kind_named, reviewer_at, store
