@@ -11,8 +11,7 @@ from listening.checks import Check
 from listening.checks.check import Unfit
 from listening.common.languages import name_of, speaking
 from listening.design.consent import ETHICS, LONG, composed
-from listening.design.draft_fields import put, reasons_of, shown
-from listening.design.draft_ticks import SCREEN_OUTS
+from listening.design.draft_fields import SCREEN_OUTS, put, reasons_of, shown
 from listening.design.draft_toml import Table, roles
 from listening.design.ready_questions import READY_MADE, TITLES
 from listening.design.sources import KINDS
