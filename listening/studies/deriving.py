@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from listening import audio
-from listening.design.settings import Recipe, derive
+from listening.design import settings
+from listening.design.settings import Recipe
 from listening.design.studyfile import StudyFile
 from listening.models import Condition, Item, Stimulus, Study
 from listening.studies.errors import StudyError
@@ -20,7 +21,7 @@ def write_derived(
     study: Study, file: StudyFile, lines: Sequence[Stimulus], stored: list[str]
 ) -> None:
     """Conditions, items and stimuli of the settings; `stored` is told of every file kept."""
-    derived = derive(file)
+    derived = settings(file)
     Condition.objects.bulk_create(Condition(study=study, **asdict(c)) for c in derived.conditions)
     Item.objects.bulk_create(Item(study=study, **asdict(i)) for i in derived.items)
     conditions = {c.key: c for c in study.conditions.all()}
@@ -46,7 +47,7 @@ def write_derived(
 
 def what_was_derived(file: StudyFile) -> str:
     """What was made of lines and what was too short, as one line; empty without settings."""
-    return derive(file).summary()
+    return settings(file).summary()
 
 
 def _no_facts(file: str) -> audio.Facts:

@@ -21,10 +21,11 @@ from listening.audio.low_cut import HEARD_FROM_HZ
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
 from listening.common.sound_files import AudioError, duration_s
+from listening.design import settings
 from listening.design.duration import SessionLength, estimate
 from listening.design.presets import Preset, presets
 from listening.design.ready_questions import READY_MADE
-from listening.design.settings import Recipe, derive
+from listening.design.settings import Recipe
 from listening.design.studyfile import CSV, TOML, StudyFile, StudyProblems, read_sent_folder
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionpart import read_questionnaires
@@ -67,7 +68,7 @@ class StoredSource:
     @cached_property
     def file(self) -> StudyFile:
         file = study_as_file(self.study)
-        return derive(file).added_to(file)
+        return settings(file).added_to(file)
 
     @property
     def length(self) -> SessionLength:
@@ -89,7 +90,7 @@ class FolderSource:
         reading = read_sent_folder(folder, sounds)
         if reading.study is None:
             raise StudyProblems(reading.problems)
-        derived = derive(reading.study)
+        derived = settings(reading.study)
         self.file = derived.added_to(reading.study)
         self.recipes = {recipe.entry.key: recipe for recipe in derived.stimuli}
         self.entries = {s.key: s for s in reading.study.stimuli}

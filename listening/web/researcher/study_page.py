@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 from listening import studies
 from listening.access.rights import EDIT, LOOK, study_for
 from listening.common.addresses import public_route
-from listening.design.settings import derive
+from listening.design import settings
 from listening.design.studyfile import StimulusEntry
 from listening.design.studyfile.drawing import draws_of
 from listening.models import Study
@@ -106,7 +106,7 @@ def _what_it_is(study: Study) -> dict[str, Any]:
     def address(entry: StimulusEntry) -> str:
         return reverse("study-preview-clip", args=[study.key, entry.key])
 
-    return what_it_is(derive(file).added_to(file), address)
+    return what_it_is(settings(file).added_to(file), address)
 
 
 def _findings(study: Study, asked: bool) -> list[Finding] | None:
