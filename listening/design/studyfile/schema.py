@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as slot
 from datetime import date
+from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, get_args, get_origin
 
@@ -30,7 +31,6 @@ from listening.checks import Check as SoundCheck
 from listening.checks.check import MOST_ATTEMPTS, MOST_TRIALS
 from listening.design.analysis_rules import LONGEST as LONGEST_RULE
 from listening.design.consent import ETHICS
-from listening.design.kinds import Kind
 from listening.design.occasions import BETWEEN
 from listening.design.ready_questions import READY_MADE
 from listening.design.sources import KINDS as SOURCES
@@ -38,6 +38,15 @@ from listening.design.studyfile import values
 from listening.design.studyfile.entries import LONGEST_HYPOTHESIS
 from listening.design.studyfile.values import LONGEST_TEXT, Wrong
 from listening.methods import Method
+
+
+class Kind(StrEnum):
+    WORDING = "wording"  # raters read it; it may be corrected
+    ASKED = "asked"  # raters read it as the question or an answer: corrected if the meaning stays
+    MEASURED = "measured"  # how it was measured: never changed, and the same in what is combined
+    PLAN = "plan"  # of what, how often, in which order: never changed, may differ by version
+    RECORD = "record"  # neither read nor measured: not part of the definition
+
 
 WORDING, ASKED, MEASURED, PLAN, RECORD = Kind
 SMALL = 32_767  # the largest number of a small column of the database
