@@ -12,7 +12,7 @@ from typing import Any
 from listening.checks import Check
 from listening.design.consent import ETHICS
 from listening.design.draft_toml import Table, entry_of, value_at
-from listening.design.ready_questions import READY_MADE
+from listening.design.questionnaires import READY_MADE
 from listening.design.sources import KINDS
 from listening.design.studyfile.entries import OUTCOMES
 

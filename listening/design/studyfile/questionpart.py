@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from listening.design.occasions import BETWEEN, BETWEEN_BLOCKS
-from listening.design.questionnaires import PREFER_NOT, PREFER_NOT_TEXT
-from listening.design.ready_questions import READY_MADE
+from listening.design.questionnaires import PREFER_NOT, PREFER_NOT_TEXT, READY_MADE
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
 from listening.design.studyfile.reader import fields_of, read_table
 

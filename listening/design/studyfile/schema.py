@@ -32,7 +32,7 @@ from listening.checks.check import MOST_ATTEMPTS, MOST_TRIALS
 from listening.design.analysis_rules import LONGEST as LONGEST_RULE
 from listening.design.consent import ETHICS
 from listening.design.occasions import BETWEEN
-from listening.design.ready_questions import READY_MADE
+from listening.design.questionnaires import READY_MADE
 from listening.design.sources import KINDS as SOURCES
 from listening.design.studyfile import values
 from listening.design.studyfile.entries import LONGEST_HYPOTHESIS

@@ -13,7 +13,7 @@ from listening.common.languages import name_of, speaking
 from listening.design.consent import ETHICS, LONG, composed
 from listening.design.draft_fields import SCREEN_OUTS, put, reasons_of, shown
 from listening.design.draft_toml import Table, roles
-from listening.design.ready_questions import READY_MADE, TITLES
+from listening.design.questionnaires import READY_MADE, TITLES
 from listening.design.sources import KINDS
 from listening.methods import Method, Scale, method_named
 from listening.methods.paired import Paired

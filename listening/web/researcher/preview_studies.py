@@ -24,7 +24,7 @@ from listening.common.sound_files import AudioError, duration_s
 from listening.design import settings
 from listening.design.duration import SessionLength, estimate
 from listening.design.presets import Preset, presets
-from listening.design.ready_questions import READY_MADE
+from listening.design.questionnaires import READY_MADE
 from listening.design.settings import Recipe
 from listening.design.studyfile import CSV, TOML, StudyFile, StudyProblems, read_sent_folder
 from listening.design.studyfile.problems import Notebook
