@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from listening.common.plain_toml import TomlError, read_toml
 from listening.design.analysis_rules import rule_read
+from listening.design.sources import Source
+from listening.design.studyfile import values
 from listening.design.studyfile.entries import (
     MOST_HYPOTHESES,
     ConditionEntry,
@@ -16,18 +19,240 @@ from listening.design.studyfile.entries import (
 )
 from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
 from listening.design.studyfile.occasionpart import check_occasions
-from listening.design.studyfile.problems import Notebook, did_you_mean
+from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
 from listening.design.studyfile.questionpart import read_questionnaires
 from listening.design.studyfile.reader import read_table
 from listening.design.studyfile.rubricpart import with_rubric
-from listening.design.studyfile.settingspart import read_settings
-from listening.design.studyfile.sourcepart import read_sources
-from listening.design.studyfile.translationpart import (
-    check_offered,
-    read_study_words,
-    read_task_words,
-)
+from listening.design.studyfile.values import Wrong
 from listening.methods import Method, method_named
+
+ONE_OF = ("link", "prolific")  # found without a name in the address: there can be one of each
+
+
+def read_sources(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, Any], ...]:
+    """The sources as the database keeps them."""
+    sources: list[Source] = []
+    for n, table in enumerate(tables, start=1):
+        where = f"sources[{n}]"
+        fields = read_table(table, "sources", where, notes)
+        for name in ("codes", "return_urls"):
+            place = f"{where}.{name}"
+            by_outcome = read_table(fields[name], f"sources.{name}", place, notes)
+            fields[name] = {outcome: word for outcome, word in by_outcome.items() if word}
+        source = Source(**fields)
+        _check(source, where, sources, notes)
+        sources.append(source)
+    return tuple(source.as_dict() for source in sources)
+
+
+def _check(source: Source, where: str, before: list[Source], notes: Notebook) -> None:
+    if source.key and source.key in [other.key for other in before]:
+        notes.toml(f"{where}.key", f"There are two sources “{source.key}”.", "Rename one.")
+    if source.kind in ONE_OF and source.kind in [other.kind for other in before]:
+        remedy = 'Keep one, or make the other kind = "other" or "panel".'
+        notes.toml(f"{where}.kind", f"There are two sources of the kind “{source.kind}”.", remedy)
+    if source.kind == "prolific":
+        _check_prolific(source, where, notes)
+    elif source.kind == "link" and (source.participant or source.own_ids):
+        what = "A plain link carries no ids."
+        notes.toml(f"{where}.kind", what, 'Use kind = "panel" for your own ids, else "other".')
+    if source.invited_only and not source.takes_invitations:
+        what = "Only a panel takes invitations."
+        notes.toml(f"{where}.invited_only", what, 'Write kind = "panel", or leave it out.')
+    brought = {
+        "participant": source.participant_parameter,
+        "submission": source.submission_parameter,
+    }
+    for name, parameter in brought.items():
+        for outcome, address in source.return_urls.items():
+            if "{" + name + "}" in address and not parameter:
+                what = f"{{{name}}} stands here, and no parameter brings it."
+                remedy = f'Name the parameter: {name} = "…".'
+                notes.toml(f"{where}.return_urls.{outcome}", what, remedy)
+    if source.participant_parameter and (
+        source.participant_parameter == source.submission_parameter
+    ):
+        what = "Participant and submission are the same parameter."
+        notes.toml(f"{where}.submission", what, "Leave submission out.")
+
+
+def _check_prolific(source: Source, where: str, notes: Notebook) -> None:
+    """Prolific's parameters and addresses are known, and its codes are those of the study."""
+    for name in ("participant", "submission", "own_ids", "return_urls", "codes"):
+        if getattr(source, name):
+            remedy = "Leave it out; the codes for Prolific are in [study.completion_codes]."
+            notes.toml(f"{where}.{name}", "For Prolific this is fixed.", remedy)
+
+
+def read_settings(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, Any], ...]:
+    """The settings as the database keeps them; listening.design.settings makes sense of them."""
+    return tuple(
+        {
+            name: list(value) if isinstance(value, list) else value
+            for name, value in read_table(table, "settings", f"settings[{n}]", notes).items()
+        }
+        for n, table in enumerate(tables, start=1)
+    )
+
+
+def setting_table(setting: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of study.toml from which `read_settings` makes this setting again."""
+    return {
+        name: value
+        for name, value in setting.items()
+        if value not in ("", None, []) and value is not False
+    }
+
+
+Words = dict[str, Any]
+
+
+def read_study_words(study: Mapping[str, Any], notes: Notebook) -> dict[str, Words]:
+    """Language tag → what the study says; an empty table offers it in that language too."""
+    checks = [check["key"] for check in study["checks"]]
+    asked = {each["key"]: each["questions"] for each in study["questionnaires"]}
+
+    def words(given: Any, where: str) -> Words:
+        fields = read_table(given, "study.translations.*", where, notes)
+        fields["texts"] = _without_blanks(
+            read_table(fields["texts"], "study.translations.*.texts", f"{where}.texts", notes)
+        )
+        known = _Known(checks, "The study has no check", f"{where}.checks", notes)
+        fields["checks"] = known.read(fields["checks"], "study.translations.*.checks.*")
+        known = _Known(asked, "The study has no questionnaire", f"{where}.questionnaires", notes)
+        forms = known.read(fields["questionnaires"], "study.translations.*.questionnaires.*")
+        for key, form in forms.items():
+            place = f"{where}.questionnaires.{key}.questions"
+            _read_questions(form, asked[key], place, notes)
+        return _without_blanks(fields | {"questionnaires": forms})
+
+    translations = _by_language(study["translations"], "study.translations", notes, words)
+    if study["language"] in translations:
+        what = f"“{study['language']}” is the language of the study itself."
+        place = f"study.translations.{study['language']}"
+        notes.toml(place, what, "Write its words in [study].")
+    return translations
+
+
+def _read_questions(
+    form: Words, questions: Sequence[Mapping[str, Any]], where: str, notes: Notebook
+) -> None:
+    values = {q["key"]: [option["value"] for option in q["options"]] for q in questions}
+    known = _Known(values, "The questionnaire has no question", where, notes)
+    read = known.read(
+        form.pop("questions", {}), "study.translations.*.questionnaires.*.questions.*"
+    )
+    for key, words in read.items():
+        _check_names(words.get("options", {}), values[key], f"{where}.{key}.options", notes)
+    if read:
+        form["questions"] = read
+
+
+def read_task_words(
+    task: Mapping[str, Any], where: str, method: Method | None, notes: Notebook
+) -> dict[str, Words]:
+    """Language tag → what the task says in that language."""
+    criteria: Sequence[CriterionEntry] = task["criteria"]
+    labels = {c.key: _labels(method, {**task["options"], **c.options}) for c in criteria}
+    shown = [example["stimulus"] for example in task["examples"]]
+    trained = [entry["stimulus"] for entry in task["training"]]
+
+    def words(given: Any, place: str) -> Words:
+        fields = read_table(given, "tasks.translations.*", place, notes)
+        reason = read_table(
+            fields["justification"],
+            "tasks.translations.*.justification",
+            f"{place}.justification",
+            notes,
+        )
+        reason |= {name: list(reason[name]) for name in ("good", "poor")}
+        for stimulus in [each for each in fields["captions"] if each not in shown]:
+            what = f"“{stimulus}” is no example of this task."
+            notes.toml(f"{place}.captions.{stimulus}", what, did_you_mean(stimulus, shown))
+        known = _Known(trained, "The task has no training with", f"{place}.training", notes)
+        fields["training"] = known.read(fields["training"], "tasks.translations.*.training.*")
+        known = _Known(labels, "The task has no criterion", f"{place}.criteria", notes)
+        asked = known.read(fields["criteria"], "tasks.translations.*.criteria.*")
+        for key, each in asked.items():
+            at = f"{place}.criteria.{key}.names"
+            _check_names(each.get("names", {}), labels[key], at, notes)
+        return _without_blanks(
+            fields | {"justification": _without_blanks(reason), "criteria": asked}
+        )
+
+    return _by_language(task["translations"], f"{where}.translations", notes, words)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Tables by keys that the study has; other keys are mistakes."""
+
+    keys: Collection[str]
+    lacking: str
+    where: str
+    notes: Notebook
+
+    def read(self, table: Mapping[str, Any], schema_path: str) -> dict[str, Words]:
+        words_by_key = {}
+        for key, given in table.items():
+            place = f"{self.where}.{key}"
+            if key in self.keys:
+                words_by_key[key] = _without_blanks(
+                    read_table(given, schema_path, place, self.notes)
+                )
+            else:
+                what = f"{self.lacking} “{key}”."
+                self.notes.toml(place, what, did_you_mean(key, self.keys))
+        return words_by_key
+
+
+def check_offered(
+    study: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], notes: Notebook
+) -> None:
+    """A task speaks no language in which the study is not offered."""
+    for n, translations in enumerate(tasks, start=1):
+        for tag in translations:
+            if tag not in study:
+                what = f"The study is not offered in “{tag}”."
+                remedy = f"Add a table [study.translations.{tag}]; it may be empty."
+                notes.toml(f"tasks[{n}].translations.{tag}", what, remedy)
+
+
+def _by_language(
+    table: Any, where: str, notes: Notebook, words: Callable[[Any, str], Words]
+) -> dict[str, Words]:
+    by_language: dict[str, Words] = {}
+    for tag, given in table.items():
+        place = f"{where}.{tag}"
+        try:
+            clean = values.language(tag, longest=16)
+        except Wrong as wrong:
+            notes.toml(place, wrong.what, wrong.remedy)
+            continue
+        by_language[clean] = words(given, place)
+    return by_language
+
+
+def _labels(method: Method | None, options: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The labels of a criterion's scale; None where there is no telling."""
+    try:
+        return method.scale(options).labels if method else None
+    except (ValueError, TypeError, KeyError):  # said where the scale is checked
+        return None
+
+
+def _check_names(
+    names: Mapping[str, str], labels: Sequence[str] | None, where: str, notes: Notebook
+) -> None:
+    for label in names:
+        if labels is not None and label not in labels:
+            remedy = f"There are: {quoted(labels)}." if labels else "Remove it: there are none."
+            notes.toml(f"{where}.{label}", f"There is no answer “{label}”.", remedy)
+
+
+def _without_blanks(fields: Mapping[str, Any]) -> Words:
+    return {name: value for name, value in fields.items() if value not in ("", (), [], {})}
+
 
 HEADPHONES = "Headphones are tested by “huggins”, or by “antiphase”."
 CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion; else naturalness
