@@ -8,7 +8,7 @@ from typing import Any
 from listening.design.occasions import BETWEEN, BETWEEN_BLOCKS
 from listening.design.questionnaires import PREFER_NOT, PREFER_NOT_TEXT, READY_MADE
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
-from listening.design.studyfile.reader import fields_of, read_table
+from listening.design.studyfile.schema import fields_of, read_table
 
 MOST_QUESTIONS = 100
 MOST_POINTS = 11

@@ -21,8 +21,8 @@ from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint
 from listening.design.studyfile.occasionpart import check_occasions
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
 from listening.design.studyfile.questionpart import read_questionnaires
-from listening.design.studyfile.reader import read_table
 from listening.design.studyfile.rubricpart import with_rubric
+from listening.design.studyfile.schema import read_table
 from listening.design.studyfile.values import Wrong
 from listening.methods import Method, method_named
 
