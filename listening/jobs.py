@@ -11,7 +11,7 @@ from listening.audio.appearance import clear_appearances
 from listening.common import cached_counts
 from listening.models import HookEvent, Recruitment
 from listening.models.requested_jobs import asked_job, send_lost
-from listening.notifications import dispatching, rates, sending, watching
+from listening.notifications import dispatching, sending, watching
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
 from listening.selectors import monitor
@@ -92,7 +92,7 @@ def watch_studies() -> int:
 @shared_task
 def watch_rates() -> int:
     """Run by the beat: traps that raters fail, clips that do not play."""
-    return rates.watch_rates()
+    return watching.watch_rates()
 
 
 @shared_task
