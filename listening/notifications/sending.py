@@ -24,8 +24,7 @@ from django.utils import timezone
 from listening.common.ages import CLOCK_SKEW_S
 from listening.models import Channel, Delivery, Occurrence, Telling
 from listening.notifications import outward, signing
-from listening.notifications.audience import may_hear
-from listening.notifications.channels import keys_of, stop
+from listening.notifications.channels import keys_of, may_hear, stop
 from listening.notifications.kinds import TEST
 
 PAUSES_S = (30, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)  # three days in all

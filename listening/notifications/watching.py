@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from listening.design.traps import TRAINING
 from listening.models import Block, Recruitment, Study, StudyEvent, StudyLimits
-from listening.notifications.audience import watched
+from listening.notifications.channels import watched
 from listening.notifications.occurrences import end_others, settle
 from listening.recruitment import ledger
 from listening.recruitment.deciding import WARNED_AFTER_DAYS

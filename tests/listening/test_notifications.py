@@ -29,7 +29,7 @@ from listening.models import (
     Trial,
 )
 from listening.notifications import channels, dispatching, sending, watching
-from listening.notifications.audience import audience
+from listening.notifications.channels import audience
 from listening.notifications.kinds import KINDS
 from listening.notifications.watching import excess_of
 from tests.factories import ATT_TRAPS, answer_all, arrive, make_study, make_user
