@@ -17,8 +17,7 @@ from django.utils import timezone
 from listening.access.rights import is_of, rights_in
 from listening.models import Channel, Project, Study, Subscription
 from listening.notifications import outward
-from listening.notifications.composing import link
-from listening.notifications.kinds import KINDS
+from listening.notifications.kinds import KINDS, link
 from listening.notifications.signing import new_secret
 
 MOST = 20  # of one account

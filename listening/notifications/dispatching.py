@@ -10,7 +10,7 @@ from django.utils import timezone
 from listening.common.ages import in_last_s
 from listening.models import Channel, Delivery, Occurrence, Study, Telling
 from listening.notifications.channels import audience
-from listening.notifications.composing import Message, message_of
+from listening.notifications.kinds import Message, message_of
 
 AT_ONCE = 500  # occurrences of one round
 Bundle = tuple[int, int, str]  # channel, study, event

@@ -23,8 +23,7 @@ from listening.common.ages import in_last_s
 from listening.models import Channel, Delivery, Study, StudyLimits, Subscription, study_log
 from listening.notifications import channels, dispatching, sending
 from listening.notifications.channels import ChannelError
-from listening.notifications.composing import test_message
-from listening.notifications.kinds import KINDS, TEST
+from listening.notifications.kinds import KINDS, TEST, test_message
 from listening.notifications.watching import limits_of
 from listening.web.posted_values import number_in
 from listening.web.researcher.study_page import who
