@@ -11,7 +11,7 @@ from listening.audio.appearance import clear_appearances
 from listening.common import cached_counts
 from listening.models import HookEvent, Recruitment
 from listening.models.requested_jobs import asked_job, send_lost
-from listening.notifications import dispatching, sending, watching
+from listening.notifications import sending, watching
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
 from listening.selectors import monitor
@@ -101,7 +101,7 @@ def send_messages() -> int:
 
     Each is a job of its own: an address that does not answer holds nobody up.
     """
-    dispatching.dispatch()
+    sending.dispatch()
     waiting = sending.due()
     for pk in waiting:
         send_message.delay(pk)

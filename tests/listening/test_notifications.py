@@ -28,7 +28,7 @@ from listening.models import (
     Telling,
     Trial,
 )
-from listening.notifications import channels, dispatching, sending, watching
+from listening.notifications import channels, sending, watching
 from listening.notifications.channels import audience
 from listening.notifications.kinds import KINDS
 from listening.notifications.watching import excess_of
@@ -86,11 +86,11 @@ def test_who_dies_between_two_steps_leaves_what_the_next_goes_on_with(study, rec
     channels.choose(mailed, ["study.full"])
     fill(study)
     watching.watch()
-    write = dispatching._write
-    monkeypatch.setattr(dispatching, "_write", killed)
+    write = sending._write
+    monkeypatch.setattr(sending, "_write", killed)
     with pytest.raises(Killed):
         tell()  # it is decided who is told, and nothing is written yet
-    monkeypatch.setattr(dispatching, "_write", write)
+    monkeypatch.setattr(sending, "_write", write)
     monkeypatch.setattr(sending, "_note", killed)
     for _ in range(2):
         with pytest.raises(Killed):
@@ -247,7 +247,7 @@ def test_only_who_may_see_it_is_told_when_it_happens_and_when_it_is_sent(study, 
         channel_to(receiver.url, user=user)
     fill(study)
     watching.watch()
-    dispatching.dispatch()
+    sending.dispatch()
     assert [each.channel.owner for each in Delivery.objects.all()] == [viewer]
     member.delete()
     assert tell() == ["failed"]

@@ -17,7 +17,7 @@ from listening.models import (
     StudyEvent,
     Subscription,
 )
-from listening.notifications import channels, dispatching, outward, posting, sending, watching
+from listening.notifications import channels, outward, posting, sending, watching
 from listening.notifications.kinds import KINDS
 from tests.factories import make_study, make_user
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
@@ -81,7 +81,7 @@ def test_an_address_that_is_gone_is_written_to_no_more_and_the_page_says_so(
     receiver.answers = answers
     fill(study)
     watching.watch()
-    dispatching.dispatch()
+    sending.dispatch()
     Delivery.objects.update(tries=tries)
     assert tell() == ["failed"]
     client.force_login(study.owner)
