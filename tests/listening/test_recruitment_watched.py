@@ -9,7 +9,7 @@ import httpx
 import pytest
 from django.test import Client
 
-from listening.recruitment import connecting, deciding, desk, hooks, ledger, paying, syncing
+from listening.recruitment import connecting, deciding, desk, ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.prolific import Prolific, ProlificError
 from listening.sessions import lifecycle
@@ -136,7 +136,7 @@ def test_who_comes_by_a_child_study_is_ours_everywhere(double: Double, apart: bo
     assert (plain.row().child_study, worked.row().child_study) == ("", child)
     assert left.session.blocks.filter(state=1).count() == 0
     assert withdrew.row().withdrew
-    assert hooks._about(recruitment.connection, child) == [recruitment]
+    assert syncing._about(recruitment.connection, child) == [recruitment]
 
     assert deciding.approve_many(recruitment, "ada") == 3
     for minor, person in ((50, plain), (70, worked), (90, left)):
