@@ -18,8 +18,8 @@ from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.models import Draft
 from listening.recruitment.connecting import connection_for
+from listening.recruitment.places import RECOMMENDED, Fees, fees_for
 from listening.recruitment.plan import Plan
-from listening.recruitment.rates import RECOMMENDED, Fees, fees_for
 
 LISTENED_TO = 200  # clips that stand for the length of all
 CURRENCY = "GBP"

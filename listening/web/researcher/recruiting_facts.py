@@ -17,15 +17,16 @@ from listening.recruitment import connecting, deciding, desk, drafting, ledger, 
 from listening.recruitment import plan as plans
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.places import (
+    HourlyRates,
     first_plan,
     groups_of_earlier,
     places_needed,
+    rates_of,
     with_length_of,
 )
 from listening.recruitment.plan import MOST_PLACES, Plan, money, whole_minor
 from listening.recruitment.prolific import ProlificError
 from listening.recruitment.prolific.wire import Json
-from listening.recruitment.rates import HourlyRates, rates_of
 from listening.recruitment.terms import seal_of, terms_of
 from listening.sessions.source_quotas import counts_of
 from listening.web.researcher.recruiting_form import filter_facts, filter_titles
