@@ -22,7 +22,7 @@ from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Project, Stimulus, Study, Task
 from listening.models.codes import completion_code
 from listening.models.study_log import COMMAND_LINE, note
-from listening.review.relinking import relink
+from listening.review.verdicts import relink
 from listening.studies.analysis_rules import rules_from_folder
 from listening.studies.deriving import write_derived
 from listening.studies.emptying import audio_of, empty, forget_unused

@@ -24,7 +24,7 @@ from listening.models import (
     Submission,
 )
 from listening.models.study_log import COMMAND_LINE, note
-from listening.review.forgetting import forget_notes
+from listening.review.verdicts import forget_notes
 from listening.sessions.playback_facts import AFTER_ERASURE, SKIPPED_BECAUSE
 from listening.studies.errors import StudyError
 from listening.studies.retention import due_at, rule_of, why_not_erased

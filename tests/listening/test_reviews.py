@@ -319,7 +319,7 @@ def test_systems_are_told_only_after_a_logged_unblinding(study, client):
 
 @pytest.mark.medium
 def test_notes_go_with_the_reasons_that_are_erased(study):
-    from listening.review.forgetting import forget_notes
+    from listening.review.verdicts import forget_notes
 
     who = reviewer(job_of(study))
     review.store(who, said(review.give_next(who, 2), note="says “robot”"))
