@@ -11,8 +11,8 @@ from listening.common.cached_counts import Patience, look
 from listening.models import ReviewAssignment, ReviewJob, Stimulus, Study, Verdict
 from listening.review.evidence import FLAGS, Evidence, Written, evidence_of
 from listening.review.outcomes import Outcome, outcomes_of, used_reviews
-from listening.review.reason_targets import reasons_of
 from listening.review.shares import Odds
+from listening.review.targets import reasons_of
 
 KIND = "reason-evidence"
 MANY = 1000  # reasons, of which a page does not count the signs itself

@@ -28,7 +28,7 @@ class Target:
     stimulus: int | None = None
     others: tuple[int, ...] = ()
     part: str = ""
-    clip: Mapping[str, Any] | None = None  # of a stimulus: see listening.review.clip_targets
+    clip: Mapping[str, Any] | None = None  # of a stimulus: see listening.review.targets
 
 
 @dataclass(frozen=True)
