@@ -10,7 +10,7 @@ from listening.common.signals import clip_hints
 from listening.models import ReviewAssignment, ReviewJob, Stimulus
 from listening.review.clip_results import clip_results
 from listening.review.kinds.kind import BadSettings, Kind
-from listening.review.seen_clips import seen_clips
+from listening.review.shown_items import seen_clips
 
 CLIPPED_SHARE = 0.0001  # of the samples
 LONG_SILENCE_S = 1.0

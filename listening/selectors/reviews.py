@@ -13,7 +13,7 @@ from listening.review.answers import said_by_aspect
 from listening.review.kinds import kind_named
 from listening.review.outcomes import jobs_in_use, outcomes_of
 from listening.review.rules import RULES
-from listening.review.seen import reasons_in
+from listening.review.shown_items import reasons_in
 from listening.review.targets import reasons_of
 
 FIRST, AGAIN = int(ReviewAssignment.Occasion.FIRST), int(ReviewAssignment.Occasion.AGAIN)

@@ -11,7 +11,7 @@ from listening.models import ReviewAssignment, ReviewJob, Study
 from listening.review.event_marks import NOTHING, events_of, types_heard
 from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
 from listening.review.marks import marks_of, region
-from listening.review.seen_clips import seen_events
+from listening.review.shown_items import seen_events
 from listening.review.targets import clips_of, sampled
 
 UNSURE = "unsure"

@@ -145,7 +145,7 @@ class Kind(ABC):
 
     @abstractmethod
     def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
-        """What a reviewer sees of each item, made by `listening.review.seen` alone."""
+        """What a reviewer sees of each item, made by `listening.review.shown_items` alone."""
 
     def decide(self, rule: Rule, said: Said) -> str:
         """What an item comes to; "" while nothing is decided."""

@@ -1,6 +1,6 @@
 """The reviewer's desk: its page, what is given next, verdicts taken, clips; and one's own reviews.
 
-What a reviewer is shown of an item is made by `listening.review.seen` alone.
+What a reviewer is shown of an item is made by `listening.review.shown_items` alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review import ReviewError, Shut, give_next, kind_named, reviewer_at, store
 from listening.review.progress import own_progress
 from listening.review.reviewers import MEMBER
-from listening.review.seen import framed, heard_copies
+from listening.review.shown_items import framed, heard_copies
 from listening.review.training import kept_back, told_after
 from listening.web.rater.api import Malformed, replied, sent
 

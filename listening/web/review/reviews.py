@@ -30,7 +30,7 @@ from listening.review.leaving_out import leave_out, take_in_again
 from listening.review.progress import ReviewerProgress, job_progress, reviewers_progress
 from listening.review.reviewers import DAYS, MEMBER, inviter_may, let_on
 from listening.review.rules import RULES
-from listening.review.seen import reasons_in
+from listening.review.shown_items import reasons_in
 from listening.review.training import missed, set_gold
 from listening.web.posted_values import number_in
 from listening.web.researcher.study_page import who
