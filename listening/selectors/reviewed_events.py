@@ -7,7 +7,7 @@ from typing import TypedDict
 from listening.methods.vocalisation_types import marked
 from listening.models import ReviewAssignment, ReviewJob, Stimulus
 from listening.review.answers import FIRST, THIRD, own_answers
-from listening.review.event_marks import Event, events_of, settled
+from listening.review.clip_marks import Event, events_of, settled
 from listening.review.outcomes import outcomes_of
 
 KIND, UNSURE = "events", "unsure"
