@@ -23,8 +23,7 @@ from listening.access.rights import ANALYSE, EDIT, LOOK, REVIEW, study_for
 from listening.common.spreadsheets import TableError, decoded
 from listening.models import Reviewer, ReviewJob, Study
 from listening.review import BadVerdict, Kind, Plan, ReviewError, codebook, kind_named
-from listening.review.evidence import FLAGS
-from listening.review.items import SHOWS, SORTS, clips_of, rows_of, verdicts_about
+from listening.review.items import FLAGS, SHOWS, SORTS, clips_of, rows_of, verdicts_about
 from listening.review.kinds.kind import BadSettings, percent
 from listening.review.leaving_out import leave_out, take_in_again
 from listening.review.progress import ReviewerProgress, job_progress, reviewers_progress
