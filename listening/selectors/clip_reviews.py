@@ -6,9 +6,8 @@ from typing import TypedDict
 
 from listening.models import LeftOut, ReviewJob, Study, Verdict
 from listening.models.study_versions import earlier_versions
-from listening.review.clip_results import ClipResults, SystemResult, clip_results
+from listening.review.clip_results import ClipResults, SystemResult, clip_results, left_out_now
 from listening.review.kinds import kind_named
-from listening.review.leaving_out import left_out_now
 from listening.review.rules import RULES
 from listening.selectors.reviews import ReviewVerdict, review_aspects, review_verdicts
 

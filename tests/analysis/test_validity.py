@@ -13,7 +13,7 @@ from analysis.web.study_tables import study_rules
 from analysis.web.validity_jobs import count_rules
 from listening import studies
 from listening.models import AnalysisRule, Rater, Rating, Study, StudyEvent
-from listening.review.leaving_out import leave_out
+from listening.review.clip_results import leave_out
 from listening.selectors import analysis_rules, declared_state, method_facts, task_plans
 from listening.studies import StudyError
 from listening.studies.analysis_rules import add_rule, end_rule, spare_rater
