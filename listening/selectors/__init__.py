@@ -42,11 +42,10 @@ from listening.selectors.definitions import (
     is_earlier,
     version_match,
 )
-from listening.selectors.drafts import DraftPlan, draft_plans
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.method_facts import StudyFacts, method_facts
 from listening.selectors.pay_of_sessions import pay_of_sessions
-from listening.selectors.plans import TaskPlan, task_plans
+from listening.selectors.plans import DraftPlan, TaskPlan, draft_plans, task_plans
 from listening.selectors.progress import (
     ConditionProgress,
     StudyProgress,
