@@ -55,9 +55,13 @@ from listening.selectors.progress import (
 )
 from listening.selectors.publication import (
     HeardClip,
+    ServedClip,
     StudyTerms,
     heard_clips,
+    questions_in_words,
     scripted_raters,
+    served_clip_response,
+    served_clips,
     study_terms,
 )
 from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
@@ -79,12 +83,6 @@ from listening.selectors.reviews import (
     review_outcomes,
     review_settled,
     review_verdicts,
-)
-from listening.selectors.served_clips import (
-    ServedClip,
-    questions_in_words,
-    served_clip_response,
-    served_clips,
 )
 from listening.selectors.session_rows import SessionRow, session_columns, session_rows
 from listening.selectors.stimuli import StimulusRow, TurnRow, stimuli_mark, stimulus_rows
