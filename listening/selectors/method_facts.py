@@ -42,10 +42,15 @@ from listening.selectors.clip_reviews import (
 )
 from listening.selectors.definitions import CorrectionFacts, corrections_of
 from listening.selectors.pay_of_sessions import PayFacts, pay_facts
-from listening.selectors.progress import TaskProgress, study_progress
+from listening.selectors.progress import (
+    TaskProgress,
+    check_counts,
+    odds_of_traps,
+    questionnaire_counts,
+    study_progress,
+)
 from listening.selectors.ratings import HEARING
 from listening.selectors.reason_reviews import ReasonReviewFacts, reason_reviews
-from listening.selectors.screening_counts import check_counts, odds_of_traps, questionnaire_counts
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.sessions.leases import ANSWERED
 from listening.studies.length import session_length

@@ -13,7 +13,7 @@ from listening.design.questionnaires import default_title
 from listening.design.studyfile.occasionpart import plans_of
 from listening.design.traps import TrapPlan
 from listening.models import Study, Task
-from listening.selectors.screening_counts import (
+from listening.selectors.progress import (
     check_counts,
     odds_of_traps,
     questionnaire_counts,
