@@ -85,7 +85,14 @@ from listening.selectors.reviews import (
     review_verdicts,
 )
 from listening.selectors.session_rows import SessionRow, session_columns, session_rows
-from listening.selectors.stimuli import StimulusRow, TurnRow, stimuli_mark, stimulus_rows
+from listening.selectors.stimuli import (
+    StimulusRow,
+    TurnRow,
+    UnplayedClip,
+    stimuli_mark,
+    stimulus_rows,
+    unplayed_clips,
+)
 from listening.selectors.studies import (
     PlannedTrap,
     RatingsState,
@@ -100,7 +107,6 @@ from listening.selectors.studies import (
     task_titles,
     trap_plans,
 )
-from listening.selectors.unplayed_clips import UnplayedClip, unplayed_clips
 from listening.studies.length import session_length
 
 __all__ = [

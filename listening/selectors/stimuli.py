@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from django.db import connection
+from django.db.models import Count, Q
 
 from listening import audio
-from listening.models import Item, Stimulus, Study
+from listening.models import Item, Stimulus, Study, Trial
+from listening.sessions.outcomes import SKIPPED_BY_OTHERS
 
 READ = (  # whole rows of three tables take three times as long
     *("key", "trap", "run", "file", "original", "sha256", "duration_s", "lines", "attributes"),
@@ -142,3 +144,42 @@ def _turns(s: Stimulus, speakers: Mapping[str, str]) -> list[TurnRow]:
 
 def _original(s: Stimulus) -> str:
     return str(audio.local_place(s.original))
+
+
+MOST_NAMED = 20
+
+
+class UnplayedClip(TypedDict):
+    """A stimulus, and in how many of the sessions that met it it was passed over."""
+
+    stimulus: str
+    condition: str
+    skipped: int
+    met: int
+
+
+def unplayed_clips(study: str) -> list[UnplayedClip]:
+    """Those passed over in more than two sessions, most often first; at most 20."""
+    row = Study.objects.get(key=study)
+    dealt_with = (Trial.State.ANSWERED, Trial.State.SKIPPED)
+    skipped = Trial.objects.filter(task__study=row, is_skipped=True)
+    counts = (
+        Trial.objects.filter(stimulus__in=skipped.values("stimulus"), state__in=dealt_with)
+        .order_by()
+        .values("stimulus__key", "stimulus__condition__key")
+        .annotate(
+            skipped=Count("session", distinct=True, filter=Q(is_skipped=True)),
+            met=Count("session", distinct=True),
+        )
+        .filter(skipped__gt=SKIPPED_BY_OTHERS)
+        .order_by("-skipped", "stimulus__key")[:MOST_NAMED]
+    )
+    return [
+        UnplayedClip(
+            stimulus=count["stimulus__key"],
+            condition=count["stimulus__condition__key"],
+            skipped=count["skipped"],
+            met=count["met"],
+        )
+        for count in counts
+    ]

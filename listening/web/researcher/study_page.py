@@ -24,7 +24,7 @@ from listening.design.studyfile import StimulusEntry
 from listening.design.studyfile.drawing import draws_of
 from listening.models import Study
 from listening.models.study_log import note, withdrawals_of
-from listening.selectors import unplayed_clips
+from listening.selectors import stimuli
 from listening.selectors.monitor import forget_progress, page_progress
 from listening.selectors.rating_times import rating_times, state_marks
 from listening.sessions import lifecycle
@@ -84,7 +84,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "drawn": draws_of(mine.tasks.order_by("order")),
         "measured_from": MEASURED_FROM,
         "tries": count_pilots(mine),
-        "unplayed": unplayed_clips(key),
+        "unplayed": stimuli(key),
         **_over_time(mine),
         "newest": described(rows_of(mine).order_by("-started_at", "-pk")[:NEWEST_SHOWN]),
     }
