@@ -64,7 +64,6 @@ from listening.selectors.publication import (
     served_clips,
     study_terms,
 )
-from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
 from listening.selectors.rating_table import chosen_ratings
 from listening.selectors.ratings import RatingRow, rating_rows
 from listening.selectors.reason_reviews import ReasonReviewFacts
@@ -84,7 +83,13 @@ from listening.selectors.reviews import (
     review_settled,
     review_verdicts,
 )
-from listening.selectors.session_rows import SessionRow, session_columns, session_rows
+from listening.selectors.session_rows import (
+    QuestionnaireRow,
+    SessionRow,
+    questionnaire_rows,
+    session_columns,
+    session_rows,
+)
 from listening.selectors.stimuli import (
     StimulusRow,
     TurnRow,
