@@ -33,7 +33,7 @@ from listening.models import Study, StudyDefinition
 from listening.models.study_log import note
 from listening.studies.errors import StudyError
 from listening.studies.exporting import study_as_file
-from listening.studies.freezing import freeze, freeze_when_opened
+from listening.studies.states import freeze, freeze_when_opened
 
 VERSION = (
     "Copy the study as the next version and change it there: page Manage, or "
