@@ -13,7 +13,7 @@ from listening.design.analysis_rules import key_of, rule_read
 from listening.models import AnalysisRule, Rater, SparedRater, Study
 from listening.models.study_log import COMMAND_LINE, note
 from listening.studies.deciding import MOST, add, end, need_reason, ratings_of, take_from_folder
-from listening.studies.errors import StudyError
+from listening.studies.findings import StudyError
 
 ALWAYS = {  # rules that are undone elsewhere, and where
     "session_status": "Restore the session on the page Raters.",

@@ -31,8 +31,8 @@ from listening.design.studyfile.tomlpart import read_study_toml
 from listening.methods import method_named
 from listening.models import Study, StudyDefinition
 from listening.models.study_log import note
-from listening.studies.errors import StudyError
 from listening.studies.exporting import study_as_file
+from listening.studies.findings import StudyError
 from listening.studies.states import freeze, freeze_when_opened
 
 VERSION = (

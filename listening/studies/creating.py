@@ -26,7 +26,7 @@ from listening.review.verdicts import relink
 from listening.studies.analysis_rules import rules_from_folder
 from listening.studies.deriving import write_derived
 from listening.studies.emptying import audio_of, empty, forget_unused
-from listening.studies.errors import StudyError
+from listening.studies.findings import StudyError
 from listening.studies.hypotheses import hypotheses_from_folder
 from listening.studies.pilots import remove_pilots
 from listening.studies.trimming import Trimming

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from listening.design.studyfile.entries import MOST_HYPOTHESES
 from listening.models import AnalysisRule, Hypothesis, Rating, Study
-from listening.studies.errors import StudyError
+from listening.studies.findings import StudyError
 
 LEAST_REASON = 5  # characters
 MOST: dict[type[Model], int] = {AnalysisRule: 30, Hypothesis: MOST_HYPOTHESES}

@@ -23,7 +23,7 @@ from listening.models import (
 from listening.models.study_log import COMMAND_LINE, note
 from listening.sessions.lifecycle import deleting_ratings
 from listening.studies.emptying import audio_of, empty, forget_unused
-from listening.studies.errors import StudyError
+from listening.studies.findings import StudyError
 
 RUNS = (Study.State.OPEN, Study.State.PAUSED)
 

@@ -13,7 +13,7 @@ from listening.design import settings
 from listening.design.settings import Recipe
 from listening.design.studyfile import StudyFile
 from listening.models import Condition, Item, Stimulus, Study
-from listening.studies.errors import StudyError
+from listening.studies.findings import StudyError
 from listening.studies.trimming import Trimming
 
 

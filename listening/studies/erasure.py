@@ -26,7 +26,7 @@ from listening.models import (
 from listening.models.study_log import COMMAND_LINE, note
 from listening.review.verdicts import forget_notes
 from listening.sessions.playback_facts import AFTER_ERASURE, SKIPPED_BECAUSE
-from listening.studies.errors import StudyError
+from listening.studies.findings import StudyError
 from listening.studies.retention import due_at, rule_of, why_not_erased
 
 MARKS = (  # of a session: where it came from, and in what it was heard

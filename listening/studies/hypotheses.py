@@ -10,7 +10,7 @@ from listening.design.studyfile.entries import LONGEST_HYPOTHESIS, MOST_HYPOTHES
 from listening.models import Hypothesis, Study
 from listening.models.study_log import COMMAND_LINE, note
 from listening.studies.deciding import add, end, take_from_folder
-from listening.studies.errors import StudyError
+from listening.studies.findings import StudyError
 
 
 @transaction.atomic

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from listening.models import Study
 from listening.models.study_log import COMMAND_LINE, note
-from listening.studies.errors import StudyError
+from listening.studies.findings import StudyError
 
 LONGEST_NAME = 120
 LONGEST_TAG = 40

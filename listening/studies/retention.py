@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from listening.models import Block, Bonus, BonusBatch, Recruitment, Session, Study, Submission
 from listening.models.study_log import COMMAND_LINE, note
-from listening.studies.errors import StudyError
+from listening.studies.findings import StudyError
 
 MOST_DAYS = 36_500
 GOING_ON = ("ACTIVE", "RESERVED", "AWAITING REVIEW")  # at Prolific: may be paid yet

@@ -16,9 +16,8 @@ from listening.design.studyfile import StudyFile, toml_text
 from listening.design.studyfile.writer import rows_text
 from listening.models import Rating, Study, StudyDefinition
 from listening.models.study_log import COMMAND_LINE, note
-from listening.studies.errors import ProblemsFound, StudyError
 from listening.studies.exporting import study_as_file
-from listening.studies.findings import Finding
+from listening.studies.findings import Finding, ProblemsFound, StudyError
 from listening.studies.length import kept_estimate
 from listening.studies.pilots import remove_pilots
 from listening.studies.prelaunch import check_study
