@@ -39,8 +39,7 @@ from listening.drafts.files import Facts, facts_of, names_of, problems_of
 from listening.drafts.journal import last_by
 from listening.models import Draft
 from listening.studies import StudyError, count_pilots
-from listening.studies.address_findings import address_findings
-from listening.studies.design_findings import design_findings
+from listening.studies.design_findings import address_findings, design_findings
 from listening.studies.sound_findings import sound_findings
 from listening.web.researcher.draft_fields import (
     USUAL_LANGUAGES,
