@@ -16,8 +16,13 @@ from listening.models import AnalysisRule, Rater, Rating, Study, StudyEvent
 from listening.review.clip_results import leave_out
 from listening.selectors import analysis_rules, declared_state, method_facts, task_plans
 from listening.studies import StudyError
-from listening.studies.analysis_rules import add_rule, end_rule, spare_rater
-from listening.studies.hypotheses import add_hypothesis, end_hypothesis
+from listening.studies.analysis_rules import (
+    add_hypothesis,
+    add_rule,
+    end_hypothesis,
+    end_rule,
+    spare_rater,
+)
 from listening.studies.states import freeze_when_opened
 from tests.analysis.rated_study import rated_study
 from tests.analysis.test_part_robustness import rated
