@@ -53,8 +53,8 @@ from listening.selectors.ratings import HEARING
 from listening.selectors.reason_reviews import ReasonReviewFacts, reason_reviews
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.sessions.leases import ANSWERED
+from listening.studies.erasure import rule_of
 from listening.studies.length import session_length
-from listening.studies.retention import rule_of
 
 
 class RecruitmentFacts(TypedDict):
