@@ -24,8 +24,8 @@ from listening.models.codes import completion_code
 from listening.models.study_log import COMMAND_LINE, note
 from listening.review.verdicts import relink
 from listening.studies.analysis_rules import hypotheses_from_folder, rules_from_folder
+from listening.studies.deleting import audio_of, empty, forget_unused
 from listening.studies.deriving import write_derived
-from listening.studies.emptying import audio_of, empty, forget_unused
 from listening.studies.findings import StudyError
 from listening.studies.pilots import remove_pilots
 from listening.studies.trimming import Trimming

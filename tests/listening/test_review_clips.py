@@ -19,7 +19,7 @@ from listening.review.progress import reviewers_progress
 from listening.review.shares import Share
 from listening.review.training import set_gold
 from listening.review.verdicts import relink
-from listening.studies.emptying import empty
+from listening.studies.deleting import empty
 from metrics.models import MetricScore
 from tests.factories import answer_all, arrive, make_material, make_study, make_user
 
