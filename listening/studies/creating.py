@@ -25,10 +25,9 @@ from listening.models.study_log import COMMAND_LINE, note
 from listening.review.verdicts import relink
 from listening.studies.analysis_rules import hypotheses_from_folder, rules_from_folder
 from listening.studies.deleting import audio_of, empty, forget_unused
-from listening.studies.deriving import write_derived
+from listening.studies.deriving import Trimming, write_derived
 from listening.studies.findings import StudyError
 from listening.studies.pilots import remove_pilots
-from listening.studies.trimming import Trimming
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser

@@ -32,8 +32,8 @@ from listening.design.studyfile.questionpart import read_questionnaires
 from listening.models import Study
 from listening.sessions.line_marks import moved
 from listening.studies import study_as_file
+from listening.studies.deriving import Trimming
 from listening.studies.length import session_length
-from listening.studies.trimming import Trimming
 
 GALLERY = "gallery"  # the folder with a task for every method
 Lines = list[dict[str, Any]]
