@@ -19,7 +19,7 @@ from listening.common.secret_seeds import rng_of
 from listening.common.statements import Statement, rows_of, rows_of_statement, run_steps
 from listening.design.traps import TRAINING, judge_block, trap_passed
 from listening.methods import Method, Scale
-from listening.models import Session, Trial
+from listening.models import Session, Stimulus, Task, Trial
 from listening.sessions import clip_deliveries, leases, stages
 from listening.sessions.answer_statements import (
     LOCK,
@@ -49,7 +49,30 @@ from listening.sessions.refusals import (
     Refused,
 )
 from listening.sessions.task_rules import TaskRules, parts_of, task_rules
-from listening.sessions.training_feedback import training_feedback
+
+
+def training_feedback(
+    rules: TaskRules, trial: LoadedTrial, right: bool, language: str
+) -> dict[str, Any]:
+    """What is said after one answer, in the words that the study has in this language."""
+    task = Task.objects.get(pk=trial.task_id)  # its words may have been corrected
+    words, first = task.translations.get(language, {}), rules.criteria[0]
+    stimulus = Stimulus.objects.values_list("key", flat=True).get(pk=trial.stimulus_id)
+    entry: Mapping[str, Any] = next((e for e in task.training if e["stimulus"] == stimulus), {})
+    entry = {**entry, **words.get("training", {}).get(stimulus, {})}
+    names = words.get("criteria", {}).get(first.key, {}).get("names", {})
+    scale = Scale.from_dict(task.criteria.get(pk=first.pk).scale).named(names)
+    return feedback_on(entry, json.loads(trial.expected), scale, right)
+
+
+def feedback_on(
+    entry: Mapping[str, Any], expected: Sequence[str], scale: Scale, right: bool
+) -> dict[str, Any]:
+    """The same for an entry of a task's training; without an expected answer none is right."""
+    text = entry.get("right" if right or not expected else "wrong", "")
+    words = [s.text or s.label for s in scale.steps if s.label in expected]
+    return {"right": right if expected else None, "text": text, "expected": words or expected}
+
 
 HEARD_ENOUGH = 0.95  # of the shortest-heard clip; players report the last frames late
 FASTEST = 0.8  # of the clips' length: nobody hears them in less, whatever the page reports

@@ -35,9 +35,9 @@ from listening.design.studyfile.occasionpart import plans_of
 from listening.design.traps import TRAINING, TrapPlan
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.methods import Part, method_named
+from listening.sessions.answers import feedback_on
 from listening.sessions.stages import NotAsked, check_and_settings
 from listening.sessions.task_rules import parts_of
-from listening.sessions.training_feedback import feedback_on
 from listening.web.rater import page_facts
 from listening.web.rater.endings import end_facts
 from listening.web.rater.pages import as_wav, languages_of
