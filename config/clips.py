@@ -29,8 +29,8 @@ from listening.audio import ClipRequest, appearance_of, resolve_clip
 from listening.audio.links import PATH
 from listening.common.asgi import Message, Receive, Scope, Send
 from listening.common.async_connections import FAILURES, Batches, LoopPool
-from listening.sessions.answer_statements import FETCHED_FREE
-from listening.sessions.clip_deliveries import (
+from listening.sessions.answer_statements import (
+    FETCHED_FREE,
     Span,
     bytes_asked,
     fetch_values,

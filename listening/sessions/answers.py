@@ -20,7 +20,7 @@ from listening.common.statements import Statement, rows_of, rows_of_statement, r
 from listening.design.traps import TRAINING, judge_block, trap_passed
 from listening.methods import Method, Scale
 from listening.models import Session, Stimulus, Task, Trial
-from listening.sessions import clip_deliveries, leases, stages
+from listening.sessions import answer_statements, leases, stages
 from listening.sessions.answer_statements import (
     LOCK,
     OUTCOMES,
@@ -348,7 +348,7 @@ def _check_heard(trial: LoadedTrial, answer: Answer, rules: TaskRules, needed_s:
     """
     if not trial.simulated:
         clips = len(parts_of(rules.method, trial))
-        if trial.fetched & clip_deliveries.all_of(clips) != clip_deliveries.all_of(clips):
+        if trial.fetched & answer_statements.all_of(clips) != answer_statements.all_of(clips):
             raise Refused(NOT_FETCHED)
         if trial.spare_s < FASTEST * needed_s:
             raise Refused(NOT_HEARD)
