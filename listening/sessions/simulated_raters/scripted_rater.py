@@ -12,7 +12,10 @@ from random import Random
 from typing import Any
 from urllib.parse import urlsplit
 
-from listening.sessions.simulated_raters.bot_answers import (
+from listening.sessions.simulated_raters.browser import Browser, Page, Unreachable
+from listening.sessions.simulated_raters.opinions import (
+    KnownClip,
+    Opinions,
     agent_reason,
     lazy_reason,
     question_answers,
@@ -20,8 +23,6 @@ from listening.sessions.simulated_raters.bot_answers import (
     trial_answers,
     typing_facts,
 )
-from listening.sessions.simulated_raters.browser import Browser, Page, Unreachable
-from listening.sessions.simulated_raters.opinions import KnownClip, Opinions
 
 DEVICES = (
     "Mozilla/5.0 (X11; Linux x86_64) Chrome/140.0 ScriptedRater/1",
