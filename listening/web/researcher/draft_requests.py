@@ -46,8 +46,7 @@ from listening.studies import StudyError, StudyProblems
 from listening.web.posted_values import number_in, whole_number
 from listening.web.researcher.draft_fields import compose_consent
 from listening.web.researcher.draft_mistakes import shown_mistakes
-from listening.web.researcher.draft_sidebar import sidebar
-from listening.web.researcher.drafts import own_draft
+from listening.web.researcher.drafts import own_draft, sidebar
 from listening.web.researcher.shown_findings import lines_of
 
 WORDS = ("text", "transcript", "caption")  # columns of stimuli.csv that words are pasted into
