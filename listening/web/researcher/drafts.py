@@ -50,9 +50,8 @@ from listening.web.researcher.draft_fields import (
     rater_fields,
 )
 from listening.web.researcher.draft_mistakes import shown_mistakes
-from listening.web.researcher.preview_studies import GALLERY
+from listening.web.researcher.preview_studies import GALLERY, what_it_is
 from listening.web.researcher.shown_findings import findings_of_draft
-from listening.web.researcher.study_preview import what_it_is
 
 
 def sidebar(draft: Draft, reading: Reading | None = None) -> dict[str, Any]:

@@ -37,9 +37,9 @@ from listening.studies import (
 )
 from listening.studies.length import MEASURED_FROM, session_length
 from listening.web.researcher.checks_and_traps import beforehand
+from listening.web.researcher.preview_studies import what_it_is
 from listening.web.researcher.raters_table import described, rows_of
 from listening.web.researcher.shown_findings import findings_of_study, lines_of
-from listening.web.researcher.study_preview import what_it_is
 from listening.web.researcher.time_plot import time_plot
 
 CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
