@@ -16,7 +16,7 @@ from listening.selectors import monitor, rating_table
 from listening.selectors.clip_answers import tallies
 from listening.selectors.rating_times import MOST_MARKS, Hour, Mark, rating_hours, state_marks
 from listening.sessions import lifecycle
-from listening.web.researcher.time_plot import time_plot
+from listening.web.researcher.study_page import time_plot
 from tests.factories import ATT_TRAPS, answer_all, arrive, make_study
 from tests.listening.test_researcher_pages import page_of, words_of
 from tests.own_cache import empty_cache
