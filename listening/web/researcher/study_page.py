@@ -16,11 +16,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
 from listening import studies
-from listening.access.rights import EDIT, LOOK, study_for
+from listening.access.rights import ANALYSE, EDIT, LOOK, study_for
 from listening.common.addresses import public_route
 from listening.design import settings
 from listening.design.studyfile import StimulusEntry
@@ -29,6 +30,7 @@ from listening.models import Study
 from listening.models.study_log import note, withdrawals_of
 from listening.selectors import stimuli
 from listening.selectors.monitor import forget_progress, page_progress
+from listening.selectors.rating_table import read_ratings, shown_ratings
 from listening.selectors.rating_times import HOUR_S, Hour, Mark, rating_times, state_marks
 from listening.sessions import lifecycle
 from listening.studies import (
@@ -272,3 +274,18 @@ def delete_simulated(request: HttpRequest, key: str) -> HttpResponse:
     word = "session" if deleted == 1 else "sessions"
     messages.success(request, f"Deleted {deleted} {word} of simulated raters with their ratings.")
     return redirect("study", key=key)
+
+
+@login_required
+@require_GET
+@never_cache
+def page(request: HttpRequest, key: str) -> HttpResponse:
+    study = study_for(request.user, key, ANALYSE)
+    shown = read_ratings(study, request.GET)
+    context = {
+        "study": study,
+        "shown": shown,
+        "page": shown.page,
+        "rows": shown_ratings(study, shown),
+    }
+    return render(request, "researcher/ratings.html", context)

@@ -14,7 +14,6 @@ from listening.web.researcher import (
     projects,
     prolific,
     raters,
-    ratings,
     recruiting,
     study_list,
     study_page,
@@ -49,7 +48,7 @@ urlpatterns = [
         "studies/<slug:key>/versions/<int:revision>.zip", versions.definition_zip, name="definition"
     ),
     path("studies/<slug:key>/wording/", versions.wording, name="wording"),
-    path("studies/<slug:key>/ratings/", ratings.page, name="ratings"),
+    path("studies/<slug:key>/ratings/", study_page.page, name="ratings"),
     path("studies/<slug:key>/reviews/", reviews.page, name="reviews"),
     path("studies/<slug:key>/reviews/do/", reviews.do, name="reviews-do"),
     path("studies/<slug:key>/reviews/<int:pk>/", reviews.job_page, name="review-job"),
