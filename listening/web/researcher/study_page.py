@@ -23,7 +23,7 @@ from redis.exceptions import RedisError
 from listening import studies
 from listening.access.rights import ANALYSE, EDIT, LOOK, study_for
 from listening.common.addresses import public_route
-from listening.design import settings
+from listening.design.settings import EARNEST_PATH
 from listening.design.studyfile import StimulusEntry
 from listening.design.studyfile.drawing import draws_of
 from listening.models import Study
@@ -193,7 +193,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "findings": None if findings is None else findings_of_study(findings, mine, request.user),
         "must_be_solved": any(f.level == "problem" for f in findings or ()),
         "link": public_route("landing", mine.link),
-        "monitor": f"{settings.EARNEST_PATH}/ws/studies/{mine.key}/",
+        "monitor": f"{EARNEST_PATH}/ws/studies/{mine.key}/",
         "before": beforehand(mine),
         "length": session_length(mine),
         "made_of": _what_it_is(mine) if mine.state == Study.State.DRAFT else None,
