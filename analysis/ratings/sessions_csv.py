@@ -19,9 +19,9 @@ def sessions_csv(study: str) -> Iterator[str]:
 
 def questionnaires_csv(study: str) -> Iterator[str]:
     """CSV text of all answers to questionnaires, a row for each: with task and block, and when."""
-    from listening.selectors import QuestionnaireRow, session_rows
+    from listening.selectors import QuestionnaireRow, questionnaire_rows
 
-    return csv_lines(session_rows(study), tuple(QuestionnaireRow.__annotations__))
+    return csv_lines(questionnaire_rows(study), tuple(QuestionnaireRow.__annotations__))
 
 
 def spread_out(row: Mapping[str, Any]) -> dict[str, Any]:

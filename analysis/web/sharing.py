@@ -227,10 +227,10 @@ def _choices(request: HttpRequest, report: Report) -> dict[str, Any]:
 
 def _clips(link: ResultsLink, token: str) -> list[dict[str, Any]]:
     """Each item with its clips, and where these are heard."""
-    from listening.selectors import publication
+    from listening.selectors import served_clips
 
     items: dict[str, dict[str, Any]] = {}
-    for clip in publication(link.study.key):
+    for clip in served_clips(link.study.key):
         name = clip["item"]
         item = items.setdefault(name, {"name": name, "text": clip["text"], "clips": []})
         address = reverse("shared-clip", args=[token, clip["stimulus"]])

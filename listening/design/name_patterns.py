@@ -61,7 +61,7 @@ class NamePattern:
     def __init__(self, pattern: str) -> None:
         places = list(PLACE.finditer(pattern))
         _check(pattern, places)
-        self.parts = _parts(pattern, places)
+        self.parts = _pieces_of(pattern, places)
         self.sources = _sources(pattern, places, self.parts)
 
     def match(self, path: str) -> MatchedNames | None:
@@ -109,7 +109,7 @@ def _check(pattern: str, places: list[re.Match[str]]) -> None:
         )
 
 
-def _parts(pattern: str, places: list[re.Match[str]]) -> list[list[_Piece]]:
+def _pieces_of(pattern: str, places: list[re.Match[str]]) -> list[list[_Piece]]:
     """The pieces of each folder name, and of the file name."""
     between = [pattern[a.end() : b.start()] for a, b in pairwise(places)]
     parts: list[list[_Piece]] = [[]]

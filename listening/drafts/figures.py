@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from listening.design import settings
 from listening.design.amounts import Amount, amount_of, sessions_of, trials_of
 from listening.design.draft_context import heard
 from listening.design.draft_toml import roles, table_trials
 from listening.design.duration import SessionLength, estimate
 from listening.design.odds import TrapOdds, through_checks, through_traps
+from listening.design.settings import derive
 from listening.design.studyfile import Reading, StudyFile, read_sent_folder
 from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
@@ -102,7 +102,7 @@ def amounts_of(draft: Draft, reading: Reading, top: Mapping[str, Any]) -> list[A
 
 def whole(reading: Reading) -> StudyFile | None:
     """The study with what its settings make; None while something is to mend."""
-    return settings(reading.study).added_to(reading.study) if reading.study else None
+    return derive(reading.study).added_to(reading.study) if reading.study else None
 
 
 def cost_of(draft: Draft, top: Mapping[str, Any], raters: int, minutes: int) -> Cost | None:

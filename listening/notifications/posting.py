@@ -13,8 +13,14 @@ from typing import Any
 
 import httpcore
 
-from listening.notifications import outward
-from listening.notifications.outward import Answer, NotReached
+from listening.notifications.outward import (
+    TIMEOUT_S,
+    Answer,
+    NotReached,
+    addresses_of,
+    checked_url,
+    host_of,
+)
 
 READ_BYTES = 2000  # of the answer; the rest is not waited for
 
@@ -67,7 +73,7 @@ class _Outside(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        addresses = outward.addresses_of(host, port, plain=self.plain)
+        addresses = addresses_of(host, port, plain=self.plain)
         for address in addresses:
             left = max(self.deadline - time.monotonic(), 0.1)
             try:
@@ -80,10 +86,10 @@ class _Outside(httpcore.NetworkBackend):
 
 def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
     """The answer, whatever its status; NotReached without one, NotAllowed where it may not go."""
-    *_, plain = outward.host_of(outward.checked_url(url))
-    deadline = time.monotonic() + outward.TIMEOUT_S
+    *_, plain = host_of(checked_url(url))
+    deadline = time.monotonic() + TIMEOUT_S
     sent = {"Content-Type": "application/json", "User-Agent": "Earnest", **headers}
-    timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), outward.TIMEOUT_S)}
+    timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), TIMEOUT_S)}
     with httpcore.ConnectionPool(
         ssl_context=ssl.create_default_context(), network_backend=_Outside(deadline, plain)
     ) as pool:
@@ -93,7 +99,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
             ) as reply:
                 return Answer(reply.status, _start(reply), _retry_after(reply))
         except httpcore.TimeoutException:
-            raise NotReached(f"No whole answer within {outward.TIMEOUT_S:g} seconds.") from None
+            raise NotReached(f"No whole answer within {TIMEOUT_S:g} seconds.") from None
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
             raise NotReached(f"No answer: {error or type(error).__name__}") from None
 

@@ -10,8 +10,16 @@ from django.utils import timezone
 
 from listening.common.ages import age_s
 from listening.models import Bonus, Recruitment, Session, Submission
-from listening.recruitment import deciding, proposals
+from listening.recruitment import proposals
 from listening.recruitment.children import children_of
+from listening.recruitment.deciding import (
+    APPROVED_AFTER_DAYS,
+    WARNED_AFTER_DAYS,
+    is_plain_approval,
+    place_of,
+    suggested_part,
+    waits_for_second,
+)
 from listening.recruitment.drafting import plan_of
 from listening.recruitment.evidence import Evidence, evidence_of
 from listening.recruitment.plan import pay_per_hour
@@ -33,7 +41,7 @@ class Row:
     @property
     def is_approvable(self) -> bool:
         """Whether it may be approved with all others: the work is here, nothing is undecided."""
-        return self.is_undecided and deciding.is_plain_approval(self.proposal)
+        return self.is_undecided and is_plain_approval(self.proposal)
 
     @property
     def leave_out(self) -> bool:
@@ -69,17 +77,17 @@ class Row:
         """What a part would be, in major units; reckoned for the rows that a page shows."""
         if self.submission is None or self.proposal is None:
             return ""
-        return f"{deciding.suggested_part(self.submission, self.known) / 100:.2f}"
+        return f"{suggested_part(self.submission, self.known) / 100:.2f}"
 
     @property
     def is_due_soon(self) -> bool:
         """Whether Prolific approves it within a day, and nobody has decided."""
-        left = timedelta(days=deciding.APPROVED_AFTER_DAYS - deciding.WARNED_AFTER_DAYS)
+        left = timedelta(days=APPROVED_AFTER_DAYS - WARNED_AFTER_DAYS)
         return self.due is not None and not self.is_decided and self.due - timezone.now() <= left
 
     @property
     def is_waiting(self) -> bool:
-        return self.submission is not None and deciding.waits_for_second(self.submission)
+        return self.submission is not None and waits_for_second(self.submission)
 
     @property
     def is_decided(self) -> bool:
@@ -102,7 +110,7 @@ def rows_of_desk(recruitment: Recruitment) -> list[Row]:
     for submission in submissions:
         submission.recruitment = recruitment
         evidence = known.get(submission.session_id) if submission.session_id else None
-        place = deciding.place_of(submission)
+        place = place_of(submission)
         offered = proposals.propose(place, evidence)
         rows.append(
             Row(
@@ -125,7 +133,7 @@ def _order(row: Row) -> tuple[bool, bool]:
 def _due(submission: Submission) -> datetime | None:
     if submission.status != "AWAITING REVIEW" or submission.completed_at is None:
         return None
-    return submission.completed_at + timedelta(days=deciding.APPROVED_AFTER_DAYS)
+    return submission.completed_at + timedelta(days=APPROVED_AFTER_DAYS)
 
 
 def _unknown(recruitment: Recruitment, known: dict[int, Evidence]) -> list[Row]:

@@ -10,18 +10,18 @@ from typing import Any
 from django.db import connection
 
 from listening.models import ReviewAssignment, ReviewJob, Study
+from listening.review.answers import FIRST, TALK, THIRD
 from listening.review.kinds import kind_named
 from listening.review.rules import RULES, Said
 
-FIRST, AGAIN, THIRD, TALK = (int(each) for each in ReviewAssignment.Occasion)
 SAID = f"""
 SELECT i.id, i.trial_id, i.stimulus_id, i.wanted, i.gold, i.gold_because,
     coalesce(array_agg(a.category ORDER BY a.reviewer_id) FILTER (
-        WHERE a.occasion = {FIRST}), '{{}}'),
+        WHERE a.occasion = {FIRST:d}), '{{}}'),
     coalesce(array_agg(a.category ORDER BY a.reviewer_id) FILTER (
-        WHERE a.occasion = {TALK}), '{{}}'),
+        WHERE a.occasion = {TALK:d}), '{{}}'),
     coalesce(array_agg(a.category ORDER BY a.answered_at) FILTER (
-        WHERE a.occasion = {THIRD}), '{{}}')
+        WHERE a.occasion = {THIRD:d}), '{{}}')
 FROM listening_reviewitem i
 LEFT JOIN listening_reviewassignment a ON a.item_id = i.id AND a.answered_at IS NOT NULL
 WHERE i.job_id = %s GROUP BY i.id ORDER BY i.position

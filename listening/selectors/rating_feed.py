@@ -8,8 +8,8 @@ that begin later get larger numbers (ADR 31).
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from time import monotonic, sleep
 
 from django.db import connection
 from django.db.models import QuerySet
@@ -61,14 +61,14 @@ def settled_ratings(study: Study, after: int, most: int) -> Settled:
 def wait_for_writers(patience_s: float = PATIENCE_S) -> None:
     """Until all transactions have ended that may have numbered a rating before now."""
     before = writers()
-    until = time.monotonic() + patience_s
+    until = monotonic() + patience_s
     while before:
-        if time.monotonic() > until:
+        if monotonic() > until:
             raise NotSettled(
                 "Ratings are being stored or deleted by something that takes long. Ask again; the "
                 "same cursor goes on where you are."
             )
-        time.sleep(LOOK_AGAIN_S)
+        sleep(LOOK_AGAIN_S)
         before &= writers()
 
 

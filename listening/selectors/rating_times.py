@@ -11,7 +11,6 @@ from listening.common.cached_counts import Kept, Patience, look
 from listening.models import StudyEvent
 
 KIND = "times"
-MAX_AGE_S = 60.0
 MOST_MARKS = 12
 HOUR_S = 3600
 MARKED = ("opened", "paused", "closed")

@@ -9,14 +9,14 @@ from django.http import Http404
 
 from listening.models import ReviewAssignment, ReviewJob, Study
 from listening.review import codebook
-from listening.review.answers import said_by_aspect
+from listening.review.answers import FIRST, said_by_aspect
 from listening.review.kinds import kind_named
 from listening.review.outcomes import jobs_in_use, outcomes_of
 from listening.review.rules import RULES
 from listening.review.shown_items import reasons_in
 from listening.review.targets import reasons_of
 
-FIRST, AGAIN = int(ReviewAssignment.Occasion.FIRST), int(ReviewAssignment.Occasion.AGAIN)
+AGAIN = ReviewAssignment.Occasion.AGAIN
 
 
 class ReviewVerdict(TypedDict):
@@ -75,7 +75,7 @@ def _categories(job: ReviewJob) -> list[str]:
 
 
 VERDICTS = f"""
-SELECT i.id, r.number, a.category, a.occasion = {AGAIN},
+SELECT i.id, r.number, a.category, a.occasion = {AGAIN:d},
     coalesce(nullif(c.system, ''), nullif(c.label, ''), c.key, ''), coalesce(l.label, '')
 FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
 JOIN listening_reviewer r ON r.id = a.reviewer_id
@@ -85,7 +85,7 @@ LEFT JOIN listening_condition c ON c.id = x.condition_id
 LEFT JOIN LATERAL (SELECT string_agg(q.label, ', ' ORDER BY q.id) AS label
     FROM listening_rating q WHERE q.trial_id = t.id) l ON true
 WHERE i.job_id = %s AND i.gold IS NULL AND a.answered_at IS NOT NULL
-    AND a.occasion IN ({FIRST}, {AGAIN})
+    AND a.occasion IN ({FIRST:d}, {AGAIN:d})
 ORDER BY i.position, r.number, a.occasion
 """
 

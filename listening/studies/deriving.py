@@ -12,8 +12,7 @@ from typing import Any
 
 from listening import audio
 from listening.audio import Facts, Span, common_span, span_of
-from listening.design import settings
-from listening.design.settings import Recipe
+from listening.design.settings import Recipe, derive
 from listening.design.studyfile import StudyFile
 from listening.design.studyfile.entries import StimulusEntry
 from listening.methods import method_named
@@ -60,7 +59,7 @@ def write_derived(
     study: Study, file: StudyFile, lines: Sequence[Stimulus], stored: list[str]
 ) -> None:
     """Conditions, items and stimuli of the settings; `stored` is told of every file kept."""
-    derived = settings(file)
+    derived = derive(file)
     Condition.objects.bulk_create(Condition(study=study, **asdict(c)) for c in derived.conditions)
     Item.objects.bulk_create(Item(study=study, **asdict(i)) for i in derived.items)
     conditions = {c.key: c for c in study.conditions.all()}
@@ -86,7 +85,7 @@ def write_derived(
 
 def what_was_derived(file: StudyFile) -> str:
     """What was made of lines and what was too short, as one line; empty without settings."""
-    return settings(file).summary()
+    return derive(file).summary()
 
 
 def _no_facts(file: str) -> audio.Facts:

@@ -14,8 +14,8 @@ from django.core.cache import cache
 from django.db import connection
 from redis.exceptions import RedisError
 
-from listening.design import settings
 from listening.design.duration import SessionLength, estimate
+from listening.design.settings import derive
 from listening.models import Study
 from listening.studies.exporting import study_as_file
 
@@ -90,7 +90,7 @@ def _estimated(study: int) -> SessionLength:
     row = Study.objects.get(pk=study)
     file = study_as_file(row)
     seconds = dict(row.stimuli.values_list("key", "duration_s"))
-    return estimate(settings(file).added_to(file), {k: s for k, s in seconds.items() if s})
+    return estimate(derive(file).added_to(file), {k: s for k, s in seconds.items() if s})
 
 
 @lru_cache(maxsize=512)

@@ -10,7 +10,7 @@ from statistics import median
 from listening import audio
 from listening.audio.appearance import MEAN_PAD_S, sample_appearance
 from listening.audio.leaks import Leak, Sighting, facts_of, leaks, mark_facts
-from listening.design import settings
+from listening.design.settings import derive
 from listening.design.studyfile.drawing import is_scattered
 from listening.design.studyfile.problems import quoted
 from listening.design.traps import TrapPlan
@@ -39,7 +39,7 @@ def check_study(study: Study) -> list[Finding]:
     stimuli = list(study.stimuli.select_related("condition", "item").order_by("pk"))
     rated = [s for s in stimuli if not s.trap and not s.derived]  # those are made of these
     file = study_as_file(study)
-    file = settings(file).added_to(file)
+    file = derive(file).added_to(file)
     findings = [
         *design_findings(file, session_length(study)),
         *_about_sets(study),

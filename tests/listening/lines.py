@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from listening.design import settings
-from listening.design.settings import Derived, Recipe
+from listening.design.settings import Derived, Recipe, derive
 from listening.design.studyfile import ConditionEntry, ItemEntry, StimulusEntry, StudyFile
 
 PAPER = ["Ri", "Ti", "Rp", "Tp", "R1R1", "R1T1", "T1T1", "Text1T1", "T2T1", "T1T2"]
@@ -61,7 +60,7 @@ def manifest(
 
 def made(*args: Any, **kwargs: Any) -> Derived:
     """What the settings make of a manifest without mistakes."""
-    derived = settings(manifest(*args, **kwargs))
+    derived = derive(manifest(*args, **kwargs))
     assert derived.mistakes == ()
     return derived
 

@@ -19,8 +19,8 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from listening.checks import check_named
-from listening.design import settings
 from listening.design.presets import Preset, PresetError, presets, study_key, write_preset
+from listening.design.settings import derive
 from listening.design.studyfile import CSV, TOML, StudyFile, read_folder
 from listening.design.studyfile.entries import OUTCOMES
 from listening.design.studyfile.problems import Notebook
@@ -254,7 +254,7 @@ def test_long_form_makes_every_condition_of_the_paper(tmp_path: Path) -> None:
     assert {t.ratings_per_stimulus for t in study.tasks} == {8}
     assert {t.options["step"] for t in study.tasks} == {0.5}
     assert "huggins" in [check["key"] for check in study.checks]
-    whole = settings(study).added_to(study)
+    whole = derive(study).added_to(study)
     rated = {c: {s.item for s in whole.stimuli if s.condition == c} for c in wanted}
     assert rated["R1T1"] == rated["Text1T1"] == {"p1.2", "p2.2"}  # lines 1 and 2, not 2 and 3
     assert (rated["T2T1"], rated["T1T2"]) == ({"p1.3"}, {"p1.2-3"})

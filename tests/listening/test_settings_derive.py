@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from listening.design import settings
 from listening.design.blocks import PlannedBlock, plan_blocks
-from listening.design.settings import form_named
+from listening.design.settings import derive, form_named
 from listening.design.studyfile import ConditionEntry, ItemEntry
 from listening.methods import PlannedTrial, StimulusRef, method_named
 from tests.listening.lines import CONDITIONS, PAPER, cells, heard, made, manifest, paragraph
@@ -318,7 +317,7 @@ def test_every_timeline_refers_to_the_right_lines_in_order(
     ]
     order.shuffle(lines)  # the order of the rows tells nothing
     study = manifest(lines, {"conditions": names, "windows": windows})
-    derived = settings(study)
+    derived = derive(study)
     recordings = {s.key: s for s in study.stimuli}
     placed = {i.key: i for i in lines}
     own_items = {i.key: i for i in derived.items}

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from listening.design import settings
-from listening.design.settings import Mistake
+from listening.design.settings import Mistake, derive
 from listening.design.studyfile import ConditionEntry
 from tests.listening.lines import CONDITIONS, at, cells, made, manifest, paragraph
 
@@ -16,7 +15,7 @@ THREE = paragraph("p1", 3)
 
 
 def the_mistake(*args: Any, **kwargs: Any) -> Mistake:
-    derived = settings(manifest(*args, **kwargs))
+    derived = derive(manifest(*args, **kwargs))
     assert len(derived.mistakes) == 1, derived.mistakes
     return derived.mistakes[0]
 
@@ -81,7 +80,7 @@ def test_a_name_that_grows_too_long() -> None:
     mistake = the_mistake(THREE, table, conditions)
     assert mistake.place == "settings[1].synthetic"
     assert "80 are allowed" in mistake.what
-    mistakes = settings(manifest(paragraph("q" * 79, 2), {"conditions": ["R1T1"]})).mistakes
+    mistakes = derive(manifest(paragraph("q" * 79, 2), {"conditions": ["R1T1"]})).mistakes
     assert [m.stimulus for m in mistakes] == [f"human/{'q' * 79}-2"]
 
 
@@ -127,7 +126,7 @@ def test_every_gap_of_every_paragraph_is_named_once() -> None:
         *at(paragraph("p1", 4), 1, position=7),
         *at(paragraph("p2", 2), 1, position=3),
     ]
-    found = settings(manifest(lines, [{"conditions": ["T1T1"]}, {"conditions": ["R1R1"]}])).mistakes
+    found = derive(manifest(lines, [{"conditions": ["T1T1"]}, {"conditions": ["R1R1"]}])).mistakes
     assert [m.stimulus for m in found] == ["human/p1-3", "human/p1-2", "human/p2-2"]
 
 
@@ -184,7 +183,7 @@ def test_a_trap_is_no_line() -> None:
     study = manifest(THREE, {"conditions": ["T1T1"]})
     trap_item = replace(THREE[1], key="p1-2-trap")
     trap = replace(study.stimuli[0], key="t", item="p1-2-trap", trap="gold")
-    derived = settings(replace(study, items=(*THREE, trap_item), stimuli=(*study.stimuli, trap)))
+    derived = derive(replace(study, items=(*THREE, trap_item), stimuli=(*study.stimuli, trap)))
     assert derived.mistakes == ()
     assert {line.stimulus for r in derived.stimuli for line in r.lines} == {
         "tts/p1-1",
@@ -222,7 +221,7 @@ def test_an_item_that_only_looks_like_a_derived_one() -> None:
 def test_a_stimulus_that_is_named_like_a_derived_one() -> None:
     study = manifest(THREE[:2], {"conditions": ["R1T1"]})
     stimuli = (replace(study.stimuli[0], key="R1T1:p1.2"), *study.stimuli[1:])
-    mistakes = settings(replace(study, stimuli=stimuli)).mistakes
+    mistakes = derive(replace(study, stimuli=stimuli)).mistakes
     assert [m.what for m in mistakes] == [
         "“R1T1:p1.2”, made of condition and paragraph, is the id of another stimulus."
     ]

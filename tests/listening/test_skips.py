@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from listening.models import Block, Rating, Session, Study, Trial
-from listening.selectors import stimuli
+from listening.selectors import unplayed_clips
 from listening.sessions import leases, lifecycle
 from listening.sessions.outcomes import code_at_end
 from listening.sessions.refusals import Refused
@@ -371,7 +371,7 @@ def test_clips_that_several_raters_passed_over_are_named(client):
     study = make_study(items=5, conditions=1, task={"ratings_per_stimulus": 4})
     broken = ""
     for _ in range(3):
-        assert stimuli(study.key) == []
+        assert unplayed_clips(study.key) == []
         session = arrive(study)
         while (trial := current(session)) is not None:
             broken = broken or trial.stimulus.key
@@ -379,7 +379,7 @@ def test_clips_that_several_raters_passed_over_are_named(client):
                 skip(session)
             else:
                 lifecycle.record_answer(session, an_answer(trial))
-    (clip,) = stimuli(study.key)
+    (clip,) = unplayed_clips(study.key)
     assert (clip["stimulus"], clip["skipped"], clip["met"]) == (broken, 3, 3)
     client.force_login(study.owner)
     page = client.get(f"/studies/{study.key}/").content.decode()

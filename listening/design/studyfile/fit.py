@@ -81,9 +81,9 @@ def _with_settings(
 
     What is made has the row of the first line that it rates.
     """
-    from listening.design import settings  # which reads what this package writes
+    from listening.design.settings import derive  # which reads what this package writes
 
-    derived = settings(study)
+    derived = derive(study)
     for mistake in derived.mistakes:
         if mistake.stimulus:
             number = numbers[mistake.stimulus]

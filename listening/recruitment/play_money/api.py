@@ -5,16 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from listening.recruitment.play_money import (
-    checks,
-    faults,
-    filters,
-    hooks,
-    lists,
-    messages,
-    money,
-    people,
-)
+from listening.recruitment.play_money import checks, faults, filters, hooks, messages, money, people
+from listening.recruitment.play_money.lists import paged
 from listening.recruitment.play_money.routing import Reply, Request, Routes
 from listening.recruitment.play_money.state import ApiError, Json, number
 
@@ -45,7 +37,7 @@ def error_body(error: ApiError, shape: str = "") -> Json:
 
 def listed(request: Request, entries: list[Json]) -> Json:
     path = request.path.removeprefix("/api/v1")
-    return lists.paged(request.state, path, request.query, entries)
+    return paged(request.state, path, request.query, entries)
 
 
 # --- Who we are, and money -----------------------------------------------------------------------
@@ -336,4 +328,4 @@ def events(request: Request, name: str) -> Any:
             entries = [event for event in entries if event[key] == wanted]
     query = {"limit": "100", "offset": "0", **request.query}
     path = request.path.removeprefix("/api/v1")
-    return lists.paged(request.state, path, query, [hooks.event_shown(e) for e in entries])
+    return paged(request.state, path, query, [hooks.event_shown(e) for e in entries])

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 
-from listening.recruitment.play_money import checks, messages, submissions
+from listening.recruitment.play_money import checks, messages
 from listening.recruitment.play_money.state import ApiError, Json, State
+from listening.recruitment.play_money.submissions import (
+    finish,
+    impossible,
+    pay_and_approve,
+    set_status,
+)
 
 CATEGORIES = (
     *("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK"),
@@ -28,7 +34,7 @@ def transition(state: State, submission: Json, body: Json) -> None:
     elif action == "COMPLETE":
         complete(state, submission, body)
     else:  # documented by name only
-        raise submissions.impossible(action, submission)
+        raise impossible(action, submission)
 
 
 def approve(state: State, submission: Json) -> None:
@@ -36,8 +42,8 @@ def approve(state: State, submission: Json) -> None:
         return
     may = ["AWAITING REVIEW"] + ["TIMED-OUT"] * bool(state.setting("approve_timed_out"))
     if submission["status"] not in may:
-        raise submissions.impossible("APPROVE", submission)
-    submissions.pay_and_approve(state, submission)
+        raise impossible("APPROVE", submission)
+    pay_and_approve(state, submission)
 
 
 def reject(state: State, submission: Json, body: Json) -> None:
@@ -52,7 +58,7 @@ def reject(state: State, submission: Json, body: Json) -> None:
     if submission["status"] == "REJECTED":
         return
     if submission["status"] != "AWAITING REVIEW":
-        raise submissions.impossible("REJECT", submission)
+        raise impossible("REJECT", submission)
     most, study = state.setting("rejection_limit"), submission["study_id"]
     others = state.all("submissions", study_id=study, status="REJECTED")
     counted = [s for s in others if not (s.get("rejection") or {}).get("is_automatic")]
@@ -60,7 +66,7 @@ def reject(state: State, submission: Json, body: Json) -> None:
         raise ApiError(400, "The limit of rejections for this study is reached.")
     submission["rejection"] = {"category": category, "message": message}
     messages.to_participant(state, submission["participant"], str(message), study, "rejections")
-    submissions.set_status(state, submission, "REJECTED")
+    set_status(state, submission, "REJECTED")
 
 
 def complete(state: State, submission: Json, body: Json) -> None:
@@ -81,8 +87,8 @@ def complete(state: State, submission: Json, body: Json) -> None:
     if submission["code"] == entered and submission["status"] not in over:
         return
     if submission["status"] not in ("ACTIVE", "TIMED-OUT"):
-        raise submissions.impossible("COMPLETE", submission)
-    submissions.finish(state, study, submission, entered, code, percentage=percentage)
+        raise impossible("COMPLETE", submission)
+    finish(state, study, submission, entered, code, percentage=percentage)
 
 
 def approve_later(state: State, body: Json, allowed: list[str]) -> None:
@@ -111,4 +117,4 @@ def approve_many(state: State, args: Json) -> None:
     for name in args["submissions"]:
         submission = state.get("submissions", name)
         if submission["status"] == "AWAITING REVIEW":
-            submissions.pay_and_approve(state, submission)
+            pay_and_approve(state, submission)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from listening.recruitment.play_money import filters
+from listening.recruitment.play_money.filters import BY_ID, attributes
 from listening.recruitment.play_money.state import ApiError, Json, State, stamp
 
 
@@ -12,7 +12,7 @@ def create(
     state: State, given: Json | None = None, *, email: str = "", is_test: bool = False
 ) -> Json:
     place = len(state.data["participants"])
-    has = filters.attributes(given or {}, place)
+    has = attributes(given or {}, place)
     return state.add("participants", attributes=has, email=email, is_test=is_test)
 
 
@@ -89,7 +89,7 @@ def demographics(state: State, study: Json) -> str:
         cells = [submission["id"], submission["participant"], submission["status"]]
         cells += [stamp(submission["started_at"]) or "", stamp(submission["completed_at"]) or ""]
         for name in ("age", "sex", "first-language"):
-            choices = filters.BY_ID[name].get("choices") or {}
+            choices = BY_ID[name].get("choices") or {}
             cells.append(str(choices.get(has[name], has[name])))
         lines.append(",".join(cells))
     return "\n".join(lines) + "\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from listening.recruitment.play_money import filters, hooks, messages, money, secure, studies
+from listening.recruitment.play_money import filters, hooks, messages, money, studies
+from listening.recruitment.play_money.secure import address
 from listening.recruitment.play_money.state import ApiError, Json, State, stamp
 
 STATUSES = (
@@ -108,7 +109,7 @@ def start(state: State, submission: Json, at: float | None = None) -> str:
     study = state.get("studies", submission["study_id"])
     details = study["fields"].get("access_details")
     url = details[submission["place"]]["external_url"] if details else None
-    return secure.address(state, study, submission, url or study["fields"]["external_study_url"])
+    return address(state, study, submission, url or study["fields"]["external_study_url"])
 
 
 def give_back(state: State, submission: Json) -> None:

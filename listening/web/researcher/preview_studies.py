@@ -21,13 +21,12 @@ from listening.audio.low_cut import HEARD_FROM_HZ
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
 from listening.common.sound_files import AudioError, duration_s
-from listening.design import settings
 from listening.design.amounts import Amount, amount_of, sessions_of, trials_of
 from listening.design.duration import SessionLength, estimate
 from listening.design.presets import Preset, presets
 from listening.design.preview_trials import scales_of
 from listening.design.questionnaires import READY_MADE
-from listening.design.settings import Recipe
+from listening.design.settings import Recipe, derive
 from listening.design.studyfile import (
     CSV,
     TOML,
@@ -81,7 +80,7 @@ class StoredSource:
     @cached_property
     def file(self) -> StudyFile:
         file = study_as_file(self.study)
-        return settings(file).added_to(file)
+        return derive(file).added_to(file)
 
     @property
     def length(self) -> SessionLength:
@@ -103,7 +102,7 @@ class FolderSource:
         reading = read_sent_folder(folder, sounds)
         if reading.study is None:
             raise StudyProblems(reading.problems)
-        derived = settings(reading.study)
+        derived = derive(reading.study)
         self.file = derived.added_to(reading.study)
         self.recipes = {recipe.entry.key: recipe for recipe in derived.stimuli}
         self.entries = {s.key: s for s in reading.study.stimuli}

@@ -23,12 +23,12 @@ from redis.exceptions import RedisError
 from listening import studies
 from listening.access.rights import ANALYSE, EDIT, LOOK, study_for
 from listening.common.addresses import public_route
-from listening.design.settings import EARNEST_PATH
+from listening.design.settings import derive
 from listening.design.studyfile import StimulusEntry
 from listening.design.studyfile.drawing import draws_of
 from listening.models import Study
 from listening.models.study_log import note, withdrawals_of
-from listening.selectors import stimuli
+from listening.selectors import unplayed_clips
 from listening.selectors.monitor import forget_progress, page_progress
 from listening.selectors.rating_table import read_ratings, shown_ratings
 from listening.selectors.rating_times import HOUR_S, Hour, Mark, rating_times, state_marks
@@ -193,14 +193,14 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "findings": None if findings is None else findings_of_study(findings, mine, request.user),
         "must_be_solved": any(f.level == "problem" for f in findings or ()),
         "link": public_route("landing", mine.link),
-        "monitor": f"{EARNEST_PATH}/ws/studies/{mine.key}/",
+        "monitor": f"{settings.EARNEST_PATH}/ws/studies/{mine.key}/",
         "before": beforehand(mine),
         "length": session_length(mine),
         "made_of": _what_it_is(mine) if mine.state == Study.State.DRAFT else None,
         "drawn": draws_of(mine.tasks.order_by("order")),
         "measured_from": MEASURED_FROM,
         "tries": count_pilots(mine),
-        "unplayed": stimuli(key),
+        "unplayed": unplayed_clips(key),
         **_over_time(mine),
         "newest": described(rows_of(mine).order_by("-started_at", "-pk")[:NEWEST_SHOWN]),
     }
@@ -222,7 +222,7 @@ def _what_it_is(study: Study) -> dict[str, Any]:
     def address(entry: StimulusEntry) -> str:
         return reverse("study-preview-clip", args=[study.key, entry.key])
 
-    return what_it_is(settings(file).added_to(file), address)
+    return what_it_is(derive(file).added_to(file), address)
 
 
 def _findings(study: Study, asked: bool) -> list[Finding] | None:
