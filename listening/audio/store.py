@@ -19,11 +19,9 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 from soundfile import LibsndfileError, SoundFile
 
-from listening.audio.ends import Span, cut
 from listening.audio.long_sounds import bounded, decode_bounded
-from listening.audio.low_cut import without_rumble
 from listening.audio.probe import sha256_of
-from listening.audio.resampled import resampled
+from listening.audio.served_sound import Span, cut, resampled, without_rumble
 from listening.common.ages import age_s
 from listening.common.sound_files import AudioError, open_sound
 

@@ -21,8 +21,8 @@ from listening.audio.appearance import (
     folder,
     pads_of,
 )
-from listening.audio.ends import AFTER_S, BEFORE_S, Span, common_span, cut, span_of
 from listening.audio.probe import probed
+from listening.audio.served_sound import AFTER_S, BEFORE_S, Span, common_span, cut, span_of
 
 RATE = 16_000
 STEPS = appearance.LENGTH_STEP * appearance.PLACES  # samples that make lengths differ

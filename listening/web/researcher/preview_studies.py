@@ -16,8 +16,7 @@ from typing import Any, Protocol
 from django.conf import settings
 
 from listening import audio
-from listening.audio.ends import AFTER_S, BEFORE_S
-from listening.audio.low_cut import HEARD_FROM_HZ
+from listening.audio.served_sound import AFTER_S, BEFORE_S, HEARD_FROM_HZ
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
 from listening.common.sound_files import AudioError, duration_s
