@@ -18,7 +18,7 @@ from listening.access.rights import is_of, rights_in
 from listening.models import Channel, Project, Study, Subscription
 from listening.notifications import outward
 from listening.notifications.kinds import KINDS, link
-from listening.notifications.signing import new_secret
+from listening.notifications.outward import new_secret
 
 MOST = 20  # of one account
 BETWEEN_H = (1, 6, 24)

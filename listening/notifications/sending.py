@@ -23,7 +23,7 @@ from django.utils import timezone
 
 from listening.common.ages import CLOCK_SKEW_S, in_last_s
 from listening.models import Channel, Delivery, Occurrence, Study, Telling
-from listening.notifications import outward, signing
+from listening.notifications import outward
 from listening.notifications.channels import audience, keys_of, may_hear, stop
 from listening.notifications.kinds import TEST, Message, message_of
 
@@ -200,7 +200,7 @@ def _send(delivery: Delivery, again: bool) -> str:
         return _post(channel, _json({"text": for_chat(text)}), {})
     body, now = _json(delivery.payload), timezone.now()
     keys = keys_of(channel, now)
-    return _post(channel, body, signing.headers(keys, delivery.code, int(time.time()), body))
+    return _post(channel, body, outward.headers(keys, delivery.code, int(time.time()), body))
 
 
 def _json(value: Any) -> bytes:
@@ -234,7 +234,7 @@ def send_mail(address: str, subject: str, text: str, code: str) -> str:
 
 
 def _post(channel: Channel, body: bytes, headers: dict[str, str]) -> str:
-    from listening.notifications.posting import post  # here: pages are lighter without its library
+    from listening.notifications.outward import post  # here: pages are lighter without its library
 
     try:
         answer = post(channel.address, body, headers)
