@@ -28,15 +28,7 @@ from listening.common.addresses import public_route
 from listening.design.sources import sources_of
 from listening.models import Bonus, BonusBatch, Connection, Recruitment, Session, Study, Submission
 from listening.models.study_log import note
-from listening.recruitment import (
-    connecting,
-    deciding,
-    desk,
-    drafting,
-    ledger,
-    paying,
-    syncing,
-)
+from listening.recruitment import connecting, deciding, drafting, ledger, paying, syncing
 from listening.recruitment import plan as plans
 from listening.recruitment.errors import NotConfirmed, RecruitmentError
 from listening.recruitment.places import (
@@ -289,8 +281,8 @@ def live_facts(request: HttpRequest, recruitment: Recruitment) -> dict[str, Any]
         terms_of(recruitment),
         recruitment.currency,
     )
-    rows = desk.rows_of_desk(recruitment) if recruitment.state == Recruitment.State.LIVE else []
-    pay = desk.pay_of(recruitment, rows)
+    rows = deciding.rows_of_desk(recruitment) if recruitment.state == Recruitment.State.LIVE else []
+    pay = deciding.pay_of(recruitment, rows)
     expected = ledger.with_fees(recruitment, terms.rewards_minor)
     locked = ledger.locked_by_publishing(recruitment)
     return {
@@ -320,7 +312,7 @@ def live_facts(request: HttpRequest, recruitment: Recruitment) -> dict[str, Any]
         "pay_hourly": money(pay.median_hourly or 0, currency),
         "pay_clip": money(pay.per_clip or 0, currency),
         "pay_floor": money(pay.floor, currency),
-        "stale": desk.is_stale(recruitment),
+        "stale": deciding.is_stale(recruitment),
         **_spending_facts(request, recruitment, rows),
         **_desk_facts(request, rows, currency),
         **_money_facts(recruitment),
@@ -335,7 +327,7 @@ def filters_of_terms(recruitment: Recruitment) -> list[tuple[str, str]]:
 
 
 def _spending_facts(
-    request: HttpRequest, recruitment: Recruitment, rows: list[desk.Row]
+    request: HttpRequest, recruitment: Recruitment, rows: list[deciding.Row]
 ) -> dict[str, Any]:
     """What the buttons cost that add places or screen-outs, or approve: sums with fees."""
     terms, currency = terms_of(recruitment), recruitment.currency
@@ -382,7 +374,7 @@ def _number(request: HttpRequest, name: str) -> int:
     return min(int(text), MOST_PLACES) if is_number else 0
 
 
-def _desk_facts(request: HttpRequest, rows: list[desk.Row], currency: str) -> dict[str, Any]:
+def _desk_facts(request: HttpRequest, rows: list[deciding.Row], currency: str) -> dict[str, Any]:
     show = request.GET.get("show", "")
     shown = Paginator([row for row in rows if _is_shown(row, show)], ROWS_PER_PAGE)
     page = shown.get_page(request.GET.get("page"))
@@ -398,7 +390,7 @@ def _desk_facts(request: HttpRequest, rows: list[desk.Row], currency: str) -> di
             for name, words in SHOWN.items()
         ],
         "show_query": f"show={show}" if show in SHOWN else "",
-        "counts": desk.counts_of(rows),
+        "counts": deciding.counts_of(rows),
         "due_soon": sum(row.is_due_soon for row in rows),
     }
 
@@ -432,13 +424,13 @@ def filters_in_words(plan: Plan) -> list[tuple[str, str]]:
     return [(name, plan.words.get(name, name)) for name in names]
 
 
-def _coming(recruitment: Recruitment, rows: list[desk.Row]) -> int:
+def _coming(recruitment: Recruitment, rows: list[deciding.Row]) -> int:
     """Places at Prolific that are still to be filled, or are being filled now."""
     held = sum(row.submission is not None and row.submission.status in HELD for row in rows)
     return max(recruitment.places - held, 0)
 
 
-def _is_shown(row: desk.Row, show: str) -> bool:
+def _is_shown(row: deciding.Row, show: str) -> bool:
     if show == "mismatch":
         return bool(row.mismatches)
     if show == "todo":
