@@ -23,7 +23,7 @@ from listening.recruitment.play_money import (
     secure,
     studies,
 )
-from listening.recruitment.play_money.api_studies import ROUTES as RESEARCHERS
+from listening.recruitment.play_money.api import ROUTES as RESEARCHERS
 from listening.recruitment.play_money.routing import Reply, Request
 from listening.recruitment.play_money.state import ApiError, State
 
