@@ -13,7 +13,6 @@ from listening.recruitment.play_money import (
     checks,
     decisions,
     faults,
-    filters,
     hooks,
     messages,
     money,
@@ -187,16 +186,16 @@ def recommendations(request: Request) -> Any:
 
 @ROUTES.add("GET", "/filters/")
 def all_filters(request: Request) -> Json:
-    return {"results": filters.FILTERS, "meta": {"count": len(filters.FILTERS)}}
+    return {"results": people.FILTERS, "meta": {"count": len(people.FILTERS)}}
 
 
 @ROUTES.add("POST", "/eligibility-count/")
 def eligible(request: Request) -> Json:
     chosen = request.body.get("filters")
-    if sentences := filters.faults_of(chosen):
+    if sentences := people.faults_of(chosen):
         raise ApiError(400, {"filters": sentences})
     assert isinstance(chosen, list)
-    return {"count": filters.count(request.state, chosen)}
+    return {"count": people.count(request.state, chosen)}
 
 
 @ROUTES.add("POST", "/researchers/participants/")

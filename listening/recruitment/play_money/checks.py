@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import Any, TypeGuard
 
-from listening.recruitment.play_money import filters
+from listening.recruitment.play_money import people
 from listening.recruitment.play_money.state import Json, State
 
 LABELS = (
@@ -102,7 +102,7 @@ def _lists(body: Json) -> Faults:
 def _filters(body: Json) -> Faults:
     if body.get("filters") and body.get("filter_set_id"):
         return {"filters": ["Give filters or filter_set_id, not both."]}
-    sentences = filters.faults_of(body.get("filters") or [])
+    sentences = people.faults_of(body.get("filters") or [])
     return {"filters": sentences} if sentences else {}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from listening.recruitment.play_money import filters, hooks, messages, money, studies
+from listening.recruitment.play_money import hooks, messages, money, people, studies
 from listening.recruitment.play_money.secure import address
 from listening.recruitment.play_money.state import ApiError, Json, State, stamp
 
@@ -39,7 +39,7 @@ def why_not(state: State, study: Json, participant: Json) -> str:
         return f"The study is {study['status']}."
     if study["is_test"] != participant["is_test"]:
         return "The study is not for this participant."
-    if not study["is_test"] and not filters.leaves(state, participant, fields.get("filters") or []):
+    if not study["is_test"] and not people.leaves(state, participant, fields.get("filters") or []):
         return "The participant is not eligible."
     config = fields.get("submissions_config") or {}
     most = config.get("max_submissions_per_participant", 1)
