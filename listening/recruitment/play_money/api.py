@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 
 from listening.recruitment.play_money import (
     checks,
-    decisions,
     faults,
     hooks,
     messages,
@@ -586,7 +585,7 @@ def counts(request: Request, name: str) -> Json:
 
 @ROUTES.add("POST", "/submissions/bulk-approve/")
 def bulk_approve(request: Request) -> str:
-    decisions.approve_later(request.state, request.body, request.workspaces)
+    submissions.approve_later(request.state, request.body, request.workspaces)
     return "The submissions will be approved."
 
 
@@ -620,7 +619,7 @@ def submission(request: Request, name: str) -> Json:
 @ROUTES.add("POST", "/submissions/{id}/transition/")
 def decide(request: Request, name: str) -> Json:
     found = request.submission(name)
-    decisions.transition(request.state, found, request.body)
+    submissions.transition(request.state, found, request.body)
     last = ("parent_study_id", "bonus_payments", "return_requested")
     shown = submissions.detail(found).items()
     return {key: value for key, value in shown if key not in last}
