@@ -10,10 +10,9 @@ from django.db import transaction
 
 from listening.models import LeftOut, ReviewItem, ReviewJob, Study
 from listening.models.study_log import note
-from listening.review.answers import FIRST, TALK, THIRD, own_answers
 from listening.review.jobs import ReviewError
 from listening.review.kinds import Mark, kind_named
-from listening.review.outcomes import outcomes_of
+from listening.review.outcomes import FIRST, TALK, THIRD, outcomes_of, own_answers
 from listening.review.rules import UNDECIDED
 from listening.review.shares import Share
 

@@ -6,9 +6,8 @@ from typing import TypedDict
 
 from listening.methods.vocalisation_types import marked
 from listening.models import ReviewAssignment, ReviewJob, Stimulus
-from listening.review.answers import FIRST, THIRD, own_answers
 from listening.review.clip_marks import Event, events_of, settled
-from listening.review.outcomes import outcomes_of
+from listening.review.outcomes import FIRST, THIRD, outcomes_of, own_answers
 
 KIND, UNSURE = "events", "unsure"
 By = dict[int, list[Event]]  # number of a reviewer -> what they marked

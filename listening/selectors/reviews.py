@@ -9,9 +9,8 @@ from django.http import Http404
 
 from listening.models import ReviewAssignment, ReviewJob, Study
 from listening.review import codebook
-from listening.review.answers import FIRST, said_by_aspect
 from listening.review.kinds import kind_named
-from listening.review.outcomes import jobs_in_use, outcomes_of
+from listening.review.outcomes import FIRST, jobs_in_use, outcomes_of, said_by_aspect
 from listening.review.rules import RULES
 from listening.review.shown_items import reasons_in
 from listening.review.targets import reasons_of
