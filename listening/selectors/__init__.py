@@ -64,8 +64,7 @@ from listening.selectors.publication import (
     served_clips,
     study_terms,
 )
-from listening.selectors.rating_table import chosen_ratings
-from listening.selectors.ratings import RatingRow, rating_rows
+from listening.selectors.ratings import RatingRow, chosen_ratings, rating_rows
 from listening.selectors.reason_reviews import ReasonReviewFacts
 from listening.selectors.review_quotes import Quote, QuoteFilter, Quotes, read_quotes, review_quotes
 from listening.selectors.reviewed_events import MarkedClip, MarkedEvents, marked_events
