@@ -14,7 +14,7 @@ from listening.jobs import recount
 from listening.models import Criterion, Justification, Rating, Study, StudyEvent
 from listening.selectors import monitor, ratings
 from listening.selectors.clip_answers import tallies
-from listening.selectors.rating_times import MOST_MARKS, Hour, Mark, rating_hours, state_marks
+from listening.selectors.study_overview import MOST_MARKS, Hour, Mark, rating_hours, state_marks
 from listening.sessions import lifecycle
 from listening.web.researcher.study_page import time_plot
 from tests.factories import ATT_TRAPS, answer_all, arrive, make_study

@@ -30,8 +30,8 @@ from listening.models import Study
 from listening.models.study_log import note, withdrawals_of
 from listening.selectors import unplayed_clips
 from listening.selectors.monitor import forget_progress, page_progress
-from listening.selectors.rating_times import HOUR_S, Hour, Mark, rating_times, state_marks
 from listening.selectors.ratings import read_ratings, shown_ratings
+from listening.selectors.study_overview import HOUR_S, Hour, Mark, rating_times, state_marks
 from listening.sessions import lifecycle
 from listening.studies import (
     Finding,
