@@ -33,7 +33,6 @@ from listening.selectors.clip_answers import (
     asked_places,
     clip_answers,
 )
-from listening.selectors.clip_reviews import ClipReviewFacts, left_out_names
 from listening.selectors.definitions import (
     EarlierVersion,
     VersionMatch,
@@ -65,16 +64,20 @@ from listening.selectors.publication import (
     study_terms,
 )
 from listening.selectors.ratings import RatingRow, chosen_ratings, rating_rows
-from listening.selectors.reason_reviews import ReasonReviewFacts
 from listening.selectors.review_quotes import Quote, QuoteFilter, Quotes, read_quotes, review_quotes
-from listening.selectors.reviewed_events import MarkedClip, MarkedEvents, marked_events
 from listening.selectors.reviews import (
+    ClipReviewFacts,
     CodesToSuggest,
+    MarkedClip,
+    MarkedEvents,
+    ReasonReviewFacts,
     ReviewHead,
     ReviewOutcomes,
     ReviewVerdict,
     codes_to_suggest,
     has_review_in_use,
+    left_out_names,
+    marked_events,
     review_aspects,
     review_head_or_404,
     review_hinted,
