@@ -13,9 +13,9 @@ from django.utils import timezone
 from listening import review
 from listening.models import Item, Stimulus, Study
 from listening.review import Plan, ReviewError
+from listening.review.claiming import reviewers_progress
 from listening.review.clip_results import clip_results, leave_out, left_out_now, take_in_again
 from listening.review.kinds import Mark
-from listening.review.progress import reviewers_progress
 from listening.review.shares import Share
 from listening.review.training import set_gold
 from listening.review.verdicts import relink

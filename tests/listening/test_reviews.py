@@ -10,8 +10,8 @@ from django.utils import timezone
 from listening import review
 from listening.models import Rating, ReviewAssignment, ReviewItem, ReviewJob, StudyEvent, Verdict
 from listening.review import Plan, ReviewError
+from listening.review.claiming import disputed_items, job_progress, reviewers_progress
 from listening.review.outcomes import outcomes_of
-from listening.review.progress import disputed_items, job_progress, reviewers_progress
 from listening.review.rules import RULES, Said
 from listening.review.training import kept_back, set_gold
 from listening.selectors import rating_rows, ratings_state, review_verdicts

@@ -21,7 +21,7 @@ from listening.audio.links import flac_response
 from listening.common.plain_json import is_storable
 from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review import ReviewError, Shut, give_next, kind_named, reviewer_at, store
-from listening.review.progress import own_progress
+from listening.review.claiming import own_progress
 from listening.review.reviewers import MEMBER
 from listening.review.shown_items import framed, heard_copies
 from listening.review.training import kept_back, told_after
