@@ -15,7 +15,7 @@ from listening.access.rights import EDIT, LOOK, projects_of, visible_studies
 from listening.drafts import folder
 from listening.models import Project, Study
 from listening.selectors.monitor import forget_progress, page_progress
-from listening.studies.searching import filtered
+from listening.studies.naming import filtered
 from rest.base import ApiView, JSONParser, Pages, checked, sent
 from rest.described import described
 from rest.problems import mistake_of
