@@ -18,9 +18,8 @@ from listening.design.studyfile.entries import (
     TaskEntry,
 )
 from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
-from listening.design.studyfile.occasionpart import check_occasions
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
-from listening.design.studyfile.questionpart import read_questionnaires
+from listening.design.studyfile.questionpart import check_occasions, read_questionnaires
 from listening.design.studyfile.rubricpart import with_rubric
 from listening.design.studyfile.schema import read_table
 from listening.design.studyfile.values import Wrong

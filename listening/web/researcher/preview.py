@@ -32,7 +32,7 @@ from listening.design.questionnaires import page as questionnaire_page
 from listening.design.studyfile import StudyFile, StudyProblems, TaskEntry, mistakes
 from listening.design.studyfile.csvpart import CAPTION
 from listening.design.studyfile.entries import ItemEntry
-from listening.design.studyfile.occasionpart import plans_of
+from listening.design.studyfile.questionpart import plans_of
 from listening.design.traps import TRAINING, TrapPlan
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.methods import Part, method_named
