@@ -13,7 +13,6 @@ from listening.recruitment.play_money import (
     checks,
     faults,
     hooks,
-    messages,
     money,
     people,
     studies,
@@ -280,31 +279,31 @@ def remove_members(request: Request, name: str) -> Json:
 @ROUTES.add("POST", "/messages/")
 def send_message(request: Request) -> Reply:
     who = request.body.get("recipient_id")
-    messages.send(request.state, [who] if who else None, request.body)
+    people.send(request.state, [who] if who else None, request.body)
     return Reply(204)
 
 
 @ROUTES.add("POST", "/messages/bulk/")
 def send_messages(request: Request) -> Reply:
-    messages.send(request.state, request.body.get("ids"), request.body)
+    people.send(request.state, request.body.get("ids"), request.body)
     return Reply(204)
 
 
 @ROUTES.add("POST", "/messages/participant-group/")
 def message_group(request: Request) -> Reply:
     found = _group(request, str(request.body.get("participant_group_id")))
-    messages.send(request.state, list(found["members"]), request.body)
+    people.send(request.state, list(found["members"]), request.body)
     return Reply(204)
 
 
 @ROUTES.add("GET", "/messages/")
 def list_messages(request: Request) -> Json:
-    return {"results": messages.listed(request.state, request.query)}
+    return {"results": people.listed(request.state, request.query)}
 
 
 @ROUTES.add("GET", "/messages/unread/")
 def unread(request: Request) -> Json:
-    return {"results": messages.unread(request.state)}
+    return {"results": people.unread(request.state)}
 
 
 # --- Hooks ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from listening.recruitment.play_money import checks, faults, hooks, messages, money, people, studies
+from listening.recruitment.play_money import checks, faults, hooks, money, people, studies
 from listening.recruitment.play_money.state import ApiError, Json, State, stamp
 
 ISSUER = "https://www.prolific.com"
@@ -275,7 +275,7 @@ def ask_to_return(state: State, submission: Json, reasons: Any) -> None:
         raise impossible("request-return", submission)
     submission["return_requested"] = state.now()
     text = f"Please return your submission: {'; '.join(map(str, reasons))}"
-    messages.to_participant(state, submission["participant"], text, submission["study_id"], "other")
+    people.to_participant(state, submission["participant"], text, submission["study_id"], "other")
 
 
 # --- By the clock, and as the API shows it -------------------------------------------------------
@@ -403,7 +403,7 @@ def reject(state: State, submission: Json, body: Json) -> None:
     if most is not None and len(counted) >= most:
         raise ApiError(400, "The limit of rejections for this study is reached.")
     submission["rejection"] = {"category": category, "message": message}
-    messages.to_participant(state, submission["participant"], str(message), study, "rejections")
+    people.to_participant(state, submission["participant"], str(message), study, "rejections")
     set_status(state, submission, "REJECTED")
 
 
