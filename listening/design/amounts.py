@@ -11,7 +11,8 @@ from typing import Any, Protocol
 from listening.design.blocks import plan_blocks
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.design.studyfile.drawing import is_scattered, only_drawn, takes_of
-from listening.methods import PlannedTrial, StimulusRef, method_named
+from listening.methods import StimulusRef, method_named
+from listening.methods.method import PlannedTrial
 
 
 class Asked(Protocol):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict
 
-from listening.models import Item, Stimulus, Study, Task
+from listening.models.material import Item, Stimulus
+from listening.models.study import Study, Task
 
 LINE, TRAP = "line", "trap"  # roles of clips that no table of systems holds
 READ = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from listening.models import Study
+from listening.models.study import Study
 
 
 def earlier_versions(study: Study) -> list[Study]:

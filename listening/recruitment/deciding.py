@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from listening.common.ages import age_s
 from listening.models import Bonus, Recruitment, Session, Submission
-from listening.recruitment import ledger, proposals
+from listening.recruitment import ledger
 from listening.recruitment.children import children_of
 from listening.recruitment.connecting import client_of
 from listening.recruitment.drafting import plan_of, require_confirmed
@@ -27,7 +27,24 @@ from listening.recruitment.paying import decide_bonus
 from listening.recruitment.plan import Plan, pay_per_hour
 from listening.recruitment.prolific import NoReply, Prolific, ProlificError, Refused
 from listening.recruitment.prolific.client import REASON_CHARS
-from listening.recruitment.proposals import Mismatch, Place, Proposal
+from listening.recruitment.proposals import (
+    APPROVE,
+    COMPLETE,
+    DECISIONS,
+    DONE_HERE,
+    FULL_PAY,
+    LEAVE_OUT,
+    PART,
+    REJECT,
+    REJECTION_RULES,
+    RETURN,
+    Mismatch,
+    Place,
+    Proposal,
+    mismatches_of,
+    propose,
+    unknown_session,
+)
 from listening.recruitment.terms import terms_of
 
 CARRIED_OUT_AFTER = timedelta(minutes=15)
@@ -47,12 +64,12 @@ def place_of(row: Submission) -> Place:
 
 
 def proposal_for(row: Submission, known: Evidence | None) -> Proposal | None:
-    return proposals.propose(place_of(row), known)
+    return propose(place_of(row), known)
 
 
 def is_plain_approval(offered: Proposal | None) -> bool:
     """Whether nothing stands against approval: no ground to reject, nothing to look at first."""
-    return offered is not None and offered.decision == proposals.APPROVE and not offered.doubtful
+    return offered is not None and offered.decision == APPROVE and not offered.doubtful
 
 
 def decide(
@@ -78,17 +95,17 @@ def decide(
     if decision not in offered.allowed:
         raise RecruitmentError(_forbidden(decision, offered))
     text = (message or offered.message).strip()
-    if decision == proposals.REJECT and len(text) < REASON_CHARS:
+    if decision == REJECT and len(text) < REASON_CHARS:
         raise RecruitmentError(
             f"A rejection needs a reason of at least {REASON_CHARS} characters; "
             f"this one has {len(text)}."
         )
-    if decision in (proposals.RETURN, proposals.PART) and not text:
+    if decision in (RETURN, PART) and not text:
         raise RecruitmentError("Say to the participant why the place should be returned.")
-    if decision in (proposals.APPROVE, proposals.COMPLETE):
+    if decision in (APPROVE, COMPLETE):
         reward = terms_of(row.recruitment).reward_minor
         ledger.keep_approvals_within_budget(row.recruitment, reward)
-    if decision == proposals.PART:
+    if decision == PART:
         purpose = "screened_out" if known and known.outcome == "screened_out" else "part"
         decide_bonus(row, purpose, part_minor or suggested_part(row, known), by)
     _write_down(row, decision, text, offered, by)
@@ -100,13 +117,13 @@ def decide(
 
 def waits_for_second(row: Submission) -> bool:
     """A rejection that was written down, and that nobody else has agreed to yet."""
-    undone = row.decision == proposals.REJECT and row.carried_out_at is None
+    undone = row.decision == REJECT and row.carried_out_at is None
     return undone and row.recruitment.two_people and not row.second_by
 
 
 def _sent_before(row: Submission) -> str:
     """Why another decision has to wait: one was sent that Prolific may be carrying out."""
-    final = (proposals.APPROVE, proposals.COMPLETE, proposals.REJECT)
+    final = (APPROVE, COMPLETE, REJECT)
     waits = waits_for_second(row)
     was_refused = bool(row.problem) and not row.problem.endswith(LOOK_AGAIN)
     if row.decision not in final or was_refused or waits or row.decided_at is None:
@@ -114,13 +131,13 @@ def _sent_before(row: Submission) -> str:
     looked = row.recruitment.synced_at
     if looked and looked > row.decided_at + CARRIED_OUT_AFTER:
         return ""  # long ago, and Prolific shows nothing of it
-    words = proposals.DECISIONS[row.decision].lower()
+    words = DECISIONS[row.decision].lower()
     return f"“{words}” was sent already. Look at Prolific again before you decide otherwise."
 
 
 def _forbidden(decision: str, offered: Proposal) -> str:
-    words = proposals.DECISIONS.get(decision, decision)
-    allowed = ", ".join(proposals.DECISIONS[each].lower() for each in offered.allowed)
+    words = DECISIONS.get(decision, decision)
+    allowed = ", ".join(DECISIONS[each].lower() for each in offered.allowed)
     return f"“{words}” is not open here. {offered.rule} Possible: {allowed}."
 
 
@@ -138,8 +155,8 @@ def _write_down(row: Submission, decision: str, text: str, offered: Proposal, by
         if locked.decision and locked.carried_out_at is None and locked.decision != decision:
             locked.second_by = ""
         locked.decision, locked.reason = decision, text[:1000]
-        locked.category = offered.category if decision == proposals.REJECT else ""
-        rule = proposals.REJECTION_RULES.get(locked.category, offered.rule)
+        locked.category = offered.category if decision == REJECT else ""
+        rule = REJECTION_RULES.get(locked.category, offered.rule)
         locked.rule, locked.decided_by, locked.decided_at = rule[:300], by, timezone.now()
         locked.carried_out_at, locked.problem = None, ""
         locked.save()
@@ -148,7 +165,7 @@ def _write_down(row: Submission, decision: str, text: str, offered: Proposal, by
 
 def agree(row: Submission, by: str) -> str:
     """The second person of a rejection, who is not the first."""
-    if row.decision != proposals.REJECT or row.carried_out_at:
+    if row.decision != REJECT or row.carried_out_at:
         raise RecruitmentError("No rejection waits for a second person here.")
     if row.decided_by == by:
         raise RecruitmentError("The second person must be somebody else.")
@@ -162,11 +179,11 @@ def carry_out(prolific: Prolific, row: Submission) -> str:
     """Sends what was decided. Prolific passes over a decision that is the same twice; requests to
     return are sent once, and looked for before they are sent again."""
     try:
-        if row.decision == proposals.APPROVE:
+        if row.decision == APPROVE:
             prolific.approve(row.prolific_id)
-        elif row.decision == proposals.COMPLETE:
+        elif row.decision == COMPLETE:
             prolific.complete(row.prolific_id, row.recruitment.codes["server"])
-        elif row.decision == proposals.REJECT:
+        elif row.decision == REJECT:
             prolific.reject(row.prolific_id, category=row.category, message=row.reason)
         elif row.return_requested_at is None:
             prolific.ask_to_return(row.prolific_id, row.reason)
@@ -185,11 +202,11 @@ def carry_out(prolific: Prolific, row: Submission) -> str:
 
 
 DONE = {
-    proposals.APPROVE: "Approved.",
-    proposals.COMPLETE: "Completed with our own code, and approved.",
-    proposals.RETURN: "Asked to return the place. The participant decides.",
-    proposals.PART: "Asked to return the place; the part is owed once it is returned.",
-    proposals.REJECT: "Rejected.",
+    APPROVE: "Approved.",
+    COMPLETE: "Completed with our own code, and approved.",
+    RETURN: "Asked to return the place. The participant decides.",
+    PART: "Asked to return the place; the part is owed once it is returned.",
+    REJECT: "Rejected.",
 }
 
 
@@ -225,7 +242,7 @@ def _write_approvals(plain: Sequence[int], by: str) -> list[Submission]:
         locked = Submission.objects.select_for_update().filter(pk__in=plain, decision="")
         chosen = list(locked)
         Submission.objects.filter(pk__in=[each.pk for each in chosen]).update(
-            **{"decision": proposals.APPROVE, "rule": proposals.FULL_PAY, "reason": ""},
+            **{"decision": APPROVE, "rule": FULL_PAY, "reason": ""},
             **{"decided_by": by, "decided_at": timezone.now()},
             **{"carried_out_at": None, "problem": ""},
         )
@@ -269,20 +286,16 @@ class Row:
     @property
     def leave_out(self) -> bool:
         """Whether a mismatch is mended by leaving the answers out."""
-        return any(proposals.LEAVE_OUT in each.remedies for each in self.mismatches)
+        return any(LEAVE_OUT in each.remedies for each in self.mismatches)
 
     @property
     def choices(self) -> list[tuple[str, str]]:
-        return (
-            [(each, proposals.DECISIONS[each]) for each in self.proposal.allowed]
-            if self.proposal
-            else []
-        )
+        return [(each, DECISIONS[each]) for each in self.proposal.allowed] if self.proposal else []
 
     @property
     def is_plain(self) -> bool:
         """Whether what is proposed is one press of a button: nothing is to be written."""
-        plain = (proposals.APPROVE, proposals.COMPLETE)
+        plain = (APPROVE, COMPLETE)
         return self.proposal is not None and self.proposal.decision in plain
 
     @property
@@ -292,7 +305,7 @@ class Row:
     @property
     def has_message(self) -> bool:
         """Whether one of the decisions tells the participant something."""
-        told = (proposals.RETURN, proposals.PART, proposals.REJECT)
+        told = (RETURN, PART, REJECT)
         return any(name in told for name, _ in self.choices)
 
     @property
@@ -334,13 +347,13 @@ def rows_of_desk(recruitment: Recruitment) -> list[Row]:
         submission.recruitment = recruitment
         evidence = known.get(submission.session_id) if submission.session_id else None
         place = place_of(submission)
-        offered = proposals.propose(place, evidence)
+        offered = propose(place, evidence)
         rows.append(
             Row(
                 submission,
                 evidence,
                 proposal=offered,
-                mismatches=proposals.mismatches_of(place, submission.participant, evidence),
+                mismatches=mismatches_of(place, submission.participant, evidence),
                 bonuses=bonuses.get(submission.pk, []),
                 due=_due(submission),
             )
@@ -379,7 +392,7 @@ def _unknown(recruitment: Recruitment, known: dict[int, Evidence]) -> list[Row]:
         if session.prolific_study in others - own:
             continue  # it belongs to another recruitment of this study
         evidence = known[session.pk]
-        rows.append(Row(None, evidence, mismatches=[proposals.unknown_session(evidence)]))
+        rows.append(Row(None, evidence, mismatches=[unknown_session(evidence)]))
     return rows
 
 
@@ -403,7 +416,7 @@ def pay_of(recruitment: Recruitment, rows: Sequence[Row]) -> Pay:
     reward = float(terms_of(recruitment).reward_minor)
     minutes, clips = [], []
     for row in rows:
-        if row.known is None or row.known.outcome not in proposals.DONE_HERE:
+        if row.known is None or row.known.outcome not in DONE_HERE:
             continue
         taken = _minutes(row.submission) or row.known.minutes
         if taken:

@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 from listening.common.ages import age_s
 from listening.common.cached_counts import KEPT_S, REST, SLOW_S, Patience, ask, asked_name, claim
 from listening.models import Study
-from listening.selectors import study_progress
+from listening.selectors.progress import study_progress
 
 AT_MOST_EVERY_S = 1.0
 KIND = "progress"  # of what `listening.common.cached_counts` asks a worker for

@@ -48,7 +48,7 @@ def with_rubric(
         **fields,
         "options": {**options, **own},
         "instructions": _instructions(fields["instructions"], shared.instructions(scale=scaled)),
-        "criteria": tuple(_criteria(fields["criteria"], shared, full, where, notes)),
+        "criteria": tuple(_rubric_criteria(fields["criteria"], shared, full, where, notes)),
     }
 
 
@@ -73,20 +73,20 @@ def _instructions(own: str, shared: str) -> str:
     return own if shared in own else "\n\n".join(filter(None, [own.strip(), shared]))
 
 
-def _criteria(
+def _rubric_criteria(
     tables: Any, shared: Shared, full: str, where: str, notes: Notebook
 ) -> Iterator[dict[str, Any]]:
     """The task's criteria, asked as the rubric asks them; without any, all of the rubric's."""
     asked = {each.key: each for each in shared.asked}
     if not tables:
-        yield from (_filled({"key": key}, each) for key, each in asked.items())
+        yield from (_with_question({"key": key}, each) for key, each in asked.items())
         return
     for n, table in enumerate(tables, start=1):
         each = asked.get(table.get("key", "")) if isinstance(table, Mapping) else None
         if each is None:
             yield table
             continue
-        filled = _filled(table, each)
+        filled = _with_question(table, each)
         for name in ("question", "help_text"):
             if table.get(name) not in (None, filled[name]):
                 what = f"The rubric {full} asks: “{filled[name]}”."
@@ -94,7 +94,7 @@ def _criteria(
         yield filled
 
 
-def _filled(table: Mapping[str, Any], each: Asked) -> dict[str, Any]:
+def _with_question(table: Mapping[str, Any], each: Asked) -> dict[str, Any]:
     options = {**table.get("options", {})}
     if each.absent:
         options["absent"] = each.absent

@@ -5,7 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from listening.recruitment.play_money import checks, hooks, money
+from listening.recruitment.play_money import hooks, money
+from listening.recruitment.play_money.checks import is_number, least_time, study_faults
 from listening.recruitment.play_money.state import ApiError, Json, State, moment, number, stamp
 
 OPEN = ("RESERVED", "ACTIVE", "AWAITING REVIEW")
@@ -32,7 +33,7 @@ def create(state: State, body: Json, workspaces: list[str]) -> Json:
     owner = state.data["projects"].get(str(project))
     if owner is None or owner["workspace"] not in workspaces:
         raise ApiError(400, {"project": [f"There is no project {project}."]})
-    if faults := checks.study_faults(state, owner["workspace"], body):
+    if faults := study_faults(state, owner["workspace"], body):
         raise ApiError(400, faults)
     return _add(state, _normal(body), owner, is_test=False)
 
@@ -106,7 +107,7 @@ def longest_minutes(state: State, study: Json) -> int | float:
     sent = fields.get("maximum_allowed_time")
     if sent is not None and state.setting("maximum_time") == "honoured":
         return number(sent)
-    return min(round(checks.least_time(fields["estimated_completion_time"])), 24 * 60 - 1)
+    return min(round(least_time(fields["estimated_completion_time"])), 24 * 60 - 1)
 
 
 def short(state: State, study: Json) -> Json:
@@ -166,7 +167,7 @@ def change(state: State, study: Json, changes: Json) -> None:
         _check_names(study, changes)
         _check_codes(study, changes)
         _check_places(state, study, changes)
-    if faults := checks.study_faults(state, study["workspace"], fields):
+    if faults := study_faults(state, study["workspace"], fields):
         raise ApiError(400, faults)
     if is_draft:
         study["fields"] = _normal(fields)
@@ -191,7 +192,7 @@ def _check_names(study: Json, changes: Json) -> None:
 def _check_places(state: State, study: Json, changes: Json) -> None:
     before = study["fields"]["total_available_places"]
     places = changes.get("total_available_places", before)
-    if not checks.is_number(places) or places < before:
+    if not is_number(places) or places < before:
         raise ApiError(400, {"total_available_places": ["Places can only be added."]})
     if places > before and study["stopped"] and state.setting("stop_is_final"):
         raise ApiError(400, {"total_available_places": ["This study was stopped."]})
