@@ -14,7 +14,7 @@ from listening.models.requested_jobs import asked_job, send_lost
 from listening.notifications import sending, watching
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
-from listening.selectors import monitor
+from listening.selectors import progress
 from listening.sessions import leases, session_summaries
 from listening.studies import erasure, invitations
 
@@ -121,7 +121,7 @@ def forget_old_messages() -> int:
 @shared_task
 def recount(kind: str, of: str) -> None:
     """Count for pages what takes long to count; see `listening.common.cached_counts`."""
-    if kind == monitor.KIND:
-        monitor.latest_progress(of)
+    if kind == progress.KIND:
+        progress.latest_progress(of)
     else:
         cached_counts.remake(kind, of)

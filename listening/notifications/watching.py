@@ -21,7 +21,7 @@ from listening.notifications.occurrences import end_others, settle
 from listening.recruitment import ledger
 from listening.recruitment.deciding import WARNED_AFTER_DAYS
 from listening.recruitment.plan import money
-from listening.selectors.monitor import page_progress
+from listening.selectors.progress import page_progress
 from listening.sessions.leases import ANSWERED, LEASED, SKIPPED, STATUS_NOW
 
 BETS = (0.75, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of what may be bet at most

@@ -18,7 +18,7 @@ from listening.common.cached_counts import Kept, Patience, look
 from listening.models import LedgerEntry, Study, StudyEvent
 from listening.recruitment.ledger import PAID
 from listening.recruitment.plan import money
-from listening.selectors.monitor import page_progress
+from listening.selectors.progress import page_progress
 
 KIND = "times"
 MOST_MARKS = 12

@@ -12,7 +12,7 @@ from django.core.cache import cache
 from listening.common import cached_counts
 from listening.jobs import recount
 from listening.models import Criterion, Justification, Rating, Study, StudyEvent
-from listening.selectors import monitor, ratings
+from listening.selectors import progress, ratings
 from listening.selectors.clip_answers import tallies
 from listening.selectors.study_overview import MOST_MARKS, Hour, Mark, rating_hours, state_marks
 from listening.sessions import lifecycle
@@ -186,22 +186,22 @@ def test_what_took_long_is_shown_as_it_was_while_a_worker_counts(monkeypatch):
 
 @pytest.mark.medium
 def test_a_slow_count_of_progress_follows_what_the_researcher_does(study, monkeypatch):
-    monkeypatch.setattr(monitor, "SLOW_S", -1.0)
+    monkeypatch.setattr(progress, "SLOW_S", -1.0)
     asked = []
     monkeypatch.setattr(
         cached_counts.current_app, "send_task", lambda name, args: asked.append(args)
     )
-    first = monitor.page_progress("voices")
+    first = progress.page_progress("voices")
     Study.objects.update(state="paused")
-    monitor.forget_progress("voices")
-    told = monitor.page_progress("voices")
+    progress.forget_progress("voices")
+    told = progress.page_progress("voices")
     assert first is not None
     assert told == first | {"state": "paused"}
     assert asked == [["progress", "voices"]]
     Study.objects.update(title="Renamed")
     recount("progress", "voices")
-    assert monitor.page_progress("voices")["title"] == "Renamed"
-    assert monitor.page_progress("unknown", patience=cached_counts.Patience(0)) is None
+    assert progress.page_progress("voices")["title"] == "Renamed"
+    assert progress.page_progress("unknown", patience=cached_counts.Patience(0)) is None
 
 
 @pytest.mark.medium

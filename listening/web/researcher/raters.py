@@ -26,8 +26,7 @@ from listening.design.traps import TrapPlan
 from listening.models import Session, Study, StudyEvent
 from listening.models.study_log import event_title, note
 from listening.recruitment.evidence import evidence_of
-from listening.selectors.monitor import page_progress
-from listening.selectors.progress import odds_of_traps
+from listening.selectors.progress import odds_of_traps, page_progress
 from listening.selectors.session_trials import FAR_SDS, ShownTrial, session_trials
 from listening.sessions import session_summaries
 from listening.sessions.outcomes import code_at_end, review_words

@@ -43,7 +43,7 @@ from listening.recruitment.plan import MOST_PLACES, Plan, minor_of, money, whole
 from listening.recruitment.prolific import ProlificError
 from listening.recruitment.prolific.wire import Json
 from listening.recruitment.terms import seal_of, terms_of
-from listening.selectors.monitor import forget_progress
+from listening.selectors.progress import forget_progress
 from listening.sessions import lifecycle
 from listening.sessions.source_quotas import change_quota, counts_of
 from listening.studies.length import session_length

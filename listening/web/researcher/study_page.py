@@ -29,7 +29,7 @@ from listening.design.studyfile.drawing import draws_of
 from listening.models import Study
 from listening.models.study_log import note, withdrawals_of
 from listening.selectors import unplayed_clips
-from listening.selectors.monitor import forget_progress, page_progress
+from listening.selectors.progress import forget_progress, page_progress
 from listening.selectors.ratings import read_ratings, shown_ratings
 from listening.selectors.study_overview import HOUR_S, Hour, Mark, rating_times, state_marks
 from listening.sessions import lifecycle
