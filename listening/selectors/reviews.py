@@ -9,7 +9,7 @@ from django.http import Http404
 
 from listening.methods.vocalisation_types import marked
 from listening.models import LeftOut, ReviewAssignment, ReviewJob, Stimulus, Study, Verdict
-from listening.models.study_versions import earlier_versions
+from listening.models.study import earlier_versions
 from listening.review import codebook
 from listening.review.clip_marks import Event, events_of, settled
 from listening.review.clip_results import ClipResults, SystemResult, clip_results, left_out_now
