@@ -11,7 +11,7 @@ from typing import TypedDict
 from django.db.models import QuerySet
 
 from listening.models import Condition, Justification, Session, Stimulus, Study
-from listening.models.clip_facts import only_lines
+from listening.models.material import only_lines
 from listening.review.kinds.kind import Target
 
 GONE = (Session.Status.WITHDRAWN, Session.Status.REJECTED)

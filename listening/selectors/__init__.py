@@ -2,8 +2,8 @@
 
 from listening.audio.store import bring as bring_audio
 from listening.audio.store import is_remote as audio_is_remote
-from listening.models.clip_facts import LINE, TRAP, ClipFacts, clip_facts, only_lines
 from listening.models.codes import RATER_CODE
+from listening.models.material import LINE, TRAP, ClipFacts, clip_facts, only_lines
 from listening.selectors.analysis_rules import (
     DecidedFacts,
     Declared,
