@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from listening.design.amounts import Amount, amount_of, sessions_of, trials_of
+from listening.design.blocks import Amount, amount_of, sessions_of, trials_of
 from listening.design.draft_context import heard
 from listening.design.draft_toml import roles, table_trials
 from listening.design.duration import SessionLength, estimate

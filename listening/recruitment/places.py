@@ -11,7 +11,7 @@ from math import ceil
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from listening.design.amounts import amount_of, sessions_of
+from listening.design.blocks import amount_of, sessions_of
 from listening.models import Block, Connection, Recruitment, Study, Task
 from listening.recruitment import plan as plans
 from listening.recruitment.connecting import client_of

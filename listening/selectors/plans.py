@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from django.db import connection
 
 from listening.access.rights import LOOK, draft_for
-from listening.design.amounts import amount_of, trials_of
+from listening.design.blocks import amount_of, trials_of
 from listening.design.preview_trials import scales_of
 from listening.design.traps import TrapPlan
 from listening.drafts.figures import reading_of, whole

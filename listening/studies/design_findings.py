@@ -10,7 +10,7 @@ from django.conf import settings
 
 from listening.checks import check_named
 from listening.common.languages import name_of
-from listening.design.amounts import material_of
+from listening.design.blocks import material_of
 from listening.design.draft_toml import FAILED
 from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
 from listening.design.odds import through_traps

@@ -20,7 +20,7 @@ from listening.audio.served_sound import AFTER_S, BEFORE_S, HEARD_FROM_HZ
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
 from listening.common.sound_files import AudioError, duration_s
-from listening.design.amounts import Amount, amount_of, sessions_of, trials_of
+from listening.design.blocks import Amount, amount_of, sessions_of, trials_of
 from listening.design.duration import SessionLength, estimate
 from listening.design.presets import Preset, presets
 from listening.design.preview_trials import scales_of
