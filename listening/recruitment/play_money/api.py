@@ -9,15 +9,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
-from listening.recruitment.play_money import (
-    checks,
-    faults,
-    hooks,
-    money,
-    people,
-    studies,
-    submissions,
-)
+from listening.recruitment.play_money import faults, hooks, money, people, studies, submissions
 from listening.recruitment.play_money.routing import Reply, Request, Routes
 from listening.recruitment.play_money.state import ApiError, Json, State, number
 
@@ -157,7 +149,7 @@ def project(request: Request, name: str) -> Json:
 @ROUTES.add("POST", "/study-cost-calculator/")
 def total_cost(request: Request) -> Json:
     reward, places = (request.body.get(k) for k in ("reward", "total_available_places"))
-    if not checks.is_number(reward) or not checks.is_number(places):
+    if not studies.is_number(reward) or not studies.is_number(places):
         raise ApiError(400, "reward and total_available_places must be numbers.")
     rewards = Decimal(str(reward)) * Decimal(str(places))
     return {"total_cost": number(money.with_extras(request.state, rewards))}

@@ -12,7 +12,7 @@ import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from listening.recruitment.play_money import checks, faults, hooks, money, people, studies
+from listening.recruitment.play_money import faults, hooks, money, people, studies
 from listening.recruitment.play_money.state import ApiError, Json, State, stamp
 
 ISSUER = "https://www.prolific.com"
@@ -417,7 +417,7 @@ def complete(state: State, submission: Json, body: Json) -> None:
         raise ApiError(400, {"completion_code": ["Not a code of this study for researchers."]})
     percentage = (body.get("completion_code_data") or {}).get("percentage_of_reward")
     is_dynamic = any(action["action"] == "DYNAMIC_PAYMENT" for action in code["actions"])
-    if is_dynamic and not (checks.is_number(percentage) and 8 <= percentage <= 99):
+    if is_dynamic and not (studies.is_number(percentage) and 8 <= percentage <= 99):
         raise ApiError(
             400, {"completion_code_data": ["percentage_of_reward: 8 to 99 is required."]}
         )
