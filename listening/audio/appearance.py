@@ -31,6 +31,27 @@ from listening.common.ages import age_s
 
 K = TypeVar("K")
 V = TypeVar("V")
+BLOCK_FRAMES = 65_536
+LONGEST_KEPT = 2**20  # samples; longer clips are decoded block by block, and for each rater anew
+MOST_KEPT_BYTES = 32 * 2**20  # in each process
+Version = tuple[Path, int, int]  # of a file: place, time, number
+Noise = Callable[[int], np.ndarray]
+FULL_SCALE = 32_768
+RUMBLE_STEPS = 8.0  # of 16 bit: some -75 dB, at frequencies that are heard above 0 dB at most
+RUMBLE_KNOTS_HZ = 30
+NOISE_SAMPLES = LONGEST_KEPT  # drawn once; who asks begins at a place of its own
+SHORTEST_PAD_S = 0.05  # of dither alone, at both ends: no clip has sound, or digital silence, there
+LONGEST_PAD_S = 0.3
+MEAN_PAD_S = (SHORTEST_PAD_S + LONGEST_PAD_S) / 2
+KEPT_UNUSED_S = 2 * 3600.0  # of files
+KEPT_BYTES = 32 * 2**20  # of appearances in memory, in each process
+KEPT_BEGINNINGS_BYTES = 64 * 2**20
+VARIANTS = 4  # beginnings of each clip
+MOST_BITS = 12.5  # a sample: noisy speech fits, so that all clips have about one size per second
+SPREAD_BITS = 0.1  # less than that, at random
+PLACES = 32  # of a trial: at each, the number of samples has another remainder
+LENGTH_STEP = flac.PARTITIONS  # lengths are multiples of it, so that the last frame fills its bits
+CHUNK = 64 * flac.BLOCK  # samples of each channel of a long clip, coded together
 
 
 class Recent(Generic[K, V]):
@@ -59,11 +80,6 @@ class Recent(Generic[K, V]):
                 self.bytes -= size
 
 
-BLOCK_FRAMES = 65_536
-LONGEST_KEPT = 2**20  # samples; longer clips are decoded block by block, and for each rater anew
-MOST_KEPT_BYTES = 32 * 2**20  # in each process
-
-
 @dataclass(frozen=True)
 class Decoded:
     """A sound as blocks of float32, frames × channels, full scale ±1; none may be changed."""
@@ -74,7 +90,6 @@ class Decoded:
     is_long: bool = False
 
 
-Version = tuple[Path, int, int]  # of a file: place, time, number
 recent_samples: Recent[Version, tuple[int, np.ndarray]] = Recent(MOST_KEPT_BYTES)
 
 
@@ -105,14 +120,6 @@ def decoded(copy: Path) -> Iterator[Decoded]:
 def _blocks(sound: SoundFile) -> Iterator[np.ndarray]:
     while len(block := sound.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
         yield block
-
-
-Noise = Callable[[int], np.ndarray]
-
-FULL_SCALE = 32_768
-RUMBLE_STEPS = 8.0  # of 16 bit: some -75 dB, at frequencies that are heard above 0 dB at most
-RUMBLE_KNOTS_HZ = 30
-NOISE_SAMPLES = LONGEST_KEPT  # drawn once; who asks begins at a place of its own
 
 
 def dithered(block: np.ndarray, noise: Noise, rumble: Noise) -> np.ndarray:
@@ -165,20 +172,6 @@ def _tables(secret: str) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.Generator(np.random.SFC64(int.from_bytes(seed, "big")))
     first, second = (rng.random(NOISE_SAMPLES, np.float32) for _ in range(2))
     return np.concatenate([first, first]), np.concatenate([second, second])
-
-
-SHORTEST_PAD_S = 0.05  # of dither alone, at both ends: no clip has sound, or digital silence, there
-LONGEST_PAD_S = 0.3
-MEAN_PAD_S = (SHORTEST_PAD_S + LONGEST_PAD_S) / 2
-KEPT_UNUSED_S = 2 * 3600.0  # of files
-KEPT_BYTES = 32 * 2**20  # of appearances in memory, in each process
-KEPT_BEGINNINGS_BYTES = 64 * 2**20
-VARIANTS = 4  # beginnings of each clip
-MOST_BITS = 12.5  # a sample: noisy speech fits, so that all clips have about one size per second
-SPREAD_BITS = 0.1  # less than that, at random
-PLACES = 32  # of a trial: at each, the number of samples has another remainder
-LENGTH_STEP = flac.PARTITIONS  # lengths are multiples of it, so that the last frame fills its bits
-CHUNK = 64 * flac.BLOCK  # samples of each channel of a long clip, coded together
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ TOKEN_CHARS = 72
 CHECK_CONTENT = Struct(">32sHH")  # key of the check, attempt, place of the sound in the attempt
 CHECK_TOKEN_CHARS = 76
 CHECK = b"check"  # sealed along, so that neither kind of token passes for the other
+RANGE = re.compile(r"bytes=(\d{1,15})-(\d{0,15})")
+PIECE_BYTES = 4 * 1024 * 1024  # of a long clip at a time
 
 
 class Numbered(Protocol):
@@ -192,10 +194,6 @@ def _tag_of(code: str) -> bytes:
 @lru_cache(maxsize=8192)  # of a session
 def _tag(code: str, key: bytes) -> bytes:
     return hmac.digest(key, code.encode(), "sha256")[:TAG_BYTES]
-
-
-RANGE = re.compile(r"bytes=(\d{1,15})-(\d{0,15})")
-PIECE_BYTES = 4 * 1024 * 1024  # of a long clip at a time
 
 
 def flac_response(path: Path, wanted: str) -> HttpResponseBase:

@@ -15,6 +15,15 @@ from listening.audio.long_sounds import bounded
 from listening.common.sound_files import Samples, open_sound
 
 BLOCK_FRAMES = 65_536
+HEARD_FROM_HZ = 20.0
+GONE_BELOW_HZ = 15.0
+LONGEST_AT_ONCE = 2**21  # frames: longer clips are filtered in parts
+MARGIN_S = 1.0  # on both sides of a part, that the filter looks at
+BEFORE_S = 0.02  # kept before the first sound: weak consonants begin below the threshold
+AFTER_S = 0.05  # and after the last: rooms and breath fade slowly
+FADE_IN_S = BEFORE_S  # all of it: a room's noise must not begin where silence does elsewhere
+FADE_OUT_S = AFTER_S
+HIGHEST_PEAK_DBFS = -1.0  # after a gain
 
 
 def resampled(path: Path, rate_hz: int, most_samples: int | None = None) -> Iterator[Samples]:
@@ -39,12 +48,6 @@ def resampled(path: Path, rate_hz: int, most_samples: int | None = None) -> Iter
         rest = round(heard * rate_hz / sound.rate_hz) - given
         end = stream.resample_chunk(np.zeros((0, sound.channels)), last=True)[: max(rest, 0)]
         yield np.pad(end, ((0, max(rest - len(end), 0)), (0, 0)))
-
-
-HEARD_FROM_HZ = 20.0
-GONE_BELOW_HZ = 15.0
-LONGEST_AT_ONCE = 2**21  # frames: longer clips are filtered in parts
-MARGIN_S = 1.0  # on both sides of a part, that the filter looks at
 
 
 def without_rumble(blocks: Iterable[Samples], rate_hz: int, *, faded: bool) -> Iterator[Samples]:
@@ -82,12 +85,6 @@ def _weights(size: int, rate_hz: int) -> npt.NDArray[np.float64]:
     hz = np.arange(0, HEARD_FROM_HZ, rate_hz / size)
     share = (hz - GONE_BELOW_HZ) / (HEARD_FROM_HZ - GONE_BELOW_HZ)
     return np.asarray(0.5 + 0.5 * np.cos(np.pi * share.clip(0, 1)))[:, None]
-
-
-BEFORE_S = 0.02  # kept before the first sound: weak consonants begin below the threshold
-AFTER_S = 0.05  # and after the last: rooms and breath fade slowly
-FADE_IN_S = BEFORE_S  # all of it: a room's noise must not begin where silence does elsewhere
-FADE_OUT_S = AFTER_S
 
 
 @dataclass(frozen=True)
@@ -171,9 +168,6 @@ def fade(rate_hz: int, seconds: float) -> Samples:
     """The rising half of a Hann window, (frames, 1)."""
     frames = max(1, round(seconds * rate_hz))
     return np.asarray(0.5 - 0.5 * np.cos(np.pi * (np.arange(frames)[:, None] + 0.5) / frames))
-
-
-HIGHEST_PEAK_DBFS = -1.0  # after a gain
 
 
 class Measured(Protocol):

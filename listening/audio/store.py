@@ -27,6 +27,10 @@ from listening.common.sound_files import AudioError, open_sound
 
 FETCHERS = 8  # threads: a store far away answers late and often
 IN_USE_S = 15 * 60.0  # what was wanted since is not let go of: somebody may be reading it
+log = logging.getLogger(__name__)
+NAME = re.compile(r"(served|originals)/[0-9a-f]{2}/[0-9a-f]{32}\.[a-z0-9]{1,8}")
+SAME_TIME_FOR_ALL = 946_684_800  # 2000-01-01: the order of import must not show in a header
+BLOCK_FRAMES = 65_536
 
 
 def place_of(name: str) -> Path:
@@ -116,13 +120,6 @@ def shrink(most_bytes: int) -> int:
             path.unlink()
             freed += size
     return freed
-
-
-log = logging.getLogger(__name__)
-
-NAME = re.compile(r"(served|originals)/[0-9a-f]{2}/[0-9a-f]{32}\.[a-z0-9]{1,8}")
-SAME_TIME_FOR_ALL = 946_684_800  # 2000-01-01: the order of import must not show in a header
-BLOCK_FRAMES = 65_536
 
 
 def keep_original(source: Path) -> str:

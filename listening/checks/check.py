@@ -15,6 +15,16 @@ import numpy.typing as npt
 from listening.common.registry import Registry
 from listening.methods.method import gettext_noop
 
+MOST_TRIALS = 20
+MOST_ATTEMPTS = 10
+ON_FAIL = ("screen_out", "continue")
+WORDS = ("title", "text")
+LONGEST = {"title": 200, "text": 5000}
+Wave = npt.NDArray[np.float32]
+ALL = gettext_noop("Please play every sound and answer it first.")
+CHOOSE = gettext_noop("Please choose one of the answers for each sound.")
+ONCE_MORE = gettext_noop("That was not enough. Please try once more.")
+
 
 def at_least(right: int, trials: int, chance: float) -> float:
     """Probability of `right` or more of `trials` when each is right with this chance."""
@@ -30,13 +40,6 @@ def at_least(right: int, trials: int, chance: float) -> float:
 def in_attempts(once: float, attempts: int) -> float:
     """Probability of passing at least one of so many attempts, each drawn anew."""
     return 1.0 - float((1.0 - once) ** attempts)
-
-
-MOST_TRIALS = 20
-MOST_ATTEMPTS = 10
-ON_FAIL = ("screen_out", "continue")
-WORDS = ("title", "text")
-LONGEST = {"title": 200, "text": 5000}
 
 
 class Unfit(ValueError):
@@ -181,13 +184,6 @@ def _language(check: Defaults, given: Any, study: str) -> str:
 
 def _one_of(names: tuple[str, ...]) -> str:
     return f"Write one of: {', '.join(names)}."
-
-
-Wave = npt.NDArray[np.float32]
-
-ALL = gettext_noop("Please play every sound and answer it first.")
-CHOOSE = gettext_noop("Please choose one of the answers for each sound.")
-ONCE_MORE = gettext_noop("That was not enough. Please try once more.")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,20 @@ from listening.methods.method import gettext_noop
 Samples = npt.NDArray[np.float64]
 
 LEVEL_DBFS = -26.0  # of the clips, and of the sound with which the rater set the volume
+FOLDER = Path(__file__).parent / "audio"
+RATE_HZ = 16_000  # of the recordings: consonants such as the s of “six” need what is above 4 kHz
+LANGUAGES = tuple(sorted(path.name for path in FOLDER.iterdir() if path.is_dir()))
+SLOT_S = 0.7  # each digit starts a slot, so that its length does not change that of the sound
+FRAME = 512
+PLACES = ("first", "second", "third")
+WHICH = (
+    CheckOption("first", gettext_noop("The first"), "1"),
+    CheckOption("second", gettext_noop("The second"), "2"),
+    CheckOption("third", gettext_noop("The third"), "3"),
+)
+INTERVAL_S = 1.0
+PAUSE_S = 0.5
+EDGE_S = 0.1  # silence before and after, so that no loudspeaker swallows the start
 
 
 def rms(level_dbfs: float) -> float:
@@ -50,13 +64,6 @@ def shaped_noise(magnitude: Samples, samples: int, rng: np.random.Generator) -> 
     """Noise with this magnitude at each of samples // 2 + 1 frequencies, and random phases."""
     phases = rng.uniform(0, 2 * np.pi, len(magnitude))
     return np.fft.irfft(magnitude * np.exp(1j * phases), samples)
-
-
-FOLDER = Path(__file__).parent / "audio"
-RATE_HZ = 16_000  # of the recordings: consonants such as the s of “six” need what is above 4 kHz
-LANGUAGES = tuple(sorted(path.name for path in FOLDER.iterdir() if path.is_dir()))
-SLOT_S = 0.7  # each digit starts a slot, so that its length does not change that of the sound
-FRAME = 512
 
 
 @lru_cache(maxsize=100)
@@ -99,14 +106,3 @@ def voice_noise(language: str, samples: int, rng: np.random.Generator) -> Sample
     magnitude = np.sqrt(np.interp(fine_hz, coarse_hz, spectrum(language)))
     magnitude[fine_hz < 60] = 0.0  # no voice is there, only rumble
     return at_level(shaped_noise(magnitude, samples, rng), 0.0)
-
-
-PLACES = ("first", "second", "third")
-WHICH = (
-    CheckOption("first", gettext_noop("The first"), "1"),
-    CheckOption("second", gettext_noop("The second"), "2"),
-    CheckOption("third", gettext_noop("The third"), "3"),
-)
-INTERVAL_S = 1.0
-PAUSE_S = 0.5
-EDGE_S = 0.1  # silence before and after, so that no loudspeaker swallows the start

@@ -18,6 +18,15 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 log = logging.getLogger(__name__)
 Call = TypeVar("Call")
 Result = TypeVar("Result")
+CONNECTIONS = 8
+FAILURES = (psycopg.Error, PoolTimeout, TimeoutError)  # of the database, or of who waits for it
+# Each statement finds its rows by an index, at any size, and whatever PostgreSQL knows of it yet.
+SETTINGS = (
+    "plan_cache_mode = force_generic_plan",
+    *(f"enable_{way} = off" for way in ("seqscan", "hashjoin", "mergejoin")),
+    "jit = off",
+)
+Connection = psycopg.AsyncConnection[Any]
 
 
 class Batches(Generic[Call, Result]):
@@ -86,17 +95,6 @@ class Batches(Generic[Call, Result]):
             if not future.done():
                 batch.append((call, future))
         return batch
-
-
-CONNECTIONS = 8
-FAILURES = (psycopg.Error, PoolTimeout, TimeoutError)  # of the database, or of who waits for it
-# Each statement finds its rows by an index, at any size, and whatever PostgreSQL knows of it yet.
-SETTINGS = (
-    "plan_cache_mode = force_generic_plan",
-    *(f"enable_{way} = off" for way in ("seqscan", "hashjoin", "mergejoin")),
-    "jit = off",
-)
-Connection = psycopg.AsyncConnection[Any]
 
 
 class LoopPool:

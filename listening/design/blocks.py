@@ -16,6 +16,10 @@ from listening.design.studyfile.drawing import is_scattered, only_drawn, takes_o
 from listening.methods import StimulusRef, method_named
 from listening.methods.method import PlannedTrial
 
+T = TypeVar("T")
+Cell = tuple[int, str]
+Cells = Mapping[Cell, PlannedTrial]
+
 
 @dataclass(frozen=True)
 class PlannedSlot:
@@ -31,11 +35,6 @@ class PlannedBlock:
 
     replicate: int
     slots: tuple[PlannedSlot, ...]
-
-
-T = TypeVar("T")
-Cell = tuple[int, str]
-Cells = Mapping[Cell, PlannedTrial]
 
 
 def plan_blocks(

@@ -17,6 +17,11 @@ from listening.design.sources import KINDS
 from listening.design.studyfile.entries import OUTCOMES
 
 FORM = "about-you"  # the questionnaire that ticked questions go into
+TAG = r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}"
+WORDS = "(title|texts\\.(welcome|consent|contact|end|debrief|comment_prompt))"
+KEYED = {"checks": ("study", "checks"), "sources": ("sources",)}  # lists whose entries have keys
+REASON = re.compile(r"tasks\.(\d+)\.reasons")
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
 
 
 class _Check:
@@ -132,11 +137,6 @@ TICKS: dict[str, Tick] = {
     **{f"forms.{key}": _Form(key) for key in READY_MADE},
     **SCREEN_OUTS,
 }
-
-
-TAG = r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}"
-WORDS = "(title|texts\\.(welcome|consent|contact|end|debrief|comment_prompt))"
-KEYED = {"checks": ("study", "checks"), "sources": ("sources",)}  # lists whose entries have keys
 
 
 class UnknownField(ValueError):
@@ -277,8 +277,6 @@ def _next_version(version: str) -> str:
 
 # --- Reasons: a table that is there or not --------------------------------------------------------
 
-REASON = re.compile(r"tasks\.(\d+)\.reasons")
-
 
 def reasons_of(task: Mapping[str, Any]) -> str:
     """Whether a task asks for reasons: "", optional or required; "usual" where it does not say."""
@@ -294,9 +292,6 @@ def _put_reasons(task: Table, wanted: str) -> None:
         task["justification"] = {**own, "required": wanted == "required"}
     else:
         task.pop("justification", None)
-
-
-LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
 
 
 def add_source(top: Table, kind: str) -> bool:

@@ -20,6 +20,31 @@ from listening.common.sound_files import EXTENSIONS, is_system_file
 PLACE = re.compile(r"\{(system|sentence|\*)(?::([1-9]))?\}")
 NAMES = ("system", "sentence")
 ANYTHING = "*"
+OF_THE_SYSTEM = "was put there by macOS or Windows, and is no sound"
+SEPARATORS = ("__", "--", "_", "-", ".", " ")
+MOST_SPLITS = 4  # places in a name, counted from either end
+COVERED = 0.8  # a reading fits at least so many of the files; the others are named
+FILLED = 0.5  # and fills at least so much of its table
+LONGEST_ID = 120
+CLEARLY = 1.0  # so much better than the next reading, or it is not clear
+NUMBERED = re.compile(r"([^\d]{0,16})(\d+)")
+SYSTEM_WORDS = {"sys", "system", "model", "method", "voice", "cond", "condition", "tts", "spk"}
+SENTENCE_WORDS = {
+    *("s", "u", "utt", "utterance", "sent", "sentence", "line", "text", "item", "prompt"),
+    *("para", "paragraph", "stim", "sample", "clip", "id", ""),
+}
+# Names of systems that look like ids: chapters of LJSpeech, speakers of VCTK.
+ID_OF_A_CORPUS = re.compile(r"[A-Za-z]{1,8}[-_]?\d{3,}")
+LANGUAGE = re.compile(
+    r"(ar|bg|bn|ca|cs|da|de|el|en|es|et|fa|fi|fr|he|hi|hr|hu|id|it|ja|ko|lt|lv|nb|nl|no|pl|pt|ro"
+    r"|ru|sk|sl|sr|sv|ta|th|tr|uk|ur|vi|yue|zh)([-_][A-Za-z]{2,4})?"
+)
+# Folders that say how or in which language something is said, not which system says it.
+STYLE_WORDS = {
+    *("neutral", "happy", "sad", "angry", "anger", "surprise", "surprised", "fear", "disgust"),
+    *("calm", "whisper", "whispering", "laughing", "read", "spontaneous", "male", "female"),
+    *("train", "dev", "test", "wav", "wavs", "audio", "clips"),
+}
 
 
 class PatternError(ValueError):
@@ -224,33 +249,6 @@ def _places(text: str, sought: str) -> list[int]:
 
 def _positions(text: str, sought: str) -> int:
     return sum(1 << at for at in _places(text, sought))
-
-
-OF_THE_SYSTEM = "was put there by macOS or Windows, and is no sound"
-SEPARATORS = ("__", "--", "_", "-", ".", " ")
-MOST_SPLITS = 4  # places in a name, counted from either end
-COVERED = 0.8  # a reading fits at least so many of the files; the others are named
-FILLED = 0.5  # and fills at least so much of its table
-LONGEST_ID = 120
-CLEARLY = 1.0  # so much better than the next reading, or it is not clear
-NUMBERED = re.compile(r"([^\d]{0,16})(\d+)")
-SYSTEM_WORDS = {"sys", "system", "model", "method", "voice", "cond", "condition", "tts", "spk"}
-SENTENCE_WORDS = {
-    *("s", "u", "utt", "utterance", "sent", "sentence", "line", "text", "item", "prompt"),
-    *("para", "paragraph", "stim", "sample", "clip", "id", ""),
-}
-# Names of systems that look like ids: chapters of LJSpeech, speakers of VCTK.
-ID_OF_A_CORPUS = re.compile(r"[A-Za-z]{1,8}[-_]?\d{3,}")
-LANGUAGE = re.compile(
-    r"(ar|bg|bn|ca|cs|da|de|el|en|es|et|fa|fi|fr|he|hi|hr|hu|id|it|ja|ko|lt|lv|nb|nl|no|pl|pt|ro"
-    r"|ru|sk|sl|sr|sv|ta|th|tr|uk|ur|vi|yue|zh)([-_][A-Za-z]{2,4})?"
-)
-# Folders that say how or in which language something is said, not which system says it.
-STYLE_WORDS = {
-    *("neutral", "happy", "sad", "angry", "anger", "surprise", "surprised", "fear", "disgust"),
-    *("calm", "whisper", "whispering", "laughing", "read", "spontaneous", "male", "female"),
-    *("train", "dev", "test", "wav", "wavs", "audio", "clips"),
-}
 
 
 class UnclearNames(ValueError):

@@ -15,6 +15,9 @@ BETRAYS = (
     'waveform = "{}" would show each clip by its silences, its level and its clipping, which tell '
     'systems apart without listening; write "reference", which is the same picture for all clips'
 )
+LONGEST_LABEL = 2000
+JOINT = "|"  # between the labels of an answer that holds several
+DefaultCriterion = tuple[str, str, Mapping[str, Any]]  # key, question, options of its own scale
 
 
 @dataclass(frozen=True)
@@ -132,10 +135,6 @@ class Step:
     apart: bool = False  # drawn away from the others, such as "not in this clip"
 
 
-LONGEST_LABEL = 2000
-JOINT = "|"  # between the labels of an answer that holds several
-
-
 @dataclass(frozen=True)
 class Scale:
     """The allowed answers of a criterion; `widget` names templates/widgets/<widget>.html.
@@ -221,9 +220,6 @@ def names_in(options: Mapping[str, Any]) -> dict[str, str]:
     if not isinstance(names, Mapping) or not all(isinstance(word, str) for word in names.values()):
         raise ValueError('names is a table of words, like { "1" = "…" }')
     return dict(names)
-
-
-DefaultCriterion = tuple[str, str, Mapping[str, Any]]  # key, question, options of its own scale
 
 
 class Method:

@@ -9,6 +9,21 @@ from django.db import models
 
 from listening.models.study import Study, Task
 
+LINE, TRAP = "line", "trap"  # roles of clips that no table of systems holds
+READ = (
+    *(
+        "key",
+        "trap",
+        "run",
+        "lines",
+        "attributes",
+        "item__speaker",
+        "item__language",
+        "item__dimension",
+    ),
+    *("condition__key", "condition__role", "condition__attributes"),
+)
+
 
 class Condition(models.Model):
     """What is compared: a system with voice and settings."""
@@ -104,22 +119,6 @@ class Stimulus(models.Model):
 
     def __str__(self) -> str:
         return self.key
-
-
-LINE, TRAP = "line", "trap"  # roles of clips that no table of systems holds
-READ = (
-    *(
-        "key",
-        "trap",
-        "run",
-        "lines",
-        "attributes",
-        "item__speaker",
-        "item__language",
-        "item__dimension",
-    ),
-    *("condition__key", "condition__role", "condition__attributes"),
-)
 
 
 class ClipFacts(TypedDict):

@@ -14,6 +14,12 @@ from listening.models import Occurrence, Study
 
 Facts = Mapping[str, Any]
 TEST = "earnest.test"  # of no study: the button that tries a channel
+ERRORS = {
+    "clips": "Clips that raters’ browsers could not play, as a share of a session’s trials",
+    "ended": "Sessions that their raters left right after a clip that could not be played",
+}
+MOST_TOLD = 5  # sentences in words
+MOST_LISTED = 20  # occurrences for programs
 
 
 @dataclass(frozen=True)
@@ -58,12 +64,6 @@ def _rate(facts: Facts) -> str:
 def _traps(facts: Facts) -> str:
     where = f"Traps of kind “{facts['trap']}” in task “{facts['task']}” are failed more often"
     return f"{where} than expected: {_rate(facts)}"
-
-
-ERRORS = {
-    "clips": "Clips that raters’ browsers could not play, as a share of a session’s trials",
-    "ended": "Sessions that their raters left right after a clip that could not be played",
-}
 
 
 def _errors(facts: Facts) -> str:
@@ -139,10 +139,6 @@ KINDS = {
         Kind("analysis.failed", "Analysis failed", "an analysis broke", "results", _failed),
     )
 }
-
-
-MOST_TOLD = 5  # sentences in words
-MOST_LISTED = 20  # occurrences for programs
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,9 @@ NAT64 = ipaddress.ip_network("64:ff9b::/96")
 GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")  # of IPv6: IANA has given out nothing else
 # Some versions of Python call these global: anycast to 6to4 relays, site-local, documentation.
 NOT_GLOBAL = tuple(map(ipaddress.ip_network, ("192.88.99.0/24", "fec0::/10", "3fff::/20")))
+READ_BYTES = 2000  # of the answer; the rest is not waited for
+PREFIX = "whsec_"
+SECRET_BYTES = 32
 
 
 class NotAllowed(ValueError):
@@ -115,9 +118,6 @@ def addresses_of(host: str, port: int, *, plain: bool = False) -> list[str]:
     if plain and not all_named(addresses):
         raise NotAllowed("Give an address with https: without, others can read what is sent.")
     return addresses
-
-
-READ_BYTES = 2000  # of the answer; the rest is not waited for
 
 
 class _Timed(httpcore.NetworkStream):
@@ -217,10 +217,6 @@ def _start(reply: httpcore.Response) -> str:
 def _retry_after(reply: httpcore.Response) -> float:
     told = {name.lower(): value for name, value in reply.headers}.get(b"retry-after", b"")
     return float(told) if told.isdigit() and len(told) < 7 else 0.0
-
-
-PREFIX = "whsec_"
-SECRET_BYTES = 32
 
 
 def new_secret() -> str:

@@ -29,6 +29,14 @@ from listening.notifications.kinds import TEST, Message, message_of
 
 AT_ONCE = 500  # occurrences of one round
 Bundle = tuple[int, int, str]  # channel, study, event
+PAUSES_S = (30, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)  # three days in all
+CLAIM = timedelta(minutes=5)  # longer than any try takes
+KEPT = timedelta(days=90)
+GONE = 410
+AGAIN = "(This may have reached you before: the server stopped while it was being sent.)"
+State = Delivery.State
+Kind = Channel.Kind
+log = logging.getLogger(__name__)
 
 
 def dispatch() -> list[int]:
@@ -106,16 +114,6 @@ def written(
         count=count,
         next_at=now,
     )
-
-
-PAUSES_S = (30, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400)  # three days in all
-CLAIM = timedelta(minutes=5)  # longer than any try takes
-KEPT = timedelta(days=90)
-GONE = 410
-AGAIN = "(This may have reached you before: the server stopped while it was being sent.)"
-State = Delivery.State
-Kind = Channel.Kind
-log = logging.getLogger(__name__)
 
 
 class NotSent(Exception):

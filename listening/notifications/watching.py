@@ -26,6 +26,41 @@ from listening.sessions.leases import ANSWERED, LEASED, SKIPPED, STATUS_NOW
 
 BETS = (0.75, 0.5, 0.25, 0.125, 0.0625, 0.03125)  # of what may be bet at most
 ALPHA = 0.01  # of one study and kind of event, over its whole life
+State = Study.State
+LIVE = (State.OPEN, State.PAUSED)
+HUNDRED = "limit"  # the subject of the second threshold
+Look = Callable[[Study], None]
+LAST = """
+SELECT greatest(max(s.finished_at), (SELECT max(t.answered_at) FROM listening_trial t
+    JOIN listening_session u ON u.id = t.session_id
+    WHERE u.study_id = %(study)s AND (u.started_at > %(since)s OR u.status = 'started')))
+FROM listening_session s WHERE s.study_id = %(study)s
+"""
+FINISHED_SINCE = """
+SELECT EXISTS (SELECT 1 FROM listening_session s JOIN listening_trial t ON t.session_id = s.id
+    WHERE s.study_id = %(study)s AND (s.started_at > %(since)s OR s.finished_at > %(since)s
+        OR s.status = 'started') AND t.answered_at > %(since)s)
+"""
+Shares = Mapping[str, Sequence[float]]  # of each subject, one share per session that is over
+# A session that goes on is left out: whether its next clip plays would depend on looking now.
+OVER = f"""s.study_id = %(study)s AND NOT r.simulated AND s.status NOT IN ('withdrawn', 'screened')
+    AND ({STATUS_NOW}) <> 'started'"""
+TRAPS = f"""
+SELECT k.key, t.trap, 1 - avg(t.trap_passed::int)::float8
+FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
+JOIN listening_trial t ON t.session_id = s.id JOIN listening_task k ON k.id = t.task_id
+WHERE {OVER} AND t.{ANSWERED} AND t.trap NOT IN ('', '{TRAINING}') AND t.trap_passed IS NOT NULL
+GROUP BY k.key, t.trap, s.id
+"""
+ERRORS = f"""
+SELECT avg((t.{SKIPPED})::int)::float8,
+    (s.status <> 'finished' AND s.status <> 'rejected'
+        AND max(t.position) = coalesce(max(t.position) FILTER (WHERE t.{SKIPPED}), -1)
+    )::int::float8
+FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
+JOIN listening_trial t ON t.session_id = s.id AND (t.{ANSWERED} OR t.{SKIPPED})
+WHERE {OVER} GROUP BY s.id
+"""
 
 
 @dataclass(frozen=True)
@@ -91,12 +126,6 @@ def percent(share: float) -> float:
     return round(100 * share, 1 if share < 0.1 else 0)
 
 
-State = Study.State
-LIVE = (State.OPEN, State.PAUSED)
-HUNDRED = "limit"  # the subject of the second threshold
-Look = Callable[[Study], None]
-
-
 def limits_of(study: Study) -> StudyLimits:
     return StudyLimits.objects.filter(study=study).first() or StudyLimits(study=study)
 
@@ -139,19 +168,6 @@ def look_if_full(study: Study) -> None:
 def _places(study: Study) -> dict[str, Any]:
     total = page_progress(study.key)["total"]
     return {"planned": total["planned"], "left": total["planned"] - total["rated"]}
-
-
-LAST = """
-SELECT greatest(max(s.finished_at), (SELECT max(t.answered_at) FROM listening_trial t
-    JOIN listening_session u ON u.id = t.session_id
-    WHERE u.study_id = %(study)s AND (u.started_at > %(since)s OR u.status = 'started')))
-FROM listening_session s WHERE s.study_id = %(study)s
-"""
-FINISHED_SINCE = """
-SELECT EXISTS (SELECT 1 FROM listening_session s JOIN listening_trial t ON t.session_id = s.id
-    WHERE s.study_id = %(study)s AND (s.started_at > %(since)s OR s.finished_at > %(since)s
-        OR s.status = 'started') AND t.answered_at > %(since)s)
-"""
 
 
 def look_if_stalled(study: Study) -> None:
@@ -227,29 +243,6 @@ def _money(recruitment: Recruitment, spent: Decimal, limit: Decimal) -> dict[str
         "percent": int(100 * spent / limit),
         "of": of,
     }
-
-
-Shares = Mapping[str, Sequence[float]]  # of each subject, one share per session that is over
-
-# A session that goes on is left out: whether its next clip plays would depend on looking now.
-OVER = f"""s.study_id = %(study)s AND NOT r.simulated AND s.status NOT IN ('withdrawn', 'screened')
-    AND ({STATUS_NOW}) <> 'started'"""
-TRAPS = f"""
-SELECT k.key, t.trap, 1 - avg(t.trap_passed::int)::float8
-FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
-JOIN listening_trial t ON t.session_id = s.id JOIN listening_task k ON k.id = t.task_id
-WHERE {OVER} AND t.{ANSWERED} AND t.trap NOT IN ('', '{TRAINING}') AND t.trap_passed IS NOT NULL
-GROUP BY k.key, t.trap, s.id
-"""
-ERRORS = f"""
-SELECT avg((t.{SKIPPED})::int)::float8,
-    (s.status <> 'finished' AND s.status <> 'rejected'
-        AND max(t.position) = coalesce(max(t.position) FILTER (WHERE t.{SKIPPED}), -1)
-    )::int::float8
-FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
-JOIN listening_trial t ON t.session_id = s.id AND (t.{ANSWERED} OR t.{SKIPPED})
-WHERE {OVER} GROUP BY s.id
-"""
 
 
 def watch_rates() -> int:

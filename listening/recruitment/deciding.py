@@ -39,6 +39,27 @@ DECISIONS = {
     REJECT: "Reject without pay",
 }
 DONE_HERE = ("complete", "needs_review", "rejected")  # the work is here, whether it is used or not
+FULL_PAY = "Who did the work is paid, whether we use it or not."
+REJECTION_RULES = {
+    "TOO_QUICKLY": "Prolific: three standard deviations below the mean time is exceptionally fast.",
+    "FAILED_CHECK": "Prolific: failed fair attention checks (one under 5 minutes, else two).",
+    "NO_DATA": "Prolific: nothing of the task was done.",
+}
+NEVER = ("screened_out", "no_consent")  # ends that are nobody's fault
+LEAVE_OUT = "leave_out"
+PAID = ("APPROVED", "PARTIALLY APPROVED", "SCREENED OUT")
+ENDED_WITH_PAY = ("AWAITING REVIEW", *PAID)  # paid, or to be decided
+CARRIED_OUT_AFTER = timedelta(minutes=15)
+APPROVED_AFTER_DAYS = 21  # Prolific approves on its own what nobody has looked at
+WARNED_AFTER_DAYS = 20
+LOOK_AGAIN = "The next look at Prolific shows whether it was done."
+DONE = {
+    APPROVE: "Approved.",
+    COMPLETE: "Completed with our own code, and approved.",
+    RETURN: "Asked to return the place. The participant decides.",
+    PART: "Asked to return the place; the part is owed once it is returned.",
+    REJECT: "Rejected.",
+}
 
 
 @dataclass(frozen=True)
@@ -79,14 +100,6 @@ class Proposal:
         return self.decision.capitalize()
 
 
-FULL_PAY = "Who did the work is paid, whether we use it or not."
-REJECTION_RULES = {
-    "TOO_QUICKLY": "Prolific: three standard deviations below the mean time is exceptionally fast.",
-    "FAILED_CHECK": "Prolific: failed fair attention checks (one under 5 minutes, else two).",
-    "NO_DATA": "Prolific: nothing of the task was done.",
-}
-
-
 def rejection_ground(place: Place, known: Evidence | None) -> str:
     """The category that allows a rejection; "" where no rule does."""
     if place.status != "AWAITING REVIEW" or place.withdrew or place.entered in NEVER:
@@ -99,9 +112,6 @@ def rejection_ground(place: Place, known: Evidence | None) -> str:
     if known.fails_fair_checks:
         return "FAILED_CHECK"
     return ""
-
-
-NEVER = ("screened_out", "no_consent")  # ends that are nobody's fault
 
 
 def propose(place: Place, known: Evidence | None) -> Proposal | None:
@@ -214,8 +224,6 @@ def rejection_message(category: str, known: Evidence | None) -> str:
 
 # --- Where we and Prolific disagree --------------------------------------------------------------
 
-LEAVE_OUT = "leave_out"
-
 
 @dataclass(frozen=True)
 class Mismatch:
@@ -287,10 +295,6 @@ def mismatches_of(place: Place, participant: str, known: Evidence | None) -> lis
     return found
 
 
-PAID = ("APPROVED", "PARTIALLY APPROVED", "SCREENED OUT")
-ENDED_WITH_PAY = ("AWAITING REVIEW", *PAID)  # paid, or to be decided
-
-
 def _without_session(place: Place) -> Mismatch:
     """Somebody ended at Prolific who never came here, maybe with a code that was passed on."""
     sentence = "Handed in at Prolific, and no session here."
@@ -310,12 +314,6 @@ def unknown_session(known: Evidence) -> Mismatch:
         "was made up, or is of a test.",
         (LEAVE_OUT,) if known.outcome in ("complete", "needs_review", "") else (),
     )
-
-
-CARRIED_OUT_AFTER = timedelta(minutes=15)
-APPROVED_AFTER_DAYS = 21  # Prolific approves on its own what nobody has looked at
-WARNED_AFTER_DAYS = 20
-LOOK_AGAIN = "The next look at Prolific shows whether it was done."
 
 
 def place_of(row: Submission) -> Place:
@@ -464,15 +462,6 @@ def carry_out(prolific: Prolific, row: Submission) -> str:
     row.problem = ""
     row.save(update_fields=["problem", "return_requested_at"])
     return DONE[row.decision]
-
-
-DONE = {
-    APPROVE: "Approved.",
-    COMPLETE: "Completed with our own code, and approved.",
-    RETURN: "Asked to return the place. The participant decides.",
-    PART: "Asked to return the place; the part is owed once it is returned.",
-    REJECT: "Rejected.",
-}
 
 
 def cost_of_approvals(recruitment: Recruitment, count: int) -> Decimal:

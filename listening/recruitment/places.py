@@ -25,6 +25,7 @@ RECOMMENDED = {"GBP": 900, "USD": 1200}  # per hour, where Prolific cannot be as
 USUAL_FEE, USUAL_TAX = 1 / 3, 0.2  # Prolific's for universities, and the British tax on it
 KEPT_S = 3600
 NOT_ASKED_AGAIN_S = 60  # after Prolific did not answer: a page should not wait for it each time
+HEADPHONES = "<p>You need headphones and a quiet place.</p>"
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,6 @@ def _asked(connection: Connection, currency: str, filters: list[str]) -> list[in
     except ProlificError:
         return []
     return [rates.minimum, max(rates.recommended, rates.minimum)]
-
-
-HEADPHONES = "<p>You need headphones and a quiet place.</p>"
 
 
 def places_needed(study: Study) -> int:

@@ -34,6 +34,19 @@ BEFORE_LIVE = (  # a draft may be published at Prolific itself
     Recruitment.State.DRAFT,
     Recruitment.State.PUBLISHING,
 )
+REWARDS = {  # status -> what was paid by reaching it
+    "APPROVED": LedgerEntry.Kind.REWARD,
+    "SCREENED OUT": LedgerEntry.Kind.SCREENED_OUT,
+}
+DONE_BY = {  # decision -> statuses that show it carried out
+    Submission.Decision.APPROVE: ("APPROVED",),
+    Submission.Decision.COMPLETE: ("APPROVED",),
+    Submission.Decision.REJECT: ("REJECTED",),
+    Submission.Decision.ASK_TO_RETURN: ("RETURNED",),
+    Submission.Decision.PART: ("RETURNED",),
+}
+OLDEST_S = 26 * 3600.0  # Prolific repeats an event for about a day, maybe with its first stamp
+WANTED = ("submission.status.change", "study.status.change")
 
 
 def sync(recruitment: Recruitment) -> None:
@@ -71,12 +84,6 @@ def _costs(prolific: Prolific, recruitment: Recruitment) -> dict[str, object]:
         return dict(prolific.study_cost(recruitment.prolific_study))
     except ProlificError:
         return dict(recruitment.costs)  # the old account, which the page dates
-
-
-REWARDS = {  # status -> what was paid by reaching it
-    "APPROVED": LedgerEntry.Kind.REWARD,
-    "SCREENED OUT": LedgerEntry.Kind.SCREENED_OUT,
-}
 
 
 class _Noted:
@@ -147,15 +154,6 @@ def note_submission(
     return row
 
 
-DONE_BY = {  # decision -> statuses that show it carried out
-    Submission.Decision.APPROVE: ("APPROVED",),
-    Submission.Decision.COMPLETE: ("APPROVED",),
-    Submission.Decision.REJECT: ("REJECTED",),
-    Submission.Decision.ASK_TO_RETURN: ("RETURNED",),
-    Submission.Decision.PART: ("RETURNED",),
-}
-
-
 def _is_done(row: Submission) -> bool:
     return row.status in DONE_BY.get(Submission.Decision(row.decision), ())
 
@@ -185,10 +183,6 @@ def unfinished() -> list[Recruitment]:
     live = Recruitment.objects.filter(state__in=states, study__erased_at=None)
     live = live.select_related("connection", "study")
     return [each for each in live if each.connection.token]
-
-
-OLDEST_S = 26 * 3600.0  # Prolific repeats an event for about a day, maybe with its first stamp
-WANTED = ("submission.status.change", "study.status.change")
 
 
 class NotBelieved(Exception):

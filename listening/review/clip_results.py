@@ -17,6 +17,8 @@ from listening.review.rules import UNDECIDED
 from listening.review.shares import Share
 
 Named = dict[tuple[str, str], LeftOut]  # by what and key
+THERE, REPLACED, GONE = "there", "replaced", "gone"  # what became of a clip since
+MET, MISSED, OPEN = "met", "missed", "open"
 
 
 def left_out_now(study: Study) -> Named:
@@ -57,10 +59,6 @@ def _say(study: Study, what: str, name: str, out: bool, because: str, by: str) -
         LeftOut.objects.create(study=study, what=what, name=name, out=out, because=because, by=by)
         event = "left_out" if out else "taken_in_again"
         note(study, event, by, **{what: name, "because": because})
-
-
-THERE, REPLACED, GONE = "there", "replaced", "gone"  # what became of a clip since
-MET, MISSED, OPEN = "met", "missed", "open"
 
 
 @dataclass(frozen=True)

@@ -23,30 +23,6 @@ from listening.review.targets import reasons_of
 
 SURE = 0.8  # probability of another language, from which it is told; few words rarely reach it
 RULED_OUT = 0.05  # and the session's own is at most as probable as this
-
-
-def is_in_another(text: str, language: str) -> bool:
-    """False where nobody can say: of few words, of mixed ones, of a language that is not known."""
-    own = language.replace("_", "-").split("-")[0].lower()
-    if own not in _model().labels:
-        return False
-    likely = _likely(" ".join(text.split()))
-    best = next(iter(likely))
-    return best != own and likely[best] >= SURE and likely[own] <= RULED_OUT
-
-
-@lru_cache(maxsize=20_000)
-def _likely(text: str) -> dict[str, float]:
-    """Languages with their probabilities, the most probable first."""
-    return dict(_model().rank(text))
-
-
-@cache
-def _model() -> LanguageIdentifier:
-    """py3langid's: 140 languages, weights in the package."""
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-
-
 NEAR = 0.8  # Jaccard similarity of the sets of three letters, from which two reasons are near
 SHINGLE = 3
 HASHES, ROWS = 48, 4  # MinHash: 12 bands of 4; a pair at 0.8 is missed once in 600
@@ -71,6 +47,38 @@ FLAGS = {  # what can be filtered, in words
     "language": "Surely in another language than the session’s",
     "machine_like": "Turns of phrase of a language model",
 }
+KIND = "reason-evidence"
+MANY = 1000  # reasons, of which a page does not count the signs itself
+SHOWS: dict[str, tuple[str, Callable[[Outcome], bool]]] = {
+    "": ("All", lambda each: True),
+    "disputed": ("They differ", lambda each: each.disputed),
+    "undecided": ("Not decided", lambda each: not each.category),
+    "decided": ("Decided", lambda each: bool(each.category)),
+    "gold": ("For training", lambda each: each.gold is not None),
+    "unseen": ("Nobody has judged it", lambda each: not each.said.first),
+}
+
+
+def is_in_another(text: str, language: str) -> bool:
+    """False where nobody can say: of few words, of mixed ones, of a language that is not known."""
+    own = language.replace("_", "-").split("-")[0].lower()
+    if own not in _model().labels:
+        return False
+    likely = _likely(" ".join(text.split()))
+    best = next(iter(likely))
+    return best != own and likely[best] >= SURE and likely[own] <= RULED_OUT
+
+
+@lru_cache(maxsize=20_000)
+def _likely(text: str) -> dict[str, float]:
+    """Languages with their probabilities, the most probable first."""
+    return dict(_model().rank(text))
+
+
+@cache
+def _model() -> LanguageIdentifier:
+    """py3langid's: 140 languages, weights in the package."""
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
 
 @dataclass(frozen=True)
@@ -195,17 +203,7 @@ def _signatures(shingles: Sequence[frozenset[int]]) -> Iterable[np.ndarray]:
         yield ((a * (hashes % (1 << 31)) + b) % PRIME).min(axis=1)
 
 
-KIND = "reason-evidence"
-MANY = 1000  # reasons, of which a page does not count the signs itself
 NOTHING = Evidence(frozenset(), 0, 0, 0)
-SHOWS: dict[str, tuple[str, Callable[[Outcome], bool]]] = {
-    "": ("All", lambda each: True),
-    "disputed": ("They differ", lambda each: each.disputed),
-    "undecided": ("Not decided", lambda each: not each.category),
-    "decided": ("Decided", lambda each: bool(each.category)),
-    "gold": ("For training", lambda each: each.gold is not None),
-    "unseen": ("Nobody has judged it", lambda each: not each.said.first),
-}
 SORTS: dict[str, tuple[str, Callable[[Evidence], int]]] = {
     "": ("In the order of the review", lambda each: 0),
     "copies": ("Most copies among other raters first", lambda each: -each.near_others),

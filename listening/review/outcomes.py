@@ -19,6 +19,18 @@ FIRST, THIRD, TALK = (
     ReviewAssignment.Occasion.THIRD,
     ReviewAssignment.Occasion.TALK,
 )
+SAID = f"""
+SELECT i.id, i.trial_id, i.stimulus_id, i.wanted, i.gold, i.gold_because,
+    coalesce(array_agg(a.category ORDER BY a.reviewer_id) FILTER (
+        WHERE a.occasion = {FIRST:d}), '{{}}'),
+    coalesce(array_agg(a.category ORDER BY a.reviewer_id) FILTER (
+        WHERE a.occasion = {TALK:d}), '{{}}'),
+    coalesce(array_agg(a.category ORDER BY a.answered_at) FILTER (
+        WHERE a.occasion = {THIRD:d}), '{{}}')
+FROM listening_reviewitem i
+LEFT JOIN listening_reviewassignment a ON a.item_id = i.id AND a.answered_at IS NOT NULL
+WHERE i.job_id = %s GROUP BY i.id ORDER BY i.position
+"""
 
 
 @dataclass(frozen=True)
@@ -57,20 +69,6 @@ def said_by_aspect(job: ReviewJob) -> dict[str, dict[int, dict[int, bool]]]:
             for key, holds in kind.aspects(each.answer).items():
                 found[key].setdefault(item, {})[each.reviewer] = holds
     return found
-
-
-SAID = f"""
-SELECT i.id, i.trial_id, i.stimulus_id, i.wanted, i.gold, i.gold_because,
-    coalesce(array_agg(a.category ORDER BY a.reviewer_id) FILTER (
-        WHERE a.occasion = {FIRST:d}), '{{}}'),
-    coalesce(array_agg(a.category ORDER BY a.reviewer_id) FILTER (
-        WHERE a.occasion = {TALK:d}), '{{}}'),
-    coalesce(array_agg(a.category ORDER BY a.answered_at) FILTER (
-        WHERE a.occasion = {THIRD:d}), '{{}}')
-FROM listening_reviewitem i
-LEFT JOIN listening_reviewassignment a ON a.item_id = i.id AND a.answered_at IS NOT NULL
-WHERE i.job_id = %s GROUP BY i.id ORDER BY i.position
-"""
 
 
 @dataclass(frozen=True)

@@ -17,27 +17,6 @@ from listening.sessions.leases import ANSWERED
 from listening.studies.length import session_length
 
 MEASURED_FROM = 50  # answered trials before measured seconds are told
-
-
-class TaskPlan(TypedDict):
-    """A task's design in the numbers that a plan of the next study starts from."""
-
-    task: str
-    title: str
-    method: str
-    estimand: str
-    criteria: list[str]
-    conditions: int  # of comparisons: pairs of conditions
-    items: int
-    ratings_per_clip: int
-    clips_per_rater: int  # in one session
-    clips_together: float  # rated on one screen
-    traps_per_rater: int
-    clip_s: float  # mean duration of the rated clips
-    seconds_per_trial: float  # measured, or before enough trials estimated
-    is_measured: bool
-
-
 CLIPS = """
 SELECT p.task_id, count(DISTINCT (x.condition_id, v.condition_id)), count(DISTINCT x.item_id),
     avg(x.duration_s)::float8, (SELECT avg(1 + cardinality(s.others))::float8
@@ -57,6 +36,25 @@ FROM (SELECT t.task_id, extract(epoch FROM t.answered_at - lag(t.answered_at)
       FROM listening_trial t WHERE t.task_id = ANY(%s) AND t.{ANSWERED}) g
 WHERE seconds > 0 AND seconds < 600 GROUP BY 1
 """
+
+
+class TaskPlan(TypedDict):
+    """A task's design in the numbers that a plan of the next study starts from."""
+
+    task: str
+    title: str
+    method: str
+    estimand: str
+    criteria: list[str]
+    conditions: int  # of comparisons: pairs of conditions
+    items: int
+    ratings_per_clip: int
+    clips_per_rater: int  # in one session
+    clips_together: float  # rated on one screen
+    traps_per_rater: int
+    clip_s: float  # mean duration of the rated clips
+    seconds_per_trial: float  # measured, or before enough trials estimated
+    is_measured: bool
 
 
 def task_plans(study: str) -> list[TaskPlan]:

@@ -32,43 +32,6 @@ from listening.methods import Scale
 from listening.models import Block, Criterion, Session, Stimulus, Study, Task
 from listening.sessions.leases import ANSWERED, STATUS_NOW
 
-
-class ConditionProgress(TypedDict):
-    condition: str
-    label: str
-    planned: int
-    rated: int
-
-
-class TrapProgress(TypedDict):
-    kind: str
-    answered: int
-    passed: int
-
-
-class TaskProgress(TypedDict):
-    key: str
-    title: str
-    method: str
-    planned: int
-    rated: int
-    blocks: dict[str, int]
-    conditions: list[ConditionProgress]
-    traps: list[TrapProgress]
-
-
-class StudyProgress(TypedDict):
-    """How far a study is; sessions by status, slots planned and filled per task and condition."""
-
-    study: str
-    title: str
-    state: str
-    link: str
-    at: str
-    sessions: dict[str, int]
-    tasks: list[TaskProgress]
-
-
 SESSIONS = f"""
 SELECT {STATUS_NOW} AS shown, count(*), count(*) FILTER (WHERE r.simulated)
 FROM listening_session s JOIN listening_rater r ON r.id = s.rater_id
@@ -111,6 +74,64 @@ SELECT task_id, trap, count(*), count(*) FILTER (WHERE trap_passed) FROM listeni
 WHERE task_id = ANY(%s) AND trap NOT IN ('', %s) AND {ANSWERED}
 GROUP BY 1, 2 ORDER BY 1, 2
 """
+CHECKED = """
+SELECT c.key, count(*) FILTER (WHERE c.passed) AS passed,
+    count(*) FILTER (WHERE c.done AND NOT c.passed AND NOT c.screened) AS failed,
+    count(*) FILTER (WHERE c.screened) AS screened
+FROM (SELECT e.key, coalesce(e.value->>'passed', '') = 'true' AS passed,
+        coalesce(e.value->>'done', '') = 'true' AS done,
+        s.status = 'screened' AND starts_with(s.rejected_because, 'check ' || e.key || ':')
+            AS screened
+    FROM listening_session s, jsonb_each(s.checks) AS e
+    WHERE s.study_id = %(study)s AND NOT s.pilot) c
+GROUP BY 1
+"""
+ASKED = """
+SELECT e.key, count(DISTINCT s.id) AS answered, count(*) FILTER (WHERE s.status = 'screened'
+        AND starts_with(s.rejected_because, 'questionnaire ' || e.key || ':')) AS screened
+FROM listening_session s, jsonb_object_keys(s.questionnaires) AS k(kept),
+    split_part(k.kept, '@', 1) AS e(key)
+WHERE s.study_id = %(study)s AND NOT s.pilot GROUP BY 1
+"""
+AT_MOST_EVERY_S = 1.0
+KIND = "progress"  # of what `listening.common.cached_counts` asks a worker for
+LOCKED_S = 60  # a maker that dies keeps the others waiting no longer than this
+
+
+class ConditionProgress(TypedDict):
+    condition: str
+    label: str
+    planned: int
+    rated: int
+
+
+class TrapProgress(TypedDict):
+    kind: str
+    answered: int
+    passed: int
+
+
+class TaskProgress(TypedDict):
+    key: str
+    title: str
+    method: str
+    planned: int
+    rated: int
+    blocks: dict[str, int]
+    conditions: list[ConditionProgress]
+    traps: list[TrapProgress]
+
+
+class StudyProgress(TypedDict):
+    """How far a study is; sessions by status, slots planned and filled per task and condition."""
+
+    study: str
+    title: str
+    state: str
+    link: str
+    at: str
+    sessions: dict[str, int]
+    tasks: list[TaskProgress]
 
 
 def study_progress(study: str) -> StudyProgress:
@@ -217,27 +238,6 @@ def _filled(criteria: list[int], *, versus: bool) -> dict[tuple[int, int | None]
         return {(stimulus, other): count for stimulus, other, count in cursor.fetchall()}
 
 
-CHECKED = """
-SELECT c.key, count(*) FILTER (WHERE c.passed) AS passed,
-    count(*) FILTER (WHERE c.done AND NOT c.passed AND NOT c.screened) AS failed,
-    count(*) FILTER (WHERE c.screened) AS screened
-FROM (SELECT e.key, coalesce(e.value->>'passed', '') = 'true' AS passed,
-        coalesce(e.value->>'done', '') = 'true' AS done,
-        s.status = 'screened' AND starts_with(s.rejected_because, 'check ' || e.key || ':')
-            AS screened
-    FROM listening_session s, jsonb_each(s.checks) AS e
-    WHERE s.study_id = %(study)s AND NOT s.pilot) c
-GROUP BY 1
-"""
-ASKED = """
-SELECT e.key, count(DISTINCT s.id) AS answered, count(*) FILTER (WHERE s.status = 'screened'
-        AND starts_with(s.rejected_because, 'questionnaire ' || e.key || ':')) AS screened
-FROM listening_session s, jsonb_object_keys(s.questionnaires) AS k(kept),
-    split_part(k.kept, '@', 1) AS e(key)
-WHERE s.study_id = %(study)s AND NOT s.pilot GROUP BY 1
-"""
-
-
 def check_counts(study: int) -> dict[str, Any]:
     """Check -> sessions that passed, failed and went on, and were screened out."""
     return {row.key: row for row in rows_of(CHECKED, study=study)}
@@ -262,11 +262,6 @@ def odds_of_traps(task: Task, plan: TrapPlan) -> tuple[TrapOdds | None, str]:
         return trap_odds(plan, scales, own=own), ""
     except (ValueError, KeyError) as error:
         return None, str(error)
-
-
-AT_MOST_EVERY_S = 1.0
-KIND = "progress"  # of what `listening.common.cached_counts` asks a worker for
-LOCKED_S = 60  # a maker that dies keeps the others waiting no longer than this
 
 
 class Snapshot(TypedDict):

@@ -39,6 +39,80 @@ WHY_NOT = {  # what leaves a rating out of every analysis by default, the first 
 COUNTS = "counts"
 MOST_OF_ONE = 1000  # sessions of one rater
 LEFT_OUT = (Session.Status.REJECTED, Session.Status.WITHDRAWN)
+# In the order of storing: walked along the primary key, which knows no days. Where days are asked
+# for, it is sorted by time, or the database would walk past all ratings that came after.
+STORED, TIMED = ("pk",), ("rated_at",)
+COLUMNS = (
+    Column("when", "Rated at (UTC)", STORED, largest_first=True),
+    Column("clip", "Clip"),
+    Column("answer", "Answer", ("score",), nullable=True),
+    Column("rater", "Rater"),
+    Column("took", "Took", ("trial__latency_ms",), is_number=True, nullable=True),
+    Column("plays", "Plays", ("trial__plays",), is_number=True, nullable=True),
+    Column("reason", "Reason"),
+    Column("use", "Use"),
+)
+QUICK_SORTS = ("when", "-when")  # of any number of ratings; by other columns fewer can be sorted
+PATIENCE_S = 5.0
+LOOK_AGAIN_S = 0.005
+# A lock of this kind is taken before a rating is numbered, and given back when all others see it.
+WRITERS = """
+SELECT virtualtransaction FROM pg_locks
+WHERE locktype = 'relation' AND relation = 'listening_rating'::regclass AND granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND mode = 'RowExclusiveLock' AND pid IS DISTINCT FROM pg_backend_pid()
+"""
+# False if any headphone check failed or the rater said "loudspeaker"; per session, not per rating.
+HEARING = """
+WITH hearing AS MATERIALIZED (
+    SELECT s.id, CASE
+        WHEN jsonb_path_exists(s.checks,
+            '$.keyvalue() ? (@.key == "huggins" || @.key == "antiphase" || @.key == "stereo")
+                .value.passed ? (@ == false)')
+            OR jsonb_path_exists(s.questionnaires,
+                '$.*.answers.listening_device ? (@ == "loudspeaker")') THEN false
+        WHEN jsonb_path_exists(s.checks,
+            '$.keyvalue() ? (@.key == "huggins" || @.key == "antiphase" || @.key == "stereo")
+                .value.passed ? (@ == true)')
+            OR jsonb_path_exists(s.questionnaires,
+                '$.*.answers.listening_device ? (@ == "in_ear" || @ == "over_ear")') THEN true
+        END AS headphones
+    FROM listening_session s JOIN listening_study st ON st.id = s.study_id
+    WHERE st.key = %s AND NOT s.pilot)
+"""
+RATINGS = """
+SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.block_id, t.position,
+    i.key, i.dimension, i.paragraph, coalesce(nullif(i.language, ''), st.language), i.split,
+    co.key, replace(co.role, 'trap', ''), co.system, co.voice, x.key,
+    coalesce(vc.key, ''), coalesce(v.key, ''),
+    CASE WHEN v.id IS NOT NULL THEN t.versus_first END,
+    concat_ws(' ', (SELECT string_agg(y.key, ' ' ORDER BY o.place) FROM unnest(t.context)
+        WITH ORDINALITY AS o(id, place) JOIN listening_stimulus y ON y.id = o.id),
+        (SELECT string_agg(coalesce(nullif(l.line->>'stimulus', ''),
+            'text:' || replace(l.line->>'item', ' ', '_')), ' ' ORDER BY l.place)
+        FROM jsonb_array_elements(x.lines) WITH ORDINALITY AS l(line, place)
+        WHERE l.line->>'role' = 'context')),
+    q.label, q.score, t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
+    t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    s.status, s.paid, q.counts, w.headphones, st.version::text, t.id
+FROM {ratings} q
+JOIN listening_trial t ON t.id = q.trial_id
+JOIN listening_session s ON s.id = t.session_id
+JOIN hearing w ON w.id = s.id
+JOIN listening_rater r ON r.id = s.rater_id
+JOIN listening_task k ON k.id = t.task_id
+JOIN listening_study st ON st.id = s.study_id
+JOIN listening_criterion c ON c.id = q.criterion_id
+JOIN listening_stimulus x ON x.id = q.stimulus_id
+JOIN listening_condition co ON co.id = x.condition_id
+JOIN listening_item i ON i.id = x.item_id
+LEFT JOIN listening_stimulus v ON v.id = t.versus_id
+LEFT JOIN listening_condition vc ON vc.id = v.condition_id
+LEFT JOIN listening_justification j ON j.trial_id = t.id
+WHERE st.key = %s ORDER BY q.id
+"""
+FIRST = 20  # the column of the query that becomes `presented_first`
+BEFORE_REVIEW = 27  # columns of the query that stand before `review`
 
 
 class RatingShown(TypedDict):
@@ -92,22 +166,6 @@ def rating_table(study: Study) -> Table:
         sort="-when",
         rows_per_page=RATINGS_PER_PAGE,
     )
-
-
-# In the order of storing: walked along the primary key, which knows no days. Where days are asked
-# for, it is sorted by time, or the database would walk past all ratings that came after.
-STORED, TIMED = ("pk",), ("rated_at",)
-COLUMNS = (
-    Column("when", "Rated at (UTC)", STORED, largest_first=True),
-    Column("clip", "Clip"),
-    Column("answer", "Answer", ("score",), nullable=True),
-    Column("rater", "Rater"),
-    Column("took", "Took", ("trial__latency_ms",), is_number=True, nullable=True),
-    Column("plays", "Plays", ("trial__plays",), is_number=True, nullable=True),
-    Column("reason", "Reason"),
-    Column("use", "Use"),
-)
-QUICK_SORTS = ("when", "-when")  # of any number of ratings; by other columns fewer can be sorted
 
 
 def study_criteria(study: Study) -> list[Criterion]:
@@ -282,17 +340,6 @@ def _day(more: int, lookup: str) -> Callable[[str], Q]:
     return narrow
 
 
-PATIENCE_S = 5.0
-LOOK_AGAIN_S = 0.005
-# A lock of this kind is taken before a rating is numbered, and given back when all others see it.
-WRITERS = """
-SELECT virtualtransaction FROM pg_locks
-WHERE locktype = 'relation' AND relation = 'listening_rating'::regclass AND granted
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND mode = 'RowExclusiveLock' AND pid IS DISTINCT FROM pg_backend_pid()
-"""
-
-
 class NotSettled(Exception):
     """Ratings are being written by somebody who takes long."""
 
@@ -386,59 +433,6 @@ class RatingRow(TypedDict):
     headphones: bool | None  # what checks and the answer of this session say; None: not asked
     codes: str  # of the justification, "a|b", from reviews that are in use
     version: str  # of the study: "1" unless it is a later one
-
-
-# False if any headphone check failed or the rater said "loudspeaker"; per session, not per rating.
-HEARING = """
-WITH hearing AS MATERIALIZED (
-    SELECT s.id, CASE
-        WHEN jsonb_path_exists(s.checks,
-            '$.keyvalue() ? (@.key == "huggins" || @.key == "antiphase" || @.key == "stereo")
-                .value.passed ? (@ == false)')
-            OR jsonb_path_exists(s.questionnaires,
-                '$.*.answers.listening_device ? (@ == "loudspeaker")') THEN false
-        WHEN jsonb_path_exists(s.checks,
-            '$.keyvalue() ? (@.key == "huggins" || @.key == "antiphase" || @.key == "stereo")
-                .value.passed ? (@ == true)')
-            OR jsonb_path_exists(s.questionnaires,
-                '$.*.answers.listening_device ? (@ == "in_ear" || @ == "over_ear")') THEN true
-        END AS headphones
-    FROM listening_session s JOIN listening_study st ON st.id = s.study_id
-    WHERE st.key = %s AND NOT s.pilot)
-"""
-RATINGS = """
-SELECT st.key, k.key, k.method, c.key, 's' || t.session_id, r.code, 'b' || t.block_id, t.position,
-    i.key, i.dimension, i.paragraph, coalesce(nullif(i.language, ''), st.language), i.split,
-    co.key, replace(co.role, 'trap', ''), co.system, co.voice, x.key,
-    coalesce(vc.key, ''), coalesce(v.key, ''),
-    CASE WHEN v.id IS NOT NULL THEN t.versus_first END,
-    concat_ws(' ', (SELECT string_agg(y.key, ' ' ORDER BY o.place) FROM unnest(t.context)
-        WITH ORDINALITY AS o(id, place) JOIN listening_stimulus y ON y.id = o.id),
-        (SELECT string_agg(coalesce(nullif(l.line->>'stimulus', ''),
-            'text:' || replace(l.line->>'item', ' ', '_')), ' ' ORDER BY l.place)
-        FROM jsonb_array_elements(x.lines) WITH ORDINALITY AS l(line, place)
-        WHERE l.line->>'role' = 'context')),
-    q.label, q.score, t.trap, t.trap_passed, coalesce(j.text, ''), t.latency_ms, t.plays,
-    t.heard_fraction, to_char(q.rated_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    s.status, s.paid, q.counts, w.headphones, st.version::text, t.id
-FROM {ratings} q
-JOIN listening_trial t ON t.id = q.trial_id
-JOIN listening_session s ON s.id = t.session_id
-JOIN hearing w ON w.id = s.id
-JOIN listening_rater r ON r.id = s.rater_id
-JOIN listening_task k ON k.id = t.task_id
-JOIN listening_study st ON st.id = s.study_id
-JOIN listening_criterion c ON c.id = q.criterion_id
-JOIN listening_stimulus x ON x.id = q.stimulus_id
-JOIN listening_condition co ON co.id = x.condition_id
-JOIN listening_item i ON i.id = x.item_id
-LEFT JOIN listening_stimulus v ON v.id = t.versus_id
-LEFT JOIN listening_condition vc ON vc.id = v.condition_id
-LEFT JOIN listening_justification j ON j.trial_id = t.id
-WHERE st.key = %s ORDER BY q.id
-"""
-FIRST = 20  # the column of the query that becomes `presented_first`
-BEFORE_REVIEW = 27  # columns of the query that stand before `review`
 
 
 def rating_rows(study: str, chosen: QuerySet[Rating] | None = None) -> Iterator[RatingRow]:

@@ -27,6 +27,30 @@ from listening.review.shown_items import reasons_in
 from listening.review.targets import reasons_of
 
 AGAIN = ReviewAssignment.Occasion.AGAIN
+VERDICTS = f"""
+SELECT i.id, r.number, a.category, a.occasion = {AGAIN:d},
+    coalesce(nullif(c.system, ''), nullif(c.label, ''), c.key, ''), coalesce(l.label, '')
+FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
+JOIN listening_reviewer r ON r.id = a.reviewer_id
+LEFT JOIN listening_trial t ON t.id = i.trial_id
+LEFT JOIN listening_stimulus x ON x.id = coalesce(i.stimulus_id, t.stimulus_id)
+LEFT JOIN listening_condition c ON c.id = x.condition_id
+LEFT JOIN LATERAL (SELECT string_agg(q.label, ', ' ORDER BY q.id) AS label
+    FROM listening_rating q WHERE q.trial_id = t.id) l ON true
+WHERE i.job_id = %s AND i.gold IS NULL AND a.answered_at IS NOT NULL
+    AND a.occasion IN ({FIRST:d}, {AGAIN:d})
+ORDER BY i.position, r.number, a.occasion
+"""
+HINTED = """
+SELECT count(*), count(*) FILTER (WHERE h.category <> a.category)
+FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
+LEFT JOIN LATERAL (SELECT v.category FROM listening_verdict v
+    WHERE v.assignment_id = a.id AND v.phase = 'hinted' ORDER BY v.id DESC LIMIT 1) h ON true
+WHERE i.job_id = %s AND a.answered_at IS NOT NULL
+"""
+KINDS = ("clips", "consistency")
+KIND, UNSURE = "events", "unsure"
+By = dict[int, list[Event]]  # number of a reviewer -> what they marked
 
 
 class ReviewVerdict(TypedDict):
@@ -84,22 +108,6 @@ def _categories(job: ReviewJob) -> list[str]:
     return sorted(set(rows.values_list("category", flat=True)))
 
 
-VERDICTS = f"""
-SELECT i.id, r.number, a.category, a.occasion = {AGAIN:d},
-    coalesce(nullif(c.system, ''), nullif(c.label, ''), c.key, ''), coalesce(l.label, '')
-FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
-JOIN listening_reviewer r ON r.id = a.reviewer_id
-LEFT JOIN listening_trial t ON t.id = i.trial_id
-LEFT JOIN listening_stimulus x ON x.id = coalesce(i.stimulus_id, t.stimulus_id)
-LEFT JOIN listening_condition c ON c.id = x.condition_id
-LEFT JOIN LATERAL (SELECT string_agg(q.label, ', ' ORDER BY q.id) AS label
-    FROM listening_rating q WHERE q.trial_id = t.id) l ON true
-WHERE i.job_id = %s AND i.gold IS NULL AND a.answered_at IS NOT NULL
-    AND a.occasion IN ({FIRST:d}, {AGAIN:d})
-ORDER BY i.position, r.number, a.occasion
-"""
-
-
 def review_verdicts(study: str, pk: int) -> list[ReviewVerdict]:
     """The newest first and second verdicts of all reviewers, without training items."""
     job = _job(study, pk)
@@ -132,15 +140,6 @@ class Hinted(TypedDict):
 
     own: int
     changed: int
-
-
-HINTED = """
-SELECT count(*), count(*) FILTER (WHERE h.category <> a.category)
-FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
-LEFT JOIN LATERAL (SELECT v.category FROM listening_verdict v
-    WHERE v.assignment_id = a.id AND v.phase = 'hinted' ORDER BY v.id DESC LIMIT 1) h ON true
-WHERE i.job_id = %s AND a.answered_at IS NOT NULL
-"""
 
 
 def review_hinted(study: str, pk: int) -> Hinted:
@@ -281,9 +280,6 @@ def reason_reviews(study: Study) -> list[ReasonReviewFacts]:
     ]
 
 
-KINDS = ("clips", "consistency")
-
-
 class ReviewedSystem(TypedDict):
     """Clips, or groups of them, of one system, as far as they are in the study still."""
 
@@ -402,10 +398,6 @@ def _system(each: SystemResult) -> ReviewedSystem:
         replaced=each.replaced,
         mark=each.mark,
     )
-
-
-KIND, UNSURE = "events", "unsure"
-By = dict[int, list[Event]]  # number of a reviewer -> what they marked
 
 
 class MarkedClip(TypedDict):

@@ -16,6 +16,32 @@ from listening.models import Session, Study
 from listening.sessions.leases import ANSWERED, SKIPPED, STATUS_NOW
 from listening.sessions.outcomes import completion_code_of, outcome_of, review_words
 
+CHECK_FACTS = ("passed", "right", "total", "attempts")
+JOINED = "; "  # between the reasons for a review
+SESSIONS = """
+SELECT 's' || s.id, r.code, {status_now},
+    s.device, coalesce(nullif(s.language, ''), st.language), s.source, r.simulated,
+    s.consent_version, s.wording_first, s.wording_last,
+    to_char(s.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    coalesce(to_char(s.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ''),
+    round(extract(epoch FROM s.finished_at - s.started_at)::numeric, 3)::float8,
+    t.answered, t.skipped, t.hidden_ms, t.stalls,
+    s.checks::text, s.questionnaires::text, s.comment, s.rejected_because, s.review,
+    s.code, s.paid, s.status, s.prolific_session <> '' OR r.prolific_id IS NOT NULL
+FROM listening_session s
+JOIN listening_study st ON st.id = s.study_id
+JOIN listening_rater r ON r.id = s.rater_id,
+LATERAL (SELECT count(*) FILTER (WHERE {answered}) AS answered,
+        count(*) FILTER (WHERE {skipped}) AS skipped,
+        coalesce(sum({hidden_ms}), 0)::bigint AS hidden_ms,
+        coalesce(sum({stalls}), 0)::bigint AS stalls
+    FROM listening_trial WHERE session_id = s.id) t
+WHERE st.key = %s AND NOT s.pilot ORDER BY s.id
+"""
+# What a page reports is only taken where it is a number that can be.
+NUMBER = """CASE WHEN jsonb_typeof(playback->'{0}') = 'number'
+    THEN least(greatest((playback->>'{0}')::numeric, 0), 1e9) END"""
+
 
 class QuestionnaireRow(TypedDict):
     """One answer of one session; what was asked several times has a row for each time."""
@@ -80,10 +106,6 @@ def _utc(at: str | None) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-CHECK_FACTS = ("passed", "right", "total", "attempts")
-JOINED = "; "  # between the reasons for a review
-
-
 class SessionRow(TypedDict):
     """One session as it leaves the room; no participant id, no code that opens it.
 
@@ -114,31 +136,6 @@ class SessionRow(TypedDict):
     needs_review: str  # why a person should look at it before it is paid
     completion_code: str  # that its rater was given at the end
     paid: bool
-
-
-SESSIONS = """
-SELECT 's' || s.id, r.code, {status_now},
-    s.device, coalesce(nullif(s.language, ''), st.language), s.source, r.simulated,
-    s.consent_version, s.wording_first, s.wording_last,
-    to_char(s.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    coalesce(to_char(s.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ''),
-    round(extract(epoch FROM s.finished_at - s.started_at)::numeric, 3)::float8,
-    t.answered, t.skipped, t.hidden_ms, t.stalls,
-    s.checks::text, s.questionnaires::text, s.comment, s.rejected_because, s.review,
-    s.code, s.paid, s.status, s.prolific_session <> '' OR r.prolific_id IS NOT NULL
-FROM listening_session s
-JOIN listening_study st ON st.id = s.study_id
-JOIN listening_rater r ON r.id = s.rater_id,
-LATERAL (SELECT count(*) FILTER (WHERE {answered}) AS answered,
-        count(*) FILTER (WHERE {skipped}) AS skipped,
-        coalesce(sum({hidden_ms}), 0)::bigint AS hidden_ms,
-        coalesce(sum({stalls}), 0)::bigint AS stalls
-    FROM listening_trial WHERE session_id = s.id) t
-WHERE st.key = %s AND NOT s.pilot ORDER BY s.id
-"""
-# What a page reports is only taken where it is a number that can be.
-NUMBER = """CASE WHEN jsonb_typeof(playback->'{0}') = 'number'
-    THEN least(greatest((playback->>'{0}')::numeric, 0), 1e9) END"""
 
 
 def session_columns(study: str) -> tuple[str, ...]:

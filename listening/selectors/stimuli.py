@@ -18,6 +18,16 @@ READ = (  # whole rows of three tables take three times as long
     *("item__key", "item__text", "item__transcript", "item__dimension"),
     *("item__language", "item__speaker"),
 )
+MARK = """
+    SELECT md5(string_agg(md5(ROW(s.*, c.*, i.*)::text), '' ORDER BY s.id)),
+        coalesce(array_agg(DISTINCT s.sha256), '{}')
+    FROM listening_stimulus s
+    JOIN listening_condition c ON c.id = s.condition_id
+    JOIN listening_item i ON i.id = s.item_id
+    JOIN listening_study y ON y.id = s.study_id
+    WHERE y.key = %s
+"""
+MOST_NAMED = 20
 
 
 class TurnRow(TypedDict):
@@ -70,17 +80,6 @@ def stimulus_rows(study: str) -> list[StimulusRow]:
     references = {s.item_id: s for s in stimuli if s.condition.role == "reference" and s.trap == ""}
     speakers = dict(Item.objects.filter(study__key=study).values_list("key", "speaker"))
     return [_stimulus_row(s, references.get(s.item_id), speakers, usual) for s in stimuli]
-
-
-MARK = """
-    SELECT md5(string_agg(md5(ROW(s.*, c.*, i.*)::text), '' ORDER BY s.id)),
-        coalesce(array_agg(DISTINCT s.sha256), '{}')
-    FROM listening_stimulus s
-    JOIN listening_condition c ON c.id = s.condition_id
-    JOIN listening_item i ON i.id = s.item_id
-    JOIN listening_study y ON y.id = s.study_id
-    WHERE y.key = %s
-"""
 
 
 def stimuli_mark(study: str) -> tuple[str, list[str]]:
@@ -144,9 +143,6 @@ def _turns(s: Stimulus, speakers: Mapping[str, str]) -> list[TurnRow]:
 
 def _original(s: Stimulus) -> str:
     return str(audio.local_place(s.original))
-
-
-MOST_NAMED = 20
 
 
 class UnplayedClip(TypedDict):

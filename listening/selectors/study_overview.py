@@ -31,6 +31,26 @@ FROM listening_rating WHERE counts AND criterion_id IN (
     JOIN listening_study s ON s.id = k.study_id WHERE s.key = %s AND s.state <> 'draft')
 GROUP BY 1 ORDER BY 1
 """
+MAX_AGE_S = 60.0  # a list need not be as fresh as the monitor
+TOLD_FROM_S = 120  # counts that are older say when they were made
+MOST_TOLD_H = 90 * 24
+BIG = 1000  # finished sessions: who has little patience leaves a study of more to a worker
+PACE = timedelta(days=3)  # of these the pace is that of
+SESSIONS_FOR_A_PACE = 5  # fewer tell nothing
+SHORTEST = timedelta(hours=1)
+# Answers extend leases: the last one was when a lease began that is not over yet.
+ACTIVITY = """
+SELECT t.id,
+    count(s.id) FILTER (WHERE s.status = 'finished'),
+    count(s.id) FILTER (WHERE s.status = 'finished' AND NOT r.simulated
+        AND s.finished_at > %(since)s),
+    greatest(max(s.started_at), max(s.finished_at),
+        (SELECT max(b.lease_until) - t.lease_s * interval '1 second' FROM listening_task k
+         JOIN listening_block b ON b.task_id = k.id AND b.state = 1
+         WHERE k.study_id = t.id AND t.state <> 'draft'))
+FROM listening_study t LEFT JOIN listening_session s ON s.study_id = t.id AND NOT s.pilot
+LEFT JOIN listening_rater r ON r.id = s.rater_id WHERE t.id = ANY(%(studies)s) GROUP BY t.id
+"""
 
 
 class Hour(NamedTuple):
@@ -69,28 +89,6 @@ def state_marks(study: int) -> tuple[list[Mark], int]:
     events = StudyEvent.objects.filter(study_id=study, what__in=MARKED)
     newest = [Mark(event.what, event.at, event.by) for event in events[:MOST_MARKS]]
     return newest[::-1], len(newest) if len(newest) < MOST_MARKS else events.count()
-
-
-MAX_AGE_S = 60.0  # a list need not be as fresh as the monitor
-TOLD_FROM_S = 120  # counts that are older say when they were made
-MOST_TOLD_H = 90 * 24
-BIG = 1000  # finished sessions: who has little patience leaves a study of more to a worker
-PACE = timedelta(days=3)  # of these the pace is that of
-SESSIONS_FOR_A_PACE = 5  # fewer tell nothing
-SHORTEST = timedelta(hours=1)
-# Answers extend leases: the last one was when a lease began that is not over yet.
-ACTIVITY = """
-SELECT t.id,
-    count(s.id) FILTER (WHERE s.status = 'finished'),
-    count(s.id) FILTER (WHERE s.status = 'finished' AND NOT r.simulated
-        AND s.finished_at > %(since)s),
-    greatest(max(s.started_at), max(s.finished_at),
-        (SELECT max(b.lease_until) - t.lease_s * interval '1 second' FROM listening_task k
-         JOIN listening_block b ON b.task_id = k.id AND b.state = 1
-         WHERE k.study_id = t.id AND t.state <> 'draft'))
-FROM listening_study t LEFT JOIN listening_session s ON s.study_id = t.id AND NOT s.pilot
-LEFT JOIN listening_rater r ON r.id = s.rater_id WHERE t.id = ANY(%(studies)s) GROUP BY t.id
-"""
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,94 @@ FROM unnest(%(sessions)s::text[], %(codes)s::text[]) WITH ORDINALITY AS asked(se
 ORDER BY n
 """.split()
 )  # one of up to 4,096 characters is parsed once by psycopg, not each time
+# What some answers, or a skip, change: those of `given` whose session listens and holds the block
+# and whose trial is planned. What was read before may be old: it is looked at again here, and
+# nothing is stored where it is. Locked in the order of all who change them: session, block, trial.
+# `|| ''`, `+ 0`: by the primary key; while its counts are old, PostgreSQL would walk through all.
+HELD_OF = f"""
+    SELECT given.* FROM given,
+    LATERAL (SELECT id FROM listening_session WHERE id = given.session AND ready
+        AND status || '' = '{Session.Status.STARTED}' FOR NO KEY UPDATE {{wait}}) s,
+    LATERAL (SELECT id FROM listening_block WHERE id = given.block AND session_id = s.id
+        AND state + 0 = {Block.State.LEASED} FOR NO KEY UPDATE {{wait}}) b,
+    LATERAL (SELECT id FROM listening_trial WHERE id = given.trial AND block_id = b.id
+        AND {PLANNED} FOR NO KEY UPDATE {{wait}}) t
+"""
+EXTENDED = f"""
+    UPDATE listening_block b SET {FULL_LEASE_OF.format(lease_s="held.lease_s")}
+    FROM held WHERE b.id = held.block
+"""
+# One statement, so that each answer is stored whole or not at all; it tells which are. What comes
+# twice is stored once: whose trial it was the first time has all.
+WRITE_OF = f"""
+WITH given AS (
+    SELECT * FROM json_to_recordset(%(answers)s::json) AS g(n int, session bigint, block bigint,
+        lease_s float8, trial bigint, slot bigint, counts boolean, trap_passed boolean,
+        needed_s float8, latency_ms int, plays int, heard float8, playback jsonb, ratings json,
+        text text, keystrokes int, pasted_chars int, typing_ms int)
+), held AS MATERIALIZED ({HELD_OF}), lease AS ({EXTENDED}), answered AS (
+    UPDATE listening_trial t SET {ANSWERED}, answered_at = statement_timestamp(),
+        latency_ms = held.latency_ms, plays = held.plays, heard_fraction = held.heard,
+        playback = held.playback, trap_passed = held.trap_passed, needed_s = held.needed_s
+    FROM held WHERE t.id = held.trial RETURNING t.id, held.*
+), rated AS (
+    INSERT INTO listening_rating
+        (trial_id, slot_id, criterion_id, stimulus_id, label, score, counts, rated_at)
+    SELECT answered.id, slot, r.criterion, r.stimulus, r.label, r.score, counts,
+        statement_timestamp()
+    FROM answered, json_to_recordset(ratings)
+        AS r(criterion bigint, stimulus bigint, label text, score float8)
+), reason AS (
+    INSERT INTO listening_justification (trial_id, text, keystrokes, pasted_chars, typing_ms)
+    SELECT id, text, keystrokes, pasted_chars, typing_ms FROM answered WHERE text <> ''
+)
+SELECT n FROM answered
+"""
+WRITE = WRITE_OF.format(wait="")
+# Of many answers at once: whose rows are locked by somebody is left out, and keeps nobody waiting.
+WRITE_FREE = WRITE_OF.format(wait="SKIP LOCKED")
+# How the traps of a block went for its session.
+OUTCOMES = f"""
+SELECT trap, coalesce(trap_passed, false) AS passed FROM listening_trial
+WHERE session_id = %(session)s AND block_id = %(block)s AND {ANSWERED}
+    AND trap NOT IN ('', '{TRAINING}')
+"""
+# A clip is on its way to a rater; the first time counts.
+FETCHED = """
+UPDATE listening_trial SET fetched = fetched | %(clip)s,
+    fetched_at = coalesce(fetched_at, statement_timestamp())
+WHERE id = %(trial)s AND (fetched & %(clip)s <> %(clip)s OR fetched_at IS NULL) RETURNING id
+"""
+# The same of many trials, each once, by bits of its clips. Tells of which it is not noted, since
+# somebody has locked them: nobody is waited for.
+FETCHED_FREE = """
+WITH given AS (
+    SELECT g.* FROM json_to_recordset(%(fetched)s::json) AS g(trial bigint, clips bigint),
+    LATERAL (SELECT FROM listening_trial
+        WHERE id = trial AND (fetched & clips <> clips OR fetched_at IS NULL)) t
+), free AS MATERIALIZED (
+    SELECT given.* FROM given,
+    LATERAL (SELECT FROM listening_trial WHERE id = trial FOR NO KEY UPDATE SKIP LOCKED) t
+), noted AS (
+    UPDATE listening_trial t SET fetched = t.fetched | free.clips,
+        fetched_at = coalesce(t.fetched_at, statement_timestamp())
+    FROM free WHERE t.id = free.trial
+)
+SELECT trial FROM given WHERE trial NOT IN (SELECT trial FROM free)
+"""
+SKIP = f"""
+WITH given AS (
+    SELECT %(session)s::bigint AS session, %(block)s::bigint AS block, %(trial)s::bigint AS trial,
+        %(lease_s)s::float8 AS lease_s
+), held AS MATERIALIZED ({HELD_OF.format(wait="")}), lease AS ({EXTENDED})
+UPDATE listening_trial t SET {SKIPPED}, answered_at = statement_timestamp(),
+    playback = %(playback)s::jsonb
+FROM held WHERE t.id = held.trial RETURNING t.id
+"""
+MOST_CLIPS = 62  # bits of the column that are told apart; clips from there on share the last one
+FIRST_SECONDS_BYTES = 64 * 1024  # of a long clip of which a task asks for its first seconds
+KEPT_S = 24 * 3600  # as long as browsers keep the parts that they have
+Span = tuple[int, int]  # first byte, and the one after the last
 
 
 # What is kept of trials for a crowd is nothing that Python's collector of garbage looks through: of
@@ -224,98 +312,6 @@ class Read(Struct):
     left: int
     lost: int  # trials whose block went back
     tasks: list[int] = []
-
-
-# What some answers, or a skip, change: those of `given` whose session listens and holds the block
-# and whose trial is planned. What was read before may be old: it is looked at again here, and
-# nothing is stored where it is. Locked in the order of all who change them: session, block, trial.
-# `|| ''`, `+ 0`: by the primary key; while its counts are old, PostgreSQL would walk through all.
-HELD_OF = f"""
-    SELECT given.* FROM given,
-    LATERAL (SELECT id FROM listening_session WHERE id = given.session AND ready
-        AND status || '' = '{Session.Status.STARTED}' FOR NO KEY UPDATE {{wait}}) s,
-    LATERAL (SELECT id FROM listening_block WHERE id = given.block AND session_id = s.id
-        AND state + 0 = {Block.State.LEASED} FOR NO KEY UPDATE {{wait}}) b,
-    LATERAL (SELECT id FROM listening_trial WHERE id = given.trial AND block_id = b.id
-        AND {PLANNED} FOR NO KEY UPDATE {{wait}}) t
-"""
-EXTENDED = f"""
-    UPDATE listening_block b SET {FULL_LEASE_OF.format(lease_s="held.lease_s")}
-    FROM held WHERE b.id = held.block
-"""
-# One statement, so that each answer is stored whole or not at all; it tells which are. What comes
-# twice is stored once: whose trial it was the first time has all.
-WRITE_OF = f"""
-WITH given AS (
-    SELECT * FROM json_to_recordset(%(answers)s::json) AS g(n int, session bigint, block bigint,
-        lease_s float8, trial bigint, slot bigint, counts boolean, trap_passed boolean,
-        needed_s float8, latency_ms int, plays int, heard float8, playback jsonb, ratings json,
-        text text, keystrokes int, pasted_chars int, typing_ms int)
-), held AS MATERIALIZED ({HELD_OF}), lease AS ({EXTENDED}), answered AS (
-    UPDATE listening_trial t SET {ANSWERED}, answered_at = statement_timestamp(),
-        latency_ms = held.latency_ms, plays = held.plays, heard_fraction = held.heard,
-        playback = held.playback, trap_passed = held.trap_passed, needed_s = held.needed_s
-    FROM held WHERE t.id = held.trial RETURNING t.id, held.*
-), rated AS (
-    INSERT INTO listening_rating
-        (trial_id, slot_id, criterion_id, stimulus_id, label, score, counts, rated_at)
-    SELECT answered.id, slot, r.criterion, r.stimulus, r.label, r.score, counts,
-        statement_timestamp()
-    FROM answered, json_to_recordset(ratings)
-        AS r(criterion bigint, stimulus bigint, label text, score float8)
-), reason AS (
-    INSERT INTO listening_justification (trial_id, text, keystrokes, pasted_chars, typing_ms)
-    SELECT id, text, keystrokes, pasted_chars, typing_ms FROM answered WHERE text <> ''
-)
-SELECT n FROM answered
-"""
-WRITE = WRITE_OF.format(wait="")
-# Of many answers at once: whose rows are locked by somebody is left out, and keeps nobody waiting.
-WRITE_FREE = WRITE_OF.format(wait="SKIP LOCKED")
-# How the traps of a block went for its session.
-OUTCOMES = f"""
-SELECT trap, coalesce(trap_passed, false) AS passed FROM listening_trial
-WHERE session_id = %(session)s AND block_id = %(block)s AND {ANSWERED}
-    AND trap NOT IN ('', '{TRAINING}')
-"""
-# A clip is on its way to a rater; the first time counts.
-FETCHED = """
-UPDATE listening_trial SET fetched = fetched | %(clip)s,
-    fetched_at = coalesce(fetched_at, statement_timestamp())
-WHERE id = %(trial)s AND (fetched & %(clip)s <> %(clip)s OR fetched_at IS NULL) RETURNING id
-"""
-# The same of many trials, each once, by bits of its clips. Tells of which it is not noted, since
-# somebody has locked them: nobody is waited for.
-FETCHED_FREE = """
-WITH given AS (
-    SELECT g.* FROM json_to_recordset(%(fetched)s::json) AS g(trial bigint, clips bigint),
-    LATERAL (SELECT FROM listening_trial
-        WHERE id = trial AND (fetched & clips <> clips OR fetched_at IS NULL)) t
-), free AS MATERIALIZED (
-    SELECT given.* FROM given,
-    LATERAL (SELECT FROM listening_trial WHERE id = trial FOR NO KEY UPDATE SKIP LOCKED) t
-), noted AS (
-    UPDATE listening_trial t SET fetched = t.fetched | free.clips,
-        fetched_at = coalesce(t.fetched_at, statement_timestamp())
-    FROM free WHERE t.id = free.trial
-)
-SELECT trial FROM given WHERE trial NOT IN (SELECT trial FROM free)
-"""
-SKIP = f"""
-WITH given AS (
-    SELECT %(session)s::bigint AS session, %(block)s::bigint AS block, %(trial)s::bigint AS trial,
-        %(lease_s)s::float8 AS lease_s
-), held AS MATERIALIZED ({HELD_OF.format(wait="")}), lease AS ({EXTENDED})
-UPDATE listening_trial t SET {SKIPPED}, answered_at = statement_timestamp(),
-    playback = %(playback)s::jsonb
-FROM held WHERE t.id = held.trial RETURNING t.id
-"""
-
-
-MOST_CLIPS = 62  # bits of the column that are told apart; clips from there on share the last one
-FIRST_SECONDS_BYTES = 64 * 1024  # of a long clip of which a task asks for its first seconds
-KEPT_S = 24 * 3600  # as long as browsers keep the parts that they have
-Span = tuple[int, int]  # first byte, and the one after the last
 
 
 def all_of(clips: int) -> int:

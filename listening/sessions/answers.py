@@ -50,6 +50,13 @@ from listening.sessions.refusals import (
 )
 from listening.sessions.task_rules import TaskRules, parts_of, task_rules
 
+HEARD_ENOUGH = 0.95  # of the shortest-heard clip; players report the last frames late
+FASTEST = 0.8  # of the clips' length: nobody hears them in less, whatever the page reports
+START_S = 2  # of every clip where a task asks for no share; deck.js knows it too
+AHEAD = 3  # trials that the page may hold: the current one and two that it preloads
+DEALT_WITH = (Trial.State.ANSWERED, Trial.State.SKIPPED)
+InDjango = Callable[[], Any]  # a step that only a request of Django's can do; it is sent the result
+
 
 def training_feedback(
     rules: TaskRules, trial: LoadedTrial, right: bool, language: str
@@ -72,13 +79,6 @@ def feedback_on(
     text = entry.get("right" if right or not expected else "wrong", "")
     words = [s.text or s.label for s in scale.steps if s.label in expected]
     return {"right": right if expected else None, "text": text, "expected": words or expected}
-
-
-HEARD_ENOUGH = 0.95  # of the shortest-heard clip; players report the last frames late
-FASTEST = 0.8  # of the clips' length: nobody hears them in less, whatever the page reports
-START_S = 2  # of every clip where a task asks for no share; deck.js knows it too
-AHEAD = 3  # trials that the page may hold: the current one and two that it preloads
-DEALT_WITH = (Trial.State.ANSWERED, Trial.State.SKIPPED)
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,6 @@ class Write(NamedTuple):
     goes_on: bool  # more steps follow, which belong into its transaction
 
 
-InDjango = Callable[[], Any]  # a step that only a request of Django's can do; it is sent the result
 AnswerSteps = Generator[Write | Statement | InDjango, Any, StoredAnswer]
 
 

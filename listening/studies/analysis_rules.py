@@ -21,6 +21,13 @@ from listening.studies.findings import StudyError
 LEAST_REASON = 5  # characters
 MOST: dict[type[Model], int] = {AnalysisRule: 30, Hypothesis: MOST_HYPOTHESES}
 Row = TypeVar("Row", AnalysisRule, Hypothesis)
+ALWAYS = {  # rules that are undone elsewhere, and where
+    "session_status": "Restore the session on the page Raters.",
+    "not_counted": "Whose place another rater has filled stays outside of the plan.",
+    "missing_score": "A rating without a score enters no estimate.",
+    "duplicate": "The first of two ratings in one trial is in already.",
+    "repeat": "A second answer tells how a rater agrees with themselves.",
+}
 
 
 def is_before(study: Study) -> bool:
@@ -137,15 +144,6 @@ def hypotheses_as_declared(study: Study) -> tuple[str, ...]:
     """What study.toml says: those declared before the opening, taken back since or not."""
     rows = study.hypotheses.filter(declared=True).order_by("pk")
     return tuple(dict.fromkeys(rows.values_list("text", flat=True)))
-
-
-ALWAYS = {  # rules that are undone elsewhere, and where
-    "session_status": "Restore the session on the page Raters.",
-    "not_counted": "Whose place another rater has filled stays outside of the plan.",
-    "missing_score": "A rating without a score enters no estimate.",
-    "duplicate": "The first of two ratings in one trial is in already.",
-    "repeat": "A second answer tells how a rater agrees with themselves.",
-}
 
 
 @transaction.atomic

@@ -52,6 +52,7 @@ STATEMENTS = (
     f"DELETE FROM listening_slot WHERE task_id {OF_TASKS}",
     f"DELETE FROM listening_block WHERE task_id {OF_TASKS}",
 )
+RUNS = (Study.State.OPEN, Study.State.PAUSED)
 
 
 def empty(study: Study, *, reviews: bool = True) -> None:
@@ -93,9 +94,6 @@ def forget_unused(names: Iterable[str]) -> None:
         rows = Stimulus.objects.filter(**{f"{field}__in": wanted})
         used.update(rows.values_list(field, flat=True))
     audio.forget(name for name in wanted if name not in used)
-
-
-RUNS = (Study.State.OPEN, Study.State.PAUSED)
 
 
 @dataclass(frozen=True)

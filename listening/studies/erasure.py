@@ -34,6 +34,28 @@ from listening.studies.findings import StudyError
 
 MOST_DAYS = 36_500
 GOING_ON = ("ACTIVE", "RESERVED", "AWAITING REVIEW")  # at Prolific: may be paid yet
+MARKS = (  # of a session: where it came from, and in what it was heard
+    *("prolific_session", "prolific_study", "external_session"),
+    *("origin", "browser_of", "device", "agent"),
+)
+# What stays of `trial.playback`: facts of listening, as long as they are no text.
+_STAYS = f"""
+SELECT coalesce(jsonb_object_agg(key, value), '{{}}') FROM jsonb_each(t.playback)
+WHERE key = ANY(%(kept)s) AND (key = '{SKIPPED_BECAUSE}' AND value #>> '{{}}' IN ('load', 'decode')
+    OR jsonb_typeof(value) IN ('number', 'boolean') OR jsonb_typeof(value) = 'array'
+        AND NOT jsonb_path_exists(value, '$[*] ? (@.type() != "number")'))
+"""
+_OF_STUDY = "s.id = t.session_id AND s.study_id = %(study)s"
+COUNT_PLAYBACK = f"""
+SELECT count(*) FROM listening_trial t JOIN listening_session s ON {_OF_STUDY}
+WHERE t.playback <> ({_STAYS})
+"""
+ERASE_PLAYBACK = f"""
+UPDATE listening_trial t SET playback = ({_STAYS}) FROM listening_session s
+WHERE {_OF_STUDY} AND t.playback <> ({_STAYS})
+"""
+BY_DATE = "the date that the study set"
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -141,30 +163,6 @@ def is_looser(new: Rule, old: Rule) -> bool:
     if old.days is not None:
         return new.days is None or new.days > old.days
     return new.on is None or old.on is None or new.on > old.on
-
-
-MARKS = (  # of a session: where it came from, and in what it was heard
-    *("prolific_session", "prolific_study", "external_session"),
-    *("origin", "browser_of", "device", "agent"),
-)
-# What stays of `trial.playback`: facts of listening, as long as they are no text.
-_STAYS = f"""
-SELECT coalesce(jsonb_object_agg(key, value), '{{}}') FROM jsonb_each(t.playback)
-WHERE key = ANY(%(kept)s) AND (key = '{SKIPPED_BECAUSE}' AND value #>> '{{}}' IN ('load', 'decode')
-    OR jsonb_typeof(value) IN ('number', 'boolean') OR jsonb_typeof(value) = 'array'
-        AND NOT jsonb_path_exists(value, '$[*] ? (@.type() != "number")'))
-"""
-_OF_STUDY = "s.id = t.session_id AND s.study_id = %(study)s"
-COUNT_PLAYBACK = f"""
-SELECT count(*) FROM listening_trial t JOIN listening_session s ON {_OF_STUDY}
-WHERE t.playback <> ({_STAYS})
-"""
-ERASE_PLAYBACK = f"""
-UPDATE listening_trial t SET playback = ({_STAYS}) FROM listening_session s
-WHERE {_OF_STUDY} AND t.playback <> ({_STAYS})
-"""
-BY_DATE = "the date that the study set"
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

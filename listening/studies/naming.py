@@ -15,6 +15,9 @@ from listening.studies.findings import StudyError
 LONGEST_NAME = 120
 LONGEST_TAG = 40
 MOST_TAGS = 12
+MOST_TAGS_OFFERED = 200
+SORTS = {"newest": ("-created_at", "-pk"), "oldest": ("created_at", "pk"), "key": ("key",)}
+FILTERS = ("q", "state", "tag", "project", "archived", "sort")
 
 
 def rename_study(study: Study, name: str, *, by: str = COMMAND_LINE) -> bool:
@@ -72,11 +75,6 @@ def archive_study(study: Study, *, archived: bool = True, by: str = COMMAND_LINE
         row.save(update_fields=["archived_at"])
         note(row, "archived" if archived else "unarchived", by)
     study.archived_at = row.archived_at
-
-
-MOST_TAGS_OFFERED = 200
-SORTS = {"newest": ("-created_at", "-pk"), "oldest": ("created_at", "pk"), "key": ("key",)}
-FILTERS = ("q", "state", "tag", "project", "archived", "sort")
 
 
 def filtered(studies: QuerySet[Study], asked: Mapping[str, str]) -> QuerySet[Study]:

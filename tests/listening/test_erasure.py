@@ -379,7 +379,7 @@ def test_every_date_on_a_page_says_its_zone() -> None:
     views = folder.parent / "listening" / "web" / "researcher"
     heads = {  # columns that views name
         "researcher/_rater_row.html": views / "raters_table.py",
-        "researcher/ratings.html": folder.parent / "listening" / "selectors" / "rating_table.py",
+        "researcher/ratings.html": folder.parent / "listening" / "selectors" / "ratings.py",
     }
     for path in folder.rglob("*.*"):
         page = path.read_text("utf-8")

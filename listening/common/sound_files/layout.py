@@ -30,6 +30,25 @@ APE_HEAD = 32
 SEARCH = 1 << 16
 DECODER_DELAY = 529  # samples, of every decoder of layer 3
 MOST_JUNK = 1 << 20  # bytes before the first frame: more is no MP3
+STREAMED = 0x7E000000  # programs that write to a pipe put this or more into the header
+STREAMED_64 = 2**60  # and into one of 64 bits
+MOST_CHUNKS = 1000
+FARTHEST = 2**40  # byte of a file
+W64_DATA = bytes.fromhex("64617461f3acd3118cd100c04f8edb8a")
+EXTENSIBLE = b"\xfe\xff"  # kind of samples in a head of WAV or W64: said further below
+FLAC_HEAD = b"fLaC\0\0\0\x22"  # the mark, and a first block of 34 bytes
+TOTAL = slice(18, 26)  # of a FLAC file: rate, channels, bits; the last 36 bits: samples
+TOTAL_BITS = 36
+WEBM_SEGMENT = b"\x18\x53\x80\x67"
+WEBM_CUT = "The file ends in the middle of a block."
+PIECE = 1 << 20
+OGG_HEAD = 27  # bytes of a page before its table
+OGG_FIRST, OGG_LAST = 2, 4  # flags of the first and the last page of a stream
+OGG_CUT = "The file ends in the middle of a page."
+OGG_OPEN = "The file ends before its stream does, or was recorded from a live stream."
+TAGS = (b"TAG", b"APETAGEX", b"LYRICSBEGIN", b"ID3")  # what programs put after the sound
+MP4_BOXES = (b"ftyp", b"moov", b"mdat", b"free", b"wide", b"skip")
+Order = Literal["little", "big"]
 
 
 @dataclass(frozen=True)
@@ -235,28 +254,6 @@ def _info(file: BinaryIO, frame: Frame) -> tuple[int | None, int] | None:
         return stated, 0
     delays = int.from_bytes(mark[at + 21 : at + 24], "big")
     return stated, (delays >> 12) + (delays & 0xFFF)
-
-
-STREAMED = 0x7E000000  # programs that write to a pipe put this or more into the header
-STREAMED_64 = 2**60  # and into one of 64 bits
-MOST_CHUNKS = 1000
-FARTHEST = 2**40  # byte of a file
-W64_DATA = bytes.fromhex("64617461f3acd3118cd100c04f8edb8a")
-EXTENSIBLE = b"\xfe\xff"  # kind of samples in a head of WAV or W64: said further below
-FLAC_HEAD = b"fLaC\0\0\0\x22"  # the mark, and a first block of 34 bytes
-TOTAL = slice(18, 26)  # of a FLAC file: rate, channels, bits; the last 36 bits: samples
-TOTAL_BITS = 36
-WEBM_SEGMENT = b"\x18\x53\x80\x67"
-WEBM_CUT = "The file ends in the middle of a block."
-PIECE = 1 << 20
-OGG_HEAD = 27  # bytes of a page before its table
-OGG_FIRST, OGG_LAST = 2, 4  # flags of the first and the last page of a stream
-OGG_CUT = "The file ends in the middle of a page."
-OGG_OPEN = "The file ends before its stream does, or was recorded from a live stream."
-TAGS = (b"TAG", b"APETAGEX", b"LYRICSBEGIN", b"ID3")  # what programs put after the sound
-MP4_BOXES = (b"ftyp", b"moov", b"mdat", b"free", b"wide", b"skip")
-
-Order = Literal["little", "big"]
 
 
 def parts_of(file: BinaryIO) -> list[Part]:

@@ -13,6 +13,19 @@ import numpy as np
 import numpy.typing as npt
 import soundfile
 
+Samples = npt.NDArray[Any]  # (frames, channels)
+NO_SOUND = (
+    "This is no sound file that can be read, whatever its name says.",
+    "Save it again as FLAC or WAV.",
+)
+FORMATS = ("WAV", "WAVEX", "RF64", "W64", "FLAC", "OGG", "MP3", "AIFF", "AU", "CAF", "NIST")
+UNKNOWN_LENGTH = 2**40  # streamed files declare more frames than any file holds
+SIXTEEN_BIT = ("PCM_16", "PCM_S8", "PCM_U8", "ULAW", "ALAW", "ALAC_16")
+MORE_BITS = ("PCM_24", "PCM_32", "ALAC_20", "ALAC_24", "ALAC_32")
+STATES_FRAMES = ("FLAC", "CAF", "MP3")  # formats whose header counts samples
+LOST_S = {"OGG": 0.1, "MP3": 0.1}  # what lossy formats may state too much
+LEAST_LOST_S = 0.001
+
 
 @dataclass(frozen=True)
 class Part:
@@ -75,14 +88,6 @@ class View(io.RawIOBase):
         buffer[: len(data)] = bytes(data)
         self._at += len(data)
         return len(data)
-
-
-Samples = npt.NDArray[Any]  # (frames, channels)
-
-NO_SOUND = (
-    "This is no sound file that can be read, whatever its name says.",
-    "Save it again as FLAC or WAV.",
-)
 
 
 class AudioError(ValueError):
@@ -235,15 +240,6 @@ def as_type(samples: Samples, dtype: str) -> Samples:
     if kind == np.int16 and wanted == np.int32:
         return samples.astype(np.int32) << 16
     raise TypeError(f"{kind} samples are not read as {wanted}")
-
-
-FORMATS = ("WAV", "WAVEX", "RF64", "W64", "FLAC", "OGG", "MP3", "AIFF", "AU", "CAF", "NIST")
-UNKNOWN_LENGTH = 2**40  # streamed files declare more frames than any file holds
-SIXTEEN_BIT = ("PCM_16", "PCM_S8", "PCM_U8", "ULAW", "ALAW", "ALAC_16")
-MORE_BITS = ("PCM_24", "PCM_32", "ALAC_20", "ALAC_24", "ALAC_32")
-STATES_FRAMES = ("FLAC", "CAF", "MP3")  # formats whose header counts samples
-LOST_S = {"OGG": 0.1, "MP3": 0.1}  # what lossy formats may state too much
-LEAST_LOST_S = 0.001
 
 
 class LibsndfileSound(Sound):

@@ -18,6 +18,13 @@ from listening.design.studyfile.entries import TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
 from listening.design.studyfile.schema import fields_of, read_table
 
+MOST_QUESTIONS = 100
+MOST_POINTS = 11
+LISTED = ("one", "many")  # kinds that need options
+CHOOSING = (*LISTED, "scale")  # kinds whose answers are known beforehand
+MEASURED = ("number", "scale")  # kinds with low and high
+DEFAULT_LONGEST = 500
+
 
 def plans_of(tasks: Iterable[Any]) -> list[TaskPlan]:
     """Of tasks as a study folder or the database has them."""
@@ -69,16 +76,6 @@ def _check_columns(
                 what = f"Other answers have the column {column.name} of sessions.csv already."
                 notes.toml(f"questionnaires[{n}].key", what, "Give it another key.")
                 break
-
-
-MOST_QUESTIONS = 100
-MOST_POINTS = 11
-LISTED = ("one", "many")  # kinds that need options
-CHOOSING = (*LISTED, "scale")  # kinds whose answers are known beforehand
-MEASURED = ("number", "scale")  # kinds with low and high
-
-
-DEFAULT_LONGEST = 500
 
 
 def read_questionnaires(

@@ -40,6 +40,29 @@ from listening.design.studyfile.problems import Notebook, did_you_mean
 from listening.design.studyfile.values import LONGEST_TEXT, Wrong, kind_of
 from listening.methods import Method
 
+SMALL = 32_767  # the largest number of a small column of the database
+LARGE = 2**31 - 1
+LONGEST_GAP_S = 60
+WIDEST_NUMBER = 10**12
+FLAG = Field()
+AMOUNT = Field(ge=0, le=1_000_000)
+WIDE = Field(ge=-WIDEST_NUMBER, le=WIDEST_NUMBER)
+ReadySet = Annotated[str, Field(json_schema_extra={"enum": list(READY_MADE)})]
+# Kind of a pydantic error -> what is wrong, and the remedy. Our own values raise Wrong themselves.
+MESSAGES = {
+    "int_type": ("This is {type} and no whole number.", "Write digits only."),
+    "float_type": ("This is {type} and no number.", "Write a number."),
+    "finite_number": ("“{value}” is no number that can be used.", "Write a number."),
+    "greater_than_equal": ("{value} is outside {ge:,} to {le:,}.", "Choose a number in between."),
+    "less_than_equal": ("{value} is outside {ge:,} to {le:,}.", "Choose a number in between."),
+    "bool_type": ("This is {type}.", "Write true or false, without quotes."),
+}
+ELSEWHERE = {  # what newcomers look for in [study], and where it is
+    "method": "[[tasks]]",
+    "conditions": "[[conditions]] tables of their own",
+    "options": "[tasks.options]",
+}
+
 
 class Kind(StrEnum):
     WORDING = "wording"  # raters read it; it may be corrected
@@ -50,10 +73,6 @@ class Kind(StrEnum):
 
 
 WORDING, ASKED, MEASURED, PLAN, RECORD = Kind
-SMALL = 32_767  # the largest number of a small column of the database
-LARGE = 2**31 - 1
-LONGEST_GAP_S = 60
-WIDEST_NUMBER = 10**12
 
 
 # --- Types ----------------------------------------------------------------------------------------
@@ -136,14 +155,11 @@ LANGUAGE = Read(
     {"maxLength": 16, "pattern": f"^({values.LANGUAGE.pattern})?$"},
 )
 OPTIONS = Read(values.table)
-FLAG = Field()
 DAY = Read(values.day)
 NESTED = Read(values.raw_table)
 NESTED_LIST = Read(values.raw_tables)
 SOME_NESTED = Read(partial(values.raw_tables, required=True), {"minItems": 1})
-AMOUNT = Field(ge=0, le=1_000_000)
 SOME_NAMES = Read(partial(values.listed, longest=20, required=True), {"minItems": 1})
-WIDE = Field(ge=-WIDEST_NUMBER, le=WIDEST_NUMBER)
 KEPT = Read(values.plain)
 RETURN_URL = Read(partial(values.return_url, longest=1000), {"maxLength": 1000})
 METHOD = Read(partial(values.text, longest=40, required=True), {"enum": sorted(Method.registry)})
@@ -171,7 +187,6 @@ def _without_point(value: float) -> float:
     return int(value) if value.is_integer() else value
 
 
-ReadySet = Annotated[str, Field(json_schema_extra={"enum": list(READY_MADE)})]
 POINT = AfterValidator(_without_point)
 
 
@@ -1265,22 +1280,6 @@ def json_schema() -> dict[str, Any]:
                 del field["default"]
     made["title"] = "study.toml"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
-
-
-# Kind of a pydantic error -> what is wrong, and the remedy. Our own values raise Wrong themselves.
-MESSAGES = {
-    "int_type": ("This is {type} and no whole number.", "Write digits only."),
-    "float_type": ("This is {type} and no number.", "Write a number."),
-    "finite_number": ("“{value}” is no number that can be used.", "Write a number."),
-    "greater_than_equal": ("{value} is outside {ge:,} to {le:,}.", "Choose a number in between."),
-    "less_than_equal": ("{value} is outside {ge:,} to {le:,}.", "Choose a number in between."),
-    "bool_type": ("This is {type}.", "Write true or false, without quotes."),
-}
-ELSEWHERE = {  # what newcomers look for in [study], and where it is
-    "method": "[[tasks]]",
-    "conditions": "[[conditions]] tables of their own",
-    "options": "[tasks.options]",
-}
 
 
 def read_table(given: Any, schema_path: str, where: str, notes: Notebook) -> dict[str, Any]:

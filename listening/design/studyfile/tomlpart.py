@@ -28,6 +28,15 @@ OPTION = "rubric"
 MARKED = "@"  # in the full name of one's own, which a study has once it was read
 SCALED = "mos"  # the method whose scale a rubric may name; of others raters read the criteria alone
 REMEDY = "Remove it here, or remove the option rubric."
+ALIKE, AS_IS = "alike", "as_is"
+VOCALISATIONS = "nvv"  # begins criteria and attributes that are about them
+ONE_OF = ("link", "prolific")  # found without a name in the address: there can be one of each
+Words = dict[str, Any]
+HEADPHONES = "Headphones are tested by “huggins”, or by “antiphase”."
+CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion; else naturalness
+CURRENCIES = ("GBP", "USD")  # of Prolific
+AMOUNTS = ("per_hour", "per_session", "per_clip")
+MOST_RULES = 30
 
 
 def with_rubric(
@@ -114,10 +123,6 @@ def _told(value: Any) -> str:
     return ", ".join(map(str, value.values())) if isinstance(value, Mapping) else str(value)
 
 
-ALIKE, AS_IS = "alike", "as_is"
-VOCALISATIONS = "nvv"  # begins criteria and attributes that are about them
-
-
 def asks_for_faint_sounds(tasks: Iterable[TaskEntry], conditions: Iterable[ConditionEntry]) -> str:
     """Why a study is taken to ask for faint sounds, for a sentence; empty where it is not."""
     for task in tasks:
@@ -135,9 +140,6 @@ def asks_for_faint_sounds(tasks: Iterable[TaskEntry], conditions: Iterable[Condi
 def usual_ends(study: StudyFile) -> str:
     """What `ends` is where study.toml does not say."""
     return AS_IS if asks_for_faint_sounds(study.tasks, study.conditions) else ALIKE
-
-
-ONE_OF = ("link", "prolific")  # found without a name in the address: there can be one of each
 
 
 def read_sources(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, Any], ...]:
@@ -213,9 +215,6 @@ def setting_table(setting: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in setting.items()
         if value not in ("", None, []) and value is not False
     }
-
-
-Words = dict[str, Any]
 
 
 def read_study_words(study: Mapping[str, Any], notes: Notebook) -> dict[str, Words]:
@@ -363,10 +362,6 @@ def _check_names(
 
 def _without_blanks(fields: Mapping[str, Any]) -> Words:
     return {name: value for name, value in fields.items() if value not in ("", (), [], {})}
-
-
-HEADPHONES = "Headphones are tested by “huggins”, or by “antiphase”."
-CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion; else naturalness
 
 
 def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
@@ -617,10 +612,6 @@ def read_publication(
     return said
 
 
-CURRENCIES = ("GBP", "USD")  # of Prolific
-AMOUNTS = ("per_hour", "per_session", "per_clip")
-
-
 def read_ethics(table: Any, notes: Notebook) -> dict[str, str]:
     """What is said; the consent text is composed of it where its researcher asks for that."""
     fields = read_table(table, "study.ethics", "study.ethics", notes)
@@ -644,9 +635,6 @@ def read_payment(table: Any, notes: Notebook) -> dict[str, Any]:
         remedy = f'Write {" or ".join(CURRENCIES)}, or by = "us".'
         notes.toml("study.payment.currency", "Prolific does not pay in it.", remedy)
     return said
-
-
-MOST_RULES = 30
 
 
 def read_rules(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, str], ...]:

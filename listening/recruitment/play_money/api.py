@@ -14,6 +14,29 @@ from listening.recruitment.play_money.routing import Reply, Request, Routes
 from listening.recruitment.play_money.state import ApiError, Json, State, number
 
 USUAL = 20
+ROUTES = Routes()
+FLAGS = {
+    "returned": ("RETURNED",),
+    "awaiting_review": ("AWAITING REVIEW",),
+    "approved": ("APPROVED",),
+    "active": ("ACTIVE",),
+    "timeout": ("TIMED-OUT",),
+    "rejected": ("REJECTED",),
+    "screened_out": ("SCREENED OUT",),
+    "completed": ("AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"),
+    "completeoractive": ("ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"),
+}
+ORDERINGS: dict[str, Callable[[Json], Any]] = {
+    "started_at": lambda s: s["started_at"],
+    "completed_at": lambda s: s["completed_at"] or float("inf"),
+    "status": lambda s: s["status"],
+    "participant_id": lambda s: s["participant"],
+    "study_code": lambda s: s["code"] or "",
+    "time_taken": lambda s: (s["completed_at"] or float("inf")) - s["started_at"],
+    "ip": lambda s: "",
+    "study_name": lambda s: s["study_id"],
+    "submission_reward": lambda s: s["study_id"],
+}
 
 
 def paged(state: State, path: str, query: dict[str, str], entries: Sequence[Json]) -> Json:
@@ -64,9 +87,6 @@ def _envelope(results: Sequence[Json], count: int, hrefs: list[str | None]) -> J
         for (name, title), href in zip(titles.items(), hrefs, strict=True)
     }
     return {"results": list(results), "_links": links, "meta": {"count": count}}
-
-
-ROUTES = Routes()
 
 
 def authorise(request: Request) -> None:
@@ -385,30 +405,6 @@ def events(request: Request, name: str) -> Any:
     query = {"limit": "100", "offset": "0", **request.query}
     path = request.path.removeprefix("/api/v1")
     return paged(request.state, path, query, [hooks.event_shown(e) for e in entries])
-
-
-FLAGS = {
-    "returned": ("RETURNED",),
-    "awaiting_review": ("AWAITING REVIEW",),
-    "approved": ("APPROVED",),
-    "active": ("ACTIVE",),
-    "timeout": ("TIMED-OUT",),
-    "rejected": ("REJECTED",),
-    "screened_out": ("SCREENED OUT",),
-    "completed": ("AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"),
-    "completeoractive": ("ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"),
-}
-ORDERINGS: dict[str, Callable[[Json], Any]] = {
-    "started_at": lambda s: s["started_at"],
-    "completed_at": lambda s: s["completed_at"] or float("inf"),
-    "status": lambda s: s["status"],
-    "participant_id": lambda s: s["participant"],
-    "study_code": lambda s: s["code"] or "",
-    "time_taken": lambda s: (s["completed_at"] or float("inf")) - s["started_at"],
-    "ip": lambda s: "",
-    "study_name": lambda s: s["study_id"],
-    "submission_reward": lambda s: s["study_id"],
-}
 
 
 @ROUTES.add("POST", "/studies/")

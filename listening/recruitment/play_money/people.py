@@ -10,6 +10,7 @@ from listening.recruitment.play_money.state import ApiError, Json, State, moment
 YES_NO = {"0": "Yes", "1": "No"}
 LANGUAGES = {"0": "English", "1": "French", "2": "German", "3": "Spanish", "4": "Mandarin"}
 COUNTRIES = {"0": "United Kingdom", "1": "United States", "2": "Ireland", "3": "Germany"}
+LONGEST_BACK_S = 30 * 86400
 
 
 def _select(name: str, title: str, question: str, choices: dict[str, str] | None) -> Json:
@@ -230,9 +231,6 @@ def demographics(state: State, study: Json) -> str:
             cells.append(str(choices.get(has[name], has[name])))
         lines.append(",".join(cells))
     return "\n".join(lines) + "\n"
-
-
-LONGEST_BACK_S = 30 * 86400
 
 
 def to_participant(

@@ -32,6 +32,22 @@ LISTS = {
     "content_warnings": ("sensitive", "explicit"),
 }
 Faults = dict[str, list[str]]
+OPEN = ("RESERVED", "ACTIVE", "AWAITING REVIEW")
+TAKEN = (*OPEN, *money.PAID)
+AFTER_PUBLISHING = (
+    *("internal_name", "total_available_places", "access_details", "submissions_config"),
+    "completion_codes",  # for the slots of a screen-out only
+)
+MOVES = {
+    ("UNPUBLISHED", "PUBLISH"): "PUBLISHING",
+    ("UNPUBLISHED", "SCHEDULE_PUBLISH"): "SCHEDULED",
+    ("SCHEDULED", "CANCEL_PUBLISH"): "UNPUBLISHED",
+    ("ACTIVE", "PAUSE"): "PAUSED",
+    ("ACTIVE", "STOP"): "COMPLETED",
+    ("PAUSED", "START"): "ACTIVE",
+    ("PAUSED", "STOP"): "COMPLETED",
+}
+PREVIOUS = "previous_studies_blocklist"
 
 
 def least_time(estimate: float) -> float:
@@ -214,23 +230,6 @@ def _faults_of_action(action: Json, actor: str, body: Json) -> list[str]:
     return []
 
 
-OPEN = ("RESERVED", "ACTIVE", "AWAITING REVIEW")
-TAKEN = (*OPEN, *money.PAID)
-AFTER_PUBLISHING = (
-    *("internal_name", "total_available_places", "access_details", "submissions_config"),
-    "completion_codes",  # for the slots of a screen-out only
-)
-MOVES = {
-    ("UNPUBLISHED", "PUBLISH"): "PUBLISHING",
-    ("UNPUBLISHED", "SCHEDULE_PUBLISH"): "SCHEDULED",
-    ("SCHEDULED", "CANCEL_PUBLISH"): "UNPUBLISHED",
-    ("ACTIVE", "PAUSE"): "PAUSED",
-    ("ACTIVE", "STOP"): "COMPLETED",
-    ("PAUSED", "START"): "ACTIVE",
-    ("PAUSED", "STOP"): "COMPLETED",
-}
-
-
 def create(state: State, body: Json, workspaces: list[str]) -> Json:
     project = body.get("project") or next(
         (p["id"] for p in state.all("projects") if p["workspace"] in workspaces), ""
@@ -279,9 +278,6 @@ def clone(state: State, study: Json, *, block: bool) -> Json:
         blocked = {"filter_id": PREVIOUS, "selected_values": [*ids, study["id"]]}
         fields["filters"] = [*kept, blocked]
     return _add(state, fields, project, is_test=False)
-
-
-PREVIOUS = "previous_studies_blocklist"
 
 
 def test_copy(state: State, study: Json) -> Json:

@@ -17,6 +17,20 @@ from listening.recruitment.play_money.state import ApiError, Json, State, stamp
 
 ISSUER = "https://www.prolific.com"
 LIFETIME_S = 120
+STATUSES = (
+    *("RESERVED", "ACTIVE", "TIMED-OUT", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED"),
+    *("REJECTED", "RETURNED", "SCREENED OUT", "UNKNOWN"),
+)
+NO_CODE = "NOCODE"
+TOO_FAST = 0.1  # of the estimate; what counts as exceptionally fast is not documented
+CATEGORIES = (
+    *("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK"),
+    *("LOW_EFFORT", "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER"),
+)
+ACTIONS = (
+    *("APPROVE", "COMPLETE", "REJECT", "RETURN", "START", "SCREEN_OUT", "UNREJECT", "UNRETURN"),
+)
+SHORTEST_MESSAGE = 100
 
 
 def address(state: State, study: Json, submission: Json, url: str) -> str:
@@ -80,14 +94,6 @@ def key_set(state: State) -> Json:
         jwt.algorithms.RSAAlgorithm.to_jwk(_key(state).public_key())
     )
     return {"keys": [{**public, "kid": "double", "use": "sig", "alg": "RS256"}]}
-
-
-STATUSES = (
-    *("RESERVED", "ACTIVE", "TIMED-OUT", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED"),
-    *("REJECTED", "RETURNED", "SCREENED OUT", "UNKNOWN"),
-)
-NO_CODE = "NOCODE"
-TOO_FAST = 0.1  # of the estimate; what counts as exceptionally fast is not documented
 
 
 def set_status(state: State, submission: Json, status: str) -> None:
@@ -349,16 +355,6 @@ def entry(state: State, submission: Json) -> Json:
         **(paid if state.setting("lists_show_bonuses") else {}),
         "return_requested": stamp(submission["return_requested"]),
     }
-
-
-CATEGORIES = (
-    *("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK"),
-    *("LOW_EFFORT", "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER"),
-)
-ACTIONS = (
-    *("APPROVE", "COMPLETE", "REJECT", "RETURN", "START", "SCREEN_OUT", "UNREJECT", "UNRETURN"),
-)
-SHORTEST_MESSAGE = 100
 
 
 def transition(state: State, submission: Json, body: Json) -> None:

@@ -14,6 +14,9 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 REFUSALS = (400, 401, 403, 404)  # the documented ways to say no: nothing has happened there
+Json = Mapping[str, Any]
+SUBMISSION_OVER = ("APPROVED", "PARTIALLY APPROVED", "REJECTED", "RETURNED", "SCREENED OUT")
+PLACE_FREE = ("RETURNED", "TIMED-OUT", "REJECTED")  # Prolific recruits somebody else
 
 
 class ProlificError(Exception):
@@ -128,11 +131,6 @@ def _texts(detail: Any) -> list[str]:
     if isinstance(detail, dict):
         return [f"{name}: {text}" for name, each in detail.items() for text in _texts(each)]
     return [str(detail)] if detail not in (None, "") else []
-
-
-Json = Mapping[str, Any]
-SUBMISSION_OVER = ("APPROVED", "PARTIALLY APPROVED", "REJECTED", "RETURNED", "SCREENED OUT")
-PLACE_FREE = ("RETURNED", "TIMED-OUT", "REJECTED")  # Prolific recruits somebody else
 
 
 class Malformed(NoReply, ValueError):

@@ -18,6 +18,36 @@ ATT_CUTS = (-0.3, 0.3)
 REFERENCE_QUALITY = 1.4
 ANCHOR_QUALITY = -1.8
 TEST_RANGE = (-1.2, 1.0)
+State = Mapping[str, Any]
+TEXT = "The second half sounded a little hurried."
+HEARD = {
+    "Human": (
+        "there is a small breath in the middle",
+        "the stress falls where it should",
+        "the pace slows down towards the end",
+        "the pitch moves freely",
+        "I hear the mouth open at the start",
+        "the sentence has one clear melody",
+    ),
+    "Machine": (
+        "every word has the same weight",
+        "the consonants buzz a little",
+        "the pauses are all of one length",
+        "the melody starts anew with each word",
+        "the vowels sound cut together",
+        "there is a ring under the voice",
+    ),
+    "Unclear": (
+        "the rhythm is fine but the timbre flat",
+        "it could be a careful reader",
+        "one word sounded wrong",
+        "it is too short to be sure",
+        "the voice is warm, the pauses are odd",
+    ),
+}
+OPENINGS = ("", "To me ", "I noticed ", "Mostly ", "I think ", "Again: ")
+ENDINGS = ("", ".", ", I think.", ", for sure.", ". Not sure.")
+LAZY = ("good", "ok sound", "idk", "just a feeling", "sounds like it", "nice voice nice voice")
 
 
 @dataclass(frozen=True)
@@ -169,10 +199,6 @@ class Opinions:
         return self.random.choice(list(labels))
 
 
-State = Mapping[str, Any]
-TEXT = "The second half sounded a little hurried."
-
-
 def trial_answers(
     opinions: Opinions, trial: State, task: State, clips: Sequence[KnownClip], *, careless: bool
 ) -> dict[str, str]:
@@ -270,36 +296,6 @@ def _allowed(question: State, avoided: set[str]) -> Iterator[str]:
     for option in question["options"]:
         if option["value"] not in avoided and option["value"] != PREFER_NOT:
             yield option["value"]
-
-
-HEARD = {
-    "Human": (
-        "there is a small breath in the middle",
-        "the stress falls where it should",
-        "the pace slows down towards the end",
-        "the pitch moves freely",
-        "I hear the mouth open at the start",
-        "the sentence has one clear melody",
-    ),
-    "Machine": (
-        "every word has the same weight",
-        "the consonants buzz a little",
-        "the pauses are all of one length",
-        "the melody starts anew with each word",
-        "the vowels sound cut together",
-        "there is a ring under the voice",
-    ),
-    "Unclear": (
-        "the rhythm is fine but the timbre flat",
-        "it could be a careful reader",
-        "one word sounded wrong",
-        "it is too short to be sure",
-        "the voice is warm, the pauses are odd",
-    ),
-}
-OPENINGS = ("", "To me ", "I noticed ", "Mostly ", "I think ", "Again: ")
-ENDINGS = ("", ".", ", I think.", ", for sure.", ". Not sure.")
-LAZY = ("good", "ok sound", "idk", "just a feeling", "sounds like it", "nice voice nice voice")
 
 
 def reason(random: Random, label: str, min_chars: int) -> str:

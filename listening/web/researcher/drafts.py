@@ -53,6 +53,24 @@ from listening.web.researcher.draft_mistakes import shown_mistakes
 from listening.web.researcher.preview_studies import GALLERY, what_it_is
 from listening.web.researcher.shown_findings import findings_of_draft
 
+SENTENCES_PER_PAGE = 40
+NAMED = 20  # files that are not used
+MOST_BROKEN = 50  # files that cannot be used
+MOST_DRAFTS = 100
+ROLES = {
+    "test": "Compared",
+    "reference": "Reference",
+    "anchor": "Anchor",
+    "trap": "Trap: must get a low score",
+}
+STEPS = (
+    ("draft", "Sounds"),
+    ("draft-questions", "Questions"),
+    ("draft-raters", "Raters"),
+    ("draft-review", "Review and open"),
+)
+TRY = ("ab", "cmos", "mos", "mushra", "att", "dcr", "ccr", "p835")  # kinds that are a method
+
 
 def sidebar(draft: Draft, reading: Reading | None = None) -> dict[str, Any]:
     reading = reading or reading_of(draft)
@@ -80,25 +98,6 @@ def _cost(cost: Cost) -> dict[str, str]:
         "total": money(cost.total, cost.currency),
         "fee_words": cost.fee_words,
     }
-
-
-SENTENCES_PER_PAGE = 40
-NAMED = 20  # files that are not used
-MOST_BROKEN = 50  # files that cannot be used
-MOST_DRAFTS = 100
-ROLES = {
-    "test": "Compared",
-    "reference": "Reference",
-    "anchor": "Anchor",
-    "trap": "Trap: must get a low score",
-}
-STEPS = (
-    ("draft", "Sounds"),
-    ("draft-questions", "Questions"),
-    ("draft-raters", "Raters"),
-    ("draft-review", "Review and open"),
-)
-TRY = ("ab", "cmos", "mos", "mushra", "att", "dcr", "ccr", "p835")  # kinds that are a method
 
 
 def own_draft(request: HttpRequest, code: str, wants: str = "") -> Draft:

@@ -51,6 +51,11 @@ from listening.web.researcher.preview_studies import (
     only,
 )
 
+CODE = "PREVIEW"  # in the place of the completion code
+PARTS = ("task", "check", "questionnaire")
+SEED = re.compile(r"[0-9a-f]{32}")
+KEPT_S = 3600
+
 
 def in_language(file: StudyFile, language: str) -> StudyFile:
     """The study with its own words of that language; what has no translation stays.
@@ -97,9 +102,6 @@ def criteria_words(task: TaskEntry, language: str) -> Mapping[str, Mapping[str, 
     """Criterion -> its words in that language."""
     words: Mapping[str, Mapping[str, Any]] = task.translations.get(language, {}).get("criteria", {})
     return words
-
-
-CODE = "PREVIEW"  # in the place of the completion code
 
 
 class Addresses(Protocol):
@@ -285,11 +287,6 @@ def _end(texts: Mapping[str, str]) -> dict[str, Any]:
     """The end after the last trial; only words of the study's own stand there."""
     end = end_facts("complete", texts, code=CODE, from_prolific=False, commented=False)
     return {**end, "text": texts.get("end", "")}
-
-
-PARTS = ("task", "check", "questionnaire")
-SEED = re.compile(r"[0-9a-f]{32}")
-KEPT_S = 3600
 
 
 @never_cache

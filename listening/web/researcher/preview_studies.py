@@ -50,6 +50,9 @@ GALLERY = "gallery"  # the folder with a task for every method
 Lines = list[dict[str, Any]]
 
 CUT = (BEFORE_S, AFTER_S, HEARD_FROM_HZ)  # what was made with others has another name
+MOST_SYSTEMS = 24
+MOST_CLIPS = 2  # of each
+MOST_ANSWERS = 12  # more are said by their ends
 
 
 class Source(Protocol):
@@ -254,11 +257,6 @@ def only(
 
 def _key(part: Any) -> str:
     return str(part["key"] if isinstance(part, Mapping) else part.key)
-
-
-MOST_SYSTEMS = 24
-MOST_CLIPS = 2  # of each
-MOST_ANSWERS = 12  # more are said by their ends
 
 
 def what_it_is(study: StudyFile, address: Callable[[StimulusEntry], str]) -> dict[str, Any]:

@@ -44,6 +44,23 @@ LEFT = {  # why a session stays as it was
     "restored": "not rejected already",
     **dict.fromkeys(MARKS, "marked so already, scripted, or of Prolific, where Recruiting pays"),
 }
+FIGURES = (
+    *("trials", "answered", "skipped", "traps", "traps_failed", "checks_failed"),
+    *("median_ms", "agreement", "shared", "signs"),
+)
+HEAD = (
+    *("session", "rater", "state", "rejected_because", "review", "source", "device"),
+    *("simulated", *FIGURES, "started_at_utc"),
+)
+TRIALS_PER_PAGE = 50
+SHOWS = {
+    "": "all trials",
+    "traps": "traps",
+    "far": "far from the others",
+    "reasons": "with reasons",
+}
+JUDGED = ("rejected", "restored")  # events
+REJECTABLE = (Session.Status.STARTED, Session.Status.FINISHED, Session.Status.EXPIRED)
 
 
 def _shown(request: HttpRequest, study: Study, asked: QueryDict) -> Shown:
@@ -165,16 +182,6 @@ class _Line:
         return line
 
 
-FIGURES = (
-    *("trials", "answered", "skipped", "traps", "traps_failed", "checks_failed"),
-    *("median_ms", "agreement", "shared", "signs"),
-)
-HEAD = (
-    *("session", "rater", "state", "rejected_because", "review", "source", "device"),
-    *("simulated", *FIGURES, "started_at_utc"),
-)
-
-
 def _lines(shown: Shown) -> Iterator[str]:
     writer = csv.writer(_Line(), lineterminator="\n")
     yield writer.writerow(HEAD)
@@ -196,16 +203,6 @@ def _cells(row: dict[str, Any]) -> list[Any]:
         *(getattr(summary, name) if summary else None for name in FIGURES),
         session.started_at.strftime("%Y-%m-%d %H:%M:%S"),
     ]
-
-
-TRIALS_PER_PAGE = 50
-SHOWS = {
-    "": "all trials",
-    "traps": "traps",
-    "far": "far from the others",
-    "reasons": "with reasons",
-}
-JUDGED = ("rejected", "restored")  # events
 
 
 @login_required
@@ -242,9 +239,6 @@ def session_page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
         "shared_from": session_summaries.SHARED_FROM,
     }
     return render(request, "researcher/rater.html", context)
-
-
-REJECTABLE = (Session.Status.STARTED, Session.Status.FINISHED, Session.Status.EXPIRED)
 
 
 def _is_asked(trial: ShownTrial, show: str) -> bool:

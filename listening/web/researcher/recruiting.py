@@ -51,6 +51,13 @@ from listening.web.posted_values import whole_number
 from listening.web.researcher.study_page import who
 
 SHOWN_CHOICES = 400  # of a filter: more are a list that nobody reads
+ROWS_PER_PAGE = 50
+FILTERS_KEPT_S = 3600
+SHOWN = {"": "all", "todo": "to decide", "mismatch": "mismatches"}
+HELD = ("APPROVED", "AWAITING REVIEW", "PARTIALLY APPROVED")  # places that are filled
+State = Recruitment.State
+Answer = str | HttpResponse | None
+TYPED = ("places", "slots")  # actions that are named after a number, which is shown again
 
 
 @dataclass
@@ -175,12 +182,6 @@ def _bound(text: str) -> float | int:
     if not isfinite(number):
         raise ValueError(f"“{text[:20]}” is no number.")
     return int(number) if number == int(number) else number
-
-
-ROWS_PER_PAGE = 50
-FILTERS_KEPT_S = 3600
-SHOWN = {"": "all", "todo": "to decide", "mismatch": "mismatches"}
-HELD = ("APPROVED", "AWAITING REVIEW", "PARTIALLY APPROVED")  # places that are filled
 
 
 def plan_facts(
@@ -438,9 +439,6 @@ def _is_shown(row: deciding.Row, show: str) -> bool:
     return True
 
 
-State = Recruitment.State
-
-
 # --- The page ------------------------------------------------------------------------------------
 
 
@@ -521,10 +519,6 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
     show = request.POST.get("show", "")
     query = f"?show={show}" if show in SHOWN and show else ""
     return redirect(f"{back}{query}{f'#{anchor}' if anchor.isidentifier() else ''}")
-
-
-Answer = str | HttpResponse | None
-TYPED = ("places", "slots")  # actions that are named after a number, which is shown again
 
 
 def _seen(request: HttpRequest) -> int:

@@ -51,6 +51,14 @@ SPARK_BARS = 32
 FEWEST_BARS = 12  # the first rating has empty bars before it where it is not long ago
 WIDTHS = {1: "hour", 3: "3 hours", 6: "6 hours", 24: "day", 7 * 24: "week", 28 * 24: "4 weeks"}
 HEIGHT = 100  # of the drawing; a page stretches it
+CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
+FINDINGS_KEPT_S = 600
+NEWEST_SHOWN = 5  # sessions; the page of raters has all of them
+TOLD = {
+    Study.State.OPEN: "The study is open: raters can start.",
+    Study.State.PAUSED: "The study is paused: nobody new can start.",
+    Study.State.CLOSED: "The study is closed.",
+}
 
 
 @dataclass(frozen=True)
@@ -156,16 +164,6 @@ def _bars(first: int, last: int, wide: int) -> int:
 
 def _line(mark: Mark, begin: int, wide: int) -> Line:
     return Line(mark, round(mark.at.timestamp() / HOUR_S / wide - begin, 3))
-
-
-CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
-FINDINGS_KEPT_S = 600
-NEWEST_SHOWN = 5  # sessions; the page of raters has all of them
-TOLD = {
-    Study.State.OPEN: "The study is open: raters can start.",
-    Study.State.PAUSED: "The study is paused: nobody new can start.",
-    Study.State.CLOSED: "The study is closed.",
-}
 
 
 def home(request: HttpRequest) -> HttpResponse:
