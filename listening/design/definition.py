@@ -13,9 +13,9 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
+from listening.design.kinds import Kind
 from listening.design.studyfile.drawing import rule_of
 from listening.design.studyfile.entries import StudyFile
-from listening.design.studyfile.schema import Kind
 from listening.methods import method_named
 
 Path = tuple[str, ...]

@@ -22,10 +22,11 @@ from listening.design.definition import (
     of_kinds,
     place_of,
 )
+from listening.design.kinds import Kind
 from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile import CriterionEntry, StudyFile, StudyProblems, toml_text
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.schema import Kind, fields_of
+from listening.design.studyfile.reader import fields_of
 from listening.design.studyfile.tomlpart import places_of_rubric, read_study_toml
 from listening.methods import method_named
 from listening.models import Study, StudyDefinition

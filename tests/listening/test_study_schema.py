@@ -11,13 +11,13 @@ import pytest
 from django.core.management import call_command
 
 from listening.design.studyfile.entries import OUTCOMES, ConditionEntry, StudyFile, TaskEntry
+from listening.design.studyfile.reader import fields_of
 from listening.design.studyfile.schema import (
     TABLES,
     Codes,
     Condition,
     Study,
     Task,
-    fields_of,
     json_schema,
     label_at,
     own,

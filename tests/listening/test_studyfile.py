@@ -12,7 +12,7 @@ import pytest
 from listening.design.blocks import amount_of, material_of, trials_of
 from listening.design.definition import definition_of
 from listening.design.studyfile import CriterionEntry, ItemEntry, read_folder, toml_text
-from listening.design.studyfile.schema import fields_of
+from listening.design.studyfile.reader import fields_of
 from tests.listening.folders import (
     CSV,
     HEADER,

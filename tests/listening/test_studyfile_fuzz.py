@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from listening.design.studyfile import Reading, read_folder
-from listening.design.studyfile.schema import fields_of
+from listening.design.studyfile.reader import fields_of
 from tests.listening.folders import CSV, TOML, make_folder
 
 patient = settings(

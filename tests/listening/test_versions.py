@@ -10,9 +10,9 @@ from django.db import IntegrityError, transaction
 
 from listening import studies
 from listening.design.definition import definition_of, kind_of, patterns
+from listening.design.kinds import Kind
 from listening.design.studyfile.entries import CriterionEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.schema import Kind
 from listening.design.studyfile.tomlpart import read_study_toml
 from listening.drafts.folder import change
 from listening.drafts.making import is_made, make

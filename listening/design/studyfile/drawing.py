@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.schema import fields_of, read_table
+from listening.design.studyfile.reader import fields_of, read_table
 from listening.methods import Method, PlannedTrial, StimulusRef, method_named
 from listening.methods.paired import BETWEEN, Paired
 

@@ -16,7 +16,7 @@ from listening.design.occasions import (
 from listening.design.questionnaires import PREFER_NOT, PREFER_NOT_TEXT, READY_MADE
 from listening.design.studyfile.entries import TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
-from listening.design.studyfile.schema import fields_of, read_table
+from listening.design.studyfile.reader import fields_of, read_table
 
 MOST_QUESTIONS = 100
 MOST_POINTS = 11

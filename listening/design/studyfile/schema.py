@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as slot
 from datetime import date
-from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, get_args, get_origin
 
@@ -28,51 +27,23 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from listening.checks import Check as SoundCheck
-from listening.checks.check import MOST_ATTEMPTS, MOST_TRIALS
+from listening.checks.check_settings import MOST_ATTEMPTS, MOST_TRIALS
 from listening.design.analysis_rules import LONGEST as LONGEST_RULE
 from listening.design.consent import ETHICS
+from listening.design.kinds import Kind
 from listening.design.occasions import BETWEEN
-from listening.design.questionnaires import READY_MADE
+from listening.design.ready_questions import READY_MADE
 from listening.design.sources import KINDS as SOURCES
 from listening.design.studyfile import values
 from listening.design.studyfile.entries import LONGEST_HYPOTHESIS
-from listening.design.studyfile.problems import Notebook, did_you_mean
-from listening.design.studyfile.values import LONGEST_TEXT, Wrong, kind_of
+from listening.design.studyfile.values import LONGEST_TEXT, Wrong
 from listening.methods import Method
 
+WORDING, ASKED, MEASURED, PLAN, RECORD = Kind
 SMALL = 32_767  # the largest number of a small column of the database
 LARGE = 2**31 - 1
 LONGEST_GAP_S = 60
 WIDEST_NUMBER = 10**12
-FLAG = Field()
-AMOUNT = Field(ge=0, le=1_000_000)
-WIDE = Field(ge=-WIDEST_NUMBER, le=WIDEST_NUMBER)
-ReadySet = Annotated[str, Field(json_schema_extra={"enum": list(READY_MADE)})]
-# Kind of a pydantic error -> what is wrong, and the remedy. Our own values raise Wrong themselves.
-MESSAGES = {
-    "int_type": ("This is {type} and no whole number.", "Write digits only."),
-    "float_type": ("This is {type} and no number.", "Write a number."),
-    "finite_number": ("“{value}” is no number that can be used.", "Write a number."),
-    "greater_than_equal": ("{value} is outside {ge:,} to {le:,}.", "Choose a number in between."),
-    "less_than_equal": ("{value} is outside {ge:,} to {le:,}.", "Choose a number in between."),
-    "bool_type": ("This is {type}.", "Write true or false, without quotes."),
-}
-ELSEWHERE = {  # what newcomers look for in [study], and where it is
-    "method": "[[tasks]]",
-    "conditions": "[[conditions]] tables of their own",
-    "options": "[tasks.options]",
-}
-
-
-class Kind(StrEnum):
-    WORDING = "wording"  # raters read it; it may be corrected
-    ASKED = "asked"  # raters read it as the question or an answer: corrected if the meaning stays
-    MEASURED = "measured"  # how it was measured: never changed, and the same in what is combined
-    PLAN = "plan"  # of what, how often, in which order: never changed, may differ by version
-    RECORD = "record"  # neither read nor measured: not part of the definition
-
-
-WORDING, ASKED, MEASURED, PLAN, RECORD = Kind
 
 
 # --- Types ----------------------------------------------------------------------------------------
@@ -155,11 +126,14 @@ LANGUAGE = Read(
     {"maxLength": 16, "pattern": f"^({values.LANGUAGE.pattern})?$"},
 )
 OPTIONS = Read(values.table)
+FLAG = Field()
 DAY = Read(values.day)
 NESTED = Read(values.raw_table)
 NESTED_LIST = Read(values.raw_tables)
 SOME_NESTED = Read(partial(values.raw_tables, required=True), {"minItems": 1})
+AMOUNT = Field(ge=0, le=1_000_000)
 SOME_NAMES = Read(partial(values.listed, longest=20, required=True), {"minItems": 1})
+WIDE = Field(ge=-WIDEST_NUMBER, le=WIDEST_NUMBER)
 KEPT = Read(values.plain)
 RETURN_URL = Read(partial(values.return_url, longest=1000), {"maxLength": 1000})
 METHOD = Read(partial(values.text, longest=40, required=True), {"enum": sorted(Method.registry)})
@@ -187,6 +161,7 @@ def _without_point(value: float) -> float:
     return int(value) if value.is_integer() else value
 
 
+ReadySet = Annotated[str, Field(json_schema_extra={"enum": list(READY_MADE)})]
 POINT = AfterValidator(_without_point)
 
 
@@ -1280,66 +1255,3 @@ def json_schema() -> dict[str, Any]:
                 del field["default"]
     made["title"] = "study.toml"
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
-
-
-def read_table(given: Any, schema_path: str, where: str, notes: Notebook) -> dict[str, Any]:
-    """Every field of a table of the schema, checked; a missing or wrong one has its default.
-
-    `schema_path` names the table as the schema does ("tasks.criteria"), `where` as the file does
-    ("tasks[1].criteria[2]").
-    """
-    from pydantic import ValidationError  # a process that reads no study does without
-
-    from listening.design.studyfile.schema import TABLES, bounds, default_of
-
-    table = TABLES[schema_path]
-    if not isinstance(given, dict):
-        notes.toml(where, f"This is {kind_of(given)} and no table.", f"Write it as [{where}].")
-        given = {}
-    for key in given:
-        if key in table.model_fields or table.model_config.get("extra") == "allow":
-            continue
-        remedy = did_you_mean(key, table.model_fields)
-        if where == "study":
-            texts = dict.fromkeys(fields_of("study.texts"), "[study.texts]")
-            if elsewhere := (texts | ELSEWHERE).get(key):
-                remedy = f"It belongs into {elsewhere}."
-        notes.toml(_path(where, key), f"There is no field “{key}”.", remedy)
-    values = {}
-    empty = table.model_construct()
-    for key, field in table.model_fields.items():
-        values[key] = default_of(field)
-        if key not in given:
-            if field.is_required():
-                notes.toml(_path(where, key), "This field is missing.", f"Add {key} = …")
-            continue
-        try:
-            read = table.__pydantic_validator__.validate_assignment(empty, key, given[key])
-            values[key] = getattr(read, key)
-        except ValidationError as error:
-            (first, *_) = error.errors(include_url=False)
-            notes.toml(_path(where, key), *_message(first, where, key, bounds(field)))
-    return values
-
-
-def _message(error: Any, where: str, key: str, limits: dict[str, float]) -> tuple[str, str]:
-    """What is wrong with a field, and the remedy."""
-    wrong = error.get("ctx", {}).get("error")
-    if isinstance(wrong, Wrong):
-        own = _path(re.sub(r"\[\d+\]", "", where), key)
-        remedy = wrong.remedy.replace("[table]", f"[{own}]")
-        return wrong.what, remedy.replace("[[tables]]", f"[[{own}]]")
-    value = error["input"]
-    what, remedy = MESSAGES[error["type"]]
-    return what.format(value=value, type=kind_of(value), **limits), remedy
-
-
-def _path(where: str, key: str) -> str:
-    return f"{where}.{key}" if where else key
-
-
-def fields_of(schema_path: str) -> tuple[str, ...]:
-    """The names of the fields of a table, in the order in which they are written."""
-    from listening.design.studyfile.schema import TABLES
-
-    return tuple(TABLES[schema_path].model_fields)

@@ -19,7 +19,7 @@ from listening.design.studyfile.entries import (
 )
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
 from listening.design.studyfile.questionpart import check_occasions, read_questionnaires
-from listening.design.studyfile.schema import read_table
+from listening.design.studyfile.reader import read_table
 from listening.design.studyfile.values import Wrong
 from listening.methods import Method, method_named
 from listening.methods.rubrics import Asked, RubricError, Shared, shared_rubric

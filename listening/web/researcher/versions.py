@@ -18,9 +18,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from listening.access.rights import ANALYSE, EDIT, LOOK, study_for, visible_studies
+from listening.design.kinds import Kind
 from listening.design.studyfile import TOML
 from listening.design.studyfile.problems import Problem
-from listening.design.studyfile.schema import Kind
 from listening.models import Study, StudyDefinition
 from listening.models.study import all_versions
 from listening.models.study_log import note
