@@ -219,8 +219,8 @@ def doors(people: Sequence[Scripted]) -> list[list[object]]:
 
 
 def pages(study: Any, job: Any) -> list[list[object]]:
+    from listening.review.claiming import job_progress, reviewers_progress
     from listening.review.items import rows_of
-    from listening.review.progress import job_progress, reviewers_progress
     from listening.selectors import rating_rows, ratings_state, review_verdicts
 
     acts: dict[str, Callable[[], object]] = {

@@ -28,10 +28,9 @@ from config.wsgi_bridge import ClientGone, send_plain
 from listening.audio import ClipRequest, appearance_of, resolve_clip
 from listening.audio.links import PATH
 from listening.common.asgi import Message, Receive, Scope, Send
-from listening.common.async_connections import FAILURES, LoopPool
-from listening.common.statement_batches import Batches
-from listening.sessions.answer_statements import FETCHED_FREE
-from listening.sessions.clip_deliveries import (
+from listening.common.async_connections import FAILURES, Batches, LoopPool
+from listening.sessions.answer_statements import (
+    FETCHED_FREE,
     Span,
     bytes_asked,
     fetch_values,

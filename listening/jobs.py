@@ -11,10 +11,10 @@ from listening.audio.appearance import clear_appearances
 from listening.common import cached_counts
 from listening.models import HookEvent, Recruitment
 from listening.models.requested_jobs import asked_job, send_lost
-from listening.notifications import dispatching, rates, sending, watching
+from listening.notifications import sending, watching
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.syncing import sync, unfinished
-from listening.selectors import monitor
+from listening.selectors import progress
 from listening.sessions import leases, session_summaries
 from listening.studies import erasure, invitations
 
@@ -92,7 +92,7 @@ def watch_studies() -> int:
 @shared_task
 def watch_rates() -> int:
     """Run by the beat: traps that raters fail, clips that do not play."""
-    return rates.watch_rates()
+    return watching.watch_rates()
 
 
 @shared_task
@@ -101,7 +101,7 @@ def send_messages() -> int:
 
     Each is a job of its own: an address that does not answer holds nobody up.
     """
-    dispatching.dispatch()
+    sending.dispatch()
     waiting = sending.due()
     for pk in waiting:
         send_message.delay(pk)
@@ -121,7 +121,7 @@ def forget_old_messages() -> int:
 @shared_task
 def recount(kind: str, of: str) -> None:
     """Count for pages what takes long to count; see `listening.common.cached_counts`."""
-    if kind == monitor.KIND:
-        monitor.latest_progress(of)
+    if kind == progress.KIND:
+        progress.latest_progress(of)
     else:
         cached_counts.remake(kind, of)

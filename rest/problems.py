@@ -16,7 +16,7 @@ from analysis.statistics.options import OptionsError
 from listening.access.projects import ProjectError
 from listening.design.studyfile import Problem, StudyProblems
 from listening.notifications.channels import ChannelError
-from listening.selectors.rating_feed import NotSettled
+from listening.selectors.ratings import NotSettled
 from listening.studies import StudyError
 from metrics.core.metric import ParameterError
 from metrics.scoring.clip_warnings import NoSuchWarning

@@ -18,7 +18,7 @@ from analysis.ratings.cells import COLUMNS, csv_lines, in_pieces, json_lines
 from listening.access.rights import ANALYSE
 from listening.models import Study
 from listening.selectors import RatingRow, rating_rows
-from listening.selectors.rating_feed import Settled, settled_ratings
+from listening.selectors.ratings import Settled, settled_ratings
 from rest.base import ApiView
 from rest.payloads import RatingsShape
 from rest.schema_decorator import describe

@@ -14,8 +14,8 @@ from listening import studies
 from listening.access.rights import EDIT, LOOK, projects_of, visible_studies
 from listening.drafts import folder
 from listening.models import Project, Study
-from listening.selectors.monitor import forget_progress, page_progress
-from listening.studies.searching import filtered
+from listening.selectors.progress import forget_progress, page_progress
+from listening.studies.naming import filtered
 from rest.base import ApiView, JSONParser, Pages, checked, sent
 from rest.payloads import (
     Change,

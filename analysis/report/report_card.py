@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 OF_TRAPS = ("att_traps", "task_traps")  # rules, not worth a word where nobody met a trap
-NO_DATE = "no date"  # as listening.studies.retention says it
+NO_DATE = "no date"  # as listening.studies.erasure says it
 NO_DATES = "not known: the ratings have no dates"
 
 

@@ -1,8 +1,6 @@
 """Audio accepted, probed, copied for raters, and served under opaque authorised URLs."""
 
 from listening.audio.appearance import appearance_of
-from listening.audio.ends import Span, common_span, span_of
-from listening.audio.fetching import bring, is_remote
 from listening.audio.joined import join
 from listening.audio.links import (
     ClipRequest,
@@ -15,9 +13,17 @@ from listening.audio.links import (
     served_copy_of,
     set_clip_cookie,
 )
-from listening.audio.loudness import gain_for
 from listening.audio.probe import Facts, probed, probed_all, sha256_of
-from listening.audio.store import forget, keep_original, keep_served, local_path, local_place
+from listening.audio.served_sound import Span, common_span, gain_for, span_of
+from listening.audio.store import (
+    bring,
+    forget,
+    is_remote,
+    keep_original,
+    keep_served,
+    local_path,
+    local_place,
+)
 from listening.common.sound_files import AudioError
 
 __all__ = [

@@ -12,20 +12,34 @@ import contextlib
 import hmac
 import os
 import secrets
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from threading import Lock
+from typing import Generic, TypeVar
 
 import numpy as np
 from django.conf import settings
+from soundfile import SoundFile
 
 from listening.audio import flac
-from listening.audio.decoded import Decoded, Version, decoded, version_of
-from listening.audio.dither import dithered, noise_from, rumble_from
 from listening.audio.links import ClipRequest
-from listening.audio.recent import Recent
 from listening.common.ages import age_s
 
+K = TypeVar("K")
+V = TypeVar("V")
+BLOCK_FRAMES = 65_536
+LONGEST_KEPT = 2**20  # samples; longer clips are decoded block by block, and for each rater anew
+MOST_KEPT_BYTES = 32 * 2**20  # in each process
+Version = tuple[Path, int, int]  # of a file: place, time, number
+Noise = Callable[[int], np.ndarray]
+FULL_SCALE = 32_768
+RUMBLE_STEPS = 8.0  # of 16 bit: some -75 dB, at frequencies that are heard above 0 dB at most
+RUMBLE_KNOTS_HZ = 30
+NOISE_SAMPLES = LONGEST_KEPT  # drawn once; who asks begins at a place of its own
 SHORTEST_PAD_S = 0.05  # of dither alone, at both ends: no clip has sound, or digital silence, there
 LONGEST_PAD_S = 0.3
 MEAN_PAD_S = (SHORTEST_PAD_S + LONGEST_PAD_S) / 2
@@ -38,6 +52,126 @@ SPREAD_BITS = 0.1  # less than that, at random
 PLACES = 32  # of a trial: at each, the number of samples has another remainder
 LENGTH_STEP = flac.PARTITIONS  # lengths are multiples of it, so that the last frame fills its bits
 CHUNK = 64 * flac.BLOCK  # samples of each channel of a long clip, coded together
+
+
+class Recent(Generic[K, V]):
+    """What was used longest ago goes first."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes, self.bytes = most_bytes, 0
+        self.kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self.lock = Lock()
+
+    def get(self, key: K) -> V | None:
+        with self.lock:
+            if key not in self.kept:
+                return None
+            self.kept.move_to_end(key)
+            return self.kept[key][0]
+
+    def add(self, key: K, value: V, size_bytes: int) -> None:
+        with self.lock:
+            if key in self.kept:  # another thread made it meanwhile
+                return
+            self.kept[key] = value, size_bytes
+            self.bytes += size_bytes
+            while self.bytes > self.most_bytes:
+                _, (_, size) = self.kept.popitem(last=False)
+                self.bytes -= size
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A sound as blocks of float32, frames × channels, full scale ±1; none may be changed."""
+
+    rate_hz: int
+    channels: int
+    blocks: Iterator[np.ndarray]
+    is_long: bool = False
+
+
+recent_samples: Recent[Version, tuple[int, np.ndarray]] = Recent(MOST_KEPT_BYTES)
+
+
+def version_of(copy: Path) -> Version:
+    """FileNotFoundError where there is no such copy (any more)."""
+    stat = copy.stat()
+    return copy, stat.st_mtime_ns, stat.st_ino
+
+
+@contextmanager
+def decoded(copy: Path) -> Iterator[Decoded]:
+    """A served copy's sound; FileNotFoundError where there is no such copy (any more)."""
+    version = version_of(copy)
+    if found := recent_samples.get(version):
+        rate_hz, samples = found
+        yield Decoded(rate_hz, samples.shape[1], iter([samples]))
+        return
+    with copy.open("rb") as file, SoundFile(file.fileno(), closefd=False) as sound:
+        if sound.frames * sound.channels > LONGEST_KEPT:
+            yield Decoded(sound.samplerate, sound.channels, _blocks(sound), is_long=True)
+            return
+        samples = sound.read(dtype="float32", always_2d=True)
+        rate_hz = sound.samplerate
+    recent_samples.add(version, (rate_hz, samples), samples.nbytes)
+    yield Decoded(rate_hz, samples.shape[1], iter([samples]))
+
+
+def _blocks(sound: SoundFile) -> Iterator[np.ndarray]:
+    while len(block := sound.read(BLOCK_FRAMES, dtype="float32", always_2d=True)):
+        yield block
+
+
+def dithered(block: np.ndarray, noise: Noise, rumble: Noise) -> np.ndarray:
+    """Whole numbers, after triangular noise of one step to each side, and rumble."""
+    steps = block * np.float32(FULL_SCALE)
+    steps += noise(steps.size).reshape(steps.shape)
+    steps += rumble(len(steps))[:, None]
+    np.rint(steps, out=steps)
+    return np.clip(steps, -FULL_SCALE, FULL_SCALE - 1, out=steps).astype(np.int16)
+
+
+def rumble_from(rng: np.random.Generator, rate_hz: int) -> Noise:
+    """Gives the next so many values of a noise that nobody hears, from 0 to 0.
+
+    It hides what is left of a recording's offset and rumble, and of fades of a room's noise.
+    """
+    apart = max(round(rate_hz / RUMBLE_KNOTS_HZ), 1)
+
+    def following(values: int) -> np.ndarray:
+        knots = rng.normal(0, RUMBLE_STEPS, -(-values // apart) + 1).astype(np.float32)
+        knots[0] = knots[-1] = 0
+        rise = np.arange(apart, dtype=np.float32) / apart
+        return (knots[:-1, None] + np.diff(knots)[:, None] * rise).ravel()[:values]
+
+    return following
+
+
+def noise_from(rng: np.random.Generator) -> Noise:
+    """Gives the next so many values of the noise, which has no end.
+
+    It is the difference of two even ones, each entered at a place that is drawn: two draws that
+    overlap in one of them differ by the other.
+    """
+    tables = _tables(settings.SECRET_KEY)
+    places = [int(place) for place in rng.integers(NOISE_SAMPLES, size=2)]
+
+    def following(values: int) -> np.ndarray:
+        parts = [table[at : at + values] for table, at in zip(tables, places, strict=True)]
+        places[:] = [(at + values) % NOISE_SAMPLES for at in places]
+        noise: np.ndarray = parts[0] - parts[1]
+        return noise
+
+    return following
+
+
+@cache
+def _tables(secret: str) -> tuple[np.ndarray, np.ndarray]:
+    """Even noise from 0 to 1, twice in a row, so that any part of NOISE_SAMPLES is a slice."""
+    seed = hmac.digest(secret.encode(), b"dither", "sha256")
+    rng = np.random.Generator(np.random.SFC64(int.from_bytes(seed, "big")))
+    first, second = (rng.random(NOISE_SAMPLES, np.float32) for _ in range(2))
+    return np.concatenate([first, first]), np.concatenate([second, second])
 
 
 @dataclass(frozen=True)
@@ -55,7 +189,7 @@ class Beginning:
         return self.count * flac.BLOCK + len(self.rest)
 
 
-recent: Recent[bytes, bytes] = Recent(KEPT_BYTES)
+recent_copies: Recent[bytes, bytes] = Recent(KEPT_BYTES)
 beginnings: Recent[tuple[Version, int], Beginning] = Recent(KEPT_BEGINNINGS_BYTES)
 
 
@@ -65,7 +199,7 @@ def appearance_of(clip: ClipRequest) -> bytes | Path:
     FileNotFoundError where there is no such copy.
     """
     name, which = _seed("appearance", clip.token), (version_of(clip.copy), _variant(clip))
-    if data := recent.get(name):
+    if data := recent_copies.get(name):
         return data
     if clip.in_step or not (begun := beginnings.get(which)):
         with decoded(clip.copy) as sound:
@@ -108,7 +242,7 @@ def folder() -> Path:
 
 def _kept(name: bytes, data: bytes) -> bytes:
     """For who asks in parts, or again and again."""
-    recent.add(name, data, len(data))
+    recent_copies.add(name, data, len(data))
     return data
 
 

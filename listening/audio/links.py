@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,12 +18,13 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.core.signing import BadSignature, Signer
-from django.http import HttpResponse
+from django.http import FileResponse, HttpResponse, HttpResponseBase
 
 from listening.audio.store import local_path
 
 if TYPE_CHECKING:
     from listening.models import Session
+
 
 PATH = f"{settings.EARNEST_PATH}/c/"
 CHECK_PATH = f"{settings.EARNEST_PATH}/k/"
@@ -33,6 +35,8 @@ TOKEN_CHARS = 72
 CHECK_CONTENT = Struct(">32sHH")  # key of the check, attempt, place of the sound in the attempt
 CHECK_TOKEN_CHARS = 76
 CHECK = b"check"  # sealed along, so that neither kind of token passes for the other
+RANGE = re.compile(r"bytes=(\d{1,15})-(\d{0,15})")
+PIECE_BYTES = 4 * 1024 * 1024  # of a long clip at a time
 
 
 class Numbered(Protocol):
@@ -190,3 +194,28 @@ def _tag_of(code: str) -> bytes:
 @lru_cache(maxsize=8192)  # of a session
 def _tag(code: str, key: bytes) -> bytes:
     return hmac.digest(key, code.encode(), "sha256")[:TAG_BYTES]
+
+
+def flac_response(path: Path, wanted: str) -> HttpResponseBase:
+    """The FLAC file, or the part of it that the header Range, ``wanted``, names."""
+    response = piece_of(path, wanted)
+    response["Content-Type"] = "audio/flac"
+    response["Accept-Ranges"] = "bytes"
+    return response
+
+
+def piece_of(path: Path, wanted: str) -> HttpResponseBase:
+    """A file, or the part of it that the header Range, ``wanted``, names; its kind is not set."""
+    byte_range = RANGE.fullmatch(wanted)
+    if byte_range is None:
+        return FileResponse(path.open("rb"))
+    size = path.stat().st_size
+    start = int(byte_range[1])
+    if start >= size:
+        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{size}"})
+    last = min(int(byte_range[2]) if byte_range[2] else size - 1, size - 1, start + PIECE_BYTES - 1)
+    with path.open("rb") as file:
+        file.seek(start)
+        content = file.read(max(last - start + 1, 0))
+    span = f"bytes {start}-{last}/{size}"
+    return HttpResponse(content, status=206, headers={"Content-Range": span})

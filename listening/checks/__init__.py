@@ -1,7 +1,14 @@
 """Tests before the trials, one file each; `Check.registry` finds them."""
 
-from listening.checks.check import Check, CheckOption, CheckTrial, Outcome, check_named
-from listening.checks.check_settings import CheckSettings, Unfit
+from listening.checks.check import (
+    Check,
+    CheckOption,
+    CheckSettings,
+    CheckTrial,
+    Outcome,
+    Unfit,
+    check_named,
+)
 
 __all__ = [
     "Check",

@@ -5,10 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from listening.checks.check import Check, Wave
-from listening.checks.check_settings import CheckSettings
-from listening.checks.sounds import Samples, faded, in_a_row, rms
-from listening.checks.three_intervals import EDGE_S, INTERVAL_S, PAUSE_S, PLACES, WHICH
+from listening.checks.check import Check, CheckSettings, Wave
+from listening.checks.sounds import (
+    EDGE_S,
+    INTERVAL_S,
+    PAUSE_S,
+    PLACES,
+    WHICH,
+    Samples,
+    faded,
+    in_a_row,
+    rms,
+)
 from listening.methods.method import gettext_noop
 
 TONE_HZ = 200.0

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from listening.checks import spoken_digits
+from listening.checks import sounds
 from listening.checks.check import (
     Check,
+    CheckSettings,
     CheckTrial,
+    Number,
     Outcome,
     Wave,
     secret_noise,
     secret_rng,
 )
-from listening.checks.check_settings import CheckSettings, Number
 from listening.checks.sounds import LEVEL_DBFS, faded, rms
 from listening.methods.method import gettext_noop
 
@@ -43,9 +44,9 @@ class DigitsInNoise(Check):
     trials = 5
     pass_at_least = 3
     attempts = 1
-    languages = spoken_digits.LANGUAGES
+    languages = sounds.LANGUAGES
     numbers = {"snr_db": Number(-2.0, -20.0, 20.0)}
-    sample_rate_hz = spoken_digits.RATE_HZ
+    sample_rate_hz = sounds.RATE_HZ
 
     def plan(self, settings: CheckSettings, seed: str) -> tuple[CheckTrial, ...]:
         """The first triplet is clean; digits differ within a triplet, and triplets differ."""
@@ -63,12 +64,12 @@ class DigitsInNoise(Check):
     def signal(self, settings: CheckSettings, seed: str, place: int) -> Wave:
         """Speech and noise together have the level of the clips, whatever their ratio."""
         trial = self.plan(settings, seed)[place]
-        words = spoken_digits.spoken(settings.language, trial.truth)
+        words = sounds.spoken(settings.language, trial.truth)
         wave = np.pad(words, round(LEAD_S * self.sample_rate_hz))
         if trial.facts["clean"]:
             return (rms(LEVEL_DBFS) * wave).astype(np.float32)
         rng = secret_noise(self.key, seed, "noise", place)
-        noise = spoken_digits.voice_noise(settings.language, len(wave), rng)
+        noise = sounds.voice_noise(settings.language, len(wave), rng)
         power_ratio = 10 ** (-settings.numbers["snr_db"] / 10)  # of noise to speech
         mixed = (wave + np.sqrt(power_ratio) * noise) / np.sqrt(1 + power_ratio)
         return (rms(LEVEL_DBFS) * faded(mixed, self.sample_rate_hz, FADE_S)).astype(np.float32)

@@ -6,9 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from listening.checks import spoken_digits
-from listening.checks.check import Check, CheckOption, Wave, secret_noise
-from listening.checks.check_settings import CheckSettings, Number, Unfit
+from listening.checks import sounds
+from listening.checks.check import (
+    Check,
+    CheckOption,
+    CheckSettings,
+    Number,
+    Unfit,
+    Wave,
+    secret_noise,
+)
 from listening.checks.sounds import LEVEL_DBFS, Samples, at_level, faded, in_a_row, rms
 from listening.methods.method import gettext_noop
 
@@ -41,11 +48,9 @@ class Environment(Check):
     pass_at_least = 2
     attempts = 4
     on_fail = "continue"  # P.808 pays these sessions and leaves them out of the analysis
-    languages = spoken_digits.LANGUAGES
+    languages = sounds.LANGUAGES
     numbers = {"better_db": Number(50.0, 0.0, 70.0), "worse_db": Number(40.0, 0.0, 70.0)}
-    sample_rate_hz = (
-        spoken_digits.RATE_HZ
-    )  # 4.1 s, 131 KB; a lower rate would cut the noise's upper half
+    sample_rate_hz = sounds.RATE_HZ  # 4.1 s, 131 KB; a lower rate would cut the noise's upper half
 
     def settings(self, given: Mapping[str, Any], *, language: str = "en") -> CheckSettings:
         settings = super().settings(given, language=language)
@@ -61,7 +66,7 @@ class Environment(Check):
     def signal(self, settings: CheckSettings, seed: str, place: int) -> Wave:
         """The same digits in the same white noise twice, at the two ratios."""
         trial = self.plan(settings, seed)[place]
-        words = spoken_digits.spoken(settings.language, trial.facts["digits"])
+        words = sounds.spoken(settings.language, trial.facts["digits"])
         words = np.pad(words, round(LEAD_S * self.sample_rate_hz))
         rng = secret_noise(self.key, seed, "noise", place)
         noise = at_level(rng.standard_normal(len(words)), 0.0)

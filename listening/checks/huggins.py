@@ -2,10 +2,19 @@
 
 import numpy as np
 
-from listening.checks.check import Check, Wave, secret_noise
-from listening.checks.check_settings import CheckSettings
-from listening.checks.sounds import LEVEL_DBFS, Samples, faded, in_a_row, rms
-from listening.checks.three_intervals import EDGE_S, INTERVAL_S, PAUSE_S, PLACES, WHICH
+from listening.checks.check import Check, CheckSettings, Wave, secret_noise
+from listening.checks.sounds import (
+    EDGE_S,
+    INTERVAL_S,
+    LEVEL_DBFS,
+    PAUSE_S,
+    PLACES,
+    WHICH,
+    Samples,
+    faded,
+    in_a_row,
+    rms,
+)
 from listening.methods.method import gettext_noop
 
 # Hearing compares the phases at the ears below 1.5 kHz only. 8 kHz, the lowest rate that every

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from listening.checks import spoken_digits
-from listening.checks.check import Check, CheckOption, Wave
-from listening.checks.check_settings import CheckSettings
+from listening.checks import sounds
+from listening.checks.check import Check, CheckOption, CheckSettings, Wave
 from listening.checks.sounds import LEVEL_DBFS, rms
 from listening.methods.method import gettext_noop
 
@@ -37,14 +36,14 @@ class Stereo(Check):
     trials = 4
     pass_at_least = 4
     attempts = 2
-    languages = spoken_digits.LANGUAGES
-    sample_rate_hz = spoken_digits.RATE_HZ  # 1.6 s of both channels: 102 KB
+    languages = sounds.LANGUAGES
+    sample_rate_hz = sounds.RATE_HZ  # 1.6 s of both channels: 102 KB
 
     def facts(self, settings: CheckSettings, truth: str, rng: Random) -> dict[str, Any]:
         return {"digits": "".join(rng.sample("0123456789", SPOKEN))}
 
     def signal(self, settings: CheckSettings, seed: str, place: int) -> Wave:
         trial = self.plan(settings, seed)[place]
-        words = spoken_digits.spoken(settings.language, trial.facts["digits"])
+        words = sounds.spoken(settings.language, trial.facts["digits"])
         words = np.pad(words, round(EDGE_S * self.sample_rate_hz))
         return (rms(LEVEL_DBFS) * np.outer(words, GAINS[trial.truth])).astype(np.float32)

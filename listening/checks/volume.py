@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from listening.checks.check import Check, Outcome, Wave
-from listening.checks.check_settings import CheckSettings
+from listening.checks.check import Check, CheckSettings, Outcome, Wave
 from listening.checks.sounds import LEVEL_DBFS, at_level, shaped_noise
 from listening.methods.method import gettext_noop
 

@@ -65,7 +65,7 @@ class Patience:
 MAKERS = {  # kind -> what counts it, of a study or of one of its questions
     "clips": "listening.selectors.clip_answers.tallies",
     "reason-evidence": "listening.review.items.count_evidence",
-    "times": "listening.selectors.rating_times.rating_hours",
+    "times": "listening.selectors.study_overview.rating_hours",
 }
 
 

@@ -9,14 +9,134 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from listening.checks import Check
 from listening.design.consent import ETHICS
-from listening.design.draft_ticks import TICKS
 from listening.design.draft_toml import Table, entry_of, value_at
+from listening.design.questionnaires import READY_MADE
+from listening.design.sources import KINDS
 from listening.design.studyfile.entries import OUTCOMES
 
+FORM = "about-you"  # the questionnaire that ticked questions go into
 TAG = r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}"
 WORDS = "(title|texts\\.(welcome|consent|contact|end|debrief|comment_prompt))"
 KEYED = {"checks": ("study", "checks"), "sources": ("sources",)}  # lists whose entries have keys
+REASON = re.compile(r"tasks\.(\d+)\.reasons")
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
+
+
+class _Check:
+    """Whether a check is made before the first clip."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def shown(self, top: Table) -> bool:
+        return value_at(top, ("study", "checks", self.key)) is not None
+
+    def put(self, top: Table, wanted: Any) -> None:
+        checks = top.setdefault("study", {}).setdefault("checks", [])
+        if not wanted:
+            checks[:] = [check for check in checks if check.get("key") != self.key]
+        elif not self.shown(top):
+            checks.append({"key": self.key})
+
+
+def _forms(top: Table) -> list[Table]:
+    """Questionnaires before the clips that use ready-made questions, or may."""
+    return [q for q in top.get("questionnaires", []) if q.get("when", "before") == "before"]
+
+
+def _used(form: Mapping[str, Any]) -> list[str]:
+    use = form.get("use", [])
+    return [use] if isinstance(use, str) else list(use)
+
+
+class _Form:
+    """Whether a ready-made set of questions is asked before the clips."""
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+
+    def shown(self, top: Table) -> bool:
+        return any(self.key in _used(form) for form in _forms(top))
+
+    def put(self, top: Table, wanted: Any) -> None:
+        if not wanted:
+            self._take_out(top)
+        elif not self.shown(top):
+            forms = top.setdefault("questionnaires", [])
+            own = next((f for f in _forms(top) if _used(f)), None)
+            if own is None:
+                taken = {form.get("key") for form in forms}
+                name = next(n for n in (FORM, f"{FORM}-2", f"{FORM}-3") if n not in taken)
+                own = {"key": name, "when": "before"}
+                forms.append(own)
+            own["use"] = [name for name in READY_MADE if name in (*_used(own), self.key)]
+
+    def _take_out(self, top: Table) -> None:
+        """With what was changed of its questions; a questionnaire that asks nothing goes."""
+        gone = {question["key"] for question in READY_MADE[self.key]}
+        for form in _forms(top):
+            if self.key in _used(form):
+                form["use"] = [name for name in _used(form) if name != self.key]
+                left = [q for q in form.get("questions", []) if q.get("key") not in gone]
+                form["questions"] = left
+                for name in ("use", "questions"):
+                    if not form[name]:
+                        form.pop(name)
+        if "questionnaires" in top:
+            kept = [f for f in top["questionnaires"] if "use" in f or "questions" in f]
+            top["questionnaires"] = kept
+
+
+class _ScreenOut:
+    """Whether an answer to a ready-made question ends the session; the question is asked then."""
+
+    def __init__(self, form: str, question: str, answer: str) -> None:
+        self.form, self.question, self.answer = form, question, answer
+
+    def _own(self, top: Table) -> tuple[Table | None, Table | None]:
+        form = next((f for f in _forms(top) if self.form in _used(f)), None)
+        questions = form.get("questions", []) if form else []
+        return form, next((q for q in questions if q.get("key") == self.question), None)
+
+    def shown(self, top: Table) -> bool:
+        _, question = self._own(top)
+        return self.answer in (question or {}).get("screen_out", [])
+
+    def put(self, top: Table, wanted: Any) -> None:
+        if bool(wanted) == self.shown(top):
+            return
+        if wanted:
+            _Form(self.form).put(top, True)
+        form, question = self._own(top)
+        if form is None:
+            return
+        if question is None:
+            question = {"key": self.question}
+            form.setdefault("questions", []).append(question)
+        answers = [a for a in question.get("screen_out", []) if a != self.answer]
+        question["screen_out"] = [*answers, *([self.answer] if wanted else [])]
+        if not question["screen_out"]:
+            del question["screen_out"]
+        if set(question) == {"key"}:
+            form["questions"].remove(question)
+        if not form["questions"]:
+            del form["questions"]
+
+
+SCREEN_OUTS = {
+    "screen.loudspeaker": _ScreenOut("device", "listening_device", "loudspeaker"),
+    "screen.loss": _ScreenOut("hearing", "hearing", "loss"),
+    "screen.not_native": _ScreenOut("demographics", "native_speaker", "no"),
+    "screen.under_18": _ScreenOut("demographics", "age", "under_18"),
+}
+Tick = _Check | _Form | _ScreenOut
+TICKS: dict[str, Tick] = {
+    **{f"checks.{key}": _Check(key) for key in Check.registry},
+    **{f"forms.{key}": _Form(key) for key in READY_MADE},
+    **SCREEN_OUTS,
+}
 
 
 class UnknownField(ValueError):
@@ -157,8 +277,6 @@ def _next_version(version: str) -> str:
 
 # --- Reasons: a table that is there or not --------------------------------------------------------
 
-REASON = re.compile(r"tasks\.(\d+)\.reasons")
-
 
 def reasons_of(task: Mapping[str, Any]) -> str:
     """Whether a task asks for reasons: "", optional or required; "usual" where it does not say."""
@@ -174,3 +292,55 @@ def _put_reasons(task: Table, wanted: str) -> None:
         task["justification"] = {**own, "required": wanted == "required"}
     else:
         task.pop("justification", None)
+
+
+def add_source(top: Table, kind: str) -> bool:
+    """A way into the study, of a kind, called after it; whether there is such a kind."""
+    if kind not in KINDS:
+        return False
+    sources: list[dict[str, Any]] = top.setdefault("sources", [])
+    taken = {source.get("key") for source in sources}
+    names = (kind, *(f"{kind}-{n}" for n in range(2, len(sources) + 3)))
+    sources.append({"key": next(name for name in names if name not in taken), "kind": kind})
+    return True
+
+
+def remove_source(top: Table, key: str) -> bool:
+    """Without any way in, the study is open by its link and by Prolific again."""
+    sources = top.get("sources", [])
+    left = [source for source in sources if source.get("key") != key]
+    found = len(left) < len(sources)
+    top["sources"] = left
+    if not left:
+        top.pop("sources")
+    return found
+
+
+def add_language(top: Table, tag: str) -> bool:
+    """The study is offered in one language more; its words are still to be written."""
+    study = top.setdefault("study", {})
+    offered = study.setdefault("translations", {})
+    tag = tag.strip()
+    if not LANGUAGE_TAG.fullmatch(tag) or tag in offered or tag == study.get("language", "en"):
+        return False
+    offered[tag] = {}
+    return True
+
+
+def remove_language(top: Table, tag: str) -> bool:
+    """With all that was written in it."""
+    found = top.get("study", {}).get("translations", {}).pop(tag, None) is not None
+    for task in top.get("tasks", []):
+        task.get("translations", {}).pop(tag, None)
+    return found
+
+
+def remove_task(top: Table, place: str) -> bool:
+    """The last one stays: a study asks something."""
+    tasks = top.get("tasks", [])
+    if len(tasks) < 2 or not place.isdecimal() or len(place) > 9:
+        return False
+    if int(place) >= len(tasks):
+        return False
+    del tasks[int(place)]
+    return True

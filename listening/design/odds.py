@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf, prod
 
 from listening.checks import check_named
-from listening.common.odds import at_least
+from listening.checks.check import at_least
 from listening.design.preview_trials import scales_of
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.design.traps import TrapKind, TrapPlan, passing_labels

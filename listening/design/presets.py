@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from listening.common.command_name import as_typed_here
-from listening.common.sound_files.names import is_system_file
+from listening.common.sound_files import is_system_file
 from listening.design.studyfile import CSV, TOML
 
 SLUG = re.compile(r"[-a-zA-Z0-9_]{1,80}")

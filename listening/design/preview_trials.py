@@ -8,8 +8,7 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from listening.design.amounts import material_of
-from listening.design.blocks import PlannedSlot, plan_blocks
+from listening.design.blocks import PlannedSlot, material_of, plan_blocks
 from listening.design.studyfile import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.drawing import is_scattered, only_drawn
 from listening.design.traps import TRAINING, TrapKind, TrapPlan, labels_to_pass, weave

@@ -12,8 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from listening.audio import AudioError
-from listening.audio.anchors import write_made
-from listening.audio.spoiling import FLAWS, TRANSITION_HZ
+from listening.audio.degradations import FLAWS, TRANSITION_HZ, write_made
 from listening.design.anchors import ANCHORS, LABELS
 from listening.design.draft_toml import FAILED, TRAP, Table, roles
 from listening.design.scanning import natural

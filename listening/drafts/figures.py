@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from listening.design.amounts import Amount, amount_of, sessions_of, trials_of
+from listening.design.blocks import Amount, amount_of, sessions_of, trials_of
 from listening.design.draft_context import heard
 from listening.design.draft_toml import roles, table_trials
 from listening.design.duration import SessionLength, estimate
@@ -18,8 +18,8 @@ from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.models import Draft
 from listening.recruitment.connecting import connection_for
+from listening.recruitment.places import RECOMMENDED, Fees, fees_for
 from listening.recruitment.plan import Plan
-from listening.recruitment.rates import RECOMMENDED, Fees, fees_for
 
 LISTENED_TO = 200  # clips that stand for the length of all
 CURRENCY = "GBP"

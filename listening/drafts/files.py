@@ -17,7 +17,7 @@ from listening import audio
 from listening.audio import probe
 from listening.common.input_limits import WEB_FILES
 from listening.common.plain_json import JsonError, read_json
-from listening.common.sound_files.names import EXTENSIONS
+from listening.common.sound_files import EXTENSIONS
 from listening.design.studyfile import CSV, TOML, study_folder, unpack_sent
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import Problem

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from listening.common.sound_files.names import EXTENSIONS
+from listening.common.sound_files import EXTENSIONS
 from listening.design import draft_context
 from listening.design.draft_toml import FAILED, TRAP, Table, roles
 from listening.design.scanning import OF_THE_SYSTEM, Scan, natural, scan, stimuli_of

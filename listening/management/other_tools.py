@@ -9,16 +9,17 @@ from pathlib import Path
 from shlex import quote
 
 import tomli_w
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
 from listening.audio import AudioError
-from listening.audio.anchors import write_made
+from listening.audio.degradations import write_made
 from listening.common.command_name import command as typed
-from listening.common.sound_files.names import is_system_file
+from listening.common.sound_files import is_system_file
 from listening.common.spreadsheets import TableError, decoded, raw_bytes
 from listening.design.othertools import CannotTake, Taken
 from listening.design.studyfile import CSV, TOML, Problem, read_folder
 from listening.design.studyfile.writer import rows_text
+from listening.models import ReviewJob
 
 
 def write_and_tell(command: BaseCommand, taken: Taken, out: Path) -> None:
@@ -86,3 +87,14 @@ def _write(taken: Taken, folder: Path) -> None:
             raise CannotTake(f"No anchor can be made of {source}: {error}") from None
     (folder / TOML).write_text(tomli_w.dumps(taken.top, multiline_strings=True), "utf-8")
     (folder / CSV).write_text(rows_text(taken.rows), "utf-8", newline="")
+
+
+def review_named(study: str, review: str) -> ReviewJob:
+    """By its number, as in its page's address, or by its title."""
+    jobs = ReviewJob.objects.filter(study__key=study).select_related("study")
+    found = [job for job in jobs if review in (str(job.pk), job.title)]
+    if len(found) == 1:
+        return found[0]
+    known = ", ".join(f"{job.pk} “{job.title}”" for job in jobs) or "none"
+    told = "several reviews" if found else "no review"
+    raise CommandError(f"The study “{study}” has {told} “{review}”. By number: {known}.")

@@ -5,12 +5,12 @@ from listening.methods.method import (
     Method,
     Part,
     PlannedTrial,
+    Playback,
     Scale,
     Step,
     StimulusRef,
     method_named,
 )
-from listening.methods.playback import Playback
 
 __all__ = [
     "Estimand",

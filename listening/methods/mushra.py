@@ -11,14 +11,16 @@ from listening.methods.method import (
     Method,
     Part,
     PlannedTrial,
+    Playback,
     Scale,
     Step,
     StimulusRef,
+    beside_reference,
     context_of,
     gettext_noop,
+    hides_reference,
     names_in,
 )
-from listening.methods.playback import Playback, beside_reference, hides_reference
 
 BANDS = {  # the middle of each fifth of the scale
     "10": gettext_noop("Bad"),

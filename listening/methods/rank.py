@@ -10,13 +10,14 @@ from listening.methods.method import (
     Method,
     Part,
     PlannedTrial,
+    Playback,
     Scale,
     StimulusRef,
     context_of,
     gettext_noop,
+    together,
 )
 from listening.methods.mushra import lettered
-from listening.methods.playback import Playback, together
 
 QUESTION = gettext_noop("Put the clips in order, the best one first.")
 

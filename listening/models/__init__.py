@@ -13,7 +13,6 @@ from listening.models.notification import (
     Telling,
 )
 from listening.models.project import MemberInvitation, Membership, Project, Role
-from listening.models.rating import Justification, Rating
 from listening.models.recruitment import (
     Bonus,
     BonusBatch,
@@ -32,7 +31,16 @@ from listening.models.review import (
     Verdict,
 )
 from listening.models.rule import AnalysisRule, Hypothesis, SparedRater
-from listening.models.session import Block, Rater, Session, SessionSummary, Slot, Trial
+from listening.models.session import (
+    Block,
+    Justification,
+    Rater,
+    Rating,
+    Session,
+    SessionSummary,
+    Slot,
+    Trial,
+)
 from listening.models.study import Criterion, Study, StudyDefinition, StudyEvent, Task
 
 __all__ = [

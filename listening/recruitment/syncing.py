@@ -6,14 +6,21 @@ anything at Prolific.
 
 from __future__ import annotations
 
+import base64
+import hmac
+import time
+from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from listening.models import LedgerEntry, Recruitment, Session, Submission
+from listening.common.addresses import public_route
+from listening.common.plain_json import read_json
+from listening.models import Connection, HookEvent, LedgerEntry, Recruitment, Session, Submission
 from listening.recruitment import ledger
-from listening.recruitment.children import all_submissions
+from listening.recruitment.children import all_submissions, named_by
 from listening.recruitment.connecting import client_of
 from listening.recruitment.drafting import find_out, note_study
 from listening.recruitment.errors import RecruitmentError
@@ -27,6 +34,19 @@ BEFORE_LIVE = (  # a draft may be published at Prolific itself
     Recruitment.State.DRAFT,
     Recruitment.State.PUBLISHING,
 )
+REWARDS = {  # status -> what was paid by reaching it
+    "APPROVED": LedgerEntry.Kind.REWARD,
+    "SCREENED OUT": LedgerEntry.Kind.SCREENED_OUT,
+}
+DONE_BY = {  # decision -> statuses that show it carried out
+    Submission.Decision.APPROVE: ("APPROVED",),
+    Submission.Decision.COMPLETE: ("APPROVED",),
+    Submission.Decision.REJECT: ("REJECTED",),
+    Submission.Decision.ASK_TO_RETURN: ("RETURNED",),
+    Submission.Decision.PART: ("RETURNED",),
+}
+OLDEST_S = 26 * 3600.0  # Prolific repeats an event for about a day, maybe with its first stamp
+WANTED = ("submission.status.change", "study.status.change")
 
 
 def sync(recruitment: Recruitment) -> None:
@@ -64,12 +84,6 @@ def _costs(prolific: Prolific, recruitment: Recruitment) -> dict[str, object]:
         return dict(prolific.study_cost(recruitment.prolific_study))
     except ProlificError:
         return dict(recruitment.costs)  # the old account, which the page dates
-
-
-REWARDS = {  # status -> what was paid by reaching it
-    "APPROVED": LedgerEntry.Kind.REWARD,
-    "SCREENED OUT": LedgerEntry.Kind.SCREENED_OUT,
-}
 
 
 class _Noted:
@@ -140,15 +154,6 @@ def note_submission(
     return row
 
 
-DONE_BY = {  # decision -> statuses that show it carried out
-    Submission.Decision.APPROVE: ("APPROVED",),
-    Submission.Decision.COMPLETE: ("APPROVED",),
-    Submission.Decision.REJECT: ("REJECTED",),
-    Submission.Decision.ASK_TO_RETURN: ("RETURNED",),
-    Submission.Decision.PART: ("RETURNED",),
-}
-
-
 def _is_done(row: Submission) -> bool:
     return row.status in DONE_BY.get(Submission.Decision(row.decision), ())
 
@@ -178,3 +183,72 @@ def unfinished() -> list[Recruitment]:
     live = Recruitment.objects.filter(state__in=states, study__erased_at=None)
     live = live.select_related("connection", "study")
     return [each for each in live if each.connection.token]
+
+
+class NotBelieved(Exception):
+    """The event is not Prolific's, or too old."""
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    mac = hmac.digest(secret.encode(), timestamp.encode() + body, "sha256")
+    return base64.b64encode(mac).decode()
+
+
+def receive(connection: Connection, headers: Mapping[str, str], body: bytes) -> list[Recruitment]:
+    """The recruitments that an event may be about, to be looked at; none where it came before.
+
+    What the event says is not used: events come late, twice and out of order, so it only says
+    where to look.
+    """
+    stamp = headers.get("X-Prolific-Request-Timestamp", "")
+    sent = headers.get("X-Prolific-Request-Signature", "")
+    own = signature(connection.hook_secret, stamp, body) if connection.hook_secret else ""
+    if not own or not hmac.compare_digest(own.encode(), sent.encode()):
+        raise NotBelieved("The signature does not fit.")
+    if not stamp.isdecimal() or len(stamp) > 15 or abs(time.time() - int(stamp)) > OLDEST_S:
+        raise NotBelieved("The event is too old.")
+    try:
+        event: Any = read_json(body)
+    except ValueError:
+        raise NotBelieved("The event cannot be read.") from None
+    if not isinstance(event, dict):
+        raise NotBelieved("The event cannot be read.")
+    kind = str(event.get("event_type", ""))[:60]
+    resource = str(event.get("resource_id", ""))[:80]
+    name = headers.get("X-Event-ID", "")[:120] or signature("", stamp, body)
+    _, fresh = HookEvent.objects.get_or_create(
+        event=name, defaults={"kind": kind, "resource": resource}
+    )
+    return _about(connection, resource) if fresh else []
+
+
+def _about(connection: Connection, resource: str) -> list[Recruitment]:
+    """By the study or a child of it; by a submission that is known; else all that are live."""
+    own = Recruitment.objects.filter(connection=connection)
+    row = Submission.objects.filter(prolific_id=resource, recruitment__in=own).first()
+    found = [row.recruitment] if row else list(own.filter(named_by(resource)).distinct())
+    return found or list(own.filter(state=Recruitment.State.LIVE))
+
+
+def subscribe(connection: Connection) -> None:
+    """Has Prolific tell us of changes, instead of our asking every few minutes."""
+    address = public_route("prolific-hook", connection.pk)
+    if not address.startswith("https://"):
+        raise RecruitmentError(
+            "Prolific sends events to public https addresses only, and this server's is "
+            f"{settings.EARNEST_PUBLIC_URL}. Earnest asks Prolific every few minutes instead."
+        )
+    try:
+        with client_of(connection) as prolific:
+            known = set(prolific.event_types())
+            connection.hook_secret = prolific.create_hook_secret(connection.workspace)
+            connection.hooks = {
+                kind: prolific.subscribe(connection.workspace, kind, address)
+                for kind in WANTED
+                if kind in known
+            }
+    except ProlificError as error:
+        raise RecruitmentError(
+            f"Prolific does not send events: {error} Earnest asks every few minutes instead."
+        ) from None
+    connection.save(update_fields=["hook_secret", "hooks"])

@@ -14,7 +14,7 @@ from listening.review.jobs import (
 from listening.review.jobs import change as change_job
 from listening.review.kinds import BadVerdict, Kind, kind_named
 from listening.review.reviewers import invite, member_of, reviewer_at, revoke
-from listening.review.storing import Shut, Stored, store
+from listening.review.verdicts import Shut, Stored, store
 
 __all__ = [
     "BadVerdict",

@@ -5,10 +5,52 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from listening.models import ReviewAssignment, ReviewJob
+from listening import audio
+from listening.common.signals import clip_hints
+from listening.models import ReviewAssignment, ReviewJob, Stimulus
 from listening.review.clip_results import clip_results
 from listening.review.kinds.kind import BadSettings, Kind
-from listening.review.seen_clips import seen_clips
+from listening.review.shown_items import seen_clips
+
+CLIPPED_SHARE = 0.0001  # of the samples
+LONG_SILENCE_S = 1.0
+SHORT_END_S = 0.01  # sound up to the very end may be cut
+LEAST_S = 0.3
+
+
+def hints_about(clip: Stimulus) -> list[str]:
+    """Sentences from the sound itself, and from the scores that are stored."""
+    heard = clip_hints.send(Stimulus, study_key=clip.study.key, sha256=clip.sha256)
+    return [*_of_sound(clip), *(words for _, found in heard for words in found or ())]
+
+
+def _of_sound(clip: Stimulus) -> list[str]:
+    """From the file as it was uploaded."""
+    try:
+        facts = audio.probed(audio.local_path(clip.original))
+    except (audio.AudioError, OSError):
+        return ["The file as it was uploaded cannot be read."]
+    found = []
+    if facts.peak_dbfs is None:
+        return ["The whole clip is silent."]
+    if facts.duration_s < LEAST_S:
+        found.append(f"The clip lasts {facts.duration_s:.2f} s only.")
+    if facts.clipped_share > CLIPPED_SHARE:
+        found.append(f"{facts.clipped_share:.2%} of the samples are at full scale (clipping).")
+    for name, silence_s in (
+        ("begins", facts.leading_silence_s),
+        ("ends", facts.trailing_silence_s),
+    ):
+        if silence_s > LONG_SILENCE_S:
+            found.append(f"The clip {name} with {silence_s:.1f} s of silence.")
+    if facts.channel_fault:
+        turned, fault = "The channels are in antiphase.", facts.channel_fault
+        found.append(turned if fault == "antiphase" else f"The {fault} channel is silent.")
+    if facts.length_note:
+        found.append(facts.length_note)
+    if facts.trailing_silence_s < SHORT_END_S:
+        found.append("It sounds up to the very end: it may be cut off.")
+    return found
 
 
 def check_shares(share: float, pass_mark: float) -> None:

@@ -15,10 +15,10 @@ from django.utils import timezone
 from listening.models import ReviewAssignment, ReviewItem, ReviewJob, Study, Verdict
 from listening.models.study_log import note
 from listening.review import codebook
+from listening.review.claiming import job_progress
 from listening.review.codebook import NO_CODE
 from listening.review.kinds import kind_named
 from listening.review.kinds.kind import BadSettings, Kind
-from listening.review.progress import job_progress
 from listening.review.rules import RULES
 
 MOST_PER_ITEM = 9

@@ -22,9 +22,8 @@ from listening.review.kinds.clips import DEFECTS, FLAWED, SAID
 from listening.review.kinds.codes import CodesKind
 from listening.review.kinds.reasons import CHOICES
 from listening.review.reviewers import from_elsewhere
-from listening.review.seen import heard_copies, reasons_in
-from listening.review.seen_clips import seen_clips
-from listening.review.storing import MOST, Shut, store
+from listening.review.shown_items import heard_copies, reasons_in, seen_clips
+from listening.review.verdicts import MOST, Shut, store
 
 KINDS = ("reasons", "codes", "clips")
 FIRST = ReviewAssignment.Occasion.FIRST

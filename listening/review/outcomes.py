@@ -3,29 +3,72 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
 
-from listening.models import ReviewAssignment, ReviewJob, Study
+from listening.models import ReviewAssignment, ReviewJob, Study, Verdict
 from listening.review.kinds import kind_named
 from listening.review.rules import RULES, Said
 
-FIRST, AGAIN, THIRD, TALK = (int(each) for each in ReviewAssignment.Occasion)
+FIRST, THIRD, TALK = (
+    ReviewAssignment.Occasion.FIRST,
+    ReviewAssignment.Occasion.THIRD,
+    ReviewAssignment.Occasion.TALK,
+)
 SAID = f"""
 SELECT i.id, i.trial_id, i.stimulus_id, i.wanted, i.gold, i.gold_because,
     coalesce(array_agg(a.category ORDER BY a.reviewer_id) FILTER (
-        WHERE a.occasion = {FIRST}), '{{}}'),
+        WHERE a.occasion = {FIRST:d}), '{{}}'),
     coalesce(array_agg(a.category ORDER BY a.reviewer_id) FILTER (
-        WHERE a.occasion = {TALK}), '{{}}'),
+        WHERE a.occasion = {TALK:d}), '{{}}'),
     coalesce(array_agg(a.category ORDER BY a.answered_at) FILTER (
-        WHERE a.occasion = {THIRD}), '{{}}')
+        WHERE a.occasion = {THIRD:d}), '{{}}')
 FROM listening_reviewitem i
 LEFT JOIN listening_reviewassignment a ON a.item_id = i.id AND a.answered_at IS NOT NULL
 WHERE i.job_id = %s GROUP BY i.id ORDER BY i.position
 """
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The newest word of one reviewer on one occasion."""
+
+    reviewer: int  # number in the job
+    category: str
+    answer: dict[str, Any]
+    note: str
+
+
+def own_answers(job: ReviewJob, *occasions: ReviewAssignment.Occasion) -> dict[int, list[Answered]]:
+    """By item. What was changed after a suggestion is not in it; training is, as far as judged."""
+    rows = Verdict.objects.filter(
+        assignment__item__job=job, assignment__occasion__in=occasions, phase=Verdict.Phase.OWN
+    )
+    newest = rows.order_by("assignment", "-pk").distinct("assignment")
+    found: dict[int, list[Answered]] = defaultdict(list)
+    for item, *said in newest.values_list(
+        "assignment__item", "assignment__reviewer__number", "category", "answer", "note"
+    ):
+        found[item].append(Answered(*said))
+    return found
+
+
+def said_by_aspect(job: ReviewJob) -> dict[str, dict[int, dict[int, bool]]]:
+    """Word of the kind -> item -> reviewer -> whether they said so at first; without training."""
+    kind = kind_named(job.kind)
+    training = set(job.items.filter(gold__isnull=False).values_list("pk", flat=True))
+    found: dict[str, dict[int, dict[int, bool]]] = {key: {} for key in kind.words}
+    for item, given in own_answers(job, FIRST).items():
+        if item in training:
+            continue
+        for each in given:
+            for key, holds in kind.aspects(each.answer).items():
+                found[key].setdefault(item, {})[each.reviewer] = holds
+    return found
 
 
 @dataclass(frozen=True)

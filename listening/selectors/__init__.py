@@ -1,9 +1,9 @@
 """The only reads that leave the room: ratings, sessions, answers, stimuli, progress, owners."""
 
-from listening.audio.fetching import bring as bring_audio
-from listening.audio.fetching import is_remote as audio_is_remote
-from listening.models.clip_facts import LINE, TRAP, ClipFacts, clip_facts, only_lines
+from listening.audio.store import bring as bring_audio
+from listening.audio.store import is_remote as audio_is_remote
 from listening.models.codes import RATER_CODE
+from listening.models.material import LINE, TRAP, ClipFacts, clip_facts, only_lines
 from listening.selectors.analysis_rules import (
     DecidedFacts,
     Declared,
@@ -33,7 +33,6 @@ from listening.selectors.clip_answers import (
     asked_places,
     clip_answers,
 )
-from listening.selectors.clip_reviews import ClipReviewFacts, left_out_names
 from listening.selectors.definitions import (
     EarlierVersion,
     VersionMatch,
@@ -42,11 +41,10 @@ from listening.selectors.definitions import (
     is_earlier,
     version_match,
 )
-from listening.selectors.drafts import DraftPlan, draft_plans
 from listening.selectors.interim import InterimQuestion, PlannedColumn, RaterMean, interim_questions
 from listening.selectors.method_facts import StudyFacts, method_facts
 from listening.selectors.pay_of_sessions import pay_of_sessions
-from listening.selectors.plans import TaskPlan, task_plans
+from listening.selectors.plans import DraftPlan, TaskPlan, draft_plans, task_plans
 from listening.selectors.progress import (
     ConditionProgress,
     StudyProgress,
@@ -56,24 +54,30 @@ from listening.selectors.progress import (
 )
 from listening.selectors.publication import (
     HeardClip,
+    ServedClip,
     StudyTerms,
     heard_clips,
+    questions_in_words,
     scripted_raters,
+    served_clip_response,
+    served_clips,
     study_terms,
 )
-from listening.selectors.questionnaire_rows import QuestionnaireRow, questionnaire_rows
-from listening.selectors.rating_table import chosen_ratings
-from listening.selectors.ratings import RatingRow, rating_rows
-from listening.selectors.reason_reviews import ReasonReviewFacts
+from listening.selectors.ratings import RatingRow, chosen_ratings, rating_rows
 from listening.selectors.review_quotes import Quote, QuoteFilter, Quotes, read_quotes, review_quotes
-from listening.selectors.reviewed_events import MarkedClip, MarkedEvents, marked_events
 from listening.selectors.reviews import (
+    ClipReviewFacts,
     CodesToSuggest,
+    MarkedClip,
+    MarkedEvents,
+    ReasonReviewFacts,
     ReviewHead,
     ReviewOutcomes,
     ReviewVerdict,
     codes_to_suggest,
     has_review_in_use,
+    left_out_names,
+    marked_events,
     review_aspects,
     review_head_or_404,
     review_hinted,
@@ -81,14 +85,21 @@ from listening.selectors.reviews import (
     review_settled,
     review_verdicts,
 )
-from listening.selectors.served_clips import (
-    ServedClip,
-    questions_in_words,
-    served_clip_response,
-    served_clips,
+from listening.selectors.session_rows import (
+    QuestionnaireRow,
+    SessionRow,
+    questionnaire_rows,
+    session_columns,
+    session_rows,
 )
-from listening.selectors.session_rows import SessionRow, session_columns, session_rows
-from listening.selectors.stimuli import StimulusRow, TurnRow, stimuli_mark, stimulus_rows
+from listening.selectors.stimuli import (
+    StimulusRow,
+    TurnRow,
+    UnplayedClip,
+    stimuli_mark,
+    stimulus_rows,
+    unplayed_clips,
+)
 from listening.selectors.studies import (
     PlannedTrap,
     RatingsState,
@@ -103,7 +114,6 @@ from listening.selectors.studies import (
     task_titles,
     trap_plans,
 )
-from listening.selectors.unplayed_clips import UnplayedClip, unplayed_clips
 from listening.studies.length import session_length
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from listening.models import AnalysisRule, Hypothesis, SparedRater, Study
-from listening.studies.deciding import is_before
+from listening.studies.analysis_rules import is_before
 
 
 class DecidedFacts(TypedDict):

@@ -15,7 +15,7 @@ from listening.design.definition import (
 )
 from listening.design.studyfile import TOML
 from listening.models import Study
-from listening.models.study_versions import earlier_versions
+from listening.models.study import earlier_versions
 from listening.studies.exporting import study_as_file
 
 

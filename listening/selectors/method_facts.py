@@ -34,22 +34,28 @@ from listening.selectors.analysis_rules import (
     hypotheses,
     spared_raters,
 )
-from listening.selectors.clip_reviews import (
-    ClipReviewFacts,
-    LeftOutFacts,
-    clip_reviews,
-    left_out_facts,
-)
 from listening.selectors.definitions import CorrectionFacts, corrections_of
 from listening.selectors.pay_of_sessions import PayFacts, pay_facts
-from listening.selectors.progress import TaskProgress, study_progress
+from listening.selectors.progress import (
+    TaskProgress,
+    check_counts,
+    odds_of_traps,
+    questionnaire_counts,
+    study_progress,
+)
 from listening.selectors.ratings import HEARING
-from listening.selectors.reason_reviews import ReasonReviewFacts, reason_reviews
-from listening.selectors.screening_counts import check_counts, odds_of_traps, questionnaire_counts
+from listening.selectors.reviews import (
+    ClipReviewFacts,
+    LeftOutFacts,
+    ReasonReviewFacts,
+    clip_reviews,
+    left_out_facts,
+    reason_reviews,
+)
 from listening.selectors.studies import PlannedTrap, trap_plans
 from listening.sessions.leases import ANSWERED
+from listening.studies.erasure import rule_of
 from listening.studies.length import session_length
-from listening.studies.retention import rule_of
 
 
 class RecruitmentFacts(TypedDict):

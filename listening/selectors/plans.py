@@ -6,34 +6,17 @@ from typing import Any, TypedDict
 
 from django.db import connection
 
+from listening.access.rights import LOOK, draft_for
+from listening.design.blocks import amount_of, trials_of
+from listening.design.preview_trials import scales_of
 from listening.design.traps import TrapPlan
-from listening.methods import method_named
+from listening.drafts.figures import reading_of, whole
+from listening.methods import Scale, method_named
 from listening.models import Study, Task
 from listening.sessions.leases import ANSWERED
 from listening.studies.length import session_length
 
 MEASURED_FROM = 50  # answered trials before measured seconds are told
-
-
-class TaskPlan(TypedDict):
-    """A task's design in the numbers that a plan of the next study starts from."""
-
-    task: str
-    title: str
-    method: str
-    estimand: str
-    criteria: list[str]
-    conditions: int  # of comparisons: pairs of conditions
-    items: int
-    ratings_per_clip: int
-    clips_per_rater: int  # in one session
-    clips_together: float  # rated on one screen
-    traps_per_rater: int
-    clip_s: float  # mean duration of the rated clips
-    seconds_per_trial: float  # measured, or before enough trials estimated
-    is_measured: bool
-
-
 CLIPS = """
 SELECT p.task_id, count(DISTINCT (x.condition_id, v.condition_id)), count(DISTINCT x.item_id),
     avg(x.duration_s)::float8, (SELECT avg(1 + cardinality(s.others))::float8
@@ -53,6 +36,25 @@ FROM (SELECT t.task_id, extract(epoch FROM t.answered_at - lag(t.answered_at)
       FROM listening_trial t WHERE t.task_id = ANY(%s) AND t.{ANSWERED}) g
 WHERE seconds > 0 AND seconds < 600 GROUP BY 1
 """
+
+
+class TaskPlan(TypedDict):
+    """A task's design in the numbers that a plan of the next study starts from."""
+
+    task: str
+    title: str
+    method: str
+    estimand: str
+    criteria: list[str]
+    conditions: int  # of comparisons: pairs of conditions
+    items: int
+    ratings_per_clip: int
+    clips_per_rater: int  # in one session
+    clips_together: float  # rated on one screen
+    traps_per_rater: int
+    clip_s: float  # mean duration of the rated clips
+    seconds_per_trial: float  # measured, or before enough trials estimated
+    is_measured: bool
 
 
 def task_plans(study: str) -> list[TaskPlan]:
@@ -94,3 +96,56 @@ def _plan(task: Task, clips: tuple[Any, ...], seconds: float | None, guess: floa
         seconds_per_trial=round(float(guess if seconds is None else seconds), 1),
         is_measured=seconds is not None,
     )
+
+
+class DraftPlan(TypedDict):
+    """A task of a draft in the numbers that its precision depends on."""
+
+    title: str
+    estimand: str
+    conditions: int  # of comparisons: pairs of conditions
+    items: int
+    ratings_per_clip: int
+    clips_per_rater: int
+    low: float | None  # the ends of the scale of its first question, where it has numbers
+    high: float | None
+    answers: int  # how many there are
+
+
+def draft_plans(code: str, user: Any) -> list[DraftPlan]:
+    """One for each task; none while something is to mend. 404 where the draft is not theirs."""
+    study = whole(reading_of(draft_for(user, code, LOOK)))
+    plans: list[DraftPlan] = []
+    if study is None:
+        return plans
+    for task in study.tasks:
+        method = method_named(task.method)
+        amount = amount_of(trials_of(study, task), task)
+        low, high, answers = _ends(scales_of(task)[0])
+        plans.append(
+            DraftPlan(
+                title=task.title or task.key,
+                estimand=method.estimand.key,
+                conditions=_compared(amount.columns, amount.clips_together),
+                items=amount.items,
+                ratings_per_clip=task.ratings_per_stimulus,
+                clips_per_rater=round(amount.screens_each * amount.clips_together),
+                low=low,
+                high=high,
+                answers=answers,
+            )
+        )
+    return plans
+
+
+def _compared(columns: int, together: float) -> int:
+    """Where all systems stand on one screen, they are what is compared."""
+    return columns if together <= 1 else round(together)
+
+
+def _ends(scale: Scale) -> tuple[float | None, float | None, int]:
+    if scale.span is not None:
+        low, high, step = scale.span
+        return low, high, round((high - low) / step) + 1
+    scores = [step.score for step in scale.steps if step.score is not None and not step.apart]
+    return (min(scores), max(scores), len(scores)) if scores else (None, None, 0)

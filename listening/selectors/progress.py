@@ -2,56 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import time
 from collections import defaultdict
 from contextlib import suppress
-from typing import NamedTuple, TypedDict
+from typing import Any, NamedTuple, TypedDict, overload
 
 from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from listening.common.cached_counts import readable
-from listening.design.traps import TRAINING
-from listening.models import Block, Criterion, Session, Study
+from listening.common.ages import age_s
+from listening.common.cached_counts import (
+    KEPT_S,
+    REST,
+    SLOW_S,
+    Patience,
+    ask,
+    asked_name,
+    claim,
+    readable,
+)
+from listening.common.statements import rows_of
+from listening.design.odds import TrapOdds, trap_odds
+from listening.design.traps import TRAINING, TrapPlan
+from listening.methods import Scale
+from listening.models import Block, Criterion, Session, Stimulus, Study, Task
 from listening.sessions.leases import ANSWERED, STATUS_NOW
-
-
-class ConditionProgress(TypedDict):
-    condition: str
-    label: str
-    planned: int
-    rated: int
-
-
-class TrapProgress(TypedDict):
-    kind: str
-    answered: int
-    passed: int
-
-
-class TaskProgress(TypedDict):
-    key: str
-    title: str
-    method: str
-    planned: int
-    rated: int
-    blocks: dict[str, int]
-    conditions: list[ConditionProgress]
-    traps: list[TrapProgress]
-
-
-class StudyProgress(TypedDict):
-    """How far a study is; sessions by status, slots planned and filled per task and condition."""
-
-    study: str
-    title: str
-    state: str
-    link: str
-    at: str
-    sessions: dict[str, int]
-    tasks: list[TaskProgress]
-
 
 SESSIONS = f"""
 SELECT {STATUS_NOW} AS shown, count(*), count(*) FILTER (WHERE r.simulated)
@@ -95,6 +74,64 @@ SELECT task_id, trap, count(*), count(*) FILTER (WHERE trap_passed) FROM listeni
 WHERE task_id = ANY(%s) AND trap NOT IN ('', %s) AND {ANSWERED}
 GROUP BY 1, 2 ORDER BY 1, 2
 """
+CHECKED = """
+SELECT c.key, count(*) FILTER (WHERE c.passed) AS passed,
+    count(*) FILTER (WHERE c.done AND NOT c.passed AND NOT c.screened) AS failed,
+    count(*) FILTER (WHERE c.screened) AS screened
+FROM (SELECT e.key, coalesce(e.value->>'passed', '') = 'true' AS passed,
+        coalesce(e.value->>'done', '') = 'true' AS done,
+        s.status = 'screened' AND starts_with(s.rejected_because, 'check ' || e.key || ':')
+            AS screened
+    FROM listening_session s, jsonb_each(s.checks) AS e
+    WHERE s.study_id = %(study)s AND NOT s.pilot) c
+GROUP BY 1
+"""
+ASKED = """
+SELECT e.key, count(DISTINCT s.id) AS answered, count(*) FILTER (WHERE s.status = 'screened'
+        AND starts_with(s.rejected_because, 'questionnaire ' || e.key || ':')) AS screened
+FROM listening_session s, jsonb_object_keys(s.questionnaires) AS k(kept),
+    split_part(k.kept, '@', 1) AS e(key)
+WHERE s.study_id = %(study)s AND NOT s.pilot GROUP BY 1
+"""
+AT_MOST_EVERY_S = 1.0
+KIND = "progress"  # of what `listening.common.cached_counts` asks a worker for
+LOCKED_S = 60  # a maker that dies keeps the others waiting no longer than this
+
+
+class ConditionProgress(TypedDict):
+    condition: str
+    label: str
+    planned: int
+    rated: int
+
+
+class TrapProgress(TypedDict):
+    kind: str
+    answered: int
+    passed: int
+
+
+class TaskProgress(TypedDict):
+    key: str
+    title: str
+    method: str
+    planned: int
+    rated: int
+    blocks: dict[str, int]
+    conditions: list[ConditionProgress]
+    traps: list[TrapProgress]
+
+
+class StudyProgress(TypedDict):
+    """How far a study is; sessions by status, slots planned and filled per task and condition."""
+
+    study: str
+    title: str
+    state: str
+    link: str
+    at: str
+    sessions: dict[str, int]
+    tasks: list[TaskProgress]
 
 
 def study_progress(study: str) -> StudyProgress:
@@ -199,3 +236,130 @@ def _filled(criteria: list[int], *, versus: bool) -> dict[tuple[int, int | None]
     with connection.cursor() as cursor:
         cursor.execute(statement, {"criteria": criteria})
         return {(stimulus, other): count for stimulus, other, count in cursor.fetchall()}
+
+
+def check_counts(study: int) -> dict[str, Any]:
+    """Check -> sessions that passed, failed and went on, and were screened out."""
+    return {row.key: row for row in rows_of(CHECKED, study=study)}
+
+
+def questionnaire_counts(study: int) -> dict[str, Any]:
+    """Questionnaire -> sessions that answered, and that its answers screened out."""
+    return {row.key: row for row in rows_of(ASKED, study=study)}
+
+
+def odds_of_traps(task: Task, plan: TrapPlan) -> tuple[TrapOdds | None, str]:
+    """The odds for one set of the task's traps; else why there are none."""
+    scales = {c.key: Scale.from_dict(c.scale) for c in task.criteria.order_by("order")}
+    own: dict[str, list[list[str]]] = {kind.kind: [] for kind in plan.kinds}
+    stimuli = Stimulus.objects.filter(study=task.study_id, trap__in=list(own))
+    for kind, expected in stimuli.exclude(trap=TRAINING).values_list(
+        "trap", "attributes__expected"
+    ):
+        words = str(expected or "").split("|")
+        own[kind].append([word.strip() for word in words if word.strip()])
+    try:
+        return trap_odds(plan, scales, own=own), ""
+    except (ValueError, KeyError) as error:
+        return None, str(error)
+
+
+class Snapshot(TypedDict):
+    """A study's progress as it was at `made_at`; `version` changes when a number does."""
+
+    progress: dict[str, Any]
+    version: str
+    made_at: float
+    took_s: float
+    rests_until: float
+
+
+@overload
+def page_progress(study: str, *, max_age_s: float = 0.0) -> dict[str, Any]: ...
+@overload
+def page_progress(
+    study: str, *, max_age_s: float = 0.0, patience: Patience | None
+) -> dict[str, Any] | None: ...
+def page_progress(
+    study: str, *, max_age_s: float = 0.0, patience: Patience | None = None
+) -> dict[str, Any] | None:
+    """The aggregate for a page, which is served without the cache when that is away.
+
+    One that took long is shown as it was kept, while a worker makes it anew; None is only given to
+    who has no patience left.
+    """
+    try:
+        kept: Snapshot | None = cache.get(_name(study))
+        over = patience is not None and patience.is_over
+        if over or (kept and kept["took_s"] > SLOW_S):
+            if not (kept and _lasts(kept, max_age_s)):
+                ask(KIND, study)
+            return kept["progress"] if kept else None
+        fresh = latest_progress(study, max_age_s=max_age_s)
+        if patience is not None and fresh != kept:
+            patience.left_s -= fresh["took_s"]
+        return fresh["progress"]
+    except RedisError:
+        return _snapshot(study)["progress"]
+
+
+def latest_progress(study: str, *, max_age_s: float = 0.0) -> Snapshot:
+    """The newest aggregate; made anew when it has rested enough and is older than `max_age_s`."""
+    name = _name(study)
+    kept: Snapshot | None = cache.get(name)
+    if kept and _lasts(kept, max_age_s):
+        return kept
+    lock = f"{name}/lock"
+    mine = claim(lock, LOCKED_S)
+    if kept and not mine:
+        return kept  # somebody else is at it
+    try:
+        fresh = _snapshot(study)
+        cache.set(name, fresh, timeout=KEPT_S)
+        cache.delete(asked_name(KIND, study))
+    finally:
+        if mine:
+            cache.delete(lock)
+    return fresh
+
+
+def _lasts(kept: Snapshot, max_age_s: float) -> bool:
+    rests_s = kept["rests_until"] - kept["made_at"]
+    return age_s(kept["made_at"]) < max(rests_s, max_age_s)
+
+
+def _name(study: str) -> str:
+    return f"progress/{study}"
+
+
+def _snapshot(study: str) -> Snapshot:
+    began = time.monotonic()
+    progress: dict[str, Any] = dict(study_progress(study))
+    progress["total"] = {
+        key: sum(task[key] for task in progress["tasks"]) for key in ("planned", "rated")
+    }
+    lasting = {key: value for key, value in progress.items() if key != "at"}
+    version = hashlib.sha256(json.dumps(lasting, sort_keys=True).encode()).hexdigest()[:16]
+    made_at = time.time()
+    took_s = time.monotonic() - began
+    rests_until = made_at + max(AT_MOST_EVERY_S, REST * took_s)
+    return Snapshot(
+        progress=progress, version=version, made_at=made_at, took_s=took_s, rests_until=rests_until
+    )
+
+
+def forget_progress(study: str) -> None:
+    """After a change that the researcher made: the next look counts again.
+
+    Where that takes long, pages show the counts of before with the state of now until a worker has
+    counted.
+    """
+    with suppress(RedisError):
+        kept: Snapshot | None = cache.get(_name(study))
+        state = Study.objects.filter(key=study).values_list("state", flat=True).first()
+        if kept is None or state is None or kept["took_s"] <= SLOW_S:
+            cache.delete(_name(study))
+            return
+        progress = kept["progress"] | {"state": state}
+        stale: Snapshot = {**kept, "progress": progress, "made_at": 0.0, "rests_until": 0.0}
+        cache.set(_name(study), stale, timeout=KEPT_S)

@@ -15,8 +15,8 @@ from listening.models import ReviewAssignment, ReviewJob, Session, Verdict
 from listening.review import codebook
 from listening.review.codebook import NO_CODE
 from listening.review.outcomes import Outcome, outcomes_of, used_reviews
-from listening.review.reason_targets import reasons_of
-from listening.review.seen import reasons_in
+from listening.review.shown_items import reasons_in
+from listening.review.targets import reasons_of
 
 FIRST = int(ReviewAssignment.Occasion.FIRST)
 HELD, GIVEN = "held", "given"

@@ -7,16 +7,50 @@ from typing import TypedDict
 from django.db import connection
 from django.http import Http404
 
-from listening.models import ReviewAssignment, ReviewJob, Study
+from listening.methods.vocalisation_types import marked
+from listening.models import LeftOut, ReviewAssignment, ReviewJob, Stimulus, Study, Verdict
+from listening.models.study import earlier_versions
 from listening.review import codebook
-from listening.review.answers import said_by_aspect
+from listening.review.clip_marks import Event, events_of, settled
+from listening.review.clip_results import ClipResults, SystemResult, clip_results, left_out_now
 from listening.review.kinds import kind_named
-from listening.review.outcomes import jobs_in_use, outcomes_of
-from listening.review.reason_targets import reasons_of
+from listening.review.outcomes import (
+    FIRST,
+    THIRD,
+    jobs_in_use,
+    outcomes_of,
+    own_answers,
+    said_by_aspect,
+)
 from listening.review.rules import RULES
-from listening.review.seen import reasons_in
+from listening.review.shown_items import reasons_in
+from listening.review.targets import reasons_of
 
-FIRST, AGAIN = int(ReviewAssignment.Occasion.FIRST), int(ReviewAssignment.Occasion.AGAIN)
+AGAIN = ReviewAssignment.Occasion.AGAIN
+VERDICTS = f"""
+SELECT i.id, r.number, a.category, a.occasion = {AGAIN:d},
+    coalesce(nullif(c.system, ''), nullif(c.label, ''), c.key, ''), coalesce(l.label, '')
+FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
+JOIN listening_reviewer r ON r.id = a.reviewer_id
+LEFT JOIN listening_trial t ON t.id = i.trial_id
+LEFT JOIN listening_stimulus x ON x.id = coalesce(i.stimulus_id, t.stimulus_id)
+LEFT JOIN listening_condition c ON c.id = x.condition_id
+LEFT JOIN LATERAL (SELECT string_agg(q.label, ', ' ORDER BY q.id) AS label
+    FROM listening_rating q WHERE q.trial_id = t.id) l ON true
+WHERE i.job_id = %s AND i.gold IS NULL AND a.answered_at IS NOT NULL
+    AND a.occasion IN ({FIRST:d}, {AGAIN:d})
+ORDER BY i.position, r.number, a.occasion
+"""
+HINTED = """
+SELECT count(*), count(*) FILTER (WHERE h.category <> a.category)
+FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
+LEFT JOIN LATERAL (SELECT v.category FROM listening_verdict v
+    WHERE v.assignment_id = a.id AND v.phase = 'hinted' ORDER BY v.id DESC LIMIT 1) h ON true
+WHERE i.job_id = %s AND a.answered_at IS NOT NULL
+"""
+KINDS = ("clips", "consistency")
+KIND, UNSURE = "events", "unsure"
+By = dict[int, list[Event]]  # number of a reviewer -> what they marked
 
 
 class ReviewVerdict(TypedDict):
@@ -74,22 +108,6 @@ def _categories(job: ReviewJob) -> list[str]:
     return sorted(set(rows.values_list("category", flat=True)))
 
 
-VERDICTS = f"""
-SELECT i.id, r.number, a.category, a.occasion = {AGAIN},
-    coalesce(nullif(c.system, ''), nullif(c.label, ''), c.key, ''), coalesce(l.label, '')
-FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
-JOIN listening_reviewer r ON r.id = a.reviewer_id
-LEFT JOIN listening_trial t ON t.id = i.trial_id
-LEFT JOIN listening_stimulus x ON x.id = coalesce(i.stimulus_id, t.stimulus_id)
-LEFT JOIN listening_condition c ON c.id = x.condition_id
-LEFT JOIN LATERAL (SELECT string_agg(q.label, ', ' ORDER BY q.id) AS label
-    FROM listening_rating q WHERE q.trial_id = t.id) l ON true
-WHERE i.job_id = %s AND i.gold IS NULL AND a.answered_at IS NOT NULL
-    AND a.occasion IN ({FIRST}, {AGAIN})
-ORDER BY i.position, r.number, a.occasion
-"""
-
-
 def review_verdicts(study: str, pk: int) -> list[ReviewVerdict]:
     """The newest first and second verdicts of all reviewers, without training items."""
     job = _job(study, pk)
@@ -122,15 +140,6 @@ class Hinted(TypedDict):
 
     own: int
     changed: int
-
-
-HINTED = """
-SELECT count(*), count(*) FILTER (WHERE h.category <> a.category)
-FROM listening_reviewassignment a JOIN listening_reviewitem i ON i.id = a.item_id
-LEFT JOIN LATERAL (SELECT v.category FROM listening_verdict v
-    WHERE v.assignment_id = a.id AND v.phase = 'hinted' ORDER BY v.id DESC LIMIT 1) h ON true
-WHERE i.job_id = %s AND a.answered_at IS NOT NULL
-"""
 
 
 def review_hinted(study: str, pk: int) -> Hinted:
@@ -221,3 +230,254 @@ def codes_to_suggest(study: str, pk: int) -> CodesToSuggest:
             for trial, item in items.items()
         ],
     )
+
+
+class ReasonReviewFacts(TypedDict):
+    """One review in use; of several the newest that decides about a reason prevails."""
+
+    title: str
+    state: str
+    opened_on: str
+    seed: str
+    share: float  # of the reasons that were there when it was drawn
+    per_item: int
+    rule: str
+    rule_version: str
+    rule_words: str
+    where_they_differ: str
+    not_blind: int  # reviewers whose role lets them see the study's results
+    items: int  # without training
+    complete: int  # have all their verdicts
+    decided: dict[str, int]  # category -> reasons
+    verdicts: list[ReviewVerdict]
+
+
+def reason_reviews(study: Study) -> list[ReasonReviewFacts]:
+    """The oldest first."""
+    return [
+        ReasonReviewFacts(
+            title=job.title,
+            state=job.state,
+            opened_on=job.opened_at.strftime("%Y-%m-%d") if job.opened_at else "",
+            seed=str(job.seed),
+            share=float(job.settings["share"]),
+            per_item=job.per_item,
+            rule=RULES[job.rule].title,
+            rule_version=job.rule_version,
+            rule_words=RULES[job.rule].words,
+            where_they_differ=job.resolving,
+            not_blind=job.reviewers.filter(
+                sees_results=True, number__in={each["reviewer"] for each in verdicts}
+            ).count(),
+            items=came_to["items"],
+            complete=came_to["complete"],
+            decided=came_to["decided"],
+            verdicts=verdicts,
+        )
+        for job in jobs_in_use(study, "reasons")
+        for came_to in [review_outcomes(study.key, job.pk)]
+        for verdicts in [review_verdicts(study.key, job.pk)]
+    ]
+
+
+class ReviewedSystem(TypedDict):
+    """Clips, or groups of them, of one system, as far as they are in the study still."""
+
+    condition: str
+    clips: int
+    drawn: int
+    complete: int
+    passed: int
+    share: float | None  # of the complete ones, with its 95 % interval; None where there are none
+    low: float | None
+    high: float | None
+    undecided: int
+    replaced: int  # judged, and another sound or gone since
+    mark: str  # met, missed or open
+
+
+class LeftOutFacts(TypedDict):
+    what: str  # condition or stimulus
+    name: str
+    because: str
+    on: str
+
+
+class ClipReviewFacts(TypedDict):
+    """One review of clips, of the study or of a version before it."""
+
+    title: str
+    kind: str
+    what: str
+    version: int
+    state: str
+    seed: str
+    rule: str
+    rule_version: str
+    share: float
+    pass_mark: float
+    per_item: int
+    before: bool  # it was opened before the first rater came
+    unblinded: bool
+    replaced: int
+    systems: list[ReviewedSystem]  # empty while the review is blind
+    marked: list[tuple[str, int]]  # what, in how many
+    verdicts: list[ReviewVerdict]
+    aspects: dict[str, dict[int, dict[int, bool]]]  # see review_aspects
+    hinted: int  # verdicts that were changed after programs' hints were shown
+
+
+def clip_reviews(study: Study) -> list[ClipReviewFacts]:
+    """Those in use that were opened, the oldest first."""
+    rows = ReviewJob.objects.filter(
+        study__in=[study, *earlier_versions(study)], kind__in=KINDS, in_use=True
+    ).exclude(state=ReviewJob.State.DRAFT)
+    return [_facts(job, study) for job in rows.select_related("study").order_by("pk")]
+
+
+def left_out_facts(study: Study) -> list[LeftOutFacts]:
+    return [
+        LeftOutFacts(
+            what=row.what, name=row.name, because=row.because, on=row.at.strftime("%Y-%m-%d")
+        )
+        for row in left_out_now(study).values()
+    ]
+
+
+def left_out_names(study: str) -> dict[str, tuple[str, ...]]:
+    """Keys of conditions and of stimuli that analyses leave out."""
+    named = left_out_now(Study.objects.get(key=study))
+    return {
+        what: tuple(sorted(name for kind, name in named if kind == what))
+        for what in LeftOut.What.values
+    }
+
+
+def _facts(job: ReviewJob, study: Study) -> ClipReviewFacts:
+    kind = kind_named(job.kind)
+    results: ClipResults = clip_results(job, kind.passing, study)
+    unblinded = job.unblinded_at is not None
+    opened, first = job.opened_at, study.opened_at
+    return ClipReviewFacts(
+        title=job.title,
+        kind=job.kind,
+        what=kind.what,
+        version=job.study.version,
+        state=job.state,
+        seed=str(job.seed),
+        rule=RULES[job.rule].title,
+        rule_version=job.rule_version,
+        share=float(job.settings["share"]),
+        pass_mark=float(job.settings["pass_mark"]),
+        per_item=job.per_item,
+        before=opened is not None and (first is None or opened < first),
+        unblinded=unblinded,
+        replaced=len(results.replaced),
+        systems=[_system(each) for each in (results.systems if unblinded else [])],
+        marked=results.kinds,
+        verdicts=review_verdicts(job.study.key, job.pk),
+        aspects=review_aspects(job.study.key, job.pk),
+        hinted=Verdict.objects.filter(
+            assignment__item__job=job, phase=Verdict.Phase.HINTED
+        ).count(),
+    )
+
+
+def _system(each: SystemResult) -> ReviewedSystem:
+    low, high = each.share.bounds or (None, None)
+    return ReviewedSystem(
+        condition=each.condition,
+        clips=each.clips,
+        drawn=each.drawn,
+        complete=each.complete,
+        passed=each.passed,
+        share=each.share.value,
+        low=low,
+        high=high,
+        undecided=each.undecided + each.unsure,
+        replaced=each.replaced,
+        mark=each.mark,
+    )
+
+
+class MarkedClip(TypedDict):
+    """A clip whose marks are settled, or not yet: then ``settled`` is None."""
+
+    stimulus: str
+    sha256: str  # of the sound that was marked
+    condition: str
+    text: str  # without marks of what was asked for
+    language: str
+    there: bool  # the study has this very sound still
+    settled: list[Event] | None
+    by: By  # without the clip for who could not say
+    third: bool  # an adjudicator decided
+
+
+class MarkedEvents(TypedDict):
+    """A review of vocalisations with all its clips, training apart."""
+
+    title: str
+    unblinded: bool
+    tolerance: int
+    rule: str
+    clips: list[MarkedClip]
+
+
+def marked_events(study: str, pk: int) -> MarkedEvents | None:
+    """None where the study has no such review."""
+    job = ReviewJob.objects.filter(study__key=study, pk=pk, kind=KIND).first()
+    if job is None:
+        return None
+    first, third = _said(job, FIRST), _said(job, THIRD)
+    items = {item.pk: item for item in job.items.filter(gold__isnull=True)}
+    words = _words(job)
+    clips = []
+    for each in outcomes_of(job):
+        item = items.get(each.item)
+        if item is None:
+            continue
+        adjudicated = next(iter(third.get(item.pk, {}).values()), [])
+        by = first.get(item.pk, {})
+        key, sha256 = item.clip["stimulus"], item.clip["sha256"]
+        text, language, now = words.get(key, ("", "", ""))
+        decided = each.category not in ("", UNSURE)
+        clips.append(
+            MarkedClip(
+                stimulus=key,
+                sha256=sha256,
+                condition=item.clip["condition"],
+                text=marked(text, language)[0],
+                language=language,
+                there=now == sha256,
+                settled=settled(each.category, list(by.values()), adjudicated) if decided else None,
+                by=by,
+                third=decided and each.category not in each.said.first,
+            )
+        )
+    return MarkedEvents(
+        title=job.title,
+        unblinded=job.unblinded_at is not None,
+        tolerance=int(job.settings["tolerance"]),
+        rule=job.rule,
+        clips=sorted(clips, key=lambda clip: clip["stimulus"]),
+    )
+
+
+def _said(job: ReviewJob, occasion: ReviewAssignment.Occasion) -> dict[int, By]:
+    """Item -> what each reviewer said last of it, before any hint."""
+    return {
+        item: {each.reviewer: events_of(each.answer) for each in given if each.category != UNSURE}
+        for item, given in own_answers(job, occasion).items()
+    }
+
+
+def _words(job: ReviewJob) -> dict[str, tuple[str, str, str]]:
+    """Stimulus -> its words, their language, and the hash of its sound now."""
+    rows = Stimulus.objects.filter(study=job.study_id).values_list(
+        *("key", "item__text", "item__transcript", "item__language", "study__language", "sha256")
+    )
+    return {
+        key: (transcript or text, language or usual, sha256)
+        for key, text, transcript, language, usual, sha256 in rows
+    }

@@ -4,20 +4,106 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypedDict
 
 from django.db import connection, transaction
 
-from listening.design.occasions import Column, columns_of
+from listening.design.occasions import Column, columns_of, is_between, occasions_of
 from listening.design.sources import source_named
-from listening.design.studyfile.occasionpart import plans_of
-from listening.models import Study
-from listening.selectors.questionnaire_rows import plain
+from listening.design.studyfile.questionpart import plans_of
+from listening.models import Session, Study
 from listening.sessions.leases import ANSWERED, SKIPPED, STATUS_NOW
 from listening.sessions.outcomes import completion_code_of, outcome_of, review_words
 
 CHECK_FACTS = ("passed", "right", "total", "attempts")
 JOINED = "; "  # between the reasons for a review
+SESSIONS = """
+SELECT 's' || s.id, r.code, {status_now},
+    s.device, coalesce(nullif(s.language, ''), st.language), s.source, r.simulated,
+    s.consent_version, s.wording_first, s.wording_last,
+    to_char(s.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    coalesce(to_char(s.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ''),
+    round(extract(epoch FROM s.finished_at - s.started_at)::numeric, 3)::float8,
+    t.answered, t.skipped, t.hidden_ms, t.stalls,
+    s.checks::text, s.questionnaires::text, s.comment, s.rejected_because, s.review,
+    s.code, s.paid, s.status, s.prolific_session <> '' OR r.prolific_id IS NOT NULL
+FROM listening_session s
+JOIN listening_study st ON st.id = s.study_id
+JOIN listening_rater r ON r.id = s.rater_id,
+LATERAL (SELECT count(*) FILTER (WHERE {answered}) AS answered,
+        count(*) FILTER (WHERE {skipped}) AS skipped,
+        coalesce(sum({hidden_ms}), 0)::bigint AS hidden_ms,
+        coalesce(sum({stalls}), 0)::bigint AS stalls
+    FROM listening_trial WHERE session_id = s.id) t
+WHERE st.key = %s AND NOT s.pilot ORDER BY s.id
+"""
+# What a page reports is only taken where it is a number that can be.
+NUMBER = """CASE WHEN jsonb_typeof(playback->'{0}') = 'number'
+    THEN least(greatest((playback->>'{0}')::numeric, 0), 1e9) END"""
+
+
+class QuestionnaireRow(TypedDict):
+    """One answer of one session; what was asked several times has a row for each time."""
+
+    session: str  # as in SessionRow
+    rater: str
+    questionnaire: str
+    when: str  # as study.toml has it
+    task: (
+        str  # after which it was asked, or between whose blocks; empty before and after the trials
+    )
+    block: int | None  # after how many of the task's blocks; None: not between blocks
+    question: str
+    answer: str
+    answered_at: str
+
+
+def questionnaire_rows(study: str) -> Iterator[QuestionnaireRow]:
+    """The answers of a study, session by session in the order of arrival, read in pieces."""
+    row = Study.objects.get(key=study)
+    asked = list(_asked(row))
+    sessions = Session.objects.filter(study=row, pilot=False).exclude(questionnaires={})
+    fields = sessions.order_by("pk").values_list("pk", "rater__code", "questionnaires")
+    for pk, rater, given in fields.iterator(chunk_size=2000):
+        for questionnaire, kept, task, block in asked:
+            stored = given.get(kept, {})
+            for question in questionnaire["questions"]:
+                answer = stored.get("answers", {}).get(question["key"])
+                if answer is not None:
+                    yield {
+                        "session": f"s{pk}",
+                        "rater": rater,
+                        "questionnaire": questionnaire["key"],
+                        "when": questionnaire["when"],
+                        "task": task,
+                        "block": block,
+                        "question": question["key"],
+                        "answer": plain(answer),
+                        "answered_at": _utc(stored.get("at")),
+                    }
+
+
+def _asked(study: Study) -> Iterator[tuple[dict[str, Any], str, str, int | None]]:
+    """Each questionnaire as often as it is asked, with the key of its answers, task and block."""
+    plans = plans_of(study.tasks.order_by("order"))
+    for questionnaire in study.questionnaires:
+        if not is_between(questionnaire):
+            yield questionnaire, questionnaire["key"], "", None
+        for occasion in occasions_of(questionnaire, plans):
+            yield questionnaire, occasion.key, occasion.task_key, occasion.blocks or None
+
+
+def plain(answer: Any) -> Any:
+    """An answer in one cell."""
+    return "; ".join(map(str, answer)) if isinstance(answer, list) else answer
+
+
+def _utc(at: str | None) -> str:
+    if not at:
+        return ""
+    moment = datetime.fromisoformat(at).astimezone(UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 class SessionRow(TypedDict):
@@ -50,31 +136,6 @@ class SessionRow(TypedDict):
     needs_review: str  # why a person should look at it before it is paid
     completion_code: str  # that its rater was given at the end
     paid: bool
-
-
-SESSIONS = """
-SELECT 's' || s.id, r.code, {status_now},
-    s.device, coalesce(nullif(s.language, ''), st.language), s.source, r.simulated,
-    s.consent_version, s.wording_first, s.wording_last,
-    to_char(s.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-    coalesce(to_char(s.finished_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), ''),
-    round(extract(epoch FROM s.finished_at - s.started_at)::numeric, 3)::float8,
-    t.answered, t.skipped, t.hidden_ms, t.stalls,
-    s.checks::text, s.questionnaires::text, s.comment, s.rejected_because, s.review,
-    s.code, s.paid, s.status, s.prolific_session <> '' OR r.prolific_id IS NOT NULL
-FROM listening_session s
-JOIN listening_study st ON st.id = s.study_id
-JOIN listening_rater r ON r.id = s.rater_id,
-LATERAL (SELECT count(*) FILTER (WHERE {answered}) AS answered,
-        count(*) FILTER (WHERE {skipped}) AS skipped,
-        coalesce(sum({hidden_ms}), 0)::bigint AS hidden_ms,
-        coalesce(sum({stalls}), 0)::bigint AS stalls
-    FROM listening_trial WHERE session_id = s.id) t
-WHERE st.key = %s AND NOT s.pilot ORDER BY s.id
-"""
-# What a page reports is only taken where it is a number that can be.
-NUMBER = """CASE WHEN jsonb_typeof(playback->'{0}') = 'number'
-    THEN least(greatest((playback->>'{0}')::numeric, 0), 1e9) END"""
 
 
 def session_columns(study: str) -> tuple[str, ...]:

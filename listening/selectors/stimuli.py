@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from django.db import connection
+from django.db.models import Count, Q
 
 from listening import audio
-from listening.models import Item, Stimulus, Study
+from listening.models import Item, Stimulus, Study, Trial
+from listening.sessions.outcomes import SKIPPED_BY_OTHERS
 
 READ = (  # whole rows of three tables take three times as long
     *("key", "trap", "run", "file", "original", "sha256", "duration_s", "lines", "attributes"),
@@ -16,6 +18,16 @@ READ = (  # whole rows of three tables take three times as long
     *("item__key", "item__text", "item__transcript", "item__dimension"),
     *("item__language", "item__speaker"),
 )
+MARK = """
+    SELECT md5(string_agg(md5(ROW(s.*, c.*, i.*)::text), '' ORDER BY s.id)),
+        coalesce(array_agg(DISTINCT s.sha256), '{}')
+    FROM listening_stimulus s
+    JOIN listening_condition c ON c.id = s.condition_id
+    JOIN listening_item i ON i.id = s.item_id
+    JOIN listening_study y ON y.id = s.study_id
+    WHERE y.key = %s
+"""
+MOST_NAMED = 20
 
 
 class TurnRow(TypedDict):
@@ -68,17 +80,6 @@ def stimulus_rows(study: str) -> list[StimulusRow]:
     references = {s.item_id: s for s in stimuli if s.condition.role == "reference" and s.trap == ""}
     speakers = dict(Item.objects.filter(study__key=study).values_list("key", "speaker"))
     return [_stimulus_row(s, references.get(s.item_id), speakers, usual) for s in stimuli]
-
-
-MARK = """
-    SELECT md5(string_agg(md5(ROW(s.*, c.*, i.*)::text), '' ORDER BY s.id)),
-        coalesce(array_agg(DISTINCT s.sha256), '{}')
-    FROM listening_stimulus s
-    JOIN listening_condition c ON c.id = s.condition_id
-    JOIN listening_item i ON i.id = s.item_id
-    JOIN listening_study y ON y.id = s.study_id
-    WHERE y.key = %s
-"""
 
 
 def stimuli_mark(study: str) -> tuple[str, list[str]]:
@@ -142,3 +143,39 @@ def _turns(s: Stimulus, speakers: Mapping[str, str]) -> list[TurnRow]:
 
 def _original(s: Stimulus) -> str:
     return str(audio.local_place(s.original))
+
+
+class UnplayedClip(TypedDict):
+    """A stimulus, and in how many of the sessions that met it it was passed over."""
+
+    stimulus: str
+    condition: str
+    skipped: int
+    met: int
+
+
+def unplayed_clips(study: str) -> list[UnplayedClip]:
+    """Those passed over in more than two sessions, most often first; at most 20."""
+    row = Study.objects.get(key=study)
+    dealt_with = (Trial.State.ANSWERED, Trial.State.SKIPPED)
+    skipped = Trial.objects.filter(task__study=row, is_skipped=True)
+    counts = (
+        Trial.objects.filter(stimulus__in=skipped.values("stimulus"), state__in=dealt_with)
+        .order_by()
+        .values("stimulus__key", "stimulus__condition__key")
+        .annotate(
+            skipped=Count("session", distinct=True, filter=Q(is_skipped=True)),
+            met=Count("session", distinct=True),
+        )
+        .filter(skipped__gt=SKIPPED_BY_OTHERS)
+        .order_by("-skipped", "stimulus__key")[:MOST_NAMED]
+    )
+    return [
+        UnplayedClip(
+            stimulus=count["stimulus__key"],
+            condition=count["stimulus__condition__key"],
+            skipped=count["skipped"],
+            met=count["met"],
+        )
+        for count in counts
+    ]

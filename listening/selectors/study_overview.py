@@ -5,22 +5,32 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.db.models import F, Sum
 from django.utils import timezone
 
 from listening.common.ages import age_s
-from listening.common.cached_counts import Patience
-from listening.models import LedgerEntry, Study
+from listening.common.cached_counts import Kept, Patience, look
+from listening.models import LedgerEntry, Study, StudyEvent
 from listening.recruitment.ledger import PAID
 from listening.recruitment.plan import money
-from listening.selectors.monitor import page_progress
-from listening.selectors.rating_times import Hour, rating_times
+from listening.selectors.progress import page_progress
 
+KIND = "times"
+MOST_MARKS = 12
+HOUR_S = 3600
+MARKED = ("opened", "paused", "closed")
+TIMES = """
+SELECT floor(extract(epoch FROM rated_at) / 3600)::bigint AS hour, count(*)
+FROM listening_rating WHERE counts AND criterion_id IN (
+    SELECT c.id FROM listening_criterion c JOIN listening_task k ON k.id = c.task_id
+    JOIN listening_study s ON s.id = k.study_id WHERE s.key = %s AND s.state <> 'draft')
+GROUP BY 1 ORDER BY 1
+"""
 MAX_AGE_S = 60.0  # a list need not be as fresh as the monitor
 TOLD_FROM_S = 120  # counts that are older say when they were made
 MOST_TOLD_H = 90 * 24
@@ -41,6 +51,44 @@ SELECT t.id,
 FROM listening_study t LEFT JOIN listening_session s ON s.study_id = t.id AND NOT s.pilot
 LEFT JOIN listening_rater r ON r.id = s.rater_id WHERE t.id = ANY(%(studies)s) GROUP BY t.id
 """
+
+
+class Hour(NamedTuple):
+    """An hour since 1970 (UTC) in which ratings came that count."""
+
+    hour: int
+    ratings: int
+
+    @property
+    def began(self) -> datetime:
+        return datetime.fromtimestamp(self.hour * HOUR_S, UTC)
+
+
+def rating_hours(study: str) -> list[Hour]:
+    """The hours in which ratings came that fill a place of the plan; those without are left out."""
+    with connection.cursor() as cursor:
+        cursor.execute(TIMES, [study])
+        return [Hour(*row) for row in cursor.fetchall()]
+
+
+def rating_times(study: str, patience: Patience | None = None) -> Kept | None:
+    """`rating_hours` as they are kept; None to who has no patience left."""
+    return look(KIND, study, MAX_AGE_S, patience)
+
+
+class Mark(NamedTuple):
+    """The study was opened, paused or closed."""
+
+    what: str
+    at: datetime
+    by: str
+
+
+def state_marks(study: int) -> tuple[list[Mark], int]:
+    """The newest of them, the oldest first; and how many there are in all."""
+    events = StudyEvent.objects.filter(study_id=study, what__in=MARKED)
+    newest = [Mark(event.what, event.at, event.by) for event in events[:MOST_MARKS]]
+    return newest[::-1], len(newest) if len(newest) < MOST_MARKS else events.count()
 
 
 @dataclass(frozen=True)

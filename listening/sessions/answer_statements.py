@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 
+from django.core.cache import cache
 from msgspec import Raw, Struct
 from msgspec.json import decode
 
+from listening.audio import ClipRequest
+from listening.common.statements import rows_of
 from listening.design.traps import TRAINING
-from listening.models import Block, Session
+from listening.models import Block, Session, Trial
 from listening.sessions.leases import ANSWERED, FULL_LEASE_OF, PLANNED, SKIPPED, VOID
+from listening.sessions.task_rules import task_rules
 
 # `asked` in these parts of a statement: codes of a session and of one of its trials. `mine`: the
 # session's trials, read before.
@@ -105,6 +111,94 @@ FROM unnest(%(sessions)s::text[], %(codes)s::text[]) WITH ORDINALITY AS asked(se
 ORDER BY n
 """.split()
 )  # one of up to 4,096 characters is parsed once by psycopg, not each time
+# What some answers, or a skip, change: those of `given` whose session listens and holds the block
+# and whose trial is planned. What was read before may be old: it is looked at again here, and
+# nothing is stored where it is. Locked in the order of all who change them: session, block, trial.
+# `|| ''`, `+ 0`: by the primary key; while its counts are old, PostgreSQL would walk through all.
+HELD_OF = f"""
+    SELECT given.* FROM given,
+    LATERAL (SELECT id FROM listening_session WHERE id = given.session AND ready
+        AND status || '' = '{Session.Status.STARTED}' FOR NO KEY UPDATE {{wait}}) s,
+    LATERAL (SELECT id FROM listening_block WHERE id = given.block AND session_id = s.id
+        AND state + 0 = {Block.State.LEASED} FOR NO KEY UPDATE {{wait}}) b,
+    LATERAL (SELECT id FROM listening_trial WHERE id = given.trial AND block_id = b.id
+        AND {PLANNED} FOR NO KEY UPDATE {{wait}}) t
+"""
+EXTENDED = f"""
+    UPDATE listening_block b SET {FULL_LEASE_OF.format(lease_s="held.lease_s")}
+    FROM held WHERE b.id = held.block
+"""
+# One statement, so that each answer is stored whole or not at all; it tells which are. What comes
+# twice is stored once: whose trial it was the first time has all.
+WRITE_OF = f"""
+WITH given AS (
+    SELECT * FROM json_to_recordset(%(answers)s::json) AS g(n int, session bigint, block bigint,
+        lease_s float8, trial bigint, slot bigint, counts boolean, trap_passed boolean,
+        needed_s float8, latency_ms int, plays int, heard float8, playback jsonb, ratings json,
+        text text, keystrokes int, pasted_chars int, typing_ms int)
+), held AS MATERIALIZED ({HELD_OF}), lease AS ({EXTENDED}), answered AS (
+    UPDATE listening_trial t SET {ANSWERED}, answered_at = statement_timestamp(),
+        latency_ms = held.latency_ms, plays = held.plays, heard_fraction = held.heard,
+        playback = held.playback, trap_passed = held.trap_passed, needed_s = held.needed_s
+    FROM held WHERE t.id = held.trial RETURNING t.id, held.*
+), rated AS (
+    INSERT INTO listening_rating
+        (trial_id, slot_id, criterion_id, stimulus_id, label, score, counts, rated_at)
+    SELECT answered.id, slot, r.criterion, r.stimulus, r.label, r.score, counts,
+        statement_timestamp()
+    FROM answered, json_to_recordset(ratings)
+        AS r(criterion bigint, stimulus bigint, label text, score float8)
+), reason AS (
+    INSERT INTO listening_justification (trial_id, text, keystrokes, pasted_chars, typing_ms)
+    SELECT id, text, keystrokes, pasted_chars, typing_ms FROM answered WHERE text <> ''
+)
+SELECT n FROM answered
+"""
+WRITE = WRITE_OF.format(wait="")
+# Of many answers at once: whose rows are locked by somebody is left out, and keeps nobody waiting.
+WRITE_FREE = WRITE_OF.format(wait="SKIP LOCKED")
+# How the traps of a block went for its session.
+OUTCOMES = f"""
+SELECT trap, coalesce(trap_passed, false) AS passed FROM listening_trial
+WHERE session_id = %(session)s AND block_id = %(block)s AND {ANSWERED}
+    AND trap NOT IN ('', '{TRAINING}')
+"""
+# A clip is on its way to a rater; the first time counts.
+FETCHED = """
+UPDATE listening_trial SET fetched = fetched | %(clip)s,
+    fetched_at = coalesce(fetched_at, statement_timestamp())
+WHERE id = %(trial)s AND (fetched & %(clip)s <> %(clip)s OR fetched_at IS NULL) RETURNING id
+"""
+# The same of many trials, each once, by bits of its clips. Tells of which it is not noted, since
+# somebody has locked them: nobody is waited for.
+FETCHED_FREE = """
+WITH given AS (
+    SELECT g.* FROM json_to_recordset(%(fetched)s::json) AS g(trial bigint, clips bigint),
+    LATERAL (SELECT FROM listening_trial
+        WHERE id = trial AND (fetched & clips <> clips OR fetched_at IS NULL)) t
+), free AS MATERIALIZED (
+    SELECT given.* FROM given,
+    LATERAL (SELECT FROM listening_trial WHERE id = trial FOR NO KEY UPDATE SKIP LOCKED) t
+), noted AS (
+    UPDATE listening_trial t SET fetched = t.fetched | free.clips,
+        fetched_at = coalesce(t.fetched_at, statement_timestamp())
+    FROM free WHERE t.id = free.trial
+)
+SELECT trial FROM given WHERE trial NOT IN (SELECT trial FROM free)
+"""
+SKIP = f"""
+WITH given AS (
+    SELECT %(session)s::bigint AS session, %(block)s::bigint AS block, %(trial)s::bigint AS trial,
+        %(lease_s)s::float8 AS lease_s
+), held AS MATERIALIZED ({HELD_OF.format(wait="")}), lease AS ({EXTENDED})
+UPDATE listening_trial t SET {SKIPPED}, answered_at = statement_timestamp(),
+    playback = %(playback)s::jsonb
+FROM held WHERE t.id = held.trial RETURNING t.id
+"""
+MOST_CLIPS = 62  # bits of the column that are told apart; clips from there on share the last one
+FIRST_SECONDS_BYTES = 64 * 1024  # of a long clip of which a task asks for its first seconds
+KEPT_S = 24 * 3600  # as long as browsers keep the parts that they have
+Span = tuple[int, int]  # first byte, and the one after the last
 
 
 # What is kept of trials for a crowd is nothing that Python's collector of garbage looks through: of
@@ -220,87 +314,49 @@ class Read(Struct):
     tasks: list[int] = []
 
 
-# What some answers, or a skip, change: those of `given` whose session listens and holds the block
-# and whose trial is planned. What was read before may be old: it is looked at again here, and
-# nothing is stored where it is. Locked in the order of all who change them: session, block, trial.
-# `|| ''`, `+ 0`: by the primary key; while its counts are old, PostgreSQL would walk through all.
-HELD_OF = f"""
-    SELECT given.* FROM given,
-    LATERAL (SELECT id FROM listening_session WHERE id = given.session AND ready
-        AND status || '' = '{Session.Status.STARTED}' FOR NO KEY UPDATE {{wait}}) s,
-    LATERAL (SELECT id FROM listening_block WHERE id = given.block AND session_id = s.id
-        AND state + 0 = {Block.State.LEASED} FOR NO KEY UPDATE {{wait}}) b,
-    LATERAL (SELECT id FROM listening_trial WHERE id = given.trial AND block_id = b.id
-        AND {PLANNED} FOR NO KEY UPDATE {{wait}}) t
-"""
-EXTENDED = f"""
-    UPDATE listening_block b SET {FULL_LEASE_OF.format(lease_s="held.lease_s")}
-    FROM held WHERE b.id = held.block
-"""
-# One statement, so that each answer is stored whole or not at all; it tells which are. What comes
-# twice is stored once: whose trial it was the first time has all.
-WRITE_OF = f"""
-WITH given AS (
-    SELECT * FROM json_to_recordset(%(answers)s::json) AS g(n int, session bigint, block bigint,
-        lease_s float8, trial bigint, slot bigint, counts boolean, trap_passed boolean,
-        needed_s float8, latency_ms int, plays int, heard float8, playback jsonb, ratings json,
-        text text, keystrokes int, pasted_chars int, typing_ms int)
-), held AS MATERIALIZED ({HELD_OF}), lease AS ({EXTENDED}), answered AS (
-    UPDATE listening_trial t SET {ANSWERED}, answered_at = statement_timestamp(),
-        latency_ms = held.latency_ms, plays = held.plays, heard_fraction = held.heard,
-        playback = held.playback, trap_passed = held.trap_passed, needed_s = held.needed_s
-    FROM held WHERE t.id = held.trial RETURNING t.id, held.*
-), rated AS (
-    INSERT INTO listening_rating
-        (trial_id, slot_id, criterion_id, stimulus_id, label, score, counts, rated_at)
-    SELECT answered.id, slot, r.criterion, r.stimulus, r.label, r.score, counts,
-        statement_timestamp()
-    FROM answered, json_to_recordset(ratings)
-        AS r(criterion bigint, stimulus bigint, label text, score float8)
-), reason AS (
-    INSERT INTO listening_justification (trial_id, text, keystrokes, pasted_chars, typing_ms)
-    SELECT id, text, keystrokes, pasted_chars, typing_ms FROM answered WHERE text <> ''
-)
-SELECT n FROM answered
-"""
-WRITE = WRITE_OF.format(wait="")
-# Of many answers at once: whose rows are locked by somebody is left out, and keeps nobody waiting.
-WRITE_FREE = WRITE_OF.format(wait="SKIP LOCKED")
-# How the traps of a block went for its session.
-OUTCOMES = f"""
-SELECT trap, coalesce(trap_passed, false) AS passed FROM listening_trial
-WHERE session_id = %(session)s AND block_id = %(block)s AND {ANSWERED}
-    AND trap NOT IN ('', '{TRAINING}')
-"""
-# A clip is on its way to a rater; the first time counts.
-FETCHED = """
-UPDATE listening_trial SET fetched = fetched | %(clip)s,
-    fetched_at = coalesce(fetched_at, statement_timestamp())
-WHERE id = %(trial)s AND (fetched & %(clip)s <> %(clip)s OR fetched_at IS NULL) RETURNING id
-"""
-# The same of many trials, each once, by bits of its clips. Tells of which it is not noted, since
-# somebody has locked them: nobody is waited for.
-FETCHED_FREE = """
-WITH given AS (
-    SELECT g.* FROM json_to_recordset(%(fetched)s::json) AS g(trial bigint, clips bigint),
-    LATERAL (SELECT FROM listening_trial
-        WHERE id = trial AND (fetched & clips <> clips OR fetched_at IS NULL)) t
-), free AS MATERIALIZED (
-    SELECT given.* FROM given,
-    LATERAL (SELECT FROM listening_trial WHERE id = trial FOR NO KEY UPDATE SKIP LOCKED) t
-), noted AS (
-    UPDATE listening_trial t SET fetched = t.fetched | free.clips,
-        fetched_at = coalesce(t.fetched_at, statement_timestamp())
-    FROM free WHERE t.id = free.trial
-)
-SELECT trial FROM given WHERE trial NOT IN (SELECT trial FROM free)
-"""
-SKIP = f"""
-WITH given AS (
-    SELECT %(session)s::bigint AS session, %(block)s::bigint AS block, %(trial)s::bigint AS trial,
-        %(lease_s)s::float8 AS lease_s
-), held AS MATERIALIZED ({HELD_OF.format(wait="")}), lease AS ({EXTENDED})
-UPDATE listening_trial t SET {SKIPPED}, answered_at = statement_timestamp(),
-    playback = %(playback)s::jsonb
-FROM held WHERE t.id = held.trial RETURNING t.id
-"""
+def all_of(clips: int) -> int:
+    """The bits of a trial's clips, all of them."""
+    return (1 << min(clips, MOST_CLIPS + 1)) - 1
+
+
+def fetch_values(clip: ClipRequest, *, sent: bool = True) -> dict[str, int]:
+    """Return what the statement FETCHED stores of a trial's clip: sent, or only begun."""
+    return {"trial": clip.trial, "clip": 1 << min(clip.place, MOST_CLIPS) if sent else 0}
+
+
+def record_fetch(clip: ClipRequest, *, sent: bool = True) -> None:
+    """Store that a clip was sent, or that sending began; examples belong to no trial."""
+    if clip.trial:
+        rows_of(FETCHED, **fetch_values(clip, sent=sent))
+
+
+def joined(spans: Sequence[Span], span: Span) -> list[Span]:
+    """Return the spans with one more, sorted, and joined where they touch."""
+    result: list[Span] = []
+    for first, end in sorted([*spans, span]):
+        if result and first <= result[-1][1]:
+            result[-1] = (result[-1][0], max(end, result[-1][1]))
+        else:
+            result.append((first, end))
+    return result
+
+
+def bytes_asked(trial: int, size: int) -> int:
+    """Return how many bytes of a long clip of this size a rater must get before an answer."""
+    task: int | None = Trial.objects.values_list("task_id", flat=True).filter(pk=trial).first()
+    share = task_rules(task).playback.share if task else 1
+    return min(size, FIRST_SECONDS_BYTES) if share is None else max(1, round(share * size))
+
+
+def sent_spans(token: str) -> list[Span]:
+    """Return which bytes of a clip were sent in earlier parts."""
+    return [(first, end) for first, end in cache.get(_key(token), ())]
+
+
+def keep_span(token: str, span: Span) -> None:
+    """Keep that one part of a clip was sent."""
+    cache.set(_key(token), joined(sent_spans(token), span), KEPT_S)
+
+
+def _key(token: str) -> str:
+    return f"sent:{hashlib.sha256(token.encode()).hexdigest()}"

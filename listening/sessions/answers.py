@@ -19,8 +19,8 @@ from listening.common.secret_seeds import rng_of
 from listening.common.statements import Statement, rows_of, rows_of_statement, run_steps
 from listening.design.traps import TRAINING, judge_block, trap_passed
 from listening.methods import Method, Scale
-from listening.models import Session, Trial
-from listening.sessions import clip_deliveries, leases, stages
+from listening.models import Session, Stimulus, Task, Trial
+from listening.sessions import answer_statements, leases, stages
 from listening.sessions.answer_statements import (
     LOCK,
     OUTCOMES,
@@ -49,13 +49,36 @@ from listening.sessions.refusals import (
     Refused,
 )
 from listening.sessions.task_rules import TaskRules, parts_of, task_rules
-from listening.sessions.training_feedback import training_feedback
 
 HEARD_ENOUGH = 0.95  # of the shortest-heard clip; players report the last frames late
 FASTEST = 0.8  # of the clips' length: nobody hears them in less, whatever the page reports
 START_S = 2  # of every clip where a task asks for no share; deck.js knows it too
 AHEAD = 3  # trials that the page may hold: the current one and two that it preloads
 DEALT_WITH = (Trial.State.ANSWERED, Trial.State.SKIPPED)
+InDjango = Callable[[], Any]  # a step that only a request of Django's can do; it is sent the result
+
+
+def training_feedback(
+    rules: TaskRules, trial: LoadedTrial, right: bool, language: str
+) -> dict[str, Any]:
+    """What is said after one answer, in the words that the study has in this language."""
+    task = Task.objects.get(pk=trial.task_id)  # its words may have been corrected
+    words, first = task.translations.get(language, {}), rules.criteria[0]
+    stimulus = Stimulus.objects.values_list("key", flat=True).get(pk=trial.stimulus_id)
+    entry: Mapping[str, Any] = next((e for e in task.training if e["stimulus"] == stimulus), {})
+    entry = {**entry, **words.get("training", {}).get(stimulus, {})}
+    names = words.get("criteria", {}).get(first.key, {}).get("names", {})
+    scale = Scale.from_dict(task.criteria.get(pk=first.pk).scale).named(names)
+    return feedback_on(entry, json.loads(trial.expected), scale, right)
+
+
+def feedback_on(
+    entry: Mapping[str, Any], expected: Sequence[str], scale: Scale, right: bool
+) -> dict[str, Any]:
+    """The same for an entry of a task's training; without an expected answer none is right."""
+    text = entry.get("right" if right or not expected else "wrong", "")
+    words = [s.text or s.label for s in scale.steps if s.label in expected]
+    return {"right": right if expected else None, "text": text, "expected": words or expected}
 
 
 @dataclass(frozen=True)
@@ -98,7 +121,6 @@ class Write(NamedTuple):
     goes_on: bool  # more steps follow, which belong into its transaction
 
 
-InDjango = Callable[[], Any]  # a step that only a request of Django's can do; it is sent the result
 AnswerSteps = Generator[Write | Statement | InDjango, Any, StoredAnswer]
 
 
@@ -325,7 +347,7 @@ def _check_heard(trial: LoadedTrial, answer: Answer, rules: TaskRules, needed_s:
     """
     if not trial.simulated:
         clips = len(parts_of(rules.method, trial))
-        if trial.fetched & clip_deliveries.all_of(clips) != clip_deliveries.all_of(clips):
+        if trial.fetched & answer_statements.all_of(clips) != answer_statements.all_of(clips):
             raise Refused(NOT_FETCHED)
         if trial.spare_s < FASTEST * needed_s:
             raise Refused(NOT_HEARD)

@@ -28,8 +28,8 @@ from listening.models import (
     Trial,
 )
 from listening.models.codes import pilot_rater_code, rater_code, scripted_rater_code
+from listening.models.study import earlier_versions
 from listening.models.study_log import note
-from listening.models.study_versions import earlier_versions
 from listening.sessions import allocation, leases, stages
 from listening.sessions.answers import Answer, StoredAnswer, skip_trial, store_answer
 from listening.sessions.outcomes import finish_steps

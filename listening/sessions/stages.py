@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from listening.checks import Check, Outcome, check_named
-from listening.checks.check_settings import CheckSettings
+from listening.checks.check import CheckSettings
 from listening.common.secret_seeds import secret_seed
 from listening.common.statements import rows_of
 from listening.design.occasions import (

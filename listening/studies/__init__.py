@@ -6,9 +6,8 @@ from listening.studies.correcting import Place, correct_wording, places_of
 from listening.studies.creating import Looked, create_study, look_at
 from listening.studies.deleting import Contents, contents_of, delete_study, why_not
 from listening.studies.deriving import what_was_derived
-from listening.studies.errors import ProblemsFound, StudyError
 from listening.studies.exporting import export_study, study_as_file
-from listening.studies.findings import Finding
+from listening.studies.findings import Finding, ProblemsFound, StudyError
 from listening.studies.naming import archive_study, rename_study, tag_study, tags_in
 from listening.studies.pilots import (
     Pilot,

@@ -6,15 +6,21 @@ Nothing here touches a rating, what counts for the plan, or pay.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 from django.db import transaction
+from django.db.models import Model
+from django.utils import timezone
 
 from listening.design.analysis_rules import key_of, rule_read
-from listening.models import AnalysisRule, Rater, SparedRater, Study
+from listening.design.studyfile.entries import LONGEST_HYPOTHESIS, MOST_HYPOTHESES
+from listening.models import AnalysisRule, Hypothesis, Rater, Rating, SparedRater, Study
 from listening.models.study_log import COMMAND_LINE, note
-from listening.studies.deciding import MOST, add, end, need_reason, ratings_of, take_from_folder
-from listening.studies.errors import StudyError
+from listening.studies.findings import StudyError
 
+LEAST_REASON = 5  # characters
+MOST: dict[type[Model], int] = {AnalysisRule: 30, Hypothesis: MOST_HYPOTHESES}
+Row = TypeVar("Row", AnalysisRule, Hypothesis)
 ALWAYS = {  # rules that are undone elsewhere, and where
     "session_status": "Restore the session on the page Raters.",
     "not_counted": "Whose place another rater has filled stays outside of the plan.",
@@ -22,6 +28,122 @@ ALWAYS = {  # rules that are undone elsewhere, and where
     "duplicate": "The first of two ratings in one trial is in already.",
     "repeat": "A second answer tells how a rater agrees with themselves.",
 }
+
+
+def is_before(study: Study) -> bool:
+    """Whether rules and hypotheses are still declared beforehand: it was never opened."""
+    never = study.state == Study.State.DRAFT and study.opened_at is None
+    return never and not study.definitions.exists()
+
+
+def ratings_of(study: Study) -> int:
+    """Stored so far, without a researcher's tries."""
+    mine = Rating.objects.filter(trial__session__study=study, trial__session__pilot=False)
+    return mine.count()
+
+
+def add(
+    study: Study, kind: type[Row], text: str, why: str, by: str, *, held: str, most: str, what: str
+) -> tuple[Row, dict[str, str]]:
+    """In force from now on, and what the log says of it beside the text.
+
+    ``study`` is locked. Sentences where it cannot be: ``held``, as it is there already; ``most``,
+    as there are `MOST` of its kind. ``what`` needs a reason after the opening.
+    """
+    why, before = why.strip()[:300], is_before(study)
+    in_force = kind.objects.filter(study=study, ended_at=None)
+    if in_force.filter(text=text).exists():
+        raise StudyError(f"{held} Nothing was changed.")
+    if in_force.count() >= MOST[kind]:
+        raise StudyError(f"{most} Nothing was changed.")
+    if not before:
+        need_reason(why, f"{what} that is added after the study was opened")
+    ratings = ratings_of(study)
+    made = kind.objects.create(
+        study=study, text=text, why=why, declared=before, ratings=ratings, by=by
+    )
+    decided = "before opening" if before else f"after {ratings:,} ratings were stored"
+    return made, {"decided": decided, **({"why": why} if why else {})}
+
+
+def take_from_folder(
+    study: Study, kind: type[Row], entries: Iterable[tuple[str, str]], by: str
+) -> None:
+    """Texts of study.toml with why, in place of what an earlier folder of the same draft said."""
+    kind.objects.filter(study=study, from_folder=True).delete()
+    rows = kind.objects.filter(study=study, ended_at=None)
+    held = set(rows.values_list("text", flat=True))
+    kind.objects.bulk_create(
+        kind(study=study, text=text, why=why, declared=True, from_folder=True, by=by)
+        for text, why in entries
+        if text not in held
+    )
+
+
+def end(study: Study, row: AnalysisRule | Hypothesis, because: str, what: str, by: str) -> str:
+    """Out of force from now on; before the opening it is as if it never was. The reason, trimmed.
+
+    ``study`` is locked; ``what`` is done, as the subject of a sentence.
+    """
+    because = because.strip()[:300]
+    if is_before(study):
+        row.delete()
+        return because
+    need_reason(because, f"{what} after the study was opened")
+    row.ended_at, row.ended_by, row.ended_because = timezone.now(), by, because
+    row.ended_ratings = ratings_of(study)
+    row.save()
+    return because
+
+
+def need_reason(words: str, what: str) -> None:
+    if len(words) < LEAST_REASON:
+        raise StudyError(f"Say why: {what} needs a reason. Nothing was changed.")
+
+
+@transaction.atomic
+def add_hypothesis(study: Study, text: str, why: str = "", *, by: str = COMMAND_LINE) -> Hypothesis:
+    """Part of the definition where the study was not opened yet; else marked as later."""
+    row = Study.objects.select_for_update().get(pk=study.pk)
+    text = " ".join(text.split())
+    if not text:
+        raise StudyError("Write what you expect, as a sentence. Nothing was changed.")
+    if len(text) > LONGEST_HYPOTHESIS:
+        raise StudyError(
+            f"A hypothesis has at most {LONGEST_HYPOTHESIS:,} characters: shorten it, or make two. "
+            "Nothing was changed."
+        )
+    made, told = add(
+        *(row, Hypothesis, text, why, by),
+        held="This hypothesis stands there already.",
+        most=f"A study has at most {MOST_HYPOTHESES} hypotheses.",
+        what="a hypothesis",
+    )
+    note(row, "hypothesis_added", by, text=text, **told)
+    return made
+
+
+@transaction.atomic
+def end_hypothesis(study: Study, pk: int, because: str = "", *, by: str = COMMAND_LINE) -> str:
+    """Taken back from now on, and its text; one that was declared stays in the definition."""
+    row = Study.objects.select_for_update().get(pk=study.pk)
+    found = row.hypotheses.filter(pk=pk, ended_at=None).first()
+    if found is None:
+        raise StudyError("There is no such hypothesis. Nothing was changed.")
+    because = end(row, found, because, "taking a hypothesis back", by)
+    note(row, "hypothesis_ended", by, text=found.text, **({"because": because} if because else {}))
+    return found.text
+
+
+def hypotheses_from_folder(study: Study, texts: Iterable[str], by: str) -> None:
+    """Those of study.toml, in place of what an earlier folder of the same draft said."""
+    take_from_folder(study, Hypothesis, ((text, "") for text in texts), by)
+
+
+def hypotheses_as_declared(study: Study) -> tuple[str, ...]:
+    """What study.toml says: those declared before the opening, taken back since or not."""
+    rows = study.hypotheses.filter(declared=True).order_by("pk")
+    return tuple(dict.fromkeys(rows.values_list("text", flat=True)))
 
 
 @transaction.atomic

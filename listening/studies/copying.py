@@ -18,9 +18,9 @@ from listening.models import (
     Study,
 )
 from listening.models.codes import completion_code, link_code
+from listening.models.study import next_version
 from listening.models.study_log import COMMAND_LINE, note
-from listening.models.study_versions import next_version
-from listening.studies.errors import StudyError
+from listening.studies.findings import StudyError
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser

@@ -27,14 +27,13 @@ from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile import CriterionEntry, StudyFile, StudyProblems, toml_text
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.reader import fields_of
-from listening.design.studyfile.rubricpart import places_of_rubric
-from listening.design.studyfile.tomlpart import read_study_toml
+from listening.design.studyfile.tomlpart import places_of_rubric, read_study_toml
 from listening.methods import method_named
 from listening.models import Study, StudyDefinition
 from listening.models.study_log import note
-from listening.studies.errors import StudyError
 from listening.studies.exporting import study_as_file
-from listening.studies.freezing import freeze, freeze_when_opened
+from listening.studies.findings import StudyError
+from listening.studies.states import freeze, freeze_when_opened
 
 VERSION = (
     "Copy the study as the next version and change it there: page Manage, or "

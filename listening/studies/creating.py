@@ -22,14 +22,12 @@ from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Project, Stimulus, Study, Task
 from listening.models.codes import completion_code
 from listening.models.study_log import COMMAND_LINE, note
-from listening.review.relinking import relink
-from listening.studies.analysis_rules import rules_from_folder
-from listening.studies.deriving import write_derived
-from listening.studies.emptying import audio_of, empty, forget_unused
-from listening.studies.errors import StudyError
-from listening.studies.hypotheses import hypotheses_from_folder
+from listening.review.verdicts import relink
+from listening.studies.analysis_rules import hypotheses_from_folder, rules_from_folder
+from listening.studies.deleting import audio_of, empty, forget_unused
+from listening.studies.deriving import Trimming, write_derived
+from listening.studies.findings import StudyError
 from listening.studies.pilots import remove_pilots
-from listening.studies.trimming import Trimming
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser

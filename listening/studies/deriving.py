@@ -3,17 +3,56 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from listening import audio
+from listening.audio import Facts, Span, common_span, span_of
 from listening.design.settings import Recipe, derive
 from listening.design.studyfile import StudyFile
+from listening.design.studyfile.entries import StimulusEntry
+from listening.methods import method_named
 from listening.models import Condition, Item, Stimulus, Study
-from listening.studies.errors import StudyError
-from listening.studies.trimming import Trimming
+from listening.studies.findings import StudyError
+
+
+class Trimming:
+    """The spans of a study's stimuli; `facts_of` knows the sound of a file of the study."""
+
+    def __init__(self, study: StudyFile, facts_of: Callable[[str], Facts]) -> None:
+        self.study, self.facts_of = study, facts_of
+        self.made_of_lines = bool(study.settings)
+
+    @cached_property
+    def in_step(self) -> bool:
+        """Whether raters switch between the clips of an item while they play."""
+        return any(method_named(task.method).screen == "parallel" for task in self.study.tasks)
+
+    @cached_property
+    def _files_of_items(self) -> dict[str, list[str]]:
+        files: dict[str, list[str]] = defaultdict(list)
+        for stimulus in self.study.stimuli:
+            files[stimulus.item].append(stimulus.file)
+        return files
+
+    def span(self, stimulus: StimulusEntry) -> Span | None:
+        """What is kept of a plain clip; None where it stays whole.
+
+        Lines that settings join stay whole: their pauses belong to what is studied.
+        """
+        if self.study.ends == "as_is" or self.made_of_lines:
+            return None
+        if self.in_step:
+            return common_span(self.facts_of(f) for f in self._files_of_items[stimulus.item])
+        return span_of(self.facts_of(stimulus.file))
+
+    def span_of_joined(self, facts: Facts) -> Span | None:
+        """What is kept of a clip that was made of lines."""
+        return None if self.study.ends == "as_is" else span_of(facts)
 
 
 def write_derived(

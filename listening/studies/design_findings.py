@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from django.conf import settings
 
 from listening.checks import check_named
 from listening.common.languages import name_of
-from listening.design.amounts import material_of
+from listening.design.blocks import material_of
 from listening.design.draft_toml import FAILED
 from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
 from listening.design.odds import through_traps
 from listening.design.studyfile import StudyFile, TaskEntry
-from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
-from listening.design.studyfile.rubricpart import OPTION
+from listening.design.studyfile.tomlpart import ALIKE, AS_IS, OPTION, asks_for_faint_sounds
 from listening.methods import method_named
 from listening.methods.estimand import BESIDE_REFERENCE, ONE_CLIP
 from listening.methods.rubrics import KIND, RubricError, shared_rubric
@@ -270,3 +273,28 @@ def _about_guessers(study: StudyFile, task: TaskEntry, place: str) -> Iterator[F
             "answer.",
             f"{place}.traps",
         )
+
+
+def address_findings() -> Iterator[Finding]:
+    """A warning where the link of a study opens on this machine or in its network alone."""
+    url = str(settings.EARNEST_PUBLIC_URL)
+    reach = _reach(urlsplit(url).hostname or "")
+    if reach:
+        yield warning(
+            f"Raters are sent to {url}, which {reach}.",
+            "Your administrator sets the public address (EARNEST_PUBLIC_URL). For a lab session at "
+            "this computer, leave it.",
+        )
+
+
+def _reach(host: str) -> str:
+    """Who alone can open the address; empty where the internet can, as far as a name shows."""
+    if host == "localhost" or host.endswith((".localhost", ".local")):
+        return "opens on this machine or in its network only"
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return "" if "." in host else "opens in its own network only"
+    if address.is_loopback:
+        return "opens on this machine only"
+    return "opens in its own network only" if address.is_private else ""

@@ -9,9 +9,8 @@ from listening import audio
 from listening.design import studyfile
 from listening.design.studyfile import StudyFile, TaskEntry
 from listening.models import Condition, Item, Stimulus, Study, Task
-from listening.studies.analysis_rules import rules_as_declared
-from listening.studies.errors import StudyError
-from listening.studies.hypotheses import hypotheses_as_declared
+from listening.studies.analysis_rules import hypotheses_as_declared, rules_as_declared
+from listening.studies.findings import StudyError
 
 STIMULUS = ("key", "condition__key", "item__key", "file", "trap", "attributes", "run")
 

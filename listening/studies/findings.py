@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,3 +38,15 @@ def warning(what: str, remedy: str, place: str = "", on_page: str = "") -> Findi
 
 def problem(what: str, remedy: str, place: str = "", on_page: str = "") -> Finding:
     return Finding("problem", what, remedy, place, on_page)
+
+
+class StudyError(ValueError):
+    """What was asked cannot be done with this study; the message says why, and what to do."""
+
+
+class ProblemsFound(StudyError):
+    """The checks before launch found problems; the message has the remedies of a study folder."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(str(finding) for finding in findings))

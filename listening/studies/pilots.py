@@ -17,8 +17,8 @@ from listening.design.duration import SessionLength, reading_s
 from listening.models import Rater, Session, Study, Trial
 from listening.models.study_log import COMMAND_LINE, note
 from listening.sessions.lifecycle import deleting_ratings
-from listening.studies.emptying import STATEMENTS
-from listening.studies.errors import StudyError
+from listening.studies.deleting import STATEMENTS
+from listening.studies.findings import StudyError
 from listening.studies.length import seconds_taken
 
 

@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q
 
 from listening.models import Session, Study, Submission
 from listening.models.study_log import note
-from listening.selectors.monitor import forget_progress
+from listening.selectors.progress import forget_progress
 from listening.sessions import session_summaries
 from listening.sessions.rejection import AT_ONCE, Judged, reject_sessions, restore_sessions
 from listening.studies import StudyError

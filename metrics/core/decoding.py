@@ -16,8 +16,7 @@ import soxr
 from numpy.typing import NDArray
 
 from listening.common import sound_files
-from listening.common.sound_files import Sound
-from listening.common.sound_files.names import EXTENSIONS
+from listening.common.sound_files import EXTENSIONS, Sound
 from listening.common.sound_files.sound import NO_SOUND
 from metrics.core.audio_facts import AudioFacts, Meter
 from metrics.core.wave_memory import Gathered

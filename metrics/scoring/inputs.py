@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from listening.common.sound_files.names import is_system_file
+from listening.common.sound_files import is_system_file
 from listening.common.spreadsheets import (
     TableError,
     clean_name,

@@ -21,7 +21,7 @@ from analysis.statistics.intervals import THESE_ITEMS, clustered, for_these_item
 from analysis.statistics.options import Options, OptionsError, command_line, options_from
 from analysis.web.first_runs import default_options
 from analysis.web.forms import options_of
-from listening.studies.hypotheses import add_hypothesis, end_hypothesis
+from listening.studies.analysis_rules import add_hypothesis, end_hypothesis
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import rows_of
 

@@ -13,12 +13,17 @@ from analysis.web.study_tables import study_rules
 from analysis.web.validity_jobs import count_rules
 from listening import studies
 from listening.models import AnalysisRule, Rater, Rating, Study, StudyEvent
-from listening.review.leaving_out import leave_out
+from listening.review.clip_results import leave_out
 from listening.selectors import analysis_rules, declared_state, method_facts, task_plans
 from listening.studies import StudyError
-from listening.studies.analysis_rules import add_rule, end_rule, spare_rater
-from listening.studies.freezing import freeze_when_opened
-from listening.studies.hypotheses import add_hypothesis, end_hypothesis
+from listening.studies.analysis_rules import (
+    add_hypothesis,
+    add_rule,
+    end_hypothesis,
+    end_rule,
+    spare_rater,
+)
+from listening.studies.states import freeze_when_opened
 from tests.analysis.rated_study import rated_study
 from tests.analysis.test_part_robustness import rated
 from tests.own_cache import empty_cache

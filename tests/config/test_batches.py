@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from listening.common.statement_batches import Batches
+from listening.common.async_connections import Batches
 
 
 class Work:

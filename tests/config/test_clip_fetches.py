@@ -12,7 +12,7 @@ from config import clips
 from config.clips import Clips, clip_response
 from listening.audio.links import ClipRequest
 from listening.common.async_connections import LoopPool
-from listening.sessions import clip_deliveries, task_rules
+from listening.sessions import answer_statements, task_rules
 from tests.factories import arrive, make_study
 from tests.listening.test_answer_endpoint import other_connection
 
@@ -93,7 +93,7 @@ def asked(monkeypatch, trial, *requests, served=SOUND, method="GET", leaves_afte
     """What a browser gets that asks for one clip with each of these headers in turn."""
     clip = ClipRequest("token", Path("x"), trial.pk, 0, False)
     monkeypatch.setattr(clips, "_found", lambda token, cookies: (clip, served))
-    clip_deliveries.cache.clear()
+    answer_statements.cache.clear()
 
     async def run():
         route = Clips(pool := LoopPool(), threads=1)
@@ -190,7 +190,7 @@ def test_of_a_long_clip_as_much_as_its_task_asks_for_is_enough(
     path.write_bytes(SOUND)
     rules = task_rules.task_rules(trials[0].task_id)
     rules = replace(rules, playback=replace(rules.playback, share=share))
-    monkeypatch.setattr(clip_deliveries, "task_rules", lambda task: rules)
+    monkeypatch.setattr(answer_statements, "task_rules", lambda task: rules)
     asked(monkeypatch, trials[0], part(f"0-{int(enough) - 2}"), served=path)
     assert trials[0].fetched == 0
     asked(monkeypatch, trials[0], part(f"0-{int(enough) - 1}"), served=path)

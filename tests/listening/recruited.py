@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 from django.utils import timezone
 
 from listening.models import Connection, Recruitment, Session, Study
-from listening.recruitment import connecting, desk, drafting, syncing
+from listening.recruitment import connecting, deciding, drafting, syncing
 from listening.recruitment.plan import Plan
 from listening.sessions import lifecycle
 from listening.sessions.lifecycle import Arrival
@@ -100,9 +100,9 @@ class Person:
         return self.recruitment.submissions.get(prolific_id=self.submission)
 
 
-def rows(recruitment: Recruitment) -> dict[str, desk.Row]:
+def rows(recruitment: Recruitment) -> dict[str, deciding.Row]:
     """Submission at Prolific -> its row on the desk."""
-    found = desk.rows_of_desk(recruitment)
+    found = deciding.rows_of_desk(recruitment)
     return {row.submission.prolific_id: row for row in found if row.submission}
 
 

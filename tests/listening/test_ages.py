@@ -12,7 +12,7 @@ from config.limits import Limit, _Throttle
 from listening.common import ages, cached_counts
 from listening.common.ages import CLOCK_SKEW_S, age_s, in_last_s
 from listening.notifications import sending
-from listening.selectors import monitor
+from listening.selectors import progress
 from tests.factories import make_study
 from tests.own_cache import empty_cache
 
@@ -35,7 +35,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     held = Clock()
-    for module in (ages, cached_counts, monitor):
+    for module in (ages, cached_counts, progress):
         monkeypatch.setattr(module, "time", held)
     empty_cache()
     return held
@@ -57,9 +57,9 @@ def test_an_age_is_never_negative():
 @pytest.mark.medium
 def test_counts_that_were_made_in_the_future_are_made_again(clock):
     study = make_study()
-    before = monitor.latest_progress(study.key)
+    before = progress.latest_progress(study.key)
     clock.now -= BACK_S
-    assert monitor.latest_progress(study.key)["made_at"] == before["made_at"] - BACK_S
+    assert progress.latest_progress(study.key)["made_at"] == before["made_at"] - BACK_S
 
     first = cached_counts.remake("times", study.key)
     assert cached_counts.look("times", study.key, 60.0) == first

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 import soundfile
 
-from listening.audio import ClipRequest, appearance, decoded, dither
+from listening.audio import ClipRequest, appearance
 from listening.audio.appearance import (
     LONGEST_PAD_S,
     SHORTEST_PAD_S,
+    Recent,
     appearance_of,
     clear_appearances,
     folder,
     pads_of,
 )
-from listening.audio.ends import AFTER_S, BEFORE_S, Span, common_span, cut, span_of
 from listening.audio.probe import probed
-from listening.audio.recent import Recent
+from listening.audio.served_sound import AFTER_S, BEFORE_S, Span, common_span, cut, span_of
 
 RATE = 16_000
 STEPS = appearance.LENGTH_STEP * appearance.PLACES  # samples that make lengths differ
@@ -66,7 +66,7 @@ def decoded_strictly(data: bytes) -> np.ndarray:
 @pytest.fixture
 def all_long(monkeypatch) -> None:
     """Each clip is one of those that are decoded in parts and kept as a file."""
-    monkeypatch.setattr(decoded, "LONGEST_KEPT", 1000)
+    monkeypatch.setattr(appearance, "LONGEST_KEPT", 1000)
 
 
 # --- An appearance -------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def test_the_same_token_gets_the_same_bytes_and_another_one_others(tmp_path: Pat
 
 @pytest.fixture
 def no_rumble(monkeypatch) -> None:
-    monkeypatch.setattr(dither, "RUMBLE_STEPS", 0)
+    monkeypatch.setattr(appearance, "RUMBLE_STEPS", 0)
 
 
 @pytest.mark.usefixtures("no_rumble")
@@ -232,15 +232,15 @@ def test_a_copy_that_is_gone_is_an_error_that_says_so(tmp_path: Path):
 def test_a_long_clip_is_a_file_of_the_same_sound(tmp_path: Path, monkeypatch, settings):
     one = clip(tmp_path / "a.flac", speech(1, seconds=9.0))
     sound = sound_of(one)
-    monkeypatch.setattr(decoded, "LONGEST_KEPT", 1000)
-    monkeypatch.setattr(decoded, "recent", Recent(0))
+    monkeypatch.setattr(appearance, "LONGEST_KEPT", 1000)
+    monkeypatch.setattr(appearance, "recent", Recent(0))
     appearance.recent.kept.clear()
     appearance.beginnings.kept.clear()
     path = appearance_of(one)
     again = soundfile.read(path, dtype="int16")[0]
     assert len(again) == len(sound)
     assert np.abs(again.astype(int) - sound).max() <= 80  # the noise is another one
-    assert not decoded.recent.kept
+    assert not appearance.recent.kept
     shut = settings.MEDIA_FILE_MODE, settings.MEDIA_FOLDER_MODE, settings.MEDIA_FOLDER_MODE
     assert tuple(p.stat().st_mode & 0o777 for p in (path, path.parent, folder())) == shut
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from listening.audio import keep_served, local_path, low_cut
-from listening.audio.low_cut import without_rumble
+from listening.audio import keep_served, local_path, served_sound
+from listening.audio.served_sound import without_rumble
 
 RATE = 16_000
 
@@ -44,7 +44,7 @@ def test_a_long_clip_is_filtered_in_parts_alike(monkeypatch):
     rng = np.random.default_rng(1)
     wave = rng.standard_normal((12 * RATE, 2)) + 0.2
     whole = filtered(wave)
-    monkeypatch.setattr(low_cut, "LONGEST_AT_ONCE", 3 * RATE)
+    monkeypatch.setattr(served_sound, "LONGEST_AT_ONCE", 3 * RATE)
     assert np.abs(filtered(wave, 10_000) - whole).max() < 2e-3
 
 

@@ -19,8 +19,7 @@ from listening.sessions.simulated_raters import (
     planned_kinds,
 )
 from listening.sessions.simulated_raters import drawn_qualities as drawn
-from listening.sessions.simulated_raters.bot_answers import lazy_reason, reason, typing_facts
-from listening.sessions.simulated_raters.opinions import cuts_of
+from listening.sessions.simulated_raters.opinions import cuts_of, lazy_reason, reason, typing_facts
 
 HLS = {"Human": 1.0, "Unclear": 0.5, "Machine": 0.0}
 MOS = {f"{k / 2:g}": k / 2 for k in range(2, 11)}

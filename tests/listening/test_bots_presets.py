@@ -15,9 +15,9 @@ from listening.design.traps import TRAINING
 from listening.methods import method_named
 from listening.models import Rating, Session, Study, Trial
 from listening.sessions.simulated_raters import Kind, Truth, drawn_qualities, send_crowd
-from listening.sessions.simulated_raters.crowd import Summary
 from listening.sessions.simulated_raters.knowledge import known_to_raters, roles_of
 from listening.sessions.simulated_raters.opinions import Opinions
+from listening.sessions.simulated_raters.scripted_rater import Summary
 from listening.sessions.task_rules import parts_of
 from listening.studies import create_study, open_study
 from tests.factories import kept_keys, make_user

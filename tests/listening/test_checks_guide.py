@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from listening.checks import Check, check_named
-from listening.checks.check_settings import names_of
+from listening.checks.check import names_of
 from listening.selectors import SessionRow
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

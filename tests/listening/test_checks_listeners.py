@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from listening.checks import check_named, spoken_digits
-from listening.checks.sounds import Samples
-from listening.checks.three_intervals import EDGE_S, INTERVAL_S, PAUSE_S, PLACES
+from listening.checks import check_named, sounds
+from listening.checks.sounds import EDGE_S, INTERVAL_S, PAUSE_S, PLACES, Samples
 
 SESSIONS = [f"listener {k}" for k in range(10)]
 
@@ -56,7 +55,7 @@ def stereo(wave: Samples, rate_hz: int) -> str:
 
 def environment(wave: Samples, rate_hz: int) -> str:
     """The noise before the words of either half."""
-    half = round((2 * 0.15 + 2 * spoken_digits.SLOT_S) * rate_hz)
+    half = round((2 * 0.15 + 2 * sounds.SLOT_S) * rate_hz)
     starts = [round(0.1 * rate_hz), round(0.6 * rate_hz) + half]
     noises = [np.mean(wave[at : at + round(0.12 * rate_hz)] ** 2) for at in starts]
     return "first" if noises[0] < noises[1] else "second"
@@ -66,8 +65,8 @@ def digits_in_noise(wave: Samples, rate_hz: int) -> str:
     """The word that fits each slot best."""
     said = ""
     for k in range(3):
-        slot = wave[round((0.5 + k * spoken_digits.SLOT_S) * rate_hz) :, 0]
-        words = {d: spoken_digits.digit("en", d) for d in "0123456789"}
+        slot = wave[round((0.5 + k * sounds.SLOT_S) * rate_hz) :, 0]
+        words = {d: sounds.digit("en", d) for d in "0123456789"}
         fits = {d: slot[: len(w)] @ w / len(w) ** 0.5 for d, w in words.items()}
         said += max(fits, key=lambda d: fits[d])
     return said

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from listening.checks import CheckTrial, check_named, spoken_digits
+from listening.checks import CheckTrial, check_named, sounds
 from listening.checks import antiphase as anti
 from listening.checks import huggins as hug
 from listening.checks.check import secret_noise
-from listening.checks.sounds import LEVEL_DBFS, Samples
-from listening.checks.three_intervals import EDGE_S, INTERVAL_S, PAUSE_S, PLACES
+from listening.checks.sounds import EDGE_S, INTERVAL_S, LEVEL_DBFS, PAUSE_S, PLACES, Samples
 from listening.checks.volume import SYLLABLES_HZ
 
 RATE_HZ = hug.RATE_HZ
@@ -182,32 +181,26 @@ def test_in_the_air_the_inverted_tone_is_the_quietest_so_loudspeakers_lead_astra
 
 
 def test_there_are_ten_digits_of_each_language_equally_loud_and_short_enough():
-    assert {"en", "zh"} <= set(spoken_digits.LANGUAGES)
-    for language in spoken_digits.LANGUAGES:
-        waves = [spoken_digits.digit(language, number) for number in "0123456789"]
+    assert {"en", "zh"} <= set(sounds.LANGUAGES)
+    for language in sounds.LANGUAGES:
+        waves = [sounds.digit(language, number) for number in "0123456789"]
         assert len({wave.tobytes() for wave in waves}) == 10
         for wave in waves:
-            assert (
-                0.2 * spoken_digits.RATE_HZ
-                < len(wave)
-                < spoken_digits.SLOT_S * spoken_digits.RATE_HZ
-            )
+            assert 0.2 * sounds.RATE_HZ < len(wave) < sounds.SLOT_S * sounds.RATE_HZ
             assert np.mean(wave**2) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("language", spoken_digits.LANGUAGES)
+@pytest.mark.parametrize("language", sounds.LANGUAGES)
 def test_the_noise_has_the_long_term_spectrum_of_the_digits(language):
     """The band of the pitch, then third octaves to 6.3 kHz, by an independent long analysis."""
-    every = np.concatenate([spoken_digits.digit(language, number) for number in "0123456789"])
-    noise = spoken_digits.voice_noise(
-        language, 30 * spoken_digits.RATE_HZ, np.random.default_rng(5)
-    )
+    every = np.concatenate([sounds.digit(language, number) for number in "0123456789"])
+    noise = sounds.voice_noise(language, 30 * sounds.RATE_HZ, np.random.default_rng(5))
     centres_hz = 315 * 2 ** (np.arange(14) / 3)
     edges_hz = [100.0, *(centres_hz * 2 ** (-1 / 6)), centres_hz[-1] * 2 ** (1 / 6)]
     shares = []
     for wave in (every, noise):
         power = np.abs(np.fft.rfft(wave)) ** 2
-        bands = np.searchsorted(edges_hz, np.fft.rfftfreq(len(wave), 1 / spoken_digits.RATE_HZ))
+        bands = np.searchsorted(edges_hz, np.fft.rfftfreq(len(wave), 1 / sounds.RATE_HZ))
         shares.append(np.bincount(bands, power)[1:-1] / power.sum())
     assert db(shares[1] / shares[0]) == pytest.approx(0, abs=1.5)
 
@@ -219,12 +212,12 @@ def test_the_digits_have_the_ratio_that_was_asked_for(language, snr_db):
     """Means over 48 trials: in one trial speech and noise are alike by chance to some degree."""
     check = check_named("digits_in_noise")
     settings = check.settings({"snr_db": snr_db, "language": language})
-    start = round(0.5 * spoken_digits.RATE_HZ)
+    start = round(0.5 * sounds.RATE_HZ)
     gains, noises = [], []
     for seed in range(12):
         for place, trial in enumerate(check.plan(settings, f"s{seed}")):
             assert trial.facts["clean"] == (place == 0)
-            words = spoken_digits.spoken(language, trial.truth)
+            words = sounds.spoken(language, trial.truth)
             whole = check.signal(settings, f"s{seed}", place).astype(float)
             wave = whole[start : start + len(words)]
             gain = wave @ words / (words @ words)
@@ -265,11 +258,11 @@ def test_a_triplet_counts_when_all_digits_are_right_and_single_digits_are_kept_a
 def test_the_same_words_come_twice_with_40_and_50_db_of_white_noise(place):
     trial, wave = heard("environment", "s", place)
     lead, half = (
-        round(0.15 * spoken_digits.RATE_HZ),
-        round((2 * 0.15 + 1.4) * spoken_digits.RATE_HZ),
+        round(0.15 * sounds.RATE_HZ),
+        round((2 * 0.15 + 1.4) * sounds.RATE_HZ),
     )
-    starts = [round(0.1 * spoken_digits.RATE_HZ), round((0.1 + 0.5) * spoken_digits.RATE_HZ) + half]
-    words = spoken_digits.spoken("en", trial.facts["digits"])
+    starts = [round(0.1 * sounds.RATE_HZ), round((0.1 + 0.5) * sounds.RATE_HZ) + half]
+    words = sounds.spoken("en", trial.facts["digits"])
     ratios_db = []
     for start in starts:
         part = wave[start : start + half]

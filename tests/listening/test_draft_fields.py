@@ -9,7 +9,7 @@ import pytest
 from django.utils.translation import gettext
 
 from listening.common.languages import speaking
-from listening.design import draft_parts
+from listening.design import draft_fields
 from listening.design.consent import composed
 from listening.design.draft_fields import UnknownField, put, shown
 from listening.drafts.journal import changed_places, who_changed, written_down
@@ -68,13 +68,13 @@ def test_what_no_page_has_is_refused(name: str) -> None:
 
 def test_languages_and_ways_in_are_added_once() -> None:
     top = table()
-    assert [draft_parts.add_language(top, tag) for tag in ("de", "de", "en", "not a tag")] == [
+    assert [draft_fields.add_language(top, tag) for tag in ("de", "de", "en", "not a tag")] == [
         *(True, False, False, False)
     ]
     put(top, "tasks.0.translations.de.title", "Wie?")
-    assert draft_parts.remove_language(top, "de")
+    assert draft_fields.remove_language(top, "de")
     assert top["tasks"][0]["translations"] == {}
-    assert [draft_parts.add_source(top, kind) for kind in ("link", "link", "pigeon")] == [
+    assert [draft_fields.add_source(top, kind) for kind in ("link", "link", "pigeon")] == [
         *(True, True, False)
     ]
     assert [source["key"] for source in top["sources"]] == ["lab", "link", "link-2"]

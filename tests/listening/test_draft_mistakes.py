@@ -12,7 +12,7 @@ from listening.audio import Facts
 from listening.design.draft_fields import FIELDS as CHANGED
 from listening.design.studyfile.problems import Mistake, Problem
 from listening.drafts.sounds import mark, offered_roles
-from listening.studies.address_findings import address_findings
+from listening.studies.design_findings import address_findings
 from listening.studies.sound_findings import MeasuredClip, sound_findings
 from listening.web.researcher.draft_mistakes import FIELDS, PAGES, shown_mistakes
 

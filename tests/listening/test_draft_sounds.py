@@ -13,7 +13,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from listening import audio
-from listening.audio.spoiling import FLAWS, flawed, low_passed
+from listening.audio.degradations import FLAWS, flawed, low_passed
 from listening.drafts.figures import reading_of
 from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
@@ -76,8 +76,8 @@ def spoken(seconds: float = 1.5) -> np.ndarray:
 def test_a_flawed_clip_is_spoilt_and_has_the_length_level_and_spectrum_of_its_source(
     kind: str, tmp_path: Path
 ) -> None:
+    from listening.audio.degradations import write_wave
     from listening.audio.leaks import facts_of as seen
-    from listening.audio.spoiling import write_wave
 
     source = spoken()
     made = flawed(source, RATE_HZ, kind)

@@ -27,7 +27,7 @@ from listening.selectors import StudyFacts, method_facts, rating_rows, ratings_s
 from listening.sessions import lifecycle, stages
 from listening.sessions.refusals import Refused
 from listening.studies import erasure
-from listening.studies.retention import Rule, is_looser
+from listening.studies.erasure import Rule, is_looser
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.recruited import Person, make_published
 from tests.listening.test_rater_doors import enter
@@ -379,7 +379,7 @@ def test_every_date_on_a_page_says_its_zone() -> None:
     views = folder.parent / "listening" / "web" / "researcher"
     heads = {  # columns that views name
         "researcher/_rater_row.html": views / "raters_table.py",
-        "researcher/ratings.html": folder.parent / "listening" / "selectors" / "rating_table.py",
+        "researcher/ratings.html": folder.parent / "listening" / "selectors" / "ratings.py",
     }
     for path in folder.rglob("*.*"):
         page = path.read_text("utf-8")

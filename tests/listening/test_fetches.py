@@ -10,8 +10,8 @@ from django.utils import timezone
 from listening import audio
 from listening.models import Rating, Session, Trial
 from listening.sessions import lifecycle
+from listening.sessions.answer_statements import record_fetch
 from listening.sessions.answers import FASTEST
-from listening.sessions.clip_deliveries import record_fetch
 from listening.sessions.refusals import Refused
 from listening.web.rater.state import state_of
 from tests.factories import CLIP_S, an_answer, arrive, current, make_study

@@ -22,7 +22,7 @@ from django.urls import reverse
 from listening.design.studyfile.schema import TABLES as TABLES_OF_TOML
 from listening.drafts import folder
 from listening.models import Study
-from listening.studies import ProblemsFound, address_findings, create_study, prelaunch
+from listening.studies import ProblemsFound, create_study, design_findings, prelaunch
 from listening.studies import design_findings as designs
 from listening.studies import sound_findings as sounds
 from listening.studies.findings import problem, warning
@@ -32,7 +32,7 @@ from tests.factories import make_study
 from tests.listening.folders import make_folder
 from tests.listening.test_studies import media  # noqa: F401
 
-MODULES = (prelaunch, designs, sounds, address_findings)
+MODULES = (prelaunch, designs, sounds, design_findings)
 MADE = {"warning": warning, "problem": problem}
 TABLES = "study|tasks|conditions|settings|sources|questionnaires|dimensions|analysis_rules"
 OF_A_FOLDER = re.compile(
@@ -101,7 +101,7 @@ def test_every_key_would_be_noticed() -> None:
 
 def test_every_finding_has_its_field_or_page() -> None:
     for module, given in calls():
-        if module is address_findings or "names" in given:
+        if module is design_findings or "names" in given:
             continue  # no page changes the server's address; those with names are about clips
         node = given.get("place")
         assert node is not None, words_in(module, given["what"])

@@ -19,8 +19,8 @@ from django.test import Client
 
 from listening.common import ages, cached_counts
 from listening.models import Study
-from listening.selectors import monitor
-from listening.selectors.monitor import forget_progress, latest_progress
+from listening.selectors import progress
+from listening.selectors.progress import forget_progress, latest_progress
 from listening.web.researcher.live_monitor import StudyMonitor, websocket_urlpatterns
 from tests.config.helpers import PATIENCE_S
 from tests.factories import answer_all, arrive, make_study, make_user
@@ -45,7 +45,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     held = Clock()
-    for module in (ages, cached_counts, monitor):
+    for module in (ages, cached_counts, progress):
         monkeypatch.setattr(module, "time", held)
     return held
 
@@ -59,13 +59,13 @@ def _empty_cache():
 def counted(monkeypatch):
     """Counts how often the aggregate is made."""
     calls = []
-    real = monitor.study_progress
+    real = progress.study_progress
 
     def counting(study):
         calls.append(study)
         return real(study)
 
-    monkeypatch.setattr(monitor, "study_progress", counting)
+    monkeypatch.setattr(progress, "study_progress", counting)
     return calls
 
 
@@ -97,13 +97,13 @@ def test_after_a_second_the_aggregate_is_made_again(counted, clock):
 @pytest.mark.django_db
 def test_a_slow_aggregate_rests_four_times_as_long_as_it_took(clock, monkeypatch):
     study = make_study()
-    real = monitor.study_progress
+    real = progress.study_progress
 
     def slow(key):
         clock.now += 3
         return real(key)
 
-    monkeypatch.setattr(monitor, "study_progress", slow)
+    monkeypatch.setattr(progress, "study_progress", slow)
     snapshot = latest_progress(study.key)
     assert snapshot["rests_until"] - snapshot["made_at"] == 4 * 3
 
@@ -119,8 +119,8 @@ def test_the_version_stays_while_no_number_changes(monkeypatch):
 @pytest.mark.django_db
 def test_while_one_counts_the_others_see_the_last_aggregate(counted, monkeypatch):
     study = make_study()
-    monkeypatch.setattr(monitor, "AT_MOST_EVERY_S", 0.0)
-    monkeypatch.setattr(monitor, "REST", 0)
+    monkeypatch.setattr(progress, "AT_MOST_EVERY_S", 0.0)
+    monkeypatch.setattr(progress, "REST", 0)
     first = latest_progress(study.key)
     assert cached_counts.claim(f"progress/{study.key}/lock", PATIENCE_S)
     seen = []
@@ -147,15 +147,15 @@ def test_a_test_empties_no_other_process_s_cache(servers):
 @pytest.mark.django_db
 def test_an_aggregate_that_failed_does_not_block_the_next(monkeypatch):
     study = make_study()
-    real = monitor.study_progress
+    real = progress.study_progress
 
     def failing(key):
         raise DatabaseError
 
-    monkeypatch.setattr(monitor, "study_progress", failing)
+    monkeypatch.setattr(progress, "study_progress", failing)
     with pytest.raises(DatabaseError):
         latest_progress(study.key)
-    monkeypatch.setattr(monitor, "study_progress", real)
+    monkeypatch.setattr(progress, "study_progress", real)
     assert latest_progress(study.key)["progress"]["study"] == study.key
 
 
@@ -209,8 +209,8 @@ def socket_of(user=None, key="watched"):
 @pytest.fixture
 def _quick_ticks(monkeypatch):
     monkeypatch.setattr(StudyMonitor, "tick_s", QUICK_S)
-    monkeypatch.setattr(monitor, "AT_MOST_EVERY_S", 0.0)
-    monkeypatch.setattr(monitor, "REST", 0)
+    monkeypatch.setattr(progress, "AT_MOST_EVERY_S", 0.0)
+    monkeypatch.setattr(progress, "REST", 0)
 
 
 async def refusal_of(socket):
@@ -380,14 +380,14 @@ def take_right(study, change):
 @pytest.mark.usefixtures("_quick_ticks")
 async def test_a_database_that_is_away_is_waited_for(study, monkeypatch):
     monkeypatch.setattr(StudyMonitor, "heartbeat_s", 0.1)
-    real, away = monitor.study_progress, [True]
+    real, away = progress.study_progress, [True]
 
     def unsteady(key):
         if away:
             raise DatabaseError
         return real(key)
 
-    monkeypatch.setattr(monitor, "study_progress", unsteady)
+    monkeypatch.setattr(progress, "study_progress", unsteady)
     socket = await sync_to_async(socket_of)(study.owner)
     await socket.connect()
     assert await socket.message() == {"type": "heartbeat", "counting": False}

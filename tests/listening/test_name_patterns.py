@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from listening.design.name_patterns import PLACE, NamePattern, PatternError
+from listening.design.scanning import PLACE, NamePattern, PatternError
 
 STARS = "{system}" + "{*}" * 9 + "{sentence}X.wav"
 

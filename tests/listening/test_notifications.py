@@ -28,10 +28,10 @@ from listening.models import (
     Telling,
     Trial,
 )
-from listening.notifications import channels, dispatching, rates, sending, watching
-from listening.notifications.audience import audience
-from listening.notifications.excess import excess_of
+from listening.notifications import channels, sending, watching
+from listening.notifications.channels import audience
 from listening.notifications.kinds import KINDS
+from listening.notifications.watching import excess_of
 from tests.factories import ATT_TRAPS, answer_all, arrive, make_study, make_user
 from tests.listening.recruited import make_plan
 from tests.listening.told import Killed, channel_to, fill, killed, later, tell, verify
@@ -86,11 +86,11 @@ def test_who_dies_between_two_steps_leaves_what_the_next_goes_on_with(study, rec
     channels.choose(mailed, ["study.full"])
     fill(study)
     watching.watch()
-    write = dispatching._write
-    monkeypatch.setattr(dispatching, "_write", killed)
+    write = sending._write
+    monkeypatch.setattr(sending, "_write", killed)
     with pytest.raises(Killed):
         tell()  # it is decided who is told, and nothing is written yet
-    monkeypatch.setattr(dispatching, "_write", write)
+    monkeypatch.setattr(sending, "_write", write)
     monkeypatch.setattr(sending, "_note", killed)
     for _ in range(2):
         with pytest.raises(Killed):
@@ -180,10 +180,10 @@ def test_traps_are_unusual_by_a_bound_that_holds_at_every_look(receiver):
     channel_to(receiver.url)
     for failing in (True, True, False, True, True, True, True):
         answer_all(arrive(study, simulated=True), pass_traps=not failing)
-    rates.watch_rates()
+    watching.watch_rates()
     assert not Occurrence.objects.exists()  # simulated raters are no people
     Rater.objects.update(simulated=False)
-    rates.watch_rates()
+    watching.watch_rates()
     found = Occurrence.objects.filter(event="study.traps_unusual")
     assert {each.facts["trap"] for each in found} == {"flawed", "human"}
     says = KINDS["study.traps_unusual"].says(found[0].facts)
@@ -223,11 +223,11 @@ def test_clips_that_do_not_play_are_unusual_and_so_are_sessions_that_end_there(r
     for _ in range(8):
         answer_all(arrive(study), stop_after=2)
     Rater.objects.update(simulated=False)
-    rates.watch_rates()
+    watching.watch_rates()
     assert not Occurrence.objects.exists()
     Trial.objects.filter(state="answered", position=2).update(state="skipped")
     Block.objects.update(state=0, session=None, lease_until=None)  # they left
-    rates.watch_rates()
+    watching.watch_rates()
     found = {each.facts["what"]: each.facts for each in Occurrence.objects.all()}
     assert (found["clips"]["percent"], found["ended"]["percent"]) == (50, 100)
 
@@ -247,7 +247,7 @@ def test_only_who_may_see_it_is_told_when_it_happens_and_when_it_is_sent(study, 
         channel_to(receiver.url, user=user)
     fill(study)
     watching.watch()
-    dispatching.dispatch()
+    sending.dispatch()
     assert [each.channel.owner for each in Delivery.objects.all()] == [viewer]
     member.delete()
     assert tell() == ["failed"]

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from listening.common.odds import at_least, in_attempts
+from listening.checks.check import at_least, in_attempts
 from listening.design.odds import trap_odds
 from listening.design.traps import TrapKind, TrapPlan, judge_block, passing_labels
 from listening.methods import method_named

@@ -24,7 +24,7 @@ from listening.common.plain_toml import TomlError, read_toml
 from listening.common.plain_yaml import YamlError, read_yaml
 from listening.common.reading_process import TookTooLong, read_apart
 from listening.common.sound_files import AudioError
-from listening.common.sound_files.mp3_frames import mp3_parts
+from listening.common.sound_files.layout import mp3_parts
 from listening.common.spreadsheets import TableError, json_records, layout_of, raw_bytes, read_table
 from listening.design.studyfile import CSV, TOML, read_folder, read_sent_folder, unpack
 from listening.design.studyfile.archive import FROM_THE_WEB, unpack_sent

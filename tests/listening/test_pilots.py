@@ -9,8 +9,7 @@ from django.utils import timezone
 from listening import selectors, studies
 from listening.models import Block, Rater, Rating, Session, Slot, Study, StudyEvent, Trial
 from listening.recruitment.places import places_needed
-from listening.selectors.monitor import page_progress
-from listening.selectors.screening_counts import check_counts, questionnaire_counts
+from listening.selectors.progress import check_counts, page_progress, questionnaire_counts
 from listening.selectors.study_overview import overviews
 from listening.sessions.source_quotas import counts_of
 from tests.factories import ATT_TRAPS, answer_all, make_study

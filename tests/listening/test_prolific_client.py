@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from listening.recruitment.prolific import NoReply, NotSent, Prolific, Refused, wire
-from listening.recruitment.prolific.errors import OnHold, refusal_of, seconds_to_wait
+from listening.recruitment.prolific.wire import OnHold, refusal_of, seconds_to_wait
 
 OK = httpx.Response(200, json={"id": "x"})
 STUDY = {"id": "s" * 24, "status": "UNPUBLISHED", "total_available_places": 20.0, "reward": 150.0}

@@ -9,13 +9,15 @@ import pytest
 
 from listening.design.questionnaires import (
     PREFER_NOT,
+    READY_MADE,
+    SEVERAL_TITLE,
+    TITLES,
     Incorrect,
     checked,
     page,
     screens_out,
     visible,
 )
-from listening.design.ready_questions import READY_MADE, SEVERAL_TITLE, TITLES
 from listening.design.studyfile.questionpart import questionnaire_table
 from tests.listening.sample_questionnaire import ABOUT, about, read
 

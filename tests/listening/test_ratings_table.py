@@ -12,11 +12,11 @@ from django.core.cache import cache
 from listening.common import cached_counts
 from listening.jobs import recount
 from listening.models import Criterion, Justification, Rating, Study, StudyEvent
-from listening.selectors import monitor, rating_table
+from listening.selectors import progress, ratings
 from listening.selectors.clip_answers import tallies
-from listening.selectors.rating_times import MOST_MARKS, Hour, Mark, rating_hours, state_marks
+from listening.selectors.study_overview import MOST_MARKS, Hour, Mark, rating_hours, state_marks
 from listening.sessions import lifecycle
-from listening.web.researcher.time_plot import time_plot
+from listening.web.researcher.study_page import time_plot
 from tests.factories import ATT_TRAPS, answer_all, arrive, make_study
 from tests.listening.test_researcher_pages import page_of, words_of
 from tests.own_cache import empty_cache
@@ -69,7 +69,7 @@ def in_csv(client, query: str = "") -> list[dict[str, str]]:
 
 @pytest.mark.medium
 def test_what_is_filtered_on_the_page_is_what_its_csv_holds(owner, study, monkeypatch):
-    monkeypatch.setattr(rating_table, "RATINGS_PER_PAGE", 500)
+    monkeypatch.setattr(ratings, "RATINGS_PER_PAGE", 500)
     rows = in_csv(owner)
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     last = rows[-1]
@@ -135,14 +135,14 @@ def test_more_than_can_be_paged_through_is_sorted_by_time_only_and_says_so(owner
     by_answer = "/studies/voices/ratings/?sort=-answer"
     scores = [row["rating"].score for row in owner.get(by_answer).context["rows"]]
     assert scores == sorted(scores, reverse=True)
-    table = rating_table.rating_table
+    table = ratings.rating_table
 
     def few(study: Study):
         made = table(study)
         object.__setattr__(made, "most", 5)
         return made
 
-    monkeypatch.setattr(rating_table, "rating_table", few)
+    monkeypatch.setattr(ratings, "rating_table", few)
     answer = owner.get(by_answer)
     assert "More than 5 ratings are sorted by time only" in words_of(answer.content.decode())
     newest = [row["rating"].pk for row in answer.context["rows"]]
@@ -186,22 +186,22 @@ def test_what_took_long_is_shown_as_it_was_while_a_worker_counts(monkeypatch):
 
 @pytest.mark.medium
 def test_a_slow_count_of_progress_follows_what_the_researcher_does(study, monkeypatch):
-    monkeypatch.setattr(monitor, "SLOW_S", -1.0)
+    monkeypatch.setattr(progress, "SLOW_S", -1.0)
     asked = []
     monkeypatch.setattr(
         cached_counts.current_app, "send_task", lambda name, args: asked.append(args)
     )
-    first = monitor.page_progress("voices")
+    first = progress.page_progress("voices")
     Study.objects.update(state="paused")
-    monitor.forget_progress("voices")
-    told = monitor.page_progress("voices")
+    progress.forget_progress("voices")
+    told = progress.page_progress("voices")
     assert first is not None
     assert told == first | {"state": "paused"}
     assert asked == [["progress", "voices"]]
     Study.objects.update(title="Renamed")
     recount("progress", "voices")
-    assert monitor.page_progress("voices")["title"] == "Renamed"
-    assert monitor.page_progress("unknown", patience=cached_counts.Patience(0)) is None
+    assert progress.page_progress("voices")["title"] == "Renamed"
+    assert progress.page_progress("unknown", patience=cached_counts.Patience(0)) is None
 
 
 @pytest.mark.medium

@@ -23,7 +23,7 @@ from listening.models import (
     Study,
 )
 from listening.notifications import watching
-from listening.recruitment import deciding, drafting, hooks, paying, syncing
+from listening.recruitment import deciding, drafting, paying, syncing
 from tests.factories import make_study, make_user
 from tests.listening.recruited import (
     CODES,
@@ -315,7 +315,7 @@ VECTOR = (
 
 def test_the_signature_is_prolifics() -> None:
     expected = "vlQYN7aNFtQP/cl3j86Y2NqRmQ3fNxcZ7dGe4GimXNU="
-    assert hooks.signature(SECRET, "1700000000", VECTOR) == expected
+    assert syncing.signature(SECRET, "1700000000", VECTOR) == expected
 
 
 def send(client: Client, body: bytes, *, name: str = "e1", secret: str = SECRET, age: float = 0):
@@ -326,7 +326,7 @@ def send(client: Client, body: bytes, *, name: str = "e1", secret: str = SECRET,
         content_type="application/json",
         headers={
             "X-Prolific-Request-Timestamp": stamp,
-            "X-Prolific-Request-Signature": hooks.signature(secret, stamp, body),
+            "X-Prolific-Request-Signature": syncing.signature(secret, stamp, body),
             "X-Event-ID": name,
         },
     )
@@ -385,7 +385,7 @@ def test_events_are_subscribed_to_and_a_plain_server_says_why_not(
     settings.EARNEST_PUBLIC_URL = "https://earnest.example.org"
     told = ada.post(reverse("prolific-do"), {"action": "events"}, follow=True).content.decode()
     assert "Prolific tells us of changes from now on." in told
-    assert set(Connection.objects.get().hooks) == set(hooks.WANTED)
+    assert set(Connection.objects.get().hooks) == set(syncing.WANTED)
 
 
 # --- In doubt ------------------------------------------------------------------------------------

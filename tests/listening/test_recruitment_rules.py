@@ -4,18 +4,18 @@ from dataclasses import replace
 
 import pytest
 
+from listening.recruitment import deciding
 from listening.recruitment import plan as plans
-from listening.recruitment import proposals
-from listening.recruitment.evidence import Evidence, too_fast_below
-from listening.recruitment.plan import Plan, completion_codes, minor_of, money, problems
-from listening.recruitment.prolific.wire import SUBMISSION_OVER
-from listening.recruitment.proposals import (
+from listening.recruitment.deciding import (
     PAID,
     Place,
     mismatches_of,
     propose,
     rejection_ground,
 )
+from listening.recruitment.evidence import Evidence, too_fast_below
+from listening.recruitment.plan import Plan, completion_codes, minor_of, money, problems
+from listening.recruitment.prolific.wire import SUBMISSION_OVER
 
 PLAN = Plan(
     name="Listen",
@@ -174,8 +174,8 @@ def place(status="AWAITING REVIEW", code="AAAA2222", **fields) -> Place:
 @pytest.mark.parametrize("code", ["NOCODE", "", "whatever", "AAAA2222"])
 def test_whoever_did_the_work_is_proposed_for_approval_whatever_the_code(code):
     offered = propose(place(code=code), known())
-    assert offered.decision == proposals.APPROVE
-    assert proposals.REJECT not in offered.allowed
+    assert offered.decision == deciding.APPROVE
+    assert deciding.REJECT not in offered.allowed
 
 
 @pytest.mark.parametrize(
@@ -202,33 +202,33 @@ def test_only_prolifics_own_grounds_allow_a_rejection(changes, ground):
     given = known(**changes)
     assert rejection_ground(place(), given) == ground
     offered = propose(place(), given)
-    assert (proposals.REJECT in offered.allowed) == bool(ground)
-    assert offered.decision != proposals.REJECT  # a person may, the machine never proposes it
+    assert (deciding.REJECT in offered.allowed) == bool(ground)
+    assert offered.decision != deciding.REJECT  # a person may, the machine never proposes it
 
 
 @pytest.mark.parametrize("code", ["BBBB2222", "EEEE2222"])
 def test_screening_and_missing_consent_are_never_rejected(code):
     for given in (None, known(answered=0, outcome="screened_out"), known(answered=0, outcome="")):
         offered = propose(place(code=code), given)
-        assert proposals.REJECT not in offered.allowed
-        assert offered.decision in (proposals.PART, proposals.RETURN)
+        assert deciding.REJECT not in offered.allowed
+        assert offered.decision in (deciding.PART, deciding.RETURN)
 
 
 def test_a_withdrawn_rater_is_never_rejected():
     offered = propose(place(withdrew=True), None)
-    assert proposals.REJECT not in offered.allowed
+    assert deciding.REJECT not in offered.allowed
     assert "withdrew" in offered.because
 
 
 def test_a_session_without_an_end_is_paid_in_part():
     offered = propose(place(code="NOCODE"), known(answered=7, outcome=""))
-    assert offered.decision == proposals.PART
+    assert offered.decision == deciding.PART
     assert "7 of 20 clips" in offered.message
 
 
 @pytest.mark.parametrize("status", ["ACTIVE", "TIMED-OUT"])
 def test_who_never_came_back_with_the_code_is_completed_for(status):
-    assert propose(place(status), known()).decision == proposals.COMPLETE
+    assert propose(place(status), known()).decision == deciding.COMPLETE
     assert propose(place(status), known(outcome="", answered=3)) is None
     assert propose(place(status), None) is None
 
@@ -239,8 +239,8 @@ def test_what_is_over_is_not_decided_again(status):
 
 
 def test_every_message_of_a_rejection_is_long_enough_for_prolific():
-    for category in proposals.REJECTION_RULES:
-        assert len(proposals.rejection_message(category, known(fair_failed=2))) >= 100
+    for category in deciding.REJECTION_RULES:
+        assert len(deciding.rejection_message(category, known(fair_failed=2))) >= 100
 
 
 def test_three_deviations_below_the_mean_need_enough_sessions_and_a_bound_above_nothing():
@@ -283,4 +283,4 @@ def test_what_does_not_fit_is_named(at_prolific, here, kinds):
     offered = propose(at_prolific, here)
     for each in found:
         for remedy in each.remedies:
-            assert remedy == proposals.LEAVE_OUT or remedy in offered.allowed
+            assert remedy == deciding.LEAVE_OUT or remedy in offered.allowed

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from django.test import Client
 
-from listening.recruitment import connecting, deciding, desk, hooks, ledger, paying, syncing
+from listening.recruitment import connecting, deciding, ledger, paying, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.prolific import Prolific, ProlificError
 from listening.sessions import lifecycle
@@ -66,7 +66,7 @@ def test_sessions_and_submissions_are_compared(double: Double) -> None:
     assert [m.kind for m in found[nocode.submission].mismatches] == ["wrong_code"]
     assert found[nocode.submission].proposal.decision == "approve"
     assert [m.kind for m in found[lost.submission].mismatches] == ["no_session"]
-    strangers = [row for row in desk.rows_of_desk(recruitment) if row.submission is None]
+    strangers = [row for row in deciding.rows_of_desk(recruitment) if row.submission is None]
     assert [row.known.session for row in strangers] == [forged.pk]
     assert strangers[0].mismatches[0].kind == "unknown_submission"
 
@@ -132,11 +132,11 @@ def test_who_comes_by_a_child_study_is_ours_everywhere(double: Double, apart: bo
     expected: dict[str, list[str]] = {each.submission: [] for each in people}
     expected |= {nocode.submission: ["wrong_code"], quiet.submission: ["no_session"]}
     assert kinds == expected
-    assert [row for row in desk.rows_of_desk(recruitment) if row.submission is None] == []
+    assert [row for row in deciding.rows_of_desk(recruitment) if row.submission is None] == []
     assert (plain.row().child_study, worked.row().child_study) == ("", child)
     assert left.session.blocks.filter(state=1).count() == 0
     assert withdrew.row().withdrew
-    assert hooks._about(recruitment.connection, child) == [recruitment]
+    assert syncing._about(recruitment.connection, child) == [recruitment]
 
     assert deciding.approve_many(recruitment, "ada") == 3
     for minor, person in ((50, plain), (70, worked), (90, left)):
@@ -163,7 +163,7 @@ def test_a_made_up_address_is_asked_about_once_a_day(
     syncing.sync(recruitment)
     syncing.sync(recruitment)
     assert sorted(asked) == ["a" * 24, "b" * 24]
-    strangers = [row for row in desk.rows_of_desk(recruitment) if row.submission is None]
+    strangers = [row for row in deciding.rows_of_desk(recruitment) if row.submission is None]
     assert [row.mismatches[0].kind for row in strangers] == ["unknown_submission"] * 2
 
 

@@ -13,14 +13,13 @@ from django.utils import timezone
 from listening import review
 from listening.models import Item, Stimulus, Study
 from listening.review import Plan, ReviewError
-from listening.review.clip_results import clip_results
+from listening.review.claiming import reviewers_progress
+from listening.review.clip_results import clip_results, leave_out, left_out_now, take_in_again
 from listening.review.kinds import Mark
-from listening.review.leaving_out import leave_out, left_out_now, take_in_again
-from listening.review.progress import reviewers_progress
-from listening.review.relinking import relink
 from listening.review.shares import Share
 from listening.review.training import set_gold
-from listening.studies.emptying import empty
+from listening.review.verdicts import relink
+from listening.studies.deleting import empty
 from metrics.models import MetricScore
 from tests.factories import answer_all, arrive, make_material, make_study, make_user
 

@@ -11,9 +11,9 @@ from django.test import Client
 from listening import review
 from listening.models import Justification, StudyEvent, Verdict
 from listening.review import Plan, ReviewError, codebook
+from listening.review.claiming import reviewers_progress
 from listening.review.codebook import BadCodebook
 from listening.review.kinds.kind import BadVerdict, kind_named
-from listening.review.progress import reviewers_progress
 from listening.review.rules import RULES, Said, decide_codes
 from listening.selectors import rating_rows, review_verdicts
 from tests.factories import answer_all, arrive, make_study

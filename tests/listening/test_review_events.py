@@ -10,7 +10,7 @@ import pytest
 from listening import review
 from listening.models import Item, Study
 from listening.review import Plan
-from listening.review.event_marks import Event, settled, types_heard
+from listening.review.clip_marks import Event, settled, types_heard
 from listening.selectors import marked_events
 from metrics.core.vocalisations import Vocalisation
 from metrics.models import MetricScore

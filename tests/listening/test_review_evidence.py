@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from listening.review.evidence import Written, evidence_of, near_counts
+from listening.review.items import Written, evidence_of, near_counts
 from listening.review.shares import Odds
 
 WORDS = (

@@ -10,8 +10,8 @@ from django.utils import timezone
 from listening import review
 from listening.models import Rating, ReviewAssignment, ReviewItem, ReviewJob, StudyEvent, Verdict
 from listening.review import Plan, ReviewError
+from listening.review.claiming import disputed_items, job_progress, reviewers_progress
 from listening.review.outcomes import outcomes_of
-from listening.review.progress import disputed_items, job_progress, reviewers_progress
 from listening.review.rules import RULES, Said
 from listening.review.training import kept_back, set_gold
 from listening.selectors import rating_rows, ratings_state, review_verdicts
@@ -319,7 +319,7 @@ def test_systems_are_told_only_after_a_logged_unblinding(study, client):
 
 @pytest.mark.medium
 def test_notes_go_with_the_reasons_that_are_erased(study):
-    from listening.review.forgetting import forget_notes
+    from listening.review.verdicts import forget_notes
 
     who = reviewer(job_of(study))
     review.store(who, said(review.give_next(who, 2), note="says “robot”"))

@@ -11,7 +11,8 @@ import soundfile
 
 from listening.audio import AudioError, probed
 from listening.audio.store import write_plain_flac
-from listening.common.sound_files import LengthReport, names, open_sound
+from listening.common import sound_files
+from listening.common.sound_files import LengthReport, open_sound
 from metrics.core import decoding as metrics_audio
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "sound_files"
@@ -304,4 +305,4 @@ def test_a_resource_fork_beside_a_clip_does_not_stand_for_it(tmp_path: Path) -> 
     ],
 )
 def test_files_of_the_system_are_known_by_name(path: str, is_one: bool) -> None:
-    assert names.is_system_file(path) == is_one
+    assert sound_files.is_system_file(path) == is_one

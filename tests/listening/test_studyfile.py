@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from listening.design.amounts import amount_of, material_of, trials_of
+from listening.design.blocks import amount_of, material_of, trials_of
 from listening.design.definition import definition_of
 from listening.design.studyfile import CriterionEntry, ItemEntry, read_folder, toml_text
 from listening.design.studyfile.reader import fields_of

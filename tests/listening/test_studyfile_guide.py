@@ -7,7 +7,7 @@ import pytest
 
 from listening.audio import probe
 from listening.common.input_limits import DRAFT_ROWS, TOML_BYTES, TOML_VALUES
-from listening.design.ready_questions import READY_MADE
+from listening.design.questionnaires import READY_MADE
 from listening.design.settings import form_named
 from listening.design.studyfile import (
     Limits,

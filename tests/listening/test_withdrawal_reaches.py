@@ -16,7 +16,7 @@ from analysis.models import AnalysisRun, RunFile
 from analysis.statistics.options import Options
 from listening.models import Rater, Rating, Session, Study, Trial
 from listening.models.sealed import seal
-from listening.selectors.monitor import forget_progress
+from listening.selectors.progress import forget_progress
 from listening.sessions import lifecycle
 from listening.studies import erasure
 from tests.factories import answer_all, arrive, make_study

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from listening.models import Block, Channel, Delivery, Study
-from listening.notifications import channels, dispatching, sending
+from listening.notifications import channels, sending
 from listening.notifications.kinds import KINDS
 from tests.factories import answer_all, arrive, make_user
 
@@ -53,7 +53,7 @@ def channel_to(url: str, kind: str = "webhook", *, user=None, events=tuple(KINDS
 
 def tell() -> list[str]:
     """What the beat does every 30 seconds; the states of what was tried."""
-    dispatching.dispatch()
+    sending.dispatch()
     return [sending.deliver(pk) for pk in sending.due()]
 
 

@@ -13,7 +13,7 @@ from django.core.files.storage import FileSystemStorage
 from django.core.management import call_command
 
 from listening import audio
-from listening.audio import fetching
+from listening.audio import store
 from listening.selectors import stimulus_rows
 from metrics.core.metric import Material, make_metric
 from metrics.scoring import study_scores
@@ -68,9 +68,9 @@ def test_reading_a_study_fetches_nothing(far):
 
 def work(names):
     metric = (make_metric("length_s"),)
-    last = str(fetching.place_of(names[-1]))
+    last = str(store.place_of(names[-1]))
     voice = Material(reference_path=last, reference_audio_path=last)
-    clips = [Clip(str(fetching.place_of(name)), name, name) for name in names[:-1]]
+    clips = [Clip(str(store.place_of(name)), name, name) for name in names[:-1]]
     return [(clip, metric) for clip in clips[:-1]] + [
         (Clip(clips[-1].path, "x", "x", voice), metric)
     ]
@@ -96,23 +96,23 @@ def test_where_audio_is_at_hand_the_work_stays_whole(far):
 
 
 def test_the_cache_lets_go_of_what_was_wanted_longest_ago_but_not_of_what_is_in_use(far, settings):
-    paths = [fetching.place_of(name) for name in far]
+    paths = [store.place_of(name) for name in far]
     audio.bring(map(str, paths[:5]))
     for age, path in enumerate(paths[:5], 1):
         then = time.time() - 3600 * age
         os.utime(path, (then, then))
     audio.bring([str(paths[9])])  # just now
-    assert fetching.shrink(300) == 300
+    assert store.shrink(300) == 300
     assert [path.exists() for path in paths[:5]] == [True, True, False, False, False]
-    assert fetching.shrink(10) == 200
+    assert store.shrink(10) == 200
     assert paths[9].exists()  # though the limit is passed: somebody may be reading it
-    assert fetching.shrink(0) == 0
+    assert store.shrink(0) == 0
 
 
 def test_a_file_that_is_gone_stops_no_other(far):
-    gone = str(fetching.folder() / "originals/00/ffffffffffffffffffffffffffffffff.wav")
-    assert audio.bring([gone, str(fetching.place_of(far[0]))]) == 2
-    assert fetching.place_of(far[0]).exists()
+    gone = str(store.folder() / "originals/00/ffffffffffffffffffffffffffffffff.wav")
+    assert audio.bring([gone, str(store.place_of(far[0]))]) == 2
+    assert store.place_of(far[0]).exists()
     assert not Path(gone).exists()
 
 

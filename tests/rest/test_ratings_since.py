@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from listening.models import Rating, StudyEvent
-from listening.selectors import rating_feed
+from listening.selectors import ratings
 from listening.sessions import lifecycle
 from tests.factories import answer_all, arrive, make_study
 from tests.listening.web import database_url
@@ -61,8 +61,8 @@ def test_a_rating_that_is_seen_after_one_with_a_larger_number_is_not_lost():
 def test_who_waits_too_long_for_a_writer_is_told_to_come_again(monkeypatch):
     study = make_study(key="voices")
     answer_all(arrive(study), stop_after=1)
-    monkeypatch.setattr(rating_feed, "PATIENCE_S", 0.0)
-    monkeypatch.setattr(rating_feed.wait_for_writers, "__defaults__", (0.05,))
+    monkeypatch.setattr(ratings, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(ratings.wait_for_writers, "__defaults__", (0.05,))
     with writer() as slow:
         slow.execute("UPDATE listening_rating SET counts = counts")
         answer = Script(token_of()).get("studies/voices/ratings")

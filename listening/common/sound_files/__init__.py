@@ -10,22 +10,36 @@ from typing import BinaryIO
 import soundfile
 
 from listening.common.sound_files.layout import fallback_of, is_known, mp3_parts_of, parts_of
-from listening.common.sound_files.libsndfile import LibsndfileSound
-from listening.common.sound_files.part import Part
 from listening.common.sound_files.sound import (
     NO_SOUND,
     AudioError,
     JoinedSound,
     LengthReport,
+    LibsndfileSound,
+    Part,
     Samples,
     Sound,
 )
 
-__all__ = ["AudioError", "LengthReport", "Samples", "Sound", "duration_s", "open_sound"]
-
+__all__ = [
+    "EXTENSIONS",
+    "AudioError",
+    "LengthReport",
+    "Samples",
+    "Sound",
+    "duration_s",
+    "is_system_file",
+    "open_sound",
+]
 
 BLOCK_FRAMES = 65_536
 MOST_PARTS = 64  # in one file: each is opened
+EXTENSIONS = (  # the first of these is used where one name has several
+    *("wav", "rf64", "w64", "flac", "aif", "aiff", "aifc", "caf", "au", "snd"),
+    *("ogg", "oga", "opus", "m4a", "m4b", "mp4", "webm", "mka", "mp3", "aac"),
+)
+SYSTEM_FILES = (".ds_store", "thumbs.db", "desktop.ini")  # of macOS and Windows, in small letters
+SYSTEM_FOLDER = "__MACOSX"
 
 
 def open_sound(path: Path | str) -> Sound:
@@ -62,6 +76,19 @@ def duration_s(path: Path | str) -> float:
         if frames is None:
             frames = sum(len(block) for block in sound.blocks(BLOCK_FRAMES, "float32"))
         return frames / sound.rate_hz
+
+
+def is_system_file(path: str) -> bool:
+    """Whether macOS or Windows put this file beside others; its path has forward slashes.
+
+    ``._clip.wav`` beside ``clip.wav`` holds what macOS knows of it, and no sound.
+    """
+    *folders, name = path.rstrip("/").split("/")
+    return (
+        name.startswith("._")
+        or name.casefold() in SYSTEM_FILES
+        or SYSTEM_FOLDER in (*folders, name)
+    )
 
 
 def _open_part(path: Path | str, part: Part, head: bytes) -> list[Sound]:

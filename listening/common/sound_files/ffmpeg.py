@@ -17,12 +17,13 @@ from av.audio.stream import AudioStream
 from av.container import InputContainer
 from av.error import FFmpegError
 
-from listening.common.sound_files.part import Part, View
 from listening.common.sound_files.sound import (
     AudioError,
     LengthReport,
+    Part,
     Samples,
     Sound,
+    View,
     as_type,
     check_same_shape,
     damaged,

@@ -2,20 +2,92 @@
 
 from __future__ import annotations
 
+import io
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 import numpy.typing as npt
+import soundfile
 
 Samples = npt.NDArray[Any]  # (frames, channels)
-
 NO_SOUND = (
     "This is no sound file that can be read, whatever its name says.",
     "Save it again as FLAC or WAV.",
 )
+FORMATS = ("WAV", "WAVEX", "RF64", "W64", "FLAC", "OGG", "MP3", "AIFF", "AU", "CAF", "NIST")
+UNKNOWN_LENGTH = 2**40  # streamed files declare more frames than any file holds
+SIXTEEN_BIT = ("PCM_16", "PCM_S8", "PCM_U8", "ULAW", "ALAW", "ALAC_16")
+MORE_BITS = ("PCM_24", "PCM_32", "ALAC_20", "ALAC_24", "ALAC_32")
+STATES_FRAMES = ("FLAC", "CAF", "MP3")  # formats whose header counts samples
+LOST_S = {"OGG": 0.1, "MP3": 0.1}  # what lossy formats may state too much
+LEAST_LOST_S = 0.001
+
+
+@dataclass(frozen=True)
+class Part:
+    """Where a sound stands in its file, who decodes it, and what its header says."""
+
+    start: int  # first byte
+    stop: int  # after the last
+    demuxer: str = ""  # of FFmpeg; empty: libsndfile reads it
+    patches: tuple[tuple[int, bytes], ...] = ()  # header fields as they should be
+    is_streamed: bool = False  # the header was written before the length was known
+    bytes_stated: int = 0  # of sound, by the header; 0: it states none in bytes
+    bytes_there: int = 0
+    frames_stated: int | None = None  # samples per channel, by the header
+    frames_guessed: int | None = None  # what programs guess that trust the first frame
+    frames: int | None = None  # samples per channel by counting
+    unread_bytes: int = 0  # after the sound: neither a chunk nor a tag
+    pages_lost: int = 0  # of Ogg: missing or damaged
+    continues: bool = False  # the same sound as the part before, after damage
+    missing: str = ""  # a sentence, where the end of the file says that sound is missing
+    is_certain: bool = True
+
+    def is_whole(self, size: int) -> bool:
+        """Whether it is all of a file of so many bytes, as it is."""
+        return (self.start, self.stop) == (0, size) and not self.patches
+
+
+class View(io.RawIOBase):
+    """Part of a file as a file of its own, with its header mended."""
+
+    def __init__(self, file: BinaryIO, part: Part) -> None:
+        super().__init__()
+        self._file, self._part = file, part
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        size = self._part.stop - self._part.start
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        begin = self._part.start + self._at
+        if begin >= self._part.stop:
+            return 0
+        self._file.seek(begin)
+        data = bytearray(self._file.read(max(0, min(len(buffer), self._part.stop - begin))))
+        for place, mended in self._part.patches:
+            for n, byte in enumerate(mended, place - begin):
+                if 0 <= n < len(data):
+                    data[n] = byte
+        buffer[: len(data)] = bytes(data)
+        self._at += len(data)
+        return len(data)
 
 
 class AudioError(ValueError):
@@ -168,3 +240,75 @@ def as_type(samples: Samples, dtype: str) -> Samples:
     if kind == np.int16 and wanted == np.int32:
         return samples.astype(np.int32) << 16
     raise TypeError(f"{kind} samples are not read as {wanted}")
+
+
+class LibsndfileSound(Sound):
+    """One part of a file, or all of it.
+
+    libsndfile gets the open file and no name: of a name it would look for a resource fork beside
+    it (``._clip.mp3`` beside ``clip.mp3``), and take what macOS wrote there for the sound.
+    """
+
+    def __init__(self, file: BinaryIO, part: Part) -> None:
+        self._file, self._part = file, part
+        self.continues = part.continues
+        if part.is_whole(os.fstat(file.fileno()).st_size):
+            file.seek(0)
+            os.lseek(file.fileno(), 0, os.SEEK_SET)
+            self._sound = sound = soundfile.SoundFile(file.fileno(), closefd=False)
+        else:
+            self._sound = sound = soundfile.SoundFile(View(file, part))
+        self.format, self.subtype = sound.format, sound.subtype
+        self.rate_hz, self.channels = sound.samplerate, sound.channels
+        self.frames = sound.frames if sound.frames < UNKNOWN_LENGTH else None
+        whole = sound.subtype in SIXTEEN_BIT, sound.subtype in MORE_BITS
+        self.bits = 16 if whole[0] else 24 if whole[1] else None
+        if sound.format not in FORMATS:
+            self.close()
+            raise AudioError(
+                f"Sound in the format {sound.format} is not accepted.", "Save it as FLAC or WAV."
+            )
+
+    def _blocks(self, frames: int, dtype: str) -> Iterator[Samples]:
+        while True:
+            try:
+                block: Samples = self._sound.read(frames, dtype=dtype, always_2d=True)
+            except (soundfile.LibsndfileError, RuntimeError) as error:
+                words = getattr(error, "error_string", None) or str(error)
+                raise damaged(self.decoded / self.rate_hz, words) from None
+            if not len(block):
+                return
+            yield block
+
+    def length_report(self) -> LengthReport:
+        part, decoded_s = self._part, self.decoded / self.rate_hz
+        stated_s = None
+        if part.bytes_stated and part.bytes_there:
+            stated_s = decoded_s * part.bytes_stated / part.bytes_there
+        elif self.format in STATES_FRAMES and self.frames and not part.is_streamed:
+            stated_s = self.frames / self.rate_hz
+        missing, is_certain = part.missing, part.is_certain
+        expected_s = stated_s or (self.frames or 0) / self.rate_hz
+        if expected_s - decoded_s > LOST_S.get(self.format, LEAST_LOST_S) and not missing:
+            missing, is_certain = states_more(expected_s, decoded_s), True
+        if part.pages_lost and not missing:
+            pages = "1 page is" if part.pages_lost == 1 else f"{part.pages_lost} pages are"
+            missing = f"Within the sound, {pages} damaged or missing."
+        return LengthReport(decoded_s, stated_s, missing, is_certain, self._note(decoded_s))
+
+    def _note(self, decoded_s: float) -> str:
+        part = self._part
+        if part.is_streamed:
+            return streamed(decoded_s)
+        if part.unread_bytes:
+            rate = part.bytes_there / decoded_s if decoded_s else 0.0
+            as_sound = f" ({part.unread_bytes / rate:.2f} s if they are sound)" if rate else ""
+            return (
+                f"The header states {decoded_s:.2f} s; the {part.unread_bytes:,} bytes after "
+                f"that{as_sound} are not read."
+            )
+        return ""
+
+    def close(self) -> None:
+        self._sound.close()
+        self._file.close()

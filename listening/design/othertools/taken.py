@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from listening.common.sound_files.names import EXTENSIONS
+from listening.common.sound_files import EXTENSIONS
 
 Table = dict[str, Any]
 NOT_IN_KEYS = re.compile(r"[^-a-zA-Z0-9_]+")

@@ -8,7 +8,7 @@ from pathlib import Path
 from listening.common.command_name import command
 from listening.common.input_limits import APART_FROM_TABLE_BYTES
 from listening.common.reading_process import TookTooLong, read_apart
-from listening.common.sound_files.names import EXTENSIONS
+from listening.common.sound_files import EXTENSIONS
 from listening.design.studyfile.archive import Limits, study_folder, unpack, unpack_sent
 from listening.design.studyfile.csvpart import items_of, read_rows, stimuli_of, with_undeclared
 from listening.design.studyfile.drawing import remarks_of, with_draws

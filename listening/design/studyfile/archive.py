@@ -16,7 +16,7 @@ from pathlib import Path
 
 from listening.common import input_limits
 from listening.common.reading_process import TookTooLong, read_apart
-from listening.common.sound_files.names import is_system_file
+from listening.common.sound_files import is_system_file
 from listening.design.studyfile.files import check_relative
 from listening.design.studyfile.problems import TOML, Problem
 from listening.design.studyfile.values import Wrong

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from listening.common.sound_files.names import is_system_file
+from listening.common.sound_files import is_system_file
 from listening.design.studyfile.csvpart import Row
 from listening.design.studyfile.problems import Notebook, quoted
 from listening.design.studyfile.values import Wrong

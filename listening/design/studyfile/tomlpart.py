@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from listening.common.plain_toml import TomlError, read_toml
 from listening.design.analysis_rules import rule_read
+from listening.design.sources import Source
+from listening.design.studyfile import values
 from listening.design.studyfile.entries import (
     MOST_HYPOTHESES,
     ConditionEntry,
@@ -14,23 +17,351 @@ from listening.design.studyfile.entries import (
     StudyFile,
     TaskEntry,
 )
-from listening.design.studyfile.faint_sounds import ALIKE, AS_IS, asks_for_faint_sounds
-from listening.design.studyfile.occasionpart import check_occasions
-from listening.design.studyfile.problems import Notebook, did_you_mean
-from listening.design.studyfile.questionpart import read_questionnaires
+from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
+from listening.design.studyfile.questionpart import check_occasions, read_questionnaires
 from listening.design.studyfile.reader import read_table
-from listening.design.studyfile.rubricpart import with_rubric
-from listening.design.studyfile.settingspart import read_settings
-from listening.design.studyfile.sourcepart import read_sources
-from listening.design.studyfile.translationpart import (
-    check_offered,
-    read_study_words,
-    read_task_words,
-)
+from listening.design.studyfile.values import Wrong
 from listening.methods import Method, method_named
+from listening.methods.rubrics import Asked, RubricError, Shared, shared_rubric
 
+OPTION = "rubric"
+MARKED = "@"  # in the full name of one's own, which a study has once it was read
+SCALED = "mos"  # the method whose scale a rubric may name; of others raters read the criteria alone
+REMEDY = "Remove it here, or remove the option rubric."
+ALIKE, AS_IS = "alike", "as_is"
+VOCALISATIONS = "nvv"  # begins criteria and attributes that are about them
+ONE_OF = ("link", "prolific")  # found without a name in the address: there can be one of each
+Words = dict[str, Any]
 HEADPHONES = "Headphones are tested by “huggins”, or by “antiphase”."
 CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion; else naturalness
+CURRENCIES = ("GBP", "USD")  # of Prolific
+AMOUNTS = ("per_hour", "per_session", "per_clip")
+MOST_RULES = 30
+
+
+def with_rubric(
+    fields: Mapping[str, Any], where: str, language: str, notes: Notebook
+) -> dict[str, Any]:
+    """The fields of a task with the words of its rubric; as they are where it names none."""
+    options = dict(fields["options"])
+    named = options.get(OPTION)
+    if named is None:
+        return dict(fields)
+    try:
+        full, shared = shared_rubric(str(named), language)
+    except RubricError as error:
+        if MARKED in str(named) and fields["instructions"]:
+            return dict(fields)  # of a file that is not here, its words already are
+        notes.toml(f"{where}.options.{OPTION}", f"{error}.", "Name one of these, or remove it.")
+        return dict(fields)
+    scaled = fields["method"] == SCALED and bool(shared.points)
+    own: dict[str, Any] = {OPTION: full}
+    if scaled:
+        own |= {"names": dict(shared.points), "step": shared.step}
+    for name, value in own.items():
+        if name != OPTION and name in options and options[name] != value:
+            what = f"The rubric {full} has {name} of its own: {_told(value)}."
+            notes.toml(f"{where}.options.{name}", what, REMEDY)
+    return {
+        **fields,
+        "options": {**options, **own},
+        "instructions": _instructions(fields["instructions"], shared.instructions(scale=scaled)),
+        "criteria": tuple(_rubric_criteria(fields["criteria"], shared, full, where, notes)),
+    }
+
+
+def places_of_rubric(task: TaskEntry) -> set[tuple[str, ...]]:
+    """What of a task is its rubric's, by paths below it: its words change with the rubric alone."""
+    try:
+        _, shared = shared_rubric(str(task.options[OPTION]))
+    except (KeyError, RubricError):
+        return set()
+    places: set[tuple[str, ...]] = {("instructions",)} if shared.criteria else set()
+    scaled = task.method == SCALED and bool(shared.points)
+    for each in task.criteria if scaled else ():
+        places |= {("criteria", each.key, "words", label) for label in shared.points}
+    for asked in shared.asked:
+        places |= {("criteria", asked.key, name) for name in ("question", "help_text")}
+        places |= {("criteria", asked.key, "words", "0")} if asked.absent else set()
+    return places
+
+
+def _instructions(own: str, shared: str) -> str:
+    """The study's instructions, then the rubric's text, unless it stands there already."""
+    return own if shared in own else "\n\n".join(filter(None, [own.strip(), shared]))
+
+
+def _rubric_criteria(
+    tables: Any, shared: Shared, full: str, where: str, notes: Notebook
+) -> Iterator[dict[str, Any]]:
+    """The task's criteria, asked as the rubric asks them; without any, all of the rubric's."""
+    asked = {each.key: each for each in shared.asked}
+    if not tables:
+        yield from (_with_question({"key": key}, each) for key, each in asked.items())
+        return
+    for n, table in enumerate(tables, start=1):
+        each = asked.get(table.get("key", "")) if isinstance(table, Mapping) else None
+        if each is None:
+            yield table
+            continue
+        filled = _with_question(table, each)
+        for name in ("question", "help_text"):
+            if table.get(name) not in (None, filled[name]):
+                what = f"The rubric {full} asks: “{filled[name]}”."
+                notes.toml(f"{where}.criteria[{n}].{name}", what, REMEDY)
+        yield filled
+
+
+def _with_question(table: Mapping[str, Any], each: Asked) -> dict[str, Any]:
+    options = {**table.get("options", {})}
+    if each.absent:
+        options["absent"] = each.absent
+    return {**table, "question": each.question, "help_text": each.help_text, "options": options}
+
+
+def _told(value: Any) -> str:
+    return ", ".join(map(str, value.values())) if isinstance(value, Mapping) else str(value)
+
+
+def asks_for_faint_sounds(tasks: Iterable[TaskEntry], conditions: Iterable[ConditionEntry]) -> str:
+    """Why a study is taken to ask for faint sounds, for a sentence; empty where it is not."""
+    for task in tasks:
+        for criterion in task.criteria:
+            if criterion.options.get("absent"):
+                return f"the question “{criterion.key}” asks whether a sound is there"
+            if criterion.key.startswith(VOCALISATIONS):
+                return f"the question “{criterion.key}” is about nonverbal vocalisations"
+    for condition in conditions:
+        if any(name.startswith(VOCALISATIONS) for name in condition.attributes):
+            return f"the condition “{condition.key}” is asked for nonverbal vocalisations"
+    return ""
+
+
+def usual_ends(study: StudyFile) -> str:
+    """What `ends` is where study.toml does not say."""
+    return AS_IS if asks_for_faint_sounds(study.tasks, study.conditions) else ALIKE
+
+
+def read_sources(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, Any], ...]:
+    """The sources as the database keeps them."""
+    sources: list[Source] = []
+    for n, table in enumerate(tables, start=1):
+        where = f"sources[{n}]"
+        fields = read_table(table, "sources", where, notes)
+        for name in ("codes", "return_urls"):
+            place = f"{where}.{name}"
+            by_outcome = read_table(fields[name], f"sources.{name}", place, notes)
+            fields[name] = {outcome: word for outcome, word in by_outcome.items() if word}
+        source = Source(**fields)
+        _check(source, where, sources, notes)
+        sources.append(source)
+    return tuple(source.as_dict() for source in sources)
+
+
+def _check(source: Source, where: str, before: list[Source], notes: Notebook) -> None:
+    if source.key and source.key in [other.key for other in before]:
+        notes.toml(f"{where}.key", f"There are two sources “{source.key}”.", "Rename one.")
+    if source.kind in ONE_OF and source.kind in [other.kind for other in before]:
+        remedy = 'Keep one, or make the other kind = "other" or "panel".'
+        notes.toml(f"{where}.kind", f"There are two sources of the kind “{source.kind}”.", remedy)
+    if source.kind == "prolific":
+        _check_prolific(source, where, notes)
+    elif source.kind == "link" and (source.participant or source.own_ids):
+        what = "A plain link carries no ids."
+        notes.toml(f"{where}.kind", what, 'Use kind = "panel" for your own ids, else "other".')
+    if source.invited_only and not source.takes_invitations:
+        what = "Only a panel takes invitations."
+        notes.toml(f"{where}.invited_only", what, 'Write kind = "panel", or leave it out.')
+    brought = {
+        "participant": source.participant_parameter,
+        "submission": source.submission_parameter,
+    }
+    for name, parameter in brought.items():
+        for outcome, address in source.return_urls.items():
+            if "{" + name + "}" in address and not parameter:
+                what = f"{{{name}}} stands here, and no parameter brings it."
+                remedy = f'Name the parameter: {name} = "…".'
+                notes.toml(f"{where}.return_urls.{outcome}", what, remedy)
+    if source.participant_parameter and (
+        source.participant_parameter == source.submission_parameter
+    ):
+        what = "Participant and submission are the same parameter."
+        notes.toml(f"{where}.submission", what, "Leave submission out.")
+
+
+def _check_prolific(source: Source, where: str, notes: Notebook) -> None:
+    """Prolific's parameters and addresses are known, and its codes are those of the study."""
+    for name in ("participant", "submission", "own_ids", "return_urls", "codes"):
+        if getattr(source, name):
+            remedy = "Leave it out; the codes for Prolific are in [study.completion_codes]."
+            notes.toml(f"{where}.{name}", "For Prolific this is fixed.", remedy)
+
+
+def read_settings(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, Any], ...]:
+    """The settings as the database keeps them; listening.design.settings makes sense of them."""
+    return tuple(
+        {
+            name: list(value) if isinstance(value, list) else value
+            for name, value in read_table(table, "settings", f"settings[{n}]", notes).items()
+        }
+        for n, table in enumerate(tables, start=1)
+    )
+
+
+def setting_table(setting: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of study.toml from which `read_settings` makes this setting again."""
+    return {
+        name: value
+        for name, value in setting.items()
+        if value not in ("", None, []) and value is not False
+    }
+
+
+def read_study_words(study: Mapping[str, Any], notes: Notebook) -> dict[str, Words]:
+    """Language tag → what the study says; an empty table offers it in that language too."""
+    checks = [check["key"] for check in study["checks"]]
+    asked = {each["key"]: each["questions"] for each in study["questionnaires"]}
+
+    def words(given: Any, where: str) -> Words:
+        fields = read_table(given, "study.translations.*", where, notes)
+        fields["texts"] = _without_blanks(
+            read_table(fields["texts"], "study.translations.*.texts", f"{where}.texts", notes)
+        )
+        known = _Known(checks, "The study has no check", f"{where}.checks", notes)
+        fields["checks"] = known.read(fields["checks"], "study.translations.*.checks.*")
+        known = _Known(asked, "The study has no questionnaire", f"{where}.questionnaires", notes)
+        forms = known.read(fields["questionnaires"], "study.translations.*.questionnaires.*")
+        for key, form in forms.items():
+            place = f"{where}.questionnaires.{key}.questions"
+            _read_questions(form, asked[key], place, notes)
+        return _without_blanks(fields | {"questionnaires": forms})
+
+    translations = _by_language(study["translations"], "study.translations", notes, words)
+    if study["language"] in translations:
+        what = f"“{study['language']}” is the language of the study itself."
+        place = f"study.translations.{study['language']}"
+        notes.toml(place, what, "Write its words in [study].")
+    return translations
+
+
+def _read_questions(
+    form: Words, questions: Sequence[Mapping[str, Any]], where: str, notes: Notebook
+) -> None:
+    values = {q["key"]: [option["value"] for option in q["options"]] for q in questions}
+    known = _Known(values, "The questionnaire has no question", where, notes)
+    read = known.read(
+        form.pop("questions", {}), "study.translations.*.questionnaires.*.questions.*"
+    )
+    for key, words in read.items():
+        _check_names(words.get("options", {}), values[key], f"{where}.{key}.options", notes)
+    if read:
+        form["questions"] = read
+
+
+def read_task_words(
+    task: Mapping[str, Any], where: str, method: Method | None, notes: Notebook
+) -> dict[str, Words]:
+    """Language tag → what the task says in that language."""
+    criteria: Sequence[CriterionEntry] = task["criteria"]
+    labels = {c.key: _labels(method, {**task["options"], **c.options}) for c in criteria}
+    shown = [example["stimulus"] for example in task["examples"]]
+    trained = [entry["stimulus"] for entry in task["training"]]
+
+    def words(given: Any, place: str) -> Words:
+        fields = read_table(given, "tasks.translations.*", place, notes)
+        reason = read_table(
+            fields["justification"],
+            "tasks.translations.*.justification",
+            f"{place}.justification",
+            notes,
+        )
+        reason |= {name: list(reason[name]) for name in ("good", "poor")}
+        for stimulus in [each for each in fields["captions"] if each not in shown]:
+            what = f"“{stimulus}” is no example of this task."
+            notes.toml(f"{place}.captions.{stimulus}", what, did_you_mean(stimulus, shown))
+        known = _Known(trained, "The task has no training with", f"{place}.training", notes)
+        fields["training"] = known.read(fields["training"], "tasks.translations.*.training.*")
+        known = _Known(labels, "The task has no criterion", f"{place}.criteria", notes)
+        asked = known.read(fields["criteria"], "tasks.translations.*.criteria.*")
+        for key, each in asked.items():
+            at = f"{place}.criteria.{key}.names"
+            _check_names(each.get("names", {}), labels[key], at, notes)
+        return _without_blanks(
+            fields | {"justification": _without_blanks(reason), "criteria": asked}
+        )
+
+    return _by_language(task["translations"], f"{where}.translations", notes, words)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Tables by keys that the study has; other keys are mistakes."""
+
+    keys: Collection[str]
+    lacking: str
+    where: str
+    notes: Notebook
+
+    def read(self, table: Mapping[str, Any], schema_path: str) -> dict[str, Words]:
+        words_by_key = {}
+        for key, given in table.items():
+            place = f"{self.where}.{key}"
+            if key in self.keys:
+                words_by_key[key] = _without_blanks(
+                    read_table(given, schema_path, place, self.notes)
+                )
+            else:
+                what = f"{self.lacking} “{key}”."
+                self.notes.toml(place, what, did_you_mean(key, self.keys))
+        return words_by_key
+
+
+def check_offered(
+    study: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], notes: Notebook
+) -> None:
+    """A task speaks no language in which the study is not offered."""
+    for n, translations in enumerate(tasks, start=1):
+        for tag in translations:
+            if tag not in study:
+                what = f"The study is not offered in “{tag}”."
+                remedy = f"Add a table [study.translations.{tag}]; it may be empty."
+                notes.toml(f"tasks[{n}].translations.{tag}", what, remedy)
+
+
+def _by_language(
+    table: Any, where: str, notes: Notebook, words: Callable[[Any, str], Words]
+) -> dict[str, Words]:
+    by_language: dict[str, Words] = {}
+    for tag, given in table.items():
+        place = f"{where}.{tag}"
+        try:
+            clean = values.language(tag, longest=16)
+        except Wrong as wrong:
+            notes.toml(place, wrong.what, wrong.remedy)
+            continue
+        by_language[clean] = words(given, place)
+    return by_language
+
+
+def _labels(method: Method | None, options: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The labels of a criterion's scale; None where there is no telling."""
+    try:
+        return method.scale(options).labels if method else None
+    except (ValueError, TypeError, KeyError):  # said where the scale is checked
+        return None
+
+
+def _check_names(
+    names: Mapping[str, str], labels: Sequence[str] | None, where: str, notes: Notebook
+) -> None:
+    for label in names:
+        if labels is not None and label not in labels:
+            remedy = f"There are: {quoted(labels)}." if labels else "Remove it: there are none."
+            notes.toml(f"{where}.{label}", f"There is no answer “{label}”.", remedy)
+
+
+def _without_blanks(fields: Mapping[str, Any]) -> Words:
+    return {name: value for name, value in fields.items() if value not in ("", (), [], {})}
 
 
 def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
@@ -106,7 +437,7 @@ def _codes(table: Any, notes: Notebook) -> dict[str, str]:
 
 def _checks(tables: Iterable[dict[str, Any]], notes: Notebook) -> tuple[dict[str, Any], ...]:
     from listening.checks import Check, check_named  # brings numpy along
-    from listening.checks.check_settings import Unfit
+    from listening.checks.check import Unfit
 
     checks: list[dict[str, Any]] = []
     for n, raw in enumerate(tables, start=1):
@@ -281,10 +612,6 @@ def read_publication(
     return said
 
 
-CURRENCIES = ("GBP", "USD")  # of Prolific
-AMOUNTS = ("per_hour", "per_session", "per_clip")
-
-
 def read_ethics(table: Any, notes: Notebook) -> dict[str, str]:
     """What is said; the consent text is composed of it where its researcher asks for that."""
     fields = read_table(table, "study.ethics", "study.ethics", notes)
@@ -308,9 +635,6 @@ def read_payment(table: Any, notes: Notebook) -> dict[str, Any]:
         remedy = f'Write {" or ".join(CURRENCIES)}, or by = "us".'
         notes.toml("study.payment.currency", "Prolific does not pay in it.", remedy)
     return said
-
-
-MOST_RULES = 30
 
 
 def read_rules(tables: Iterable[Any], notes: Notebook) -> tuple[dict[str, str], ...]:

@@ -11,8 +11,7 @@ from datetime import date, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from listening.design.questionnaires import PREFER_NOT
-from listening.design.ready_questions import READY_MADE
+from listening.design.questionnaires import PREFER_NOT, READY_MADE
 from listening.design.sources import HOLES, INVITATION, PARAMETER
 from listening.design.studyfile.problems import did_you_mean, quoted
 

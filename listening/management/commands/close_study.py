@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from listening import studies
 from listening.management.commands.open_study import study_named
-from listening.selectors.monitor import forget_progress
+from listening.selectors.progress import forget_progress
 
 
 class Command(BaseCommand):

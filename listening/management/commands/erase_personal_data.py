@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from listening import studies
 from listening.management.commands.open_study import study_named
 from listening.studies import erasure
-from listening.studies.retention import rule_of, why_not_erased
+from listening.studies.erasure import rule_of, why_not_erased
 
 
 class Command(BaseCommand):

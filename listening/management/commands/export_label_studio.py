@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from listening.audio import local_path
 from listening.common.command_name import command
-from listening.management.reviews import review_named
+from listening.management.other_tools import review_named
 from listening.review import ReviewError
 from listening.review.label_studio import tasks_of
 

@@ -11,8 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from listening.common.input_limits import TABLE_BYTES
 from listening.common.plain_json import JsonError, read_json
 from listening.design.othertools import CannotTake
-from listening.management.other_tools import file_text
-from listening.management.reviews import review_named
+from listening.management.other_tools import file_text, review_named
 from listening.review import ReviewError
 from listening.review.label_studio import take_back
 

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 
 from listening.models import Study
 from listening.selectors.study_overview import Overview, overviews
-from listening.studies.searching import FILTERS, filtered
+from listening.studies.naming import FILTERS, filtered
 
 
 class Command(BaseCommand):

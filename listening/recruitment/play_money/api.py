@@ -2,23 +2,91 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
+from urllib.parse import urlencode
 
-from listening.recruitment.play_money import (
-    checks,
-    faults,
-    filters,
-    hooks,
-    lists,
-    messages,
-    money,
-    people,
-)
+from listening.recruitment.play_money import faults, hooks, money, people, studies, submissions
 from listening.recruitment.play_money.routing import Reply, Request, Routes
-from listening.recruitment.play_money.state import ApiError, Json, number
+from listening.recruitment.play_money.state import ApiError, Json, State, number
 
+USUAL = 20
 ROUTES = Routes()
+FLAGS = {
+    "returned": ("RETURNED",),
+    "awaiting_review": ("AWAITING REVIEW",),
+    "approved": ("APPROVED",),
+    "active": ("ACTIVE",),
+    "timeout": ("TIMED-OUT",),
+    "rejected": ("REJECTED",),
+    "screened_out": ("SCREENED OUT",),
+    "completed": ("AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"),
+    "completeoractive": ("ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED", "REJECTED"),
+}
+ORDERINGS: dict[str, Callable[[Json], Any]] = {
+    "started_at": lambda s: s["started_at"],
+    "completed_at": lambda s: s["completed_at"] or float("inf"),
+    "status": lambda s: s["status"],
+    "participant_id": lambda s: s["participant"],
+    "study_code": lambda s: s["code"] or "",
+    "time_taken": lambda s: (s["completed_at"] or float("inf")) - s["started_at"],
+    "ip": lambda s: "",
+    "study_name": lambda s: s["study_id"],
+    "submission_reward": lambda s: s["study_id"],
+}
+
+
+def paged(state: State, path: str, query: dict[str, str], entries: Sequence[Json]) -> Json:
+    base = f"{state.links['api']}/api/v1{path}"
+    if "page" not in query and ("limit" in query or "offset" in query):
+        return _by_offset(state, base, query, entries)
+    size = min(_positive(query, "page_size", USUAL), state.setting("max_page_size"))
+    page, count = _positive(query, "page", 1), len(entries)
+    last = max(1, -(-count // size))
+    if page > last:
+        raise ApiError(404, "Invalid page.")
+
+    def link(number: int | None) -> str | None:
+        asked = {**query, "page": str(number), "page_size": str(size)}
+        return None if number is None else f"{base}?{urlencode(asked)}"
+
+    following = page + 1 if page < last else None
+    links = (page, following, page - 1 if page > 1 else None, last)
+    return _envelope(entries[(page - 1) * size : page * size], count, [link(n) for n in links])
+
+
+def _by_offset(state: State, base: str, query: dict[str, str], entries: Sequence[Json]) -> Json:
+    size = min(_positive(query, "limit", USUAL), state.setting("max_page_size"))
+    offset, count = _positive(query, "offset", 0, least=0), len(entries)
+
+    def link(number: int | None) -> str | None:
+        asked = {**query, "limit": str(size), "offset": str(number)}
+        return None if number is None else f"{base}?{urlencode(asked)}"
+
+    following = offset + size if offset + size < count else None
+    before = max(0, offset - size) if offset else None
+    last = max(0, (count - 1) // size * size)
+    links = [link(n) for n in (offset, following, before, last)]
+    return _envelope(entries[offset : offset + size], count, links)
+
+
+def _positive(query: dict[str, str], name: str, usual: int, least: int = 1) -> int:
+    text = query.get(name, str(usual))
+    if not text.isdigit() or int(text) < least:
+        raise ApiError(404 if name == "page" else 400, f"Invalid {name}.")
+    return int(text)
+
+
+def _envelope(results: Sequence[Json], count: int, hrefs: list[str | None]) -> Json:
+    titles = {"self": "Current", "next": "Next", "previous": "Previous", "last": "Last"}
+    links: dict[str, Any] = {
+        name: {"href": href, "title": title}
+        for (name, title), href in zip(titles.items(), hrefs, strict=True)
+    }
+    return {"results": list(results), "_links": links, "meta": {"count": count}}
 
 
 def authorise(request: Request) -> None:
@@ -45,7 +113,7 @@ def error_body(error: ApiError, shape: str = "") -> Json:
 
 def listed(request: Request, entries: list[Json]) -> Json:
     path = request.path.removeprefix("/api/v1")
-    return lists.paged(request.state, path, request.query, entries)
+    return paged(request.state, path, request.query, entries)
 
 
 # --- Who we are, and money -----------------------------------------------------------------------
@@ -101,7 +169,7 @@ def project(request: Request, name: str) -> Json:
 @ROUTES.add("POST", "/study-cost-calculator/")
 def total_cost(request: Request) -> Json:
     reward, places = (request.body.get(k) for k in ("reward", "total_available_places"))
-    if not checks.is_number(reward) or not checks.is_number(places):
+    if not studies.is_number(reward) or not studies.is_number(places):
         raise ApiError(400, "reward and total_available_places must be numbers.")
     rewards = Decimal(str(reward)) * Decimal(str(places))
     return {"total_cost": number(money.with_extras(request.state, rewards))}
@@ -128,16 +196,16 @@ def recommendations(request: Request) -> Any:
 
 @ROUTES.add("GET", "/filters/")
 def all_filters(request: Request) -> Json:
-    return {"results": filters.FILTERS, "meta": {"count": len(filters.FILTERS)}}
+    return {"results": people.FILTERS, "meta": {"count": len(people.FILTERS)}}
 
 
 @ROUTES.add("POST", "/eligibility-count/")
 def eligible(request: Request) -> Json:
     chosen = request.body.get("filters")
-    if sentences := filters.faults_of(chosen):
+    if sentences := people.faults_of(chosen):
         raise ApiError(400, {"filters": sentences})
     assert isinstance(chosen, list)
-    return {"count": filters.count(request.state, chosen)}
+    return {"count": people.count(request.state, chosen)}
 
 
 @ROUTES.add("POST", "/researchers/participants/")
@@ -223,31 +291,31 @@ def remove_members(request: Request, name: str) -> Json:
 @ROUTES.add("POST", "/messages/")
 def send_message(request: Request) -> Reply:
     who = request.body.get("recipient_id")
-    messages.send(request.state, [who] if who else None, request.body)
+    people.send(request.state, [who] if who else None, request.body)
     return Reply(204)
 
 
 @ROUTES.add("POST", "/messages/bulk/")
 def send_messages(request: Request) -> Reply:
-    messages.send(request.state, request.body.get("ids"), request.body)
+    people.send(request.state, request.body.get("ids"), request.body)
     return Reply(204)
 
 
 @ROUTES.add("POST", "/messages/participant-group/")
 def message_group(request: Request) -> Reply:
     found = _group(request, str(request.body.get("participant_group_id")))
-    messages.send(request.state, list(found["members"]), request.body)
+    people.send(request.state, list(found["members"]), request.body)
     return Reply(204)
 
 
 @ROUTES.add("GET", "/messages/")
 def list_messages(request: Request) -> Json:
-    return {"results": messages.listed(request.state, request.query)}
+    return {"results": people.listed(request.state, request.query)}
 
 
 @ROUTES.add("GET", "/messages/unread/")
 def unread(request: Request) -> Json:
-    return {"results": messages.unread(request.state)}
+    return {"results": people.unread(request.state)}
 
 
 # --- Hooks ---------------------------------------------------------------------------------------
@@ -336,4 +404,218 @@ def events(request: Request, name: str) -> Any:
             entries = [event for event in entries if event[key] == wanted]
     query = {"limit": "100", "offset": "0", **request.query}
     path = request.path.removeprefix("/api/v1")
-    return lists.paged(request.state, path, query, [hooks.event_shown(e) for e in entries])
+    return paged(request.state, path, query, [hooks.event_shown(e) for e in entries])
+
+
+@ROUTES.add("POST", "/studies/")
+def create(request: Request) -> Reply:
+    study = studies.create(request.state, request.body, request.workspaces)
+    return Reply(201, studies.shown(request.state, study))
+
+
+@ROUTES.add("GET", "/studies/")
+def all_studies(request: Request) -> Json:
+    mine = [s for s in request.state.all("studies") if s["workspace"] in request.workspaces]
+    return _studies(request, mine)
+
+
+@ROUTES.add("GET", "/projects/{id}/studies/")
+def project_studies(request: Request, project: str) -> Json:
+    request.workspace(request.state.get("projects", project)["workspace"])
+    return _studies(request, request.state.all("studies", project=project))
+
+
+def _studies(request: Request, found: list[Json]) -> Json:
+    if state := request.query.get("state"):
+        wanted = [each.replace("_", " ").strip().upper() for each in state.split(",")]
+        found = [study for study in found if study["status"] in wanted]
+    newest_first = sorted(found, key=lambda study: -float(study["created"]))
+    if request.query.get("ordering") == "date_created":
+        newest_first.reverse()
+    return listed(request, [studies.short(request.state, study) for study in newest_first])
+
+
+@ROUTES.add("GET", "/studies/{id}/")
+def study(request: Request, name: str) -> Json:
+    found = request.study(name)
+    shown = studies.shown(request.state, found)
+    return shown if found["id"] == name else {**shown, "id": name, "parent_study_id": found["id"]}
+
+
+@ROUTES.add("PATCH", "/studies/{id}/")
+def change(request: Request, name: str) -> Json:
+    found = request.study(name)
+    studies.change(request.state, found, request.body)
+    return studies.shown(request.state, found)
+
+
+@ROUTES.add("DELETE", "/studies/{id}/")
+def delete(request: Request, name: str) -> Json:
+    studies.delete(request.state, request.study(name))
+    return {}
+
+
+@ROUTES.add("DELETE", "/projects/{id}/studies/{id}/")
+def delete_of_project(request: Request, project: str, name: str) -> Reply:
+    found = request.study(name)
+    if found["project"] != project:
+        raise ApiError(404, "The project has no such study.")
+    studies.delete(request.state, found)
+    return Reply(204)
+
+
+@ROUTES.add("POST", "/studies/{id}/transition/")
+def transition(request: Request, name: str) -> Json:
+    found = request.study(name)
+    studies.transition(request.state, found, request.body)
+    return studies.shown(request.state, found)
+
+
+@ROUTES.add("POST", "/studies/{id}/test-study/")
+def test_study(request: Request, name: str) -> Json:
+    copy = studies.test_copy(request.state, request.study(name))
+    url = f"{request.state.links['pages']}/studies/{copy['id']}"
+    return {"study_id": copy["id"], "study_url": url}
+
+
+@ROUTES.add("POST", "/studies/{id}/clone/")
+def clone(request: Request, name: str) -> Json:
+    block = bool(request.body.get("block_previous_participants", True))
+    return studies.shown(
+        request.state, studies.clone(request.state, request.study(name), block=block)
+    )
+
+
+@ROUTES.add("GET", "/studies/{id}/cost/")
+def cost(request: Request, name: str) -> Json:
+    is_projected = request.query.get("is_projected", "").lower() == "true"
+    return money.study_cost(request.state, request.study(name), projected=is_projected)
+
+
+@ROUTES.add("GET", "/studies/{id}/access-details-progress/")
+def progress(request: Request, name: str) -> Json:
+    return {"access_details": submissions.progress(request.state, request.study(name))}
+
+
+@ROUTES.add("GET", "/studies/{id}/export/")
+def export(request: Request, name: str) -> Reply:
+    text = people.demographics(request.state, request.study(name))
+    return Reply(200, text, content_type="text/csv")
+
+
+@ROUTES.add("POST", "/studies/{id}/demographic-export/")
+def demographic_export(request: Request, name: str) -> Any:
+    if not isinstance(request.body.get("filters", []), list):
+        raise ApiError(400, {"filters": ["Expected a list."]})
+    return export(request, name)
+
+
+# --- Submissions ---------------------------------------------------------------------------------
+
+
+@ROUTES.add("GET", "/submissions/")
+def all_submissions(request: Request) -> Json:
+    wanted = request.query.get("study")
+    names = [wanted] if wanted else list(request.state.data["studies"])
+    found = [
+        submission
+        for name in names
+        if request.study(name)
+        for submission in submissions.of_study(request.state, name)
+    ]
+    return _submissions(request, found)
+
+
+@ROUTES.add("GET", "/studies/{id}/submissions/")
+def study_submissions(request: Request, name: str) -> Json:
+    own = request.state.all("submissions", study_id=request.study(name)["id"])
+    return _submissions(request, own)
+
+
+def _submissions(request: Request, found: list[Json]) -> Json:
+    query = request.query
+    if status := query.get("status"):
+        wanted = status.upper().replace("_", " ")
+        if wanted not in submissions.STATUSES:
+            raise ApiError(400, {"status": [f"{status!r} is not a valid choice."]})
+        found = [s for s in found if s["status"] == wanted]
+    for flag, statuses in FLAGS.items():
+        if query.get(flag, "").lower() in ("true", "1"):
+            found = [s for s in found if s["status"] in statuses]
+    if query.get("submitted_from"):
+        first = _day(query["submitted_from"])
+        found = [s for s in found if s["completed_at"] and s["completed_at"] >= first]
+    if query.get("submitted_before"):
+        last = _day(query["submitted_before"])
+        found = [s for s in found if s["completed_at"] and s["completed_at"] < last]
+    ordering = query.get("ordering", "started_at")
+    key = ORDERINGS.get(ordering.removeprefix("-"))
+    if key is None:
+        raise ApiError(400, {"ordering": [f"{ordering!r} is not a valid choice."]})
+    ordered = sorted(found, key=key, reverse=ordering.startswith("-"))
+    return listed(request, [submissions.entry(request.state, each) for each in ordered])
+
+
+def _day(text: str) -> float:
+    try:
+        return datetime.strptime(text, "%d/%m/%Y").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        raise ApiError(400, f"{text!r} is not DD/MM/YYYY.") from None
+
+
+@ROUTES.add("GET", "/studies/{id}/submissions/counts/")
+def counts(request: Request, name: str) -> Json:
+    own = request.state.all("submissions", study_id=request.study(name)["id"])
+    counted = Counter(submission["status"] for submission in own)
+    return {status: counted[status] for status in submissions.STATUSES} | {"TOTAL": len(own)}
+
+
+@ROUTES.add("POST", "/submissions/bulk-approve/")
+def bulk_approve(request: Request) -> str:
+    submissions.approve_later(request.state, request.body, request.workspaces)
+    return "The submissions will be approved."
+
+
+@ROUTES.add("POST", "/submissions/bonus-payments/")
+def create_bonuses(request: Request) -> Reply:
+    name, csv = request.body.get("study_id"), request.body.get("csv_bonuses")
+    if not isinstance(csv, str):
+        raise ApiError(400, {"csv_bonuses": ["This field is required."]})
+    try:
+        found = request.study(str(name))
+    except ApiError as error:
+        raise ApiError(400, {"study_id": [str(error.detail)]}) from None
+    people = submissions.of_study(request.state, str(name))
+    batch = money.create_batch(request.state, found, people, csv)
+    return Reply(201, money.batch_shown(request.state, batch))
+
+
+@ROUTES.add("POST", "/bulk-bonus-payments/{id}/pay/")
+def pay_bonuses(request: Request, name: str) -> Reply:
+    batch = request.state.get("batches", name)
+    request.workspace(batch["workspace"])
+    money.pay_batch_later(request.state, batch)
+    return Reply(202, "The bonuses will be paid.")
+
+
+@ROUTES.add("GET", "/submissions/{id}/")
+def submission(request: Request, name: str) -> Json:
+    return submissions.detail(request.submission(name))
+
+
+@ROUTES.add("POST", "/submissions/{id}/transition/")
+def decide(request: Request, name: str) -> Json:
+    found = request.submission(name)
+    submissions.transition(request.state, found, request.body)
+    last = ("parent_study_id", "bonus_payments", "return_requested")
+    shown = submissions.detail(found).items()
+    return {key: value for key, value in shown if key not in last}
+
+
+@ROUTES.add("POST", "/submissions/{id}/request-return/")
+def ask_to_return(request: Request, name: str) -> Json:
+    found = request.submission(name)
+    reasons = request.body.get("request_return_reasons")
+    submissions.ask_to_return(request.state, found, reasons)
+    shown = submissions.detail(found)
+    return {key: shown[key] for key in ("id", "status", "participant", "return_requested")}

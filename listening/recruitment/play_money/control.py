@@ -6,15 +6,7 @@ import secrets
 from decimal import Decimal
 from typing import Any
 
-from listening.recruitment.play_money import (
-    faults,
-    hooks,
-    messages,
-    money,
-    people,
-    studies,
-    submissions,
-)
+from listening.recruitment.play_money import faults, hooks, money, people, studies, submissions
 from listening.recruitment.play_money.routing import Reply, Request, Routes
 from listening.recruitment.play_money.state import ApiError, Json, State, moment, number
 
@@ -121,7 +113,7 @@ def write(request: Request) -> Json:
     body = request.body
     who = request.state.get("participants", str(body.get("participant")))["id"]
     text, category = str(body.get("body")), str(body.get("category") or "")
-    messages.to_researcher(request.state, who, text, body.get("study"), category)
+    people.to_researcher(request.state, who, text, body.get("study"), category)
     return {}
 
 

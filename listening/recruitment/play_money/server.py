@@ -15,15 +15,14 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from listening.recruitment.play_money import (
     api,
     control,
-    decisions,
     faults,
     hooks,
     money,
     pages,
-    secure,
     studies,
+    submissions,
 )
-from listening.recruitment.play_money.api_studies import ROUTES as RESEARCHERS
+from listening.recruitment.play_money.api import ROUTES as RESEARCHERS
 from listening.recruitment.play_money.routing import Reply, Request
 from listening.recruitment.play_money.state import ApiError, State
 
@@ -49,7 +48,7 @@ def answer(state: State, request: Request) -> Reply:
         try:
             control.pass_time(state)
             if request.path == "/.well-known/study/jwks.json":
-                return Reply(200, secure.key_set(state))
+                return Reply(200, submissions.key_set(state))
             return routes.answer(request, path)
         except ApiError as error:
             return (
@@ -182,7 +181,7 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self, state: State, host: str, port: int) -> None:
         handlers = {"activate": studies.activate, "publish": studies.publish_scheduled}
-        handlers |= {"approve": decisions.approve_many, "pay_batch": money.pay_batch}
+        handlers |= {"approve": submissions.approve_many, "pay_batch": money.pay_batch}
         state.handlers.update(handlers)
         self.state, self.over = state, threading.Event()
         super().__init__((host, port), type("Bound", (Handler,), {"state": state}))

@@ -2,18 +2,98 @@
 
 from __future__ import annotations
 
+import json
+import time
 from decimal import Decimal
 from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
 
-from listening.recruitment.play_money import filters, hooks, messages, money, secure, studies
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from listening.recruitment.play_money import faults, hooks, money, people, studies
 from listening.recruitment.play_money.state import ApiError, Json, State, stamp
 
+ISSUER = "https://www.prolific.com"
+LIFETIME_S = 120
 STATUSES = (
     *("RESERVED", "ACTIVE", "TIMED-OUT", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED"),
     *("REJECTED", "RETURNED", "SCREENED OUT", "UNKNOWN"),
 )
 NO_CODE = "NOCODE"
 TOO_FAST = 0.1  # of the estimate; what counts as exceptionally fast is not documented
+CATEGORIES = (
+    *("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK"),
+    *("LOW_EFFORT", "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER"),
+)
+ACTIONS = (
+    *("APPROVE", "COMPLETE", "REJECT", "RETURN", "START", "SCREEN_OUT", "UNREJECT", "UNRETURN"),
+)
+SHORTEST_MESSAGE = 100
+
+
+def address(state: State, study: Json, submission: Json, url: str) -> str:
+    """The study's own address, filled in for one submission; signed if the study is secure."""
+    filled = fill(url, study, submission)
+    if not study["fields"].get("is_external_study_url_secure"):
+        return filled
+    base, _, fragment = filled.partition("#")
+    sign = "&" if "?" in base else "?"
+    token = _token(state, study, submission, url, filled)
+    return f"{base}{sign}prolific_token={token}" + (f"#{fragment}" if fragment else "")
+
+
+def fill(url: str, study: Json, submission: Json) -> str:
+    """Known placeholders, plain or URL-encoded; unknown ones stay as they are."""
+    values = {
+        "PROLIFIC_PID": submission["participant"],
+        "STUDY_ID": submission["child"] or study["id"],
+    }
+    values["SESSION_ID"] = submission["id"]
+    for name, value in values.items():
+        written = "{{%" + name + "%}}"
+        for spelt in (written, quote(written, safe="")):
+            url = url.replace(spelt, quote(value, safe=""))
+    return url
+
+
+def _key(state: State) -> rsa.RSAPrivateKey:
+    """This double's own key, made when it is first needed."""
+    if state.data["key"] is None:
+        state.is_dirty = True
+        made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        state.data["key"] = made.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ).decode()
+    key = serialization.load_pem_private_key(state.data["key"].encode(), password=None)
+    assert isinstance(key, rsa.RSAPrivateKey)
+    return key
+
+
+def _token(state: State, study: Json, submission: Json, url: str, filled: str) -> str:
+    """By the real clock: a receiver compares with its own."""
+    now = int(time.time()) - (3600 if faults.hit(state, "token_expired") else 0)
+    query = dict(parse_qsl(urlsplit(filled).query))
+    claims = {
+        **{"iss": ISSUER, "iat": now, "exp": now + LIFETIME_S, "aud": url},
+        **{"sub": submission["id"], "prolific": {**query, "workspace_id": study["workspace"]}},
+    }
+    token = jwt.encode(claims, _key(state), algorithm="RS256", headers={"kid": "double"})
+    if faults.hit(state, "token_bad_signature"):
+        head, body, signature = token.split(".")
+        flipped = ("A" if signature[10] != "A" else "B").join((signature[:10], signature[11:]))
+        return f"{head}.{body}.{flipped}"
+    return token
+
+
+def key_set(state: State) -> Json:
+    public: dict[str, Any] = json.loads(
+        jwt.algorithms.RSAAlgorithm.to_jwk(_key(state).public_key())
+    )
+    return {"keys": [{**public, "kid": "double", "use": "sig", "alg": "RS256"}]}
 
 
 def set_status(state: State, submission: Json, status: str) -> None:
@@ -38,7 +118,7 @@ def why_not(state: State, study: Json, participant: Json) -> str:
         return f"The study is {study['status']}."
     if study["is_test"] != participant["is_test"]:
         return "The study is not for this participant."
-    if not study["is_test"] and not filters.leaves(state, participant, fields.get("filters") or []):
+    if not study["is_test"] and not people.leaves(state, participant, fields.get("filters") or []):
         return "The participant is not eligible."
     config = fields.get("submissions_config") or {}
     most = config.get("max_submissions_per_participant", 1)
@@ -108,7 +188,7 @@ def start(state: State, submission: Json, at: float | None = None) -> str:
     study = state.get("studies", submission["study_id"])
     details = study["fields"].get("access_details")
     url = details[submission["place"]]["external_url"] if details else None
-    return secure.address(state, study, submission, url or study["fields"]["external_study_url"])
+    return address(state, study, submission, url or study["fields"]["external_study_url"])
 
 
 def give_back(state: State, submission: Json) -> None:
@@ -201,7 +281,7 @@ def ask_to_return(state: State, submission: Json, reasons: Any) -> None:
         raise impossible("request-return", submission)
     submission["return_requested"] = state.now()
     text = f"Please return your submission: {'; '.join(map(str, reasons))}"
-    messages.to_participant(state, submission["participant"], text, submission["study_id"], "other")
+    people.to_participant(state, submission["participant"], text, submission["study_id"], "other")
 
 
 # --- By the clock, and as the API shows it -------------------------------------------------------
@@ -275,3 +355,100 @@ def entry(state: State, submission: Json) -> Json:
         **(paid if state.setting("lists_show_bonuses") else {}),
         "return_requested": stamp(submission["return_requested"]),
     }
+
+
+def transition(state: State, submission: Json, body: Json) -> None:
+    action = body.get("action")
+    if action not in ACTIONS:
+        raise ApiError(400, {"action": [f"{action!r} is not a valid choice."]})
+    if action == "APPROVE":
+        approve(state, submission)
+    elif action == "REJECT":
+        reject(state, submission, body)
+    elif action == "COMPLETE":
+        complete(state, submission, body)
+    else:  # documented by name only
+        raise impossible(action, submission)
+
+
+def approve(state: State, submission: Json) -> None:
+    if submission["status"] == "APPROVED":
+        return
+    may = ["AWAITING REVIEW"] + ["TIMED-OUT"] * bool(state.setting("approve_timed_out"))
+    if submission["status"] not in may:
+        raise impossible("APPROVE", submission)
+    pay_and_approve(state, submission)
+
+
+def reject(state: State, submission: Json, body: Json) -> None:
+    message, category = body.get("message"), body.get("rejection_category")
+    faults: Json = {}
+    if not isinstance(message, str) or len(message) < SHORTEST_MESSAGE:
+        faults["message"] = [f"At least {SHORTEST_MESSAGE} characters are required."]
+    if category not in CATEGORIES:
+        faults["rejection_category"] = [f"{category!r} is not a valid choice."]
+    if faults:
+        raise ApiError(400, faults)
+    if submission["status"] == "REJECTED":
+        return
+    if submission["status"] != "AWAITING REVIEW":
+        raise impossible("REJECT", submission)
+    most, study = state.setting("rejection_limit"), submission["study_id"]
+    others = state.all("submissions", study_id=study, status="REJECTED")
+    counted = [s for s in others if not (s.get("rejection") or {}).get("is_automatic")]
+    if most is not None and len(counted) >= most:
+        raise ApiError(400, "The limit of rejections for this study is reached.")
+    submission["rejection"] = {"category": category, "message": message}
+    people.to_participant(state, submission["participant"], str(message), study, "rejections")
+    set_status(state, submission, "REJECTED")
+
+
+def complete(state: State, submission: Json, body: Json) -> None:
+    """By the researcher, with a code that participants cannot use."""
+    study = state.get("studies", submission["study_id"])
+    entered = body.get("completion_code")
+    codes = [c for c in study["fields"]["completion_codes"] if c["actor"] == "researcher"]
+    code = next((each for each in codes if each["code"] == entered), None)
+    if code is None:
+        raise ApiError(400, {"completion_code": ["Not a code of this study for researchers."]})
+    percentage = (body.get("completion_code_data") or {}).get("percentage_of_reward")
+    is_dynamic = any(action["action"] == "DYNAMIC_PAYMENT" for action in code["actions"])
+    if is_dynamic and not (studies.is_number(percentage) and 8 <= percentage <= 99):
+        raise ApiError(
+            400, {"completion_code_data": ["percentage_of_reward: 8 to 99 is required."]}
+        )
+    over = ("RESERVED", "ACTIVE", "TIMED-OUT")
+    if submission["code"] == entered and submission["status"] not in over:
+        return
+    if submission["status"] not in ("ACTIVE", "TIMED-OUT"):
+        raise impossible("COMPLETE", submission)
+    finish(state, study, submission, entered, code, percentage=percentage)
+
+
+def approve_later(state: State, body: Json, allowed: list[str]) -> None:
+    """Written down for later; the same request is passed over for five minutes."""
+    ids = body.get("submission_ids")
+    if ids is None and body.get("study_id"):
+        own = state.all("submissions", study_id=body["study_id"])
+        wanted = body.get("participant_ids")
+        wanted = wanted if isinstance(wanted, list) else []
+        ids = [each["id"] for each in own if each["participant"] in wanted]
+    if not isinstance(ids, list):
+        raise ApiError(400, {"submission_ids": ["This field is required."]})
+    known = (state.data["submissions"].get(str(each)) for each in ids)
+    mine = [s["id"] for s in known if s and _workspace(state, s) in allowed]
+    seen, request = state.data["bulk_seen"], json.dumps(body, sort_keys=True)
+    if state.now() - seen.get(request, float("-inf")) >= state.setting("same_bulk_s"):
+        seen[request] = state.now()
+        state.later("approve", state.setting("approve_s"), submissions=mine)
+
+
+def _workspace(state: State, submission: Json) -> str:
+    return str(state.get("studies", submission["study_id"])["workspace"])
+
+
+def approve_many(state: State, args: Json) -> None:
+    for name in args["submissions"]:
+        submission = state.get("submissions", name)
+        if submission["status"] == "AWAITING REVIEW":
+            pay_and_approve(state, submission)

@@ -1,8 +1,16 @@
 """Prolific's researcher API, typed: what is asked, what comes back, what goes wrong."""
 
 from listening.recruitment.prolific.client import Prolific
-from listening.recruitment.prolific.errors import NoReply, NotSent, ProlificError, Refused
-from listening.recruitment.prolific.wire import BonusBatch, Money, Submission, Workspace
+from listening.recruitment.prolific.wire import (
+    BonusBatch,
+    Money,
+    NoReply,
+    NotSent,
+    ProlificError,
+    Refused,
+    Submission,
+    Workspace,
+)
 from listening.recruitment.prolific.wire import Study as ProlificStudy
 
 __all__ = [

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from listening.recruitment.prolific import wire
-from listening.recruitment.prolific.errors import (
+from listening.recruitment.prolific.wire import (
     NoReply,
     NotSent,
     OnHold,

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from listening.models import ReviewAssignment, Stimulus, Study
-from listening.review.clip_kind import ValidatedClips, check_shares
-from listening.review.clip_targets import clips_of, sampled
-from listening.review.hints import hints_about
+from listening.review.clip_kind import ValidatedClips, check_shares, hints_about
+from listening.review.clip_marks import marks_of, region
 from listening.review.kinds.kind import BadVerdict, Mark, Target, percent
-from listening.review.marks import marks_of, region
+from listening.review.targets import clips_of, sampled
 
 OK, FLAWED, UNSURE = "ok", "flawed", "unsure"
 SAID = {OK: "Synthesised well", FLAWED: "A defect", UNSURE: "Cannot say"}

@@ -11,8 +11,8 @@ from listening.models import Justification, ReviewAssignment, ReviewJob, Study
 from listening.review import codebook
 from listening.review.codebook import KEYS_OF_KEYBOARD, NO_CODE, BadCodebook, Code
 from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
-from listening.review.reason_targets import reason_targets, reasons_of
-from listening.review.seen import seen_reasons
+from listening.review.shown_items import seen_reasons
+from listening.review.targets import reason_targets, reasons_of
 
 MOST_SPANS = 60
 LONGEST_REASON = 5000

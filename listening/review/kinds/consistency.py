@@ -8,8 +8,8 @@ from typing import Any
 
 from listening.models import Study
 from listening.review.clip_kind import ValidatedClips, check_shares
-from listening.review.clip_targets import RUNS, grouped
 from listening.review.kinds.kind import BadSettings, BadVerdict, Mark, Target, percent
+from listening.review.targets import RUNS, grouped
 
 SAME, DIFFERS, UNSURE = "same", "differs", "unsure"
 SAID = {SAME: "Consistent", DIFFERS: "Not consistent", UNSURE: "Cannot say"}

@@ -8,11 +8,10 @@ from typing import Any
 
 from listening.methods.vocalisation_types import canonical
 from listening.models import ReviewAssignment, ReviewJob, Study
-from listening.review.clip_targets import clips_of, sampled
-from listening.review.event_marks import NOTHING, events_of, types_heard
+from listening.review.clip_marks import NOTHING, events_of, marks_of, region, types_heard
 from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
-from listening.review.marks import marks_of, region
-from listening.review.seen_clips import seen_events
+from listening.review.shown_items import seen_events
+from listening.review.targets import clips_of, sampled
 
 UNSURE = "unsure"
 LONGEST_NAME = 40

@@ -28,7 +28,7 @@ class Target:
     stimulus: int | None = None
     others: tuple[int, ...] = ()
     part: str = ""
-    clip: Mapping[str, Any] | None = None  # of a stimulus: see listening.review.clip_targets
+    clip: Mapping[str, Any] | None = None  # of a stimulus: see listening.review.targets
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Kind(ABC):
 
     @abstractmethod
     def seen(self, job: ReviewJob, given: Sequence[ReviewAssignment]) -> list[dict[str, Any]]:
-        """What a reviewer sees of each item, made by `listening.review.seen` alone."""
+        """What a reviewer sees of each item, made by `listening.review.shown_items` alone."""
 
     def decide(self, rule: Rule, said: Said) -> str:
         """What an item comes to; "" while nothing is decided."""

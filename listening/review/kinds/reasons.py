@@ -8,8 +8,8 @@ from typing import Any
 
 from listening.models import ReviewAssignment, ReviewJob, Study
 from listening.review.kinds.kind import BadSettings, BadVerdict, Kind, Target, percent
-from listening.review.reason_targets import reason_targets, reasons_of
-from listening.review.seen import seen_reasons
+from listening.review.shown_items import seen_reasons
+from listening.review.targets import reason_targets, reasons_of
 
 FIT, UNFIT, UNSURE = "fit", "unfit", "unsure"
 CHOICES = (("1", FIT, "Fits"), ("2", UNFIT, "Does not fit"), ("3", UNSURE, "Cannot say"))

@@ -1,6 +1,5 @@
 """Scripted raters with known opinions, who take a study through its real pages."""
 
-from listening.sessions.simulated_raters.crowd import Shares, Summary, planned_kinds, send_crowd
 from listening.sessions.simulated_raters.opinions import (
     KnownClip,
     Opinions,
@@ -8,7 +7,15 @@ from listening.sessions.simulated_raters.opinions import (
     Truth,
     drawn_qualities,
 )
-from listening.sessions.simulated_raters.scripted_rater import Kind, Report, ScriptedRater
+from listening.sessions.simulated_raters.scripted_rater import (
+    Kind,
+    Report,
+    ScriptedRater,
+    Shares,
+    Summary,
+    planned_kinds,
+    send_crowd,
+)
 
 __all__ = [
     "Kind",

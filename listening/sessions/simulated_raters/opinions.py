@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import erf, sqrt
 from random import Random
+from typing import Any
 
+from listening.design.questionnaires import PREFER_NOT
 from listening.methods.att import SCORES
 
 # Latent quality: 0 is the middle of a single-clip scale, ±2 are its ends.
@@ -16,6 +18,36 @@ ATT_CUTS = (-0.3, 0.3)
 REFERENCE_QUALITY = 1.4
 ANCHOR_QUALITY = -1.8
 TEST_RANGE = (-1.2, 1.0)
+State = Mapping[str, Any]
+TEXT = "The second half sounded a little hurried."
+HEARD = {
+    "Human": (
+        "there is a small breath in the middle",
+        "the stress falls where it should",
+        "the pace slows down towards the end",
+        "the pitch moves freely",
+        "I hear the mouth open at the start",
+        "the sentence has one clear melody",
+    ),
+    "Machine": (
+        "every word has the same weight",
+        "the consonants buzz a little",
+        "the pauses are all of one length",
+        "the melody starts anew with each word",
+        "the vowels sound cut together",
+        "there is a ring under the voice",
+    ),
+    "Unclear": (
+        "the rhythm is fine but the timbre flat",
+        "it could be a careful reader",
+        "one word sounded wrong",
+        "it is too short to be sure",
+        "the voice is warm, the pauses are odd",
+    ),
+}
+OPENINGS = ("", "To me ", "I noticed ", "Mostly ", "I think ", "Again: ")
+ENDINGS = ("", ".", ", I think.", ", for sure.", ". Not sure.")
+LAZY = ("good", "ok sound", "idk", "just a feeling", "sounds like it", "nice voice nice voice")
 
 
 @dataclass(frozen=True)
@@ -165,3 +197,151 @@ class Opinions:
     def any_label(self, labels: Sequence[str]) -> str:
         """The answer of somebody who does not listen."""
         return self.random.choice(list(labels))
+
+
+def trial_answers(
+    opinions: Opinions, trial: State, task: State, clips: Sequence[KnownClip], *, careless: bool
+) -> dict[str, str]:
+    """Labels by criterion, or by criterion and place where several clips are rated."""
+    rated = [place for place, part in enumerate(trial["parts"]) if part["role"] == "rated"]
+    answers: dict[str, str] = {}
+    for criterion in task["criteria"]:
+        index, scale = criterion["index"], criterion["scale"]
+        if len(rated) == 1:
+            answers[f"{index}"] = _label(opinions, scale, trial, clips, careless)
+            continue
+        labels = _labels_of_many(opinions, scale, [clips[place] for place in rated], careless)
+        answers |= {f"{index}.{place}": label for place, label in zip(rated, labels, strict=True)}
+    return answers
+
+
+def _label(
+    opinions: Opinions, scale: State, trial: State, clips: Sequence[KnownClip], careless: bool
+) -> str:
+    steps = [step["label"] for step in scale["steps"]]
+    if scale["widget"] == "text":
+        return TEXT[: scale["longest"]]
+    if scale["widget"] == "many":
+        chosen = opinions.random.sample(steps, opinions.random.randint(1, len(steps)))
+        return "|".join(label for label in steps if label in chosen)
+    rated = next(k for k, part in enumerate(trial["parts"]) if part["role"] == "rated")
+    if scale["span"]:
+        return _number(opinions, scale, clips[rated], careless)
+    if careless:
+        return opinions.any_label(steps)
+    if {"A", "B"} <= set(steps):
+        return _one_of_two(opinions, steps, clips)
+    compared = any(label.startswith("-") for label in steps)
+    return opinions.label(steps, clips if compared else [clips[rated]])
+
+
+def _one_of_two(opinions: Opinions, steps: Sequence[str], clips: Sequence[KnownClip]) -> str:
+    """The better of two; of three, the one that the last is equal to, as far as one can hear."""
+    if len(clips) == 3:
+        same = "A" if clips[2].stimulus == clips[0].stimulus else "B"
+        sure = opinions.random.random() < opinions.attention
+        return same if sure else opinions.any_label(["A", "B"])
+    return "A" if opinions.utility(clips[0]) >= opinions.utility(clips[1]) else "B"
+
+
+def _labels_of_many(
+    opinions: Opinions, scale: State, clips: Sequence[KnownClip], careless: bool
+) -> list[str]:
+    if scale["widget"] != "ranking":
+        return [_number(opinions, scale, clip, careless) for clip in clips]
+    heard = [opinions.random.random() if careless else opinions.utility(clip) for clip in clips]
+    order = sorted(heard, reverse=True)
+    return [str(order.index(utility) + 1) for utility in heard]
+
+
+def _number(opinions: Opinions, scale: State, clip: KnownClip, careless: bool) -> str:
+    """A place on a slider: utilities from -2 to 2 fill it."""
+    low, high, step = scale["span"]
+    share = opinions.random.random() if careless else (opinions.utility(clip) + 2) / 4
+    steps = round(min(max(share, 0.0), 1.0) * (high - low) / step)
+    return f"{low + steps * step:g}"
+
+
+def question_answers(
+    questionnaire: State, avoided: Mapping[str, Sequence[str]], opinions: Opinions
+) -> dict[str, Any]:
+    """An answer to each question that is asked, none that would end the session."""
+    answers: dict[str, Any] = {}
+    for question in questionnaire["questions"]:
+        rule = question["show_if"]
+        if rule and not _leads_here(answers.get(rule["question"]), rule["answers"]):
+            continue
+        answers[question["key"]] = _answer(
+            question, set(avoided.get(question["key"], ())), opinions
+        )
+    return answers
+
+
+def _leads_here(answer: Any, wanted: Sequence[str]) -> bool:
+    given = answer if isinstance(answer, list) else [answer]
+    return any(str(each) in wanted for each in given)
+
+
+def _answer(question: State, avoided: set[str], opinions: Opinions) -> Any:
+    if question["kind"] == "text":
+        return TEXT[: question["longest"] or len(TEXT)]
+    if question["kind"] == "number":
+        return question["low"] if question["low"] is not None else min(question["high"] or 1, 1)
+    values = list(_allowed(question, avoided))
+    chosen = opinions.random.choice(values)
+    return [chosen] if question["kind"] == "many" else chosen
+
+
+def _allowed(question: State, avoided: set[str]) -> Iterator[str]:
+    for option in question["options"]:
+        if option["value"] not in avoided and option["value"] != PREFER_NOT:
+            yield option["value"]
+
+
+def reason(random: Random, label: str, min_chars: int) -> str:
+    """A sentence or two for this label, at least `min_chars` long.
+
+    Two raters may write the same short sentence, as people do. A longer one names the moments.
+    """
+    heard = list(HEARD.get(label, HEARD["Unclear"]))
+    random.shuffle(heard)
+    opening, ending = random.choice(OPENINGS), random.choice(ENDINGS)
+    text = opening + heard.pop()
+    if len(text + ending) < min_chars:
+        text += _moment(random)
+        while len(text + ending) < min_chars and heard:
+            text = f"{text}, and {heard.pop()}{_moment(random)}"
+    text += ending
+    return _long_enough(text if opening else text[0].upper() + text[1:], min_chars)
+
+
+def _moment(random: Random) -> str:
+    start = random.uniform(0.1, 4)
+    return f" (from {start:.2f} s to {start + random.uniform(0.2, 4):.2f} s)"
+
+
+def lazy_reason(random: Random, min_chars: int) -> str:
+    """What somebody types who only wants to go on."""
+    return _long_enough(random.choice(LAZY), min_chars)
+
+
+def agent_reason(label: str, min_chars: int) -> dict[str, object]:
+    """What a program writes at once: fluent, the same each time, with a key for each character."""
+    text = f"The prosody and timbre of this clip are consistent with the answer {label}."
+    text = _long_enough(text, min_chars)
+    return {"text": text, "keystrokes": len(text), "pasted_chars": 0, "typing_ms": 5 * len(text)}
+
+
+def _long_enough(text: str, min_chars: int) -> str:
+    while len(text) < min_chars:
+        text = f"{text} {text}"
+    return text
+
+
+def typing_facts(random: Random, text: str, *, pasted: bool) -> dict[str, int]:
+    """How the text came to be, as the page reports it."""
+    if pasted:
+        return {"keystrokes": 2, "pasted_chars": len(text), "typing_ms": random.randint(300, 2_000)}
+    keystrokes = len(text) + 2 * random.randint(0, max(len(text) // 12, 1))
+    typing_ms = int(sum(random.lognormvariate(5.2, 0.4) for _ in range(keystrokes)))
+    return {"keystrokes": keystrokes, "pasted_chars": 0, "typing_ms": typing_ms}

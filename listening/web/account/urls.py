@@ -13,7 +13,7 @@ from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as keys
 from django.urls import path
 
-from listening.web.account import account_page, login, sign_on
+from listening.web.account import account_page, login
 
 log_in, log_out = login.LogIn.as_view(), login.LogOut.as_view()
 urlpatterns = [
@@ -39,6 +39,6 @@ urlpatterns = [
     path("account/keys/<int:pk>/remove/", keys.remove_webauthn, name="mfa_remove_webauthn"),
     path("account/codes/", codes.view_recovery_codes, name="mfa_view_recovery_codes"),
     path("account/codes/new/", codes.generate_recovery_codes, name="mfa_generate_recovery_codes"),
-    path("sign-on/<slug:provider_id>/", sign_on.begin, name="openid_connect_login"),
-    path("sign-on/<slug:provider_id>/back/", sign_on.back, name="openid_connect_callback"),
+    path("sign-on/<slug:provider_id>/", login.begin, name="openid_connect_login"),
+    path("sign-on/<slug:provider_id>/back/", login.back, name="openid_connect_callback"),
 ]

@@ -27,9 +27,8 @@ from msgspec.json import Decoder, encode
 from psycopg import DataError, IntegrityError
 
 from listening.common.asgi import Application, Message, Receive, Scope, Send, header_variables
-from listening.common.async_connections import FAILURES, Connection, LoopPool
+from listening.common.async_connections import FAILURES, Batches, Connection, LoopPool
 from listening.common.languages import speaking
-from listening.common.statement_batches import Batches
 from listening.common.statements import Statement
 from listening.design.traps import TRAINING
 from listening.models import Session, Trial

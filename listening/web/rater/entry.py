@@ -14,7 +14,7 @@ from listening.access.rights import EDIT, rights_in
 from listening.common.secret_seeds import secret_seed
 from listening.design.sources import INVITATION, PARAMETER, Source, source_of_arrival, sources_of
 from listening.models import Rater, Recruitment, Study
-from listening.models.study_versions import earlier_versions
+from listening.models.study import earlier_versions
 from listening.recruitment.children import named_by
 from listening.recruitment.prolific.signed_links import is_signed_for
 from listening.sessions.lifecycle import Arrival

@@ -7,13 +7,13 @@ from math import floor, log10
 from typing import Any
 
 from listening.checks import check_named
-from listening.checks.check_settings import CheckSettings
+from listening.checks.check import CheckSettings
 from listening.design.occasions import AFTER_TASK, TaskPlan, is_between, occasions_of
 from listening.design.questionnaires import default_title
-from listening.design.studyfile.occasionpart import plans_of
+from listening.design.studyfile.questionpart import plans_of
 from listening.design.traps import TrapPlan
 from listening.models import Study, Task
-from listening.selectors.screening_counts import (
+from listening.selectors.progress import (
     check_counts,
     odds_of_traps,
     questionnaire_counts,

@@ -8,13 +8,12 @@ from typing import Any
 from django.utils.translation import gettext
 
 from listening.checks import Check
-from listening.checks.check_settings import Unfit
+from listening.checks.check import Unfit
 from listening.common.languages import name_of, speaking
 from listening.design.consent import ETHICS, LONG, composed
-from listening.design.draft_fields import put, reasons_of, shown
-from listening.design.draft_ticks import SCREEN_OUTS
+from listening.design.draft_fields import SCREEN_OUTS, put, reasons_of, shown
 from listening.design.draft_toml import Table, roles
-from listening.design.ready_questions import READY_MADE, TITLES
+from listening.design.questionnaires import READY_MADE, TITLES
 from listening.design.sources import KINDS
 from listening.methods import Method, Scale, method_named
 from listening.methods.paired import Paired

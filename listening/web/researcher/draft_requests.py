@@ -26,11 +26,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from listening.access.rights import ANALYSE, EDIT, LOOK, OWN, projects_of
-from listening.audio.pieces import piece_of
+from listening.audio.links import piece_of
 from listening.common.input_limits import WEB_ARCHIVE_BYTES, WEB_FILES, WEB_SOUND_BYTES
 from listening.common.plain_json import is_storable, read_json
-from listening.common.sound_files.names import EXTENSIONS, is_system_file
-from listening.design import draft_context, draft_fields, draft_parts, draft_toml
+from listening.common.sound_files import EXTENSIONS, is_system_file
+from listening.design import draft_context, draft_fields, draft_toml
 from listening.design.draft_toml import Table
 from listening.design.pasted_texts import UnclearTexts, texts_in
 from listening.design.scanning import UnclearNames
@@ -46,8 +46,7 @@ from listening.studies import StudyError, StudyProblems
 from listening.web.posted_values import number_in, whole_number
 from listening.web.researcher.draft_fields import compose_consent
 from listening.web.researcher.draft_mistakes import shown_mistakes
-from listening.web.researcher.draft_sidebar import sidebar
-from listening.web.researcher.drafts import own_draft
+from listening.web.researcher.drafts import own_draft, sidebar
 from listening.web.researcher.shown_findings import lines_of
 
 WORDS = ("text", "transcript", "caption")  # columns of stimuli.csv that words are pasted into
@@ -174,13 +173,13 @@ TABLE: Mapping[str, Callable[[HttpRequest, Table, folder.Rows], None]] = {
 
 MOST_CHANGES = 200  # fields in one request
 PARTS = {  # button -> what it does to study.toml; whether it could
-    "add-source": lambda top, given: draft_parts.add_source(top, given.get("kind", "")),
-    "remove-source": lambda top, given: draft_parts.remove_source(top, given.get("source", "")),
-    "add-language": lambda top, given: draft_parts.add_language(top, given.get("language", "")),
-    "remove-language": lambda top, given: draft_parts.remove_language(
+    "add-source": lambda top, given: draft_fields.add_source(top, given.get("kind", "")),
+    "remove-source": lambda top, given: draft_fields.remove_source(top, given.get("source", "")),
+    "add-language": lambda top, given: draft_fields.add_language(top, given.get("language", "")),
+    "remove-language": lambda top, given: draft_fields.remove_language(
         top, given.get("language", "")
     ),
-    "remove-task": lambda top, given: draft_parts.remove_task(top, given.get("task", "")),
+    "remove-task": lambda top, given: draft_fields.remove_task(top, given.get("task", "")),
     "compose": lambda top, given: compose_consent(top),
 }
 NAMED = 5  # files, mistakes and lines of pasted texts

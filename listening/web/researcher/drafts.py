@@ -25,23 +25,24 @@ from listening.access.rights import (
     visible_drafts,
     visible_studies,
 )
-from listening.audio.spoiling import FLAWS
+from listening.audio.degradations import FLAWS
 from listening.common.languages import name_of
-from listening.common.sound_files.names import EXTENSIONS
+from listening.common.sound_files import EXTENSIONS
 from listening.design import draft_context
 from listening.design.draft_fields import shown
 from listening.design.draft_toml import KINDS, LOUDNESS_LUFS, Table
 from listening.design.scanning import UnclearNames, scan
 from listening.design.studyfile import Reading, StimulusEntry, mistakes
 from listening.drafts import anchors_and_traps, folder, levels, making, sounds
-from listening.drafts.figures import length_of, reading_of, whole
+from listening.drafts.figures import Cost, figures_of, length_of, reading_of, whole
 from listening.drafts.files import Facts, facts_of, names_of, problems_of
 from listening.drafts.journal import last_by
 from listening.models import Draft
+from listening.recruitment.plan import money
 from listening.studies import StudyError, count_pilots
-from listening.studies.address_findings import address_findings
-from listening.studies.design_findings import design_findings
+from listening.studies.design_findings import address_findings, design_findings
 from listening.studies.sound_findings import sound_findings
+from listening.web.researcher.checks_and_traps import EASY, chance_text
 from listening.web.researcher.draft_fields import (
     USUAL_LANGUAGES,
     languages_of,
@@ -49,10 +50,8 @@ from listening.web.researcher.draft_fields import (
     rater_fields,
 )
 from listening.web.researcher.draft_mistakes import shown_mistakes
-from listening.web.researcher.draft_sidebar import sidebar
-from listening.web.researcher.preview_studies import GALLERY
+from listening.web.researcher.preview_studies import GALLERY, what_it_is
 from listening.web.researcher.shown_findings import findings_of_draft
-from listening.web.researcher.study_preview import what_it_is
 
 SENTENCES_PER_PAGE = 40
 NAMED = 20  # files that are not used
@@ -71,6 +70,34 @@ STEPS = (
     ("draft-review", "Review and open"),
 )
 TRY = ("ab", "cmos", "mos", "mushra", "att", "dcr", "ccr", "p835")  # kinds that are a method
+
+
+def sidebar(draft: Draft, reading: Reading | None = None) -> dict[str, Any]:
+    reading = reading or reading_of(draft)
+    figures = figures_of(draft, reading)
+    return {
+        "draft": draft,
+        "reading": reading,
+        "figures": figures,
+        "cost": _cost(figures.cost) if figures.cost else None,
+        "minutes": figures.length.minutes if figures.length else None,
+        "parts": figures.length.parts if figures.length else [],
+        "checks_passed": "" if figures.checks is None else chance_text(figures.checks),
+        "traps_passed": chance_text(figures.traps.guessing) if figures.traps else "",
+        "traps_easy": figures.traps is not None and figures.traps.guessing > EASY,
+        "traps_same": figures.traps is not None and figures.traps.same == 1,
+    }
+
+
+def _cost(cost: Cost) -> dict[str, str]:
+    return {
+        "hourly": money(cost.hourly, cost.currency),
+        "each": money(cost.each, cost.currency),
+        "pay": money(cost.pay, cost.currency),
+        "fees": money(cost.fees, cost.currency),
+        "total": money(cost.total, cost.currency),
+        "fee_words": cost.fee_words,
+    }
 
 
 def own_draft(request: HttpRequest, code: str, wants: str = "") -> Draft:

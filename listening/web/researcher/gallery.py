@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from listening.checks import Check, check_named
-from listening.design.ready_questions import READY_MADE, TITLES
+from listening.design.questionnaires import READY_MADE, TITLES
 from listening.methods import Method
 from listening.web.researcher.checks_and_traps import chance_text
 from listening.web.researcher.preview_studies import GALLERY, every_check, example, shown_presets

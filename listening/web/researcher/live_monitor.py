@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from listening.access.rights import visible_studies
 from listening.accounts.required_login import lacks_second_factor
-from listening.selectors.monitor import Snapshot, latest_progress
+from listening.selectors.progress import Snapshot, latest_progress
 
 NOT_LOGGED_IN = 4403
 NO_SUCH_STUDY = 4404

@@ -20,9 +20,9 @@ from listening.access.projects import move_study
 from listening.access.rights import EDIT, LOOK, OWN, projects_of, study_for, visible_studies
 from listening.drafts.folder import draft_of
 from listening.models import Study, StudyEvent, study_log
-from listening.selectors.monitor import forget_progress
+from listening.selectors.progress import forget_progress
 from listening.studies import StudyError, erasure
-from listening.studies.retention import Rule, change_rule, due_at, rule_of, why_not_erased
+from listening.studies.erasure import Rule, change_rule, due_at, rule_of, why_not_erased
 from listening.web.posted_values import number_in
 from listening.web.researcher.study_page import who
 

@@ -21,10 +21,9 @@ from django.views.decorators.http import require_GET, require_POST
 from listening.access.rights import EDIT, LOOK, projects_of, study_for, visible_studies
 from listening.common.ages import in_last_s
 from listening.models import Channel, Delivery, Study, StudyLimits, Subscription, study_log
-from listening.notifications import channels, dispatching, sending
+from listening.notifications import channels, sending
 from listening.notifications.channels import ChannelError
-from listening.notifications.composing import test_message
-from listening.notifications.kinds import KINDS, TEST
+from listening.notifications.kinds import KINDS, TEST, test_message
 from listening.notifications.watching import limits_of
 from listening.web.posted_values import number_in
 from listening.web.researcher.study_page import who
@@ -183,7 +182,7 @@ def _test(request: HttpRequest) -> str:
     tests = channel.deliveries.filter(event=TEST)
     if tests.filter(created_at__range=in_last_s(BETWEEN_TESTS_S, now)).exists():
         raise ChannelError("Wait ten seconds between two test messages.")
-    sent = dispatching.written(channel, None, TEST, test_message(channel.name), now)
+    sent = sending.written(channel, None, TEST, test_message(channel.name), now)
     sending.deliver(sent.pk)
     sent.refresh_from_db()
     if sent.state != Delivery.State.SENT:

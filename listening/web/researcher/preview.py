@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Any, Protocol
@@ -22,22 +23,22 @@ from django.views.decorators.http import require_GET
 
 from listening.access.rights import LOOK, draft_for, study_for
 from listening.audio import AudioError
-from listening.audio.pieces import flac_response
-from listening.common.languages import page_words, speaking
+from listening.audio.links import flac_response
+from listening.common.languages import page_words, speaking, study_words
 from listening.design.occasions import AFTER_TASK, Occasion, occasions_of
 from listening.design.preview_trials import ShownTrial, scales_of, trials_of
-from listening.design.questionnaires import has_screening, part_asked
+from listening.design.questionnaires import has_screening, in_words, part_asked
 from listening.design.questionnaires import page as questionnaire_page
-from listening.design.studyfile import StudyFile, StudyProblems, mistakes
+from listening.design.studyfile import StudyFile, StudyProblems, TaskEntry, mistakes
 from listening.design.studyfile.csvpart import CAPTION
 from listening.design.studyfile.entries import ItemEntry
-from listening.design.studyfile.occasionpart import plans_of
+from listening.design.studyfile.questionpart import plans_of
 from listening.design.traps import TRAINING, TrapPlan
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.methods import Part, method_named
+from listening.sessions.answers import feedback_on
 from listening.sessions.stages import NotAsked, check_and_settings
 from listening.sessions.task_rules import parts_of
-from listening.sessions.training_feedback import feedback_on
 from listening.web.rater import page_facts
 from listening.web.rater.endings import end_facts
 from listening.web.rater.pages import as_wav, languages_of
@@ -49,9 +50,58 @@ from listening.web.researcher.preview_studies import (
     folder_source,
     only,
 )
-from listening.web.researcher.preview_texts import criteria_words, in_language
 
 CODE = "PREVIEW"  # in the place of the completion code
+PARTS = ("task", "check", "questionnaire")
+SEED = re.compile(r"[0-9a-f]{32}")
+KEPT_S = 3600
+
+
+def in_language(file: StudyFile, language: str) -> StudyFile:
+    """The study with its own words of that language; what has no translation stays.
+
+    The words of the criteria are put in where the scale is known: see `criteria_words`.
+    """
+    if language not in file.translations:
+        return file
+    words = study_words(file.title, file.texts, file.translations, language)
+    return replace(
+        file,
+        language=language,
+        title=words["title"],
+        texts=words["texts"],
+        checks=tuple({**each, **words["checks"].get(each["key"], {})} for each in file.checks),
+        questionnaires=tuple(
+            in_words(each, words["questionnaires"].get(each["key"], {}))
+            for each in file.questionnaires
+        ),
+        tasks=tuple(
+            _task_in_language(task, task.translations.get(language, {})) for task in file.tasks
+        ),
+    )
+
+
+def _task_in_language(task: TaskEntry, words: Mapping[str, Any]) -> TaskEntry:
+    feedback = words.get("training", {})
+    captions = words.get("captions", {})
+    reason = {**task.justification, **words.get("justification", {})}
+    return replace(
+        task,
+        title=words.get("title") or task.title,
+        instructions=words.get("instructions") or task.instructions,
+        justification=reason if task.justification else {},
+        training=tuple({**each, **feedback.get(each["stimulus"], {})} for each in task.training),
+        examples=tuple(
+            {**e, "caption": captions.get(e["stimulus"], e.get("caption", ""))}
+            for e in task.examples
+        ),
+    )
+
+
+def criteria_words(task: TaskEntry, language: str) -> Mapping[str, Mapping[str, Any]]:
+    """Criterion -> its words in that language."""
+    words: Mapping[str, Mapping[str, Any]] = task.translations.get(language, {}).get("criteria", {})
+    return words
 
 
 class Addresses(Protocol):
@@ -237,11 +287,6 @@ def _end(texts: Mapping[str, str]) -> dict[str, Any]:
     """The end after the last trial; only words of the study's own stand there."""
     end = end_facts("complete", texts, code=CODE, from_prolific=False, commented=False)
     return {**end, "text": texts.get("end", "")}
-
-
-PARTS = ("task", "check", "questionnaire")
-SEED = re.compile(r"[0-9a-f]{32}")
-KEPT_S = 3600
 
 
 @never_cache

@@ -16,28 +16,43 @@ from typing import Any, Protocol
 from django.conf import settings
 
 from listening import audio
-from listening.audio.ends import AFTER_S, BEFORE_S
-from listening.audio.low_cut import HEARD_FROM_HZ
+from listening.audio.served_sound import AFTER_S, BEFORE_S, HEARD_FROM_HZ
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
 from listening.common.sound_files import AudioError, duration_s
+from listening.design.blocks import Amount, amount_of, sessions_of, trials_of
 from listening.design.duration import SessionLength, estimate
 from listening.design.presets import Preset, presets
-from listening.design.ready_questions import READY_MADE
+from listening.design.preview_trials import scales_of
+from listening.design.questionnaires import READY_MADE
 from listening.design.settings import Recipe, derive
-from listening.design.studyfile import CSV, TOML, StudyFile, StudyProblems, read_sent_folder
+from listening.design.studyfile import (
+    CSV,
+    TOML,
+    StimulusEntry,
+    StudyFile,
+    StudyProblems,
+    TaskEntry,
+    read_sent_folder,
+)
+from listening.design.studyfile.drawing import drawn_of
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.questionpart import read_questionnaires
+from listening.design.traps import TrapPlan
+from listening.methods import Scale, method_named
 from listening.models import Study
 from listening.sessions.line_marks import moved
 from listening.studies import study_as_file
+from listening.studies.deriving import Trimming
 from listening.studies.length import session_length
-from listening.studies.trimming import Trimming
 
 GALLERY = "gallery"  # the folder with a task for every method
 Lines = list[dict[str, Any]]
 
 CUT = (BEFORE_S, AFTER_S, HEARD_FROM_HZ)  # what was made with others has another name
+MOST_SYSTEMS = 24
+MOST_CLIPS = 2  # of each
+MOST_ANSWERS = 12  # more are said by their ends
 
 
 class Source(Protocol):
@@ -242,3 +257,66 @@ def only(
 
 def _key(part: Any) -> str:
     return str(part["key"] if isinstance(part, Mapping) else part.key)
+
+
+def what_it_is(study: StudyFile, address: Callable[[StimulusEntry], str]) -> dict[str, Any]:
+    """`study` holds what its settings make; `address` is that of a clip."""
+    tasks = [_task(study, task) for task in study.tasks]
+    systems = [c for c in study.conditions if not c.derived]
+    by_condition: dict[str, list[StimulusEntry]] = {c.key: [] for c in systems}
+    for entry in study.stimuli:
+        by_condition.get(entry.condition, []).append(entry)
+    return {
+        "tasks": tasks,
+        "sessions": sessions_of((t["amount"].sessions for t in tasks), study.task_plan),
+        "ratings": sum(task["amount"].ratings for task in tasks),
+        "systems": [
+            {
+                "key": c.key,
+                "label": c.label or c.key,
+                "role": c.role if c.role != "test" else "",
+                "count": len(by_condition[c.key]),
+                "clips": [
+                    {"item": entry.item, "url": address(entry)}
+                    for entry in by_condition[c.key][:MOST_CLIPS]
+                ],
+            }
+            for c in systems[:MOST_SYSTEMS]
+        ],
+        "more_systems": max(len(systems) - MOST_SYSTEMS, 0),
+    }
+
+
+def _task(study: StudyFile, task: TaskEntry) -> dict[str, Any]:
+    method = method_named(task.method)
+    amount: Amount = amount_of(trials_of(study, task), task)
+    questions = [
+        {"question": criterion.question, "help": criterion.help_text, "scale": _scale(scale)}
+        for criterion, scale in zip(task.criteria, scales_of(task), strict=True)
+    ]
+    traps = TrapPlan.from_dict(task.traps)
+    return {
+        "task": task,
+        "method": method.title,
+        "questions": questions,
+        "amount": amount,
+        "drawn": drawn_of(task),
+        "traps": traps.sets_for(task.block_size) * traps.traps_per_set * task.blocks_per_session,
+        "reasons": task.justification.get("required") if task.justification else None,
+    }
+
+
+def _scale(scale: Scale) -> str:
+    """Its answers, as raters read them."""
+    words = [
+        f"{step.label} {step.text}" if step.text and step.text != step.label else step.label
+        for step in scale.steps
+    ]
+    if scale.span is not None:
+        low, high, step = scale.span
+        return f"{low:g} to {high:g} in steps of {step:g}" + (f": {', '.join(words)}" * bool(words))
+    if scale.widget == "text":
+        return f"words of their own, at most {scale.longest} characters"
+    if scale.widget == "ranking":
+        return "an order, the best first"
+    return ", ".join(words) if len(words) <= MOST_ANSWERS else f"{words[0]} to {words[-1]}"

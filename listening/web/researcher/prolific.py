@@ -18,7 +18,7 @@ from kombu.exceptions import OperationalError
 from listening.access.rights import OWN, project_for
 from listening.jobs import sync_recruitment
 from listening.models import Connection, Project
-from listening.recruitment import connecting, hooks
+from listening.recruitment import connecting, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.recruitment.plan import money
 from listening.recruitment.prolific import ProlificError
@@ -93,7 +93,7 @@ def connection_do(request: HttpRequest, project: int | None = None) -> HttpRespo
             connecting.choose_workspace(connection, workspace, "" if moved else there)
             messages.success(request, "Drafts go there from now on.")
         elif action == "events":
-            hooks.subscribe(connection)
+            syncing.subscribe(connection)
             messages.success(request, "Prolific tells us of changes from now on.")
         elif action == "disconnect":
             connecting.disconnect(connection)
@@ -111,8 +111,8 @@ def hook(request: HttpRequest, pk: int) -> HttpResponse:
     """An event of Prolific's: believed by its signature, answered at once, worked off later."""
     connection = get_object_or_404(Connection, pk=pk)
     try:
-        looked_at = hooks.receive(connection, request.headers, request.body)
-    except hooks.NotBelieved as problem:
+        looked_at = syncing.receive(connection, request.headers, request.body)
+    except syncing.NotBelieved as problem:
         return HttpResponse(str(problem), status=401, content_type="text/plain")
     for recruitment in looked_at:
         with suppress(OperationalError):  # the clock looks too

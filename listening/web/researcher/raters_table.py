@@ -15,7 +15,7 @@ from listening.sessions.outcomes import review_words
 
 SHOWN_AS = {"expired": "left", "screened": "screened out", "started": "listening"}
 HELD = Block.objects.filter(session=OuterRef("pk"), state=Block.State.LEASED)
-LEFT = Q(~Exists(HELD), status=Session.Status.STARTED)  # its places went to others
+DROPPED_OUT = Q(~Exists(HELD), status=Session.Status.STARTED)  # its places went to others
 
 
 def called(status: str) -> str:
@@ -25,8 +25,8 @@ def called(status: str) -> str:
 
 def _state(value: str) -> Q:
     if value == Session.Status.EXPIRED:
-        return Q(status=value) | LEFT
-    return Q(status=value) & ~LEFT if value == Session.Status.STARTED else Q(status=value)
+        return Q(status=value) | DROPPED_OUT
+    return Q(status=value) & ~DROPPED_OUT if value == Session.Status.STARTED else Q(status=value)
 
 
 def _choice(name: str, title: str, choices: Mapping[str, tuple[str, Q]]) -> Filter:

@@ -5,53 +5,438 @@ Every button posts an action; what it says stands above the page after it is loa
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from math import isfinite, nan
 from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.core.cache import cache
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
+from redis.exceptions import RedisError
 
 from listening.access.rights import EDIT, study_for
-from listening.models import Bonus, BonusBatch, Recruitment, Session, Study, Submission
+from listening.common.addresses import public_route
+from listening.design.sources import sources_of
+from listening.models import Bonus, BonusBatch, Connection, Recruitment, Session, Study, Submission
 from listening.models.study_log import note
-from listening.recruitment import (
-    connecting,
-    deciding,
-    drafting,
-    ledger,
-    paying,
-    syncing,
-)
+from listening.recruitment import connecting, deciding, drafting, ledger, paying, syncing
 from listening.recruitment import plan as plans
 from listening.recruitment.errors import NotConfirmed, RecruitmentError
-from listening.recruitment.places import first_plan, places_needed, with_length_of
-from listening.recruitment.plan import MOST_PLACES, Plan, money
+from listening.recruitment.places import (
+    HourlyRates,
+    first_plan,
+    groups_of_earlier,
+    places_needed,
+    rates_of,
+    with_length_of,
+)
+from listening.recruitment.plan import MOST_PLACES, Plan, minor_of, money, whole_minor
 from listening.recruitment.prolific import ProlificError
-from listening.recruitment.terms import terms_of
-from listening.selectors.monitor import forget_progress
+from listening.recruitment.prolific.wire import Json
+from listening.recruitment.terms import seal_of, terms_of
+from listening.selectors.progress import forget_progress
 from listening.sessions import lifecycle
-from listening.sessions.source_quotas import change_quota
+from listening.sessions.source_quotas import change_quota, counts_of
 from listening.studies.length import session_length
 from listening.web.posted_values import whole_number
-from listening.web.researcher import recruiting_form as forms
-from listening.web.researcher.recruiting_facts import (
-    SHOWN,
-    filters_of,
-    live_facts,
-    plan_facts,
-    rates_for,
-    source_facts,
-)
 from listening.web.researcher.study_page import who
 
+SHOWN_CHOICES = 400  # of a filter: more are a list that nobody reads
+ROWS_PER_PAGE = 50
+FILTERS_KEPT_S = 3600
+SHOWN = {"": "all", "todo": "to decide", "mismatch": "mismatches"}
+HELD = ("APPROVED", "AWAITING REVIEW", "PARTIALLY APPROVED")  # places that are filled
 State = Recruitment.State
+Answer = str | HttpResponse | None
+TYPED = ("places", "slots")  # actions that are named after a number, which is shown again
+
+
+@dataclass
+class ReadPlan:
+    """The plan as far as it could be read, and what is wrong, by field."""
+
+    plan: Plan
+    budget_minor: int | None
+    two_people: bool
+    problems: dict[str, str] = field(default_factory=dict)
+
+
+def read_plan(post: QueryDict, before: Plan) -> ReadPlan:
+    """`before` holds what the form does not show: currency, filters, the study's minutes."""
+    problems: dict[str, str] = {}
+
+    def money(name: str, default: int) -> int:
+        try:
+            return minor_of(post.get(name, "")) if post.get(name, "").strip() else default
+        except ValueError as error:
+            problems[name] = str(error)
+            return default
+
+    def number(name: str, default: int) -> int:
+        text = post.get(name, "").strip()
+        if text.isdecimal() and len(text) < 7:
+            return int(text)
+        problems[name] = "Give a whole number."
+        return default
+
+    budget = money("budget", -1)
+    plan = replace(
+        before,
+        name=post.get("name", "").strip(),
+        description=post.get("description", "").strip(),
+        places=number("places", before.places),
+        hourly_minor=money("hourly", before.hourly_minor),
+        devices=tuple(each for each in post.getlist("devices") if each in plans.DEVICES),
+        approval=_one_of(post, "approval", (plans.REVIEW, plans.AUTOMATIC)),
+        screened_out=_one_of(post, "screened_out", (plans.RETURN, plans.FIXED)),
+        screened_out_minor=money("screened_out_minor", before.screened_out_minor),
+        secure="secure" in post,
+        keep_out=tuple(post.getlist("keep_out")),
+    )
+    return ReadPlan(
+        plan,
+        None if budget < 0 else budget,
+        "two_people" in post,
+        plans.problems(plan) | problems,
+    )
+
+
+def _one_of(post: QueryDict, name: str, words: tuple[str, ...]) -> str:
+    return post.get(name, "") if post.get(name) in words else words[0]
+
+
+# --- Filters -------------------------------------------------------------------------------------
+
+
+def filter_titles(filters: list[Json]) -> list[dict[str, str]]:
+    """Those that can be offered, by title; groups are offered apart."""
+    offered = [
+        {"id": str(each.get("filter_id", "")), "title": str(each.get("title") or "")}
+        for each in filters
+        if each.get("type") in ("select", "range") and "group" not in str(each.get("filter_id"))
+    ]
+    return sorted((each for each in offered if each["id"]), key=lambda each: each["title"].lower())
+
+
+def filter_facts(filters: list[Json], name: str) -> dict[str, Any] | None:
+    """One filter as its own small form shows it."""
+    found = next((each for each in filters if each.get("filter_id") == name), None)
+    if found is None:
+        return None
+    choices = found.get("choices") or {}
+    return {
+        "id": name,
+        "title": found.get("title") or name,
+        "question": found.get("question") or "",
+        "is_range": found.get("type") == "range",
+        "min": found.get("min"),
+        "max": found.get("max"),
+        "choices": list(choices.items())[:SHOWN_CHOICES] if isinstance(choices, Mapping) else [],
+    }
+
+
+def with_filter(plan: Plan, known: Mapping[str, Any], post: QueryDict) -> Plan:
+    """The plan with one more filter; ValueError with a sentence where nothing was chosen."""
+    name = str(known["id"])
+    if known["is_range"]:
+        bounds = {
+            end: _bound(post.get(end, ""))
+            for end in ("lower", "upper")
+            if post.get(end, "").strip()
+        }
+        if not bounds:
+            raise ValueError(f"Give a lowest or a highest value for “{known['title']}”.")
+        made: dict[str, Any] = {"filter_id": name, "selected_range": bounds}
+        words = " to ".join(str(bounds.get(end, "any")) for end in ("lower", "upper"))
+    else:
+        texts = {str(value): str(text) for value, text in known["choices"]}
+        values = [value for value in post.getlist("values") if value in texts]
+        if not values:
+            raise ValueError(f"Choose at least one answer for “{known['title']}”.")
+        made = {"filter_id": name, "selected_values": values}
+        words = ", ".join(texts[value] for value in values)
+    kept = tuple(each for each in plan.filters if each.get("filter_id") != name)
+    said = {**plan.words, name: f"{known['title']}: {words}"}
+    return replace(plan, filters=(*kept, made), words=said)
+
+
+def without_filter(plan: Plan, name: str) -> Plan:
+    kept = tuple(each for each in plan.filters if each.get("filter_id") != name)
+    return replace(plan, filters=kept)
+
+
+def _bound(text: str) -> float | int:
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        number = nan
+    if not isfinite(number):
+        raise ValueError(f"“{text[:20]}” is no number.")
+    return int(number) if number == int(number) else number
+
+
+def plan_facts(
+    request: HttpRequest,
+    study: Study,
+    connection: Connection,
+    recruitment: Recruitment | None,
+    typed: Plan | None,
+) -> dict[str, Any]:
+    stored = drafting.plan_of(recruitment) if recruitment else first_plan(study, connection)
+    plan = typed or with_length_of(stored, study)
+    rates = rates_for(connection, plan)
+    filters = filters_of(connection)
+    chosen = request.GET.get("filter", "")
+    features = connection.features
+    return {
+        "plan": plan,
+        "reward": money(plan.reward_minor, plan.currency),
+        "hourly": f"{plan.hourly_minor / 100:.2f}",
+        "screened_out_pay": f"{plan.screened_out_minor / 100:.2f}",
+        "floor": money(rates.minimum_minor, plan.currency),
+        "recommended": money(rates.recommended_minor, plan.currency),
+        "asked_rates": rates.is_prolifics,
+        "devices": [(each, each in plan.devices) for each in plans.DEVICES],
+        "fixed_allowed": features.get("fixed_screen_out"),
+        "secure_allowed": features.get("secure_links"),
+        "filters": filter_titles(filters),
+        "new_filter": filter_facts(filters, chosen) if chosen else None,
+        "used_filters": filters_in_words(plan),
+        "groups": [
+            (group, title, group in plan.keep_out)
+            for group, title in groups_of_earlier(study, connection).items()
+        ],
+        "saved": recruitment is not None,
+        "budget": (
+            f"{recruitment.budget_minor / 100:.2f}"
+            if recruitment and recruitment.budget_minor is not None
+            else ""
+        ),
+    }
+
+
+def rates_for(connection: Connection, plan: Plan) -> HourlyRates:
+    """What Prolific recommends to pay whom this plan's filters leave."""
+    return rates_of(connection, plan.currency, (str(each["filter_id"]) for each in plan.filters))
+
+
+def source_facts(study: Study) -> list[dict[str, Any]]:
+    """The ways in that the study names: address, quota, who came; none where it names none."""
+    if not study.sources:
+        return []
+    landing = public_route("landing", study.link)
+    named = {source.key: source for source in sources_of(study.sources)}
+    return [
+        {
+            "counts": counts,
+            "source": named.get(counts.key),
+            "address": named[counts.key].address(landing) if counts.key in named else "",
+        }
+        for counts in counts_of(study)
+    ]
+
+
+def filters_of(connection: Connection) -> list[Json]:
+    """What participants can be chosen by, kept for an hour; none while Prolific is away."""
+    name = f"prolific/filters/{connection.pk}/{connection.workspace}"
+    with suppress(RedisError):
+        kept: list[Json] | None = cache.get(name)
+        if kept is not None:
+            return kept
+    try:
+        with connecting.client_of(connection) as prolific:
+            found: list[Json] = [dict(each) for each in prolific.filters(connection.workspace)]
+    except ProlificError:
+        return []
+    with suppress(RedisError):
+        cache.set(name, found, timeout=FILTERS_KEPT_S)
+    return found
+
+
+def read_again(recruitment: Recruitment) -> str:
+    """Reads a study that is not live yet from Prolific before a sum of it is shown.
+
+    Gives why it could not be read; "" where it was.
+    """
+    try:
+        drafting.find_out(recruitment, tries=1)
+    except RecruitmentError as error:
+        return str(error)
+    return ""
+
+
+def live_facts(request: HttpRequest, recruitment: Recruitment) -> dict[str, Any]:
+    """A draft, or a published study with its submissions and its money."""
+    unread = read_again(recruitment) if recruitment.state != Recruitment.State.LIVE else ""
+    plan, terms, currency = (
+        drafting.plan_of(recruitment),
+        terms_of(recruitment),
+        recruitment.currency,
+    )
+    rows = deciding.rows_of_desk(recruitment) if recruitment.state == Recruitment.State.LIVE else []
+    pay = deciding.pay_of(recruitment, rows)
+    expected = ledger.with_fees(recruitment, terms.rewards_minor)
+    locked = ledger.locked_by_publishing(recruitment)
+    return {
+        "plan": plan,
+        "terms": terms,
+        "unread": unread,
+        "seal": seal_of(recruitment),
+        "changes": drafting.changes_of(recruitment),
+        "currency": currency,
+        "reward": money(terms.reward_minor, currency),
+        "expected": money(expected, currency),
+        "screen_outs": money(whole_minor(locked) - whole_minor(expected), currency),
+        "screened_out_pay": money(terms.screened_out_minor, currency),
+        "locked": money(locked, currency),
+        "codes": [
+            (
+                outcome.replace("_", " "),
+                recruitment.codes.get(outcome, ""),
+                plans.WHAT_CODES_DO[way],
+                way == plans.PAYS_SCREEN_OUT,
+            )
+            for outcome, way in recruitment.ways.items()
+        ],
+        "used_filters": filters_of_terms(recruitment),
+        "address": plans.study_address(public_route("landing", recruitment.study.link)),
+        "pay": pay,
+        "pay_hourly": money(pay.median_hourly or 0, currency),
+        "pay_clip": money(pay.per_clip or 0, currency),
+        "pay_floor": money(pay.floor, currency),
+        "stale": deciding.is_stale(recruitment),
+        **_spending_facts(request, recruitment, rows),
+        **_desk_facts(request, rows, currency),
+        **_money_facts(recruitment),
+    }
+
+
+def filters_of_terms(recruitment: Recruitment) -> list[tuple[str, str]]:
+    """The filters that Prolific has, in the words of the plan where it knows them."""
+    words = drafting.plan_of(recruitment).words
+    names = [str(each.get("filter_id", "")) for each in terms_of(recruitment).filters]
+    return [(name, str(words.get(name, name))) for name in names]
+
+
+def _spending_facts(
+    request: HttpRequest, recruitment: Recruitment, rows: list[deciding.Row]
+) -> dict[str, Any]:
+    """What the buttons cost that add places or screen-outs, or approve: sums with fees."""
+    terms, currency = terms_of(recruitment), recruitment.currency
+    needed = max(places_needed(recruitment.study) - _coming(recruitment, rows), 0)
+    places = _number(request, "places") or recruitment.places + needed
+    screened = sum(
+        row.submission is not None and row.submission.status == "SCREENED OUT" for row in rows
+    )
+    slots = _number(request, "slots") or terms.slots
+    added, raised = (
+        drafting.cost_of_places(recruitment, places),
+        drafting.cost_of_slots(recruitment, slots),
+    )
+    approvable = sum(row.is_approvable for row in rows)
+    approved = deciding.cost_of_approvals(recruitment, approvable)
+    left = ledger.left_of_budget(recruitment)
+    return {
+        "more": needed,
+        "places_typed": places,
+        "places_added": max(places - terms.places, 0),
+        "place_each": str(ledger.with_fees(recruitment, terms.reward_minor)),
+        "places_seen": whole_minor(added),
+        "places_cost": money(added, currency),
+        "slots_typed": slots,
+        "slots_added": max(slots - terms.slots, 0),
+        "slot_each": str(ledger.with_fees(recruitment, terms.screened_out_minor)),
+        "slots_seen": whole_minor(raised),
+        "slots_cost": money(raised, currency),
+        "slots_used": screened,
+        "slots_are_used": bool(terms.slots) and screened >= terms.slots,
+        "approvable": approvable,
+        "approve_seen": whole_minor(approved),
+        "approve_cost": money(approved, currency),
+        "approve_one": money(deciding.cost_of_approvals(recruitment, 1), currency),
+        "budget_left": "" if left is None else left,
+        "sign": money(0, currency).removesuffix("0.00"),
+    }
+
+
+def _number(request: HttpRequest, name: str) -> int:
+    """What was typed before and is asked again with its sum; 0 where nothing was."""
+    text = request.GET.get(name, "")
+    is_number = text.isascii() and text.isdigit() and len(text) < 7
+    return min(int(text), MOST_PLACES) if is_number else 0
+
+
+def _desk_facts(request: HttpRequest, rows: list[deciding.Row], currency: str) -> dict[str, Any]:
+    show = request.GET.get("show", "")
+    shown = Paginator([row for row in rows if _is_shown(row, show)], ROWS_PER_PAGE)
+    page = shown.get_page(request.GET.get("page"))
+    for row in page:
+        for bonus in row.bonuses:
+            bonus.said = money(bonus.minor, currency)  # type: ignore[attr-defined]
+            bonus.words = bonus.purpose.replace("_", " ")  # type: ignore[attr-defined]
+    return {
+        "rows": page,
+        "show": show,
+        "shows": [
+            (name, words, name == show, sum(_is_shown(row, name) for row in rows))
+            for name, words in SHOWN.items()
+        ],
+        "show_query": f"show={show}" if show in SHOWN else "",
+        "counts": deciding.counts_of(rows),
+        "due_soon": sum(row.is_due_soon for row in rows),
+    }
+
+
+def _money_facts(recruitment: Recruitment) -> dict[str, Any]:
+    currency = recruitment.currency
+    owed = paying.owed(recruitment)
+    batches = list(recruitment.bonus_batches.all())
+    for batch in batches:
+        total = batch.total_minor
+        batch.said = money(total, currency) if total else ""  # type: ignore[attr-defined]
+    limit = recruitment.budget_minor
+    return {
+        "sums": [
+            (words, money(minor, currency)) for words, minor in ledger.money_of(recruitment).rows()
+        ],
+        "differences": [
+            (each.name, *(money(m, currency) for m in (each.ours, each.theirs)), each.agrees)
+            for each in ledger.reconciled(recruitment)
+        ],
+        "owed": owed,
+        "owed_sum": money(sum(each.minor for each in owed), currency),
+        "batches": [(batch, paying.in_doubt(batch)) for batch in batches],
+        "limit": money(limit, currency) if limit is not None else "",
+        "limit_typed": f"{limit / 100:.2f}" if limit is not None else "",
+    }
+
+
+def filters_in_words(plan: Plan) -> list[tuple[str, str]]:
+    names = [str(each["filter_id"]) for each in plan.filters]
+    return [(name, plan.words.get(name, name)) for name in names]
+
+
+def _coming(recruitment: Recruitment, rows: list[deciding.Row]) -> int:
+    """Places at Prolific that are still to be filled, or are being filled now."""
+    held = sum(row.submission is not None and row.submission.status in HELD for row in rows)
+    return max(recruitment.places - held, 0)
+
+
+def _is_shown(row: deciding.Row, show: str) -> bool:
+    if show == "mismatch":
+        return bool(row.mismatches)
+    if show == "todo":
+        return row.is_waiting or row.is_undecided
+    return True
 
 
 # --- The page ------------------------------------------------------------------------------------
@@ -136,10 +521,6 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
     return redirect(f"{back}{query}{f'#{anchor}' if anchor.isidentifier() else ''}")
 
 
-Answer = str | HttpResponse | None
-TYPED = ("places", "slots")  # actions that are named after a number, which is shown again
-
-
 def _seen(request: HttpRequest) -> int:
     """The sum on the button that was pressed, in whole minor units; -1 where it named none."""
     text = request.POST.get("seen", "")
@@ -161,7 +542,7 @@ def _save(request: HttpRequest, study: Study) -> Answer:
     stored = drafting.plan_of(recruitment) if recruitment else first_plan(study, connection)
     stored = with_length_of(stored, study)
     floor = rates_for(connection, stored).minimum_minor
-    read = forms.read_plan(request.POST, replace(stored, floor_minor=floor))
+    read = read_plan(request.POST, replace(stored, floor_minor=floor))
     if read.problems:
         return _page(request, study, plan=read.plan, problems_of=read.problems, status=422)
     if recruitment is None:
@@ -176,11 +557,11 @@ def _save(request: HttpRequest, study: Study) -> Answer:
 def _add_filter(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
     connection = recruitment.connection
-    known = forms.filter_facts(filters_of(connection), request.POST.get("filter", ""))
+    known = filter_facts(filters_of(connection), request.POST.get("filter", ""))
     if known is None:
         raise RecruitmentError("Prolific has no such filter.")
     try:
-        plan = forms.with_filter(drafting.plan_of(recruitment), known, request.POST)
+        plan = with_filter(drafting.plan_of(recruitment), known, request.POST)
     except ValueError as error:
         raise RecruitmentError(str(error)) from None
     return _with_filters(recruitment, plan)
@@ -189,7 +570,7 @@ def _add_filter(request: HttpRequest, study: Study) -> Answer:
 def _remove_filter(request: HttpRequest, study: Study) -> Answer:
     recruitment = _recruitment(study)
     plan = drafting.plan_of(recruitment)
-    return _with_filters(recruitment, forms.without_filter(plan, request.POST.get("filter", "")))
+    return _with_filters(recruitment, without_filter(plan, request.POST.get("filter", "")))
 
 
 def _with_filters(recruitment: Recruitment, plan: Plan) -> str:

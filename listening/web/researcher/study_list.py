@@ -15,8 +15,8 @@ from listening.access.rights import projects_of, visible_studies
 from listening.common.cached_counts import Patience
 from listening.models import Study
 from listening.selectors.study_overview import Overview, overviews
-from listening.studies.searching import FILTERS, filtered, tags_of
-from listening.web.researcher.time_plot import SPARK_BARS, TimePlot, time_plot
+from listening.studies.naming import FILTERS, filtered, tags_of
+from listening.web.researcher.study_page import SPARK_BARS, TimePlot, time_plot
 
 STUDIES_PER_PAGE = 50
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -13,11 +16,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
 from listening import studies
-from listening.access.rights import EDIT, LOOK, study_for
+from listening.access.rights import ANALYSE, EDIT, LOOK, study_for
 from listening.common.addresses import public_route
 from listening.design.settings import derive
 from listening.design.studyfile import StimulusEntry
@@ -25,8 +29,9 @@ from listening.design.studyfile.drawing import draws_of
 from listening.models import Study
 from listening.models.study_log import note, withdrawals_of
 from listening.selectors import unplayed_clips
-from listening.selectors.monitor import forget_progress, page_progress
-from listening.selectors.rating_times import rating_times, state_marks
+from listening.selectors.progress import forget_progress, page_progress
+from listening.selectors.ratings import read_ratings, shown_ratings
+from listening.selectors.study_overview import HOUR_S, Hour, Mark, rating_times, state_marks
 from listening.sessions import lifecycle
 from listening.studies import (
     Finding,
@@ -37,11 +42,15 @@ from listening.studies import (
 )
 from listening.studies.length import MEASURED_FROM, session_length
 from listening.web.researcher.checks_and_traps import beforehand
+from listening.web.researcher.preview_studies import what_it_is
 from listening.web.researcher.raters_table import described, rows_of
 from listening.web.researcher.shown_findings import findings_of_study, lines_of
-from listening.web.researcher.study_preview import what_it_is
-from listening.web.researcher.time_plot import time_plot
 
+MOST_BARS = 60
+SPARK_BARS = 32
+FEWEST_BARS = 12  # the first rating has empty bars before it where it is not long ago
+WIDTHS = {1: "hour", 3: "3 hours", 6: "6 hours", 24: "day", 7 * 24: "week", 28 * 24: "4 weeks"}
+HEIGHT = 100  # of the drawing; a page stretches it
 CHECKED_UNASKED = 50  # clips; a larger draft is checked when its researcher asks
 FINDINGS_KEPT_S = 600
 NEWEST_SHOWN = 5  # sessions; the page of raters has all of them
@@ -50,6 +59,111 @@ TOLD = {
     Study.State.PAUSED: "The study is paused: nobody new can start.",
     Study.State.CLOSED: "The study is closed.",
 }
+
+
+@dataclass(frozen=True)
+class Bar:
+    began: datetime
+    ratings: int
+    x: int
+    height: float
+
+    @property
+    def y(self) -> float:
+        return round(HEIGHT - self.height, 2)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A mark at its place among the bars."""
+
+    mark: Mark
+    x: float
+
+
+@dataclass(frozen=True)
+class TimePlot:
+    """Bars from the first rating to now, or to the last that came, and what they are of."""
+
+    bars: Sequence[Bar]
+    per: str  # hour, day …
+    total: int
+    lines: Sequence[Line] = ()
+    marks_left_out: int = 0
+
+    @property
+    def width(self) -> int:
+        return len(self.bars)
+
+    @property
+    def height(self) -> int:
+        return HEIGHT
+
+    @property
+    def most(self) -> Bar:
+        return max(self.bars, key=lambda bar: bar.ratings)
+
+    @property
+    def form(self) -> str:
+        """How a moment is written, as Django's filter `date` takes it."""
+        return "Y-m-d H:i" if self.per.endswith(("hour", "hours")) else "Y-m-d"
+
+    @property
+    def summary(self) -> str:
+        """The plot for who does not see it."""
+        first = next(bar for bar in self.bars if bar.ratings)
+        last = self.bars[-1]
+        written = "%Y-%m-%d %H:%M" if "H" in self.form else "%Y-%m-%d"
+        return (
+            f"Ratings per {self.per} since {first.began:{written}} UTC: {self.total:,} in all, "
+            f"most from {self.most.began:{written}} ({self.most.ratings:,}), "
+            f"{last.ratings:,} from {last.began:{written}}, the last"
+        )
+
+
+def time_plot(
+    hours: Sequence[Hour],
+    until: datetime,
+    marks: Sequence[Mark] = (),
+    *,
+    all_marks: int = 0,
+    most: int = MOST_BARS,
+) -> TimePlot | None:
+    """The plot up to a moment; None without any rating.
+
+    A bar is as wide as lets no more than `most` of them stand beside each other; the last may not
+    be over yet.
+    """
+    if not hours:
+        return None
+    first = hours[0].hour
+    last = max(hours[-1].hour, int(until.timestamp()) // HOUR_S)
+    wide = next((w for w in WIDTHS if _bars(first, last, w) <= most), 28 * 24)
+    begin = min(first // wide, last // wide - FEWEST_BARS + 1)
+    counts = [0] * (last // wide - begin + 1)
+    for hour, ratings in hours:
+        counts[hour // wide - begin] += ratings
+    top = max(counts)
+    bars = [
+        Bar(
+            datetime.fromtimestamp((begin + x) * wide * HOUR_S, UTC),
+            count,
+            x,
+            round(HEIGHT * count / top, 2),
+        )
+        for x, count in enumerate(counts)
+    ]
+    lines = [line for mark in marks if 0 <= (line := _line(mark, begin, wide)).x <= len(bars)]
+    left_out = max(all_marks - len(lines), 0)
+    return TimePlot(bars, WIDTHS[wide], sum(counts), lines, left_out)
+
+
+def _bars(first: int, last: int, wide: int) -> int:
+    return last // wide - first // wide + 1
+
+
+def _line(mark: Mark, begin: int, wide: int) -> Line:
+    return Line(mark, round(mark.at.timestamp() / HOUR_S / wide - begin, 3))
 
 
 def home(request: HttpRequest) -> HttpResponse:
@@ -158,3 +272,18 @@ def delete_simulated(request: HttpRequest, key: str) -> HttpResponse:
     word = "session" if deleted == 1 else "sessions"
     messages.success(request, f"Deleted {deleted} {word} of simulated raters with their ratings.")
     return redirect("study", key=key)
+
+
+@login_required
+@require_GET
+@never_cache
+def page(request: HttpRequest, key: str) -> HttpResponse:
+    study = study_for(request.user, key, ANALYSE)
+    shown = read_ratings(study, request.GET)
+    context = {
+        "study": study,
+        "shown": shown,
+        "page": shown.page,
+        "rows": shown_ratings(study, shown),
+    }
+    return render(request, "researcher/ratings.html", context)

@@ -13,8 +13,14 @@ from django.views.decorators.http import require_POST
 from listening.access.rights import EDIT, study_for
 from listening.models import Study
 from listening.studies import StudyError
-from listening.studies.analysis_rules import add_rule, end_rule, spare_rater, unspare_rater
-from listening.studies.hypotheses import add_hypothesis, end_hypothesis
+from listening.studies.analysis_rules import (
+    add_hypothesis,
+    add_rule,
+    end_hypothesis,
+    end_rule,
+    spare_rater,
+    unspare_rater,
+)
 from listening.web.researcher.study_page import who
 
 

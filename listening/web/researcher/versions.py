@@ -22,8 +22,8 @@ from listening.design.kinds import Kind
 from listening.design.studyfile import TOML
 from listening.design.studyfile.problems import Problem
 from listening.models import Study, StudyDefinition
+from listening.models.study import all_versions
 from listening.models.study_log import note
-from listening.models.study_versions import all_versions
 from listening.studies import Place, StudyError, StudyProblems, correct_wording, places_of
 from listening.web.researcher.draft_mistakes import field_at
 from listening.web.researcher.study_page import who

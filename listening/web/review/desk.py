@@ -1,6 +1,6 @@
 """The reviewer's desk: its page, what is given next, verdicts taken, clips; and one's own reviews.
 
-What a reviewer is shown of an item is made by `listening.review.seen` alone.
+What a reviewer is shown of an item is made by `listening.review.shown_items` alone.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from django.views.decorators.http import require_GET, require_POST
 
 from listening import audio
 from listening.access.rights import reviews_of
-from listening.audio.pieces import flac_response
+from listening.audio.links import flac_response
 from listening.common.plain_json import is_storable
 from listening.models import ReviewAssignment, Reviewer, ReviewJob
 from listening.review import ReviewError, Shut, give_next, kind_named, reviewer_at, store
-from listening.review.progress import own_progress
+from listening.review.claiming import own_progress
 from listening.review.reviewers import MEMBER
-from listening.review.seen import framed, heard_copies
+from listening.review.shown_items import framed, heard_copies
 from listening.review.training import kept_back, told_after
 from listening.web.rater.api import Malformed, replied, sent
 

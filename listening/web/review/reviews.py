@@ -23,14 +23,13 @@ from listening.access.rights import ANALYSE, EDIT, LOOK, REVIEW, study_for
 from listening.common.spreadsheets import TableError, decoded
 from listening.models import Reviewer, ReviewJob, Study
 from listening.review import BadVerdict, Kind, Plan, ReviewError, codebook, kind_named
-from listening.review.evidence import FLAGS
-from listening.review.items import SHOWS, SORTS, clips_of, rows_of, verdicts_about
+from listening.review.claiming import ReviewerProgress, job_progress, reviewers_progress
+from listening.review.clip_results import leave_out, take_in_again
+from listening.review.items import FLAGS, SHOWS, SORTS, clips_of, rows_of, verdicts_about
 from listening.review.kinds.kind import BadSettings, percent
-from listening.review.leaving_out import leave_out, take_in_again
-from listening.review.progress import ReviewerProgress, job_progress, reviewers_progress
 from listening.review.reviewers import DAYS, MEMBER, inviter_may, let_on
 from listening.review.rules import RULES
-from listening.review.seen import reasons_in
+from listening.review.shown_items import reasons_in
 from listening.review.training import missed, set_gold
 from listening.web.posted_values import number_in
 from listening.web.researcher.study_page import who

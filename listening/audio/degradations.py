@@ -6,6 +6,7 @@ Each is as long as its source, in step with it, and at its sampling rate.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from listening.audio.store import plain_flac
 from listening.common.loudness import LoudnessMeter
 from listening.common.sound_files import AudioError, open_sound
+from listening.design.anchors import ANCHORS
 
 Wave = npt.NDArray[np.float64]  # (frames, channels)
 
@@ -175,3 +177,19 @@ def write_wave(path: Path, wave: Wave, rate_hz: int) -> None:
     """As FLAC of 24 bit; what would clip is an error of the caller."""
     with plain_flac(path, rate_hz, wave.shape[1], 24) as file:
         file.write(wave)
+
+
+def write_made(source: Path, target: Path, way: str) -> None:
+    """An anchor, or a flaw, of the source as FLAC; AudioError where it cannot be made."""
+    wave, rate_hz = read_wave(source)
+    made = low_passed(wave, rate_hz, ANCHORS[way]) if way in ANCHORS else flawed(wave, rate_hz, way)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_suffix(".part.flac")
+    write_wave(part, made * _lowered(made), rate_hz)
+    os.replace(part, target)
+
+
+def _lowered(wave: Wave) -> float:
+    """A filter may raise a peak beyond full scale; the gain that keeps it from being cut off."""
+    peak = float(np.abs(wave).max(initial=0.0))
+    return 0.999 / peak if peak > 0.999 else 1.0

@@ -1,17 +1,276 @@
-"""Every condition, item and stimulus that the settings of a study make of its lines."""
+"""Isolation, paragraph, context and dialogue conditions, derived from one manifest of lines."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal, TypeVar
 
-from listening.design.settings.manifest import Manifest, Mistake, Paragraph, neighbours
-from listening.design.settings.names import BadName, Form, Voice, form_named
-from listening.design.settings.recipe import Line, Recipe
 from listening.design.studyfile.entries import ConditionEntry, ItemEntry, StimulusEntry, StudyFile
 from listening.design.studyfile.problems import did_you_mean
+
+Setting = Literal["isolation", "paragraph", "context"]
+Voice = Literal["R", "T", "Text"]
+
+WHOLE = re.compile(r"([RT])([ip])")
+PAIR = re.compile(r"(R|Text|T)([1-9][0-9]?)([RT])([1-9][0-9]?)")
+EXAMPLES = "Ri, Ti, Rp, Tp, R1R1, R1T1, T1T1, Text1T1, T2T1 or T1T2"
+SHORTEST_PARAGRAPH = 2  # of one line there is nothing to compare with the line by itself
+
+
+class BadName(ValueError):
+    """A name that says no condition: what is wrong, and the remedy."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what} {remedy}")
+        self.what, self.remedy = what, remedy
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a name asks for: lines of context and who speaks them, lines to rate and who does."""
+
+    name: str
+    setting: Setting
+    rated_voice: Voice
+    rated_lines: int = 1  # 0: all of the paragraph
+    context_voice: Voice | None = None
+    context_lines: int = 0
+
+    @property
+    def voices(self) -> set[Voice]:
+        """R and T: whose recordings are needed."""
+        return {self.rated_voice, self.context_voice or self.rated_voice} - {"Text"}
+
+    @property
+    def needed_lines(self) -> int:
+        """Lines that a paragraph must have."""
+        if self.setting == "paragraph":
+            return SHORTEST_PARAGRAPH
+        return self.context_lines + self.rated_lines
+
+
+def form_named(name: str) -> Form:
+    """What the name asks for; BadName says why it asks for nothing."""
+    if whole := WHOLE.fullmatch(name):
+        voice: Voice = "R" if whole[1] == "R" else "T"
+        if whole[2] == "i":
+            return Form(name, "isolation", voice)
+        return Form(name, "paragraph", voice, rated_lines=0)
+    if pair := PAIR.fullmatch(name):
+        return Form(
+            name,
+            "context",
+            rated_voice="R" if pair[3] == "R" else "T",
+            rated_lines=int(pair[4]),
+            context_voice=_voice(pair[1]),
+            context_lines=int(pair[2]),
+        )
+    raise BadName(f"“{name}” names no condition.", _remedy(name))
+
+
+def _voice(letters: str) -> Voice:
+    return "Text" if letters == "Text" else "R" if letters == "R" else "T"
+
+
+def _remedy(name: str) -> str:
+    """The most likely slip, or how names are built."""
+    tidy = re.sub(r"[\s_+\-]", "", name).lower()
+    tidy = re.sub("text|r|t", lambda match: match[0].capitalize(), tidy)
+    if tidy != name and (WHOLE.fullmatch(tidy) or PAIR.fullmatch(tidy)):
+        return f"Did you mean “{tidy}”?"
+    if re.fullmatch(r"Text[ip1-9].*|.*Text[0-9]+", name):
+        return "Text is read before the stimulus and never rated: write it like Text1T1."
+    if re.search(r"(?<![0-9])0", name):
+        return "Each part has at least one line; sentences without context are Ri and Ti."
+    return (
+        f"Write {EXAMPLES}: R real, T synthetic, Text read; i one line, p the paragraph; or "
+        "lines of context, then lines to rate."
+    )
+
+
+Sound = TypeVar("Sound")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a derived stimulus; `stimulus` is empty when the line is read, not heard."""
+
+    stimulus: str
+    item: str
+    role: Literal["context", "rated"]
+    text: str
+    start_s: float = 0.0
+    end_s: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "stimulus": self.stimulus,
+            "item": self.item,
+            "role": self.role,
+            "start_s": self.start_s,
+            "end_s": self.end_s,
+            "text": self.text,
+        }
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A derived stimulus: its entry (without a file), its lines, and the silence between them."""
+
+    entry: StimulusEntry
+    lines: tuple[Line, ...]
+    gap_s: float
+    context_gap_s: float
+
+    @property
+    def rated(self) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if line.role == "rated")
+
+    @property
+    def heard(self) -> tuple[Line, ...]:
+        return tuple(line for line in self.lines if line.stimulus)
+
+    def parts(self, sound: Callable[[str], Sound]) -> list[Sound | float]:
+        """All that raters hear, in order: the sound of each line, seconds of silence between."""
+        return self._parts(self.heard, sound)
+
+    def rated_parts(self, sound: Callable[[str], Sound]) -> list[Sound | float]:
+        """What is rated alone."""
+        return self._parts(self.rated, sound)
+
+    def _parts(self, lines: Sequence[Line], sound: Callable[[str], Sound]) -> list[Sound | float]:
+        parts: list[Sound | float] = []
+        for before, line in zip((None, *lines), lines, strict=False):
+            if before is not None:
+                gap_s = self.gap_s if before.role == line.role else self.context_gap_s
+                parts += [gap_s] if gap_s else []
+            parts.append(sound(line.stimulus))
+        return parts
+
+    def timeline(self, spans: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
+        """The lines as they are stored, with the times of those that are heard."""
+        times = iter(spans)
+        timed = []
+        for line in self.lines:
+            if line.stimulus:
+                start_s, end_s = next(times)
+                line = replace(line, start_s=round(start_s, 6), end_s=round(end_s, 6))
+            timed.append(line.as_dict())
+        if next(times, None) is not None:
+            raise ValueError("there are more times than lines that are heard")
+        return timed
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """What is wrong with a setting (`place`), or with the row of a stimulus."""
+
+    place: str
+    what: str
+    remedy: str
+    stimulus: str = ""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Lines by position; `whole` when none is missing at the start or in between."""
+
+    key: str
+    lines: tuple[ItemEntry, ...]
+    whole: bool = True
+
+    def windows(self, length: int) -> Iterator[tuple[ItemEntry, ...]]:
+        """Every run of so many neighbours in the list, whether or not a line is missing there."""
+        for start in range(len(self.lines) - length + 1):
+            yield self.lines[start : start + length]
+
+    def beginning(self, length: int) -> Paragraph:
+        """The paragraph as if it ended after so many lines, counted by their places."""
+        end = min(_place(self.lines[0]), 1) + length
+        lines = tuple(line for line in self.lines if _place(line) < end)
+        return Paragraph(self.key, lines, bool(lines) and self.whole)
+
+
+def neighbours(lines: Sequence[ItemEntry]) -> bool:
+    """Do the lines follow each other without a gap?"""
+    places = [_place(line) for line in lines]
+    return all(b == a + 1 for a, b in pairwise(places))
+
+
+@dataclass
+class Manifest:
+    """The lines of a study: items of paragraphs that have a recording which is no trap."""
+
+    study: StudyFile
+    recordings: dict[tuple[str, str], StimulusEntry] = field(default_factory=dict)
+    first: dict[str, StimulusEntry] = field(default_factory=dict)  # of each item: its first row
+
+    def __post_init__(self) -> None:
+        for stimulus in self.study.stimuli:
+            if not stimulus.trap:
+                self.recordings.setdefault((stimulus.condition, stimulus.item), stimulus)
+                self.first.setdefault(stimulus.item, stimulus)
+
+    def paragraphs(
+        self, dimensions: Sequence[str], gaps_allowed: bool
+    ) -> tuple[list[Paragraph], list[Mistake]]:
+        """In order of appearance; with `dimensions`, only those made of such lines alone."""
+        groups: dict[str, list[ItemEntry]] = {}
+        for item in self.study.items:
+            if item.paragraph and item.key in self.first:
+                groups.setdefault(item.paragraph, []).append(item)
+        paragraphs, mistakes = [], []
+        for key, items in groups.items():
+            if dimensions and any(item.dimension not in dimensions for item in items):
+                continue
+            wrong = list(self._wrong_places(key, items, gaps_allowed))
+            mistakes += wrong
+            if not wrong:
+                lines = tuple(sorted(items, key=_place))
+                whole = neighbours(lines) and _place(lines[0]) <= 1
+                paragraphs.append(Paragraph(key, lines, whole))
+        return paragraphs, mistakes
+
+    def _wrong_places(
+        self, key: str, items: Sequence[ItemEntry], gaps_allowed: bool
+    ) -> Iterator[Mistake]:
+        placed: dict[int, ItemEntry] = {}
+        for item in items:
+            if item.position is None:
+                what = f"The item “{item.key}” of paragraph “{key}” has no position."
+                yield self._at(item, what, "Write its place in the paragraph: 1, 2, 3 …")
+            elif (other := placed.setdefault(item.position, item)) is not item:
+                what = (
+                    f"The items “{other.key}” and “{item.key}” both have position "
+                    f"{item.position} of paragraph “{key}”."
+                )
+                yield self._at(item, what, "Correct one of them.")
+        if gaps_allowed or len(placed) < len(items):
+            return
+        first = min(placed, default=1)
+        before = first if first <= 1 else 0  # some count from 0
+        for position in sorted(placed):
+            if position > before + 1:
+                missing = f"position {before + 1}"
+                if position > before + 2:
+                    missing = f"positions {before + 1} to {position - 1}"
+                item = placed[position]
+                what = f"The paragraph “{key}” has no line at {missing}, before “{item.key}”."
+                remedy = "Add the line, correct the position, or set allow_missing = true."
+                yield self._at(item, what, remedy)
+            before = position
+
+    def _at(self, item: ItemEntry, what: str, remedy: str) -> Mistake:
+        return Mistake("position", what, remedy, self.first[item.key].key)
+
+
+def _place(item: ItemEntry) -> int:
+    return item.position or 0
+
 
 LONGEST_KEY = 80
 LONGEST_LABEL = LONGEST_STIMULUS = 120
@@ -397,3 +656,16 @@ def _roles(form: Form, window: Sequence[ItemEntry]) -> Iterator[tuple[ItemEntry,
 
 def _counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
+
+
+__all__ = [
+    "BadName",
+    "Derived",
+    "Form",
+    "Line",
+    "Mistake",
+    "Recipe",
+    "Skipped",
+    "derive",
+    "form_named",
+]

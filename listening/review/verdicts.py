@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from listening.models import ReviewAssignment, Reviewer, ReviewJob, Verdict
+from django.db import connection
+
+from listening.models import ReviewAssignment, Reviewer, ReviewItem, ReviewJob, Study, Verdict
 from listening.review.jobs import ReviewError
 from listening.review.kinds import BadVerdict, kind_named
 
@@ -97,3 +99,33 @@ def _uuid(value: Any) -> UUID | None:
         return UUID(str(value))
     except ValueError:
         return None
+
+
+def relink(study: Study) -> int:
+    """Items find the clips of their names again where these are the same sound; how many do.
+
+    The others keep what was said of them, and are given to nobody: their sound is another now.
+    """
+    clips = {
+        (key, sha256): pk for pk, key, sha256 in study.stimuli.values_list("pk", "key", "sha256")
+    }
+    changed = []
+    for item in ReviewItem.objects.filter(job__study=study).exclude(clip={}):
+        names = item.all_clips
+        found = [clips.get((each["stimulus"], each["sha256"])) for each in names]
+        whole = [pk for pk in found if pk is not None]
+        same = len(whole) == len(names)
+        item.stimulus_id, item.others = (whole[0], whole[1:]) if same else (None, [])
+        changed.append(item)
+    ReviewItem.objects.bulk_update(changed, ["stimulus", "others"], batch_size=1000)
+    return sum(item.stimulus_id is not None for item in changed)
+
+
+def forget_notes(study: Study) -> int:
+    """Inside a transaction: the database allows it while something is being deleted."""
+    rows = Verdict.objects.filter(assignment__item__job__study=study).exclude(note="")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL earnest.deleting = 'on'")
+        count = rows.update(note="")
+        cursor.execute("SET LOCAL earnest.deleting = 'off'")
+    return count

@@ -1,0 +1,192 @@
+"""A sound file read at another sampling rate, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from math import floor
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from listening.audio.long_sounds import bounded
+from listening.common.sound_files import Samples, open_sound
+
+BLOCK_FRAMES = 65_536
+HEARD_FROM_HZ = 20.0
+GONE_BELOW_HZ = 15.0
+LONGEST_AT_ONCE = 2**21  # frames: longer clips are filtered in parts
+MARGIN_S = 1.0  # on both sides of a part, that the filter looks at
+BEFORE_S = 0.02  # kept before the first sound: weak consonants begin below the threshold
+AFTER_S = 0.05  # and after the last: rooms and breath fade slowly
+FADE_IN_S = BEFORE_S  # all of it: a room's noise must not begin where silence does elsewhere
+FADE_OUT_S = AFTER_S
+HIGHEST_PEAK_DBFS = -1.0  # after a gain
+
+
+def resampled(path: Path, rate_hz: int, most_samples: int | None = None) -> Iterator[Samples]:
+    """The file at another rate, to the sample as long as its own length says.
+
+    IsLong where it has more samples than `most_samples`.
+    """
+    from soxr import ResampleStream
+
+    with open_sound(path) as sound:
+        blocks = bounded(sound.blocks(BLOCK_FRAMES), most_samples)
+        if sound.rate_hz == rate_hz:
+            yield from blocks
+            return
+        stream = ResampleStream(sound.rate_hz, rate_hz, sound.channels, "float64", "VHQ")
+        heard = given = 0
+        for block in blocks:
+            heard += len(block)
+            part = stream.resample_chunk(block)
+            given += len(part)
+            yield part
+        rest = round(heard * rate_hz / sound.rate_hz) - given
+        end = stream.resample_chunk(np.zeros((0, sound.channels)), last=True)[: max(rest, 0)]
+        yield np.pad(end, ((0, max(rest - len(end), 0)), (0, 0)))
+
+
+def without_rumble(blocks: Iterable[Samples], rate_hz: int, *, faded: bool) -> Iterator[Samples]:
+    """The clip without offset and rumble, as long as before.
+
+    One that is ``faded`` at both ends is filtered as it will be heard, between silences; any other
+    as if it went on beyond its ends, so that an offset does not end in a click there.
+    """
+    margin = round(MARGIN_S * rate_hz)
+    held: list[Samples] = []
+    before, count = 0, 0  # frames at the start of `held` that were given already, and all of them
+    for block in blocks:
+        held.append(block)
+        count += len(block)
+        if count - before >= LONGEST_AT_ONCE + margin:
+            wave = np.concatenate(held)
+            yield _filtered(wave, rate_hz, margin, faded)[before : count - margin]
+            held, before, count = [wave[count - 2 * margin :]], margin, 2 * margin
+    if count > before:
+        yield _filtered(np.concatenate(held), rate_hz, margin, faded)[before:]
+
+
+def _filtered(wave: Samples, rate_hz: int, margin: int, faded: bool) -> Samples:
+    from scipy.fft import next_fast_len  # pages do not need it
+
+    size = next_fast_len(len(wave) + 2 * margin, real=True)
+    weights = _weights(size, rate_hz)
+    whole = np.pad(wave, ((margin, margin), (0, 0)), "constant" if faded else "symmetric")
+    low = np.fft.rfft(whole, size, axis=0)[: len(weights)] * weights
+    return wave - np.fft.irfft(low, size, axis=0)[margin : margin + len(wave)]
+
+
+def _weights(size: int, rate_hz: int) -> npt.NDArray[np.float64]:
+    """How much of each frequency is taken out: all below one edge, nothing above the other."""
+    hz = np.arange(0, HEARD_FROM_HZ, rate_hz / size)
+    share = (hz - GONE_BELOW_HZ) / (HEARD_FROM_HZ - GONE_BELOW_HZ)
+    return np.asarray(0.5 + 0.5 * np.cos(np.pi * share.clip(0, 1)))[:, None]
+
+
+@dataclass(frozen=True)
+class Span:
+    """What is kept of a clip, in seconds."""
+
+    start_s: float
+    end_s: float
+
+    @property
+    def duration_s(self) -> float:
+        return self.end_s - self.start_s
+
+
+class Sounding(Protocol):
+    """What must be known of a clip, such as `listening.audio.Facts`."""
+
+    @property
+    def duration_s(self) -> float: ...
+
+    @property
+    def leading_silence_s(self) -> float: ...
+
+    @property
+    def trailing_silence_s(self) -> float: ...
+
+
+def span_of(clip: Sounding) -> Span:
+    """From just before the first to just after the last 10 ms less than 40 dB below the peak."""
+    return Span(
+        max(clip.leading_silence_s - BEFORE_S, 0.0),
+        min(clip.duration_s - clip.trailing_silence_s + AFTER_S, clip.duration_s),
+    )
+
+
+def common_span(clips: Iterable[Sounding]) -> Span:
+    """One span for clips that are switched between while they play: they stay in step."""
+    spans = [span_of(clip) for clip in clips]
+    return Span(min(span.start_s for span in spans), max(span.end_s for span in spans))
+
+
+def cut(blocks: Iterable[Samples], rate_hz: int, span: Span) -> Iterator[Samples]:
+    """The frames of the span, faded in and out."""
+    start, stop = round(span.start_s * rate_hz), round(span.end_s * rate_hz)
+    kept = _between(blocks, start, stop)
+    return faded_out(faded_in(kept, fade(rate_hz, FADE_IN_S)), fade(rate_hz, FADE_OUT_S)[::-1])
+
+
+def _between(blocks: Iterable[Samples], start: int, stop: int) -> Iterator[Samples]:
+    at = 0
+    for block in blocks:
+        part = block[max(start - at, 0) : max(stop - at, 0)]
+        at += len(block)
+        if len(part):
+            yield part
+
+
+def faded_in(blocks: Iterable[Samples], fade: Samples) -> Iterator[Samples]:
+    heard = 0
+    for block in blocks:
+        risen = fade[heard : heard + len(block)]
+        if len(risen):
+            block = np.concatenate([block[: len(risen)] * risen, block[len(risen) :]])
+        heard += len(block)
+        yield block
+
+
+def faded_out(blocks: Iterable[Samples], fade: Samples) -> Iterator[Samples]:
+    """Keeps back as much as the fade is long, for no block knows that it is the last."""
+    held: Samples | None = None
+    for block in blocks:
+        held = block if held is None else np.concatenate([held, block])
+        if len(held) > len(fade):
+            yield held[: -len(fade)]
+            held = held[-len(fade) :]
+    if held is not None and len(held):
+        yield held * fade[-len(held) :]
+
+
+def fade(rate_hz: int, seconds: float) -> Samples:
+    """The rising half of a Hann window, (frames, 1)."""
+    frames = max(1, round(seconds * rate_hz))
+    return np.asarray(0.5 - 0.5 * np.cos(np.pi * (np.arange(frames)[:, None] + 0.5) / frames))
+
+
+class Measured(Protocol):
+    """What must be known of a clip, such as `listening.audio.Facts`."""
+
+    @property
+    def loudness_lufs(self) -> float | None: ...
+
+    @property
+    def peak_dbfs(self) -> float | None: ...
+
+
+def gain_for(clip: Measured, target_lufs: float | None) -> float:
+    """The gain in dB that brings a clip to the target, as far as its peak stays below -1 dBFS.
+
+    0 where the study names no target, and for clips that are silent or too quiet to measure. A clip
+    with high peaks stays softer than the target: limiting it would change how it sounds.
+    """
+    if target_lufs is None or clip.loudness_lufs is None or clip.peak_dbfs is None:
+        return 0.0
+    room_db = floor((HIGHEST_PEAK_DBFS - clip.peak_dbfs) * 100) / 100
+    return min(round(target_lufs - clip.loudness_lufs, 2), room_db)
