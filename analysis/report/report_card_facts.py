@@ -75,7 +75,7 @@ def people(facts: Facts) -> Iterator[Entry]:
     yield cells("Headphones", who["headphones"])
     yield cells("Language of the pages", who["languages"])
     if facts["sources"] or facts["recruitments"]:
-        yield cells("Way in", who["sources"])
+        yield cells("Recruitment source", who["sources"])
     questions = [q for form in facts["forms"] for q in form["questions"]]
     if not questions:
         yield unknown("Age, gender and other answers", "not known: raters were not asked")

@@ -166,7 +166,7 @@ def message_of(study: Study, event: str, occurrences: Sequence[Occurrence]) -> M
         lines += [f"And {more:,} more of the same."] if more > 0 else []
     subject = f"{kind.name}: {study.called}"
     url, choose = link(kind.route, study.key), link("study-messages", study.key)
-    text = "\n".join([subject, "", *lines, "", url, "", f"What you are told of: {choose}"])
+    text = "\n".join([subject, "", *lines, "", url, "", f"Your notifications: {choose}"])
     data = {
         "study": study.key,
         "name": study.called,

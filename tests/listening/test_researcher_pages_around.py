@@ -178,7 +178,7 @@ def test_the_audio_turing_test_is_shown_with_its_known_odds(client):
     text = page(client)
     assert "1 “flawed”, 1 to pass; 2 “human”, 1 to pass" in text
     assert "passes 19 % of these sets" in text  # 1/3 of (1 - 4/9)
-    assert "1 practice trial before the first clip. 2 clips asked a second time" in text
+    assert "1 practice trial before the first clip. 2 clips repeated" in text
 
 
 def test_traps_whose_answers_are_not_on_the_scale_do_not_stop_the_page(client):

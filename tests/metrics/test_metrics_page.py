@@ -275,7 +275,7 @@ def test_the_page_says_first_what_the_newest_analysis_says_of_metrics(study, own
     assert "SRMR has the largest correlation with raters: SRCC 0.60 [0.50, 0.70]" in page
     assert "it stays behind that by 0.30 [0.19, 0.40]" in page
     assert "length_s may agree as well: intervals meet, or are not known" in page
-    assert page.index("Beside your raters") < page.index("Scores by condition")
+    assert page.index("Agreement with your raters") < page.index("Scores by condition")
 
 
 @pytest.mark.medium

@@ -138,7 +138,7 @@ def _rows(facts: StudyFacts) -> Iterator[ParticipantRow]:
         ("Device", who["devices"]),
         ("Headphones", who["headphones"]),
         ("Language of the pages", who["languages"]),
-        ("Way in", who["sources"] if facts["sources"] or facts["recruitments"] else {}),
+        ("Recruitment source", who["sources"] if facts["sources"] or facts["recruitments"] else {}),
     ):
         if set(counts) - {NOT_ASKED}:
             yield from _shown(name, counts, who["raters"])

@@ -675,7 +675,7 @@ class Source(Table):
     invited_only: Annotated[bool, FLAG] = said(
         RECORD,
         "By invitation only",
-        "a panel that only people with an invitation enter: *Ways in*, *Invitations* gives each a "
+        "a panel that only people with an invitation enter: *Recruitment sources*, *Invitations* gives each a "
         "link of their own, which leads to one session, by mail or as a list",
         False,
     )
@@ -1117,7 +1117,7 @@ class Task(Table):
     )
     repeats: Annotated[int, Field(ge=0, le=1000)] = said(
         PLAN,
-        "Clips asked twice at the end",
+        "Repeated trials at the end",
         "so many trials of a session are asked a second time at the end of the task; they never "
         "count, they tell how much a rater agrees with themselves. At most as many as there are "
         "rated clips",

@@ -52,7 +52,7 @@ def _counted(
 COLUMNS = (
     Column("rater", "Rater", ("rater__code",)),
     Column("state", "State", ("status",)),
-    Column("source", "Way in", ("source",)),
+    Column("source", "Source", ("source",)),
     Column("device", "Device", ("device",)),
     _counted("answered", "Trials", "answered"),
     _counted("traps", "Traps failed", "traps_failed"),
@@ -135,7 +135,7 @@ def raters_table(study: Study, *, sees_ids: bool) -> Table:
     placeholder = "code or participant id" if sees_ids else "code"
     search = Filter("q", "Search", _search(study, sees_ids), placeholder=placeholder)
     named = tuple((source.key, source.name) for source in sources_of(study.sources))
-    ways = (Filter("source", "Way in", one_of("source"), named),) if named else ()
+    ways = (Filter("source", "Source", one_of("source"), named),) if named else ()
     hidden = () if named else ("source",)
     columns = tuple(column for column in COLUMNS if column.name not in hidden)
     return replace(RATERS, filters=(search, *FILTERS, *ways), columns=columns)
