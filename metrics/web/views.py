@@ -24,7 +24,6 @@ from metrics.scoring.clip_warnings import ONLY, WITHOUT, NoSuchWarning, WarningF
 from metrics.scoring.imported_scores import SCORE_FILES, ImportedScoreError, import_scores
 from metrics.scoring.presets import Choice, PresetError, preset
 from metrics.scoring.study_material import NoStimuli
-from metrics.web import output_details as details
 from metrics.web import page, score_tables
 from metrics.web.page import remainder
 
@@ -100,7 +99,7 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
         kept = asked_filter(key, request.GET)
     except NoSuchWarning as error:
         return _page(request, head, str(error), 400, title="There is no such warning")
-    context = details.metric_details(key, request.GET.get("metric", ""), kept)
+    context = page.metric_details(key, request.GET.get("metric", ""), kept)
     if context is None:
         raise Http404("There is no such metric.")
     return render(request, "metrics/metric.html", {"study": head, **context})
@@ -162,7 +161,7 @@ def bring(request: HttpRequest, key: str) -> HttpResponse:
 def _note(request: HttpRequest, head: Any, what: str, **details: Any) -> None:
     """For the study's log."""
     by = request.user.get_username()
-    acted.send(sender=__name__, study_id=head["pk"], by=by, what=what, details=details)
+    acted.send(sender=__name__, study_id=head["pk"], by=by, what=what, details=page)
 
 
 def asked_filter(study: str, given: QueryDict) -> WarningFilter:
