@@ -27,7 +27,7 @@ def ask_all(questions: Sequence[Question], client: Client) -> list[Reply]:
     At most ``endpoint.concurrency`` are under way. Raises weights.Unavailable as the client does;
     what was answered until then is in the cache.
     """
-    cache = Cache(client.endpoint.cache)
+    cache = AnswerCache(client.endpoint.cache)
     by_key = {question.key(): question for question in questions}
     replies: dict[str, Reply] = {}
     with ThreadPoolExecutor(max_workers=client.endpoint.concurrency) as pool:
@@ -39,7 +39,7 @@ def ask_all(questions: Sequence[Question], client: Client) -> list[Reply]:
     return [replies[question.key()] for question in questions]
 
 
-def ask_cached(key: str, question: Question, client: Client, cache: Cache) -> Reply:
+def ask_cached(key: str, question: Question, client: Client, cache: AnswerCache) -> Reply:
     """The kept answer, or the server's; only answers that pass their check are kept.
 
     A model that wrote what is no answer is asked once more, with what was wrong.
@@ -62,7 +62,7 @@ def ask_cached(key: str, question: Question, client: Client, cache: Cache) -> Re
     if reply.answer is None and reply.content:
         reply = ask_again(question, reply, client)
     if reply.answer is not None:
-        cache.put(key, entry(question, reply))
+        cache.put(key, cache_entry(question, reply))
     return reply
 
 
@@ -73,7 +73,7 @@ def ask_again(question: Question, first: Reply, client: Client) -> Reply:
     return replace(second, usage=first.usage + second.usage, asked_again=first.reason)
 
 
-def entry(question: Question, reply: Reply) -> dict[str, Any]:
+def cache_entry(question: Question, reply: Reply) -> dict[str, Any]:
     """What is kept of an answer, readable by people."""
     return {
         "rubric": question.rubric,
@@ -93,7 +93,7 @@ def entry(question: Question, reply: Reply) -> dict[str, Any]:
     }
 
 
-def tally(replies: Sequence[Reply], prices: Prices | None) -> dict[str, Any]:
+def tally_replies(replies: Sequence[Reply], prices: Prices | None) -> dict[str, Any]:
     """For a score's details: how many were asked, failed and why, kept before, tokens and cost.
 
     Tokens and cost are those of the answers, also when they came from the cache: what the score
@@ -113,19 +113,19 @@ def tally(replies: Sequence[Reply], prices: Prices | None) -> dict[str, Any]:
     return {**details, "not_supported": not_supported} if not_supported else details
 
 
-def enough(replies: Sequence[Reply]) -> bool:
+def enough_answers(replies: Sequence[Reply]) -> bool:
     """Whether at least half of the questions have an answer."""
     answered = sum(reply.answer is not None for reply in replies)
     return bool(replies) and answered >= SHARE_NEEDED * len(replies)
 
 
-def why_not(details: Mapping[str, Any]) -> str:
+def no_score_reason(details: Mapping[str, Any]) -> str:
     """The reason of a score without value, from its tally."""
     reasons = ", ".join(f"{reason}: {n}" for reason, n in details["reasons"].items())
     return f"the judge failed on {details['n_failed']} of {details['n_asked']} ({reasons})"
 
 
-class Cache:
+class AnswerCache:
     """One file per answer: FOLDER/ab/abcd….json, named by `Question.key`."""
 
     def __init__(self, folder: Path) -> None:
