@@ -19,8 +19,17 @@ from metrics.core.metric import (
     undefined,
 )
 from metrics.core.silence import silence
-from metrics.judges.client import Client, Endpoint, Reply, current_endpoint, required_endpoint
-from metrics.judges.judge_replies import ask_all, enough_answers, no_score_reason, tally_replies
+from metrics.judges.client import (
+    Client,
+    Endpoint,
+    Reply,
+    ask_all,
+    current_endpoint,
+    enough_answers,
+    no_score_reason,
+    required_endpoint,
+    tally_replies,
+)
 from metrics.judges.question import RATE_HZ, Question, Sound, check_object, object_schema, sound
 from metrics.judges.rubric import Rubric, RubricError, family, full_name, rubric
 

@@ -12,9 +12,8 @@ from typing import Any
 from metrics.core import texts, vocalisations
 from metrics.core.metric import Material, Output, ParameterError, Score, Take, undefined
 from metrics.core.vocalisations import Vocalisation
-from metrics.judges.client import Reply
+from metrics.judges.client import Reply, no_score_reason
 from metrics.judges.judge import Judge, JudgeParameters
-from metrics.judges.judge_replies import no_score_reason
 from metrics.judges.question import Malformed, Question, Sound, printable, sound
 from metrics.suite.nvv import (
     comparison,

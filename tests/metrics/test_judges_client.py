@@ -11,9 +11,8 @@ import pytest
 
 from metrics.core.weights import Unavailable
 from metrics.judges import cost
-from metrics.judges.client import Client, Endpoint, Reply
+from metrics.judges.client import Client, Endpoint, Reply, ask_all, tally_replies
 from metrics.judges.cost import Ledger, Prices, Usage, parse_budget
-from metrics.judges.judge_replies import ask_all, tally_replies
 from metrics.judges.question import Field, Question, check_object, object_schema, sound_of
 from tests.metrics.judge_server import score_of_level, text_of
 

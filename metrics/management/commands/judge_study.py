@@ -16,9 +16,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from metrics.core import decoding, texts, vocalisations
 from metrics.core.silence import silence
 from metrics.core.weights import Unavailable
-from metrics.judges.client import Client, Endpoint, Reply, current_endpoint, required_endpoint
+from metrics.judges.client import (
+    Client,
+    Endpoint,
+    Reply,
+    current_endpoint,
+    required_endpoint,
+    tally_replies,
+)
 from metrics.judges.judge import SHORTEST_S
-from metrics.judges.judge_replies import tally_replies
 from metrics.judges.panel import (
     Candidate,
     PanelRating,
