@@ -1,6 +1,7 @@
 """The server that judges, and questions sent to it: tried again, every failure given a reason.
 
-Which server, model, key and prices: said once per process.
+Which server, model, key and prices: said once per process. Many questions go at once, through a
+cache of answers; what became of them is tallied for a clip's score.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What the metrics page shows: what can be scored, how far a run is, scores by condition.
+"""What the metrics pages show: what can be scored, how far a run is, scores by condition.
 
-And what is missing: why, what can be done about it, and what it would take to score the rest.
+What is missing: why, what can be done about it, and what it would take to score the rest. And one
+output of a metric in full, for its own page.
 """
 
 from __future__ import annotations
