@@ -161,7 +161,7 @@ def bring(request: HttpRequest, key: str) -> HttpResponse:
 def _note(request: HttpRequest, head: Any, what: str, **details: Any) -> None:
     """For the study's log."""
     by = request.user.get_username()
-    acted.send(sender=__name__, study_id=head["pk"], by=by, what=what, details=page)
+    acted.send(sender=__name__, study_id=head["pk"], by=by, what=what, details=details)
 
 
 def asked_filter(study: str, given: QueryDict) -> WarningFilter:
