@@ -59,7 +59,7 @@ class Figures:
     most_connections: int
 
 
-def count() -> Figures:
+def count_figures() -> Figures:
     now = timezone.now()
     day_ago = now - timedelta(days=1)
     shard = apps.get_model("metrics", "ScoringShard")._default_manager
@@ -104,7 +104,7 @@ def figures() -> Figures:
     global _kept
     with _lock:
         if _kept is None or time.monotonic() - _kept[0] > KEPT_S:
-            _kept = time.monotonic(), count()
+            _kept = time.monotonic(), count_figures()
         return _kept[1]
 
 

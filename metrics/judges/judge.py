@@ -19,8 +19,17 @@ from metrics.core.metric import (
     undefined,
 )
 from metrics.core.silence import silence
-from metrics.judges import judge_replies
-from metrics.judges.client import Client, Endpoint, Reply, current_endpoint, required_endpoint
+from metrics.judges.client import (
+    Client,
+    Endpoint,
+    Reply,
+    ask_all,
+    current_endpoint,
+    enough_answers,
+    no_score_reason,
+    required_endpoint,
+    tally_replies,
+)
 from metrics.judges.question import RATE_HZ, Question, Sound, check_object, object_schema, sound
 from metrics.judges.rubric import Rubric, RubricError, family, full_name, rubric
 
@@ -103,11 +112,11 @@ class Judge(Metric):
         asked = required_endpoint(self.parameters.model)
         if self.client is None or self.client.endpoint != asked:  # another server by now
             self.client = self.client_made(asked)
-        return judge_replies.ask_all(questions, self.client)
+        return ask_all(questions, self.client)
 
     def tally(self, replies: Sequence[Reply]) -> dict[str, Any]:
         """Counts, reasons, tokens and cost for a score's details."""
-        return judge_replies.tally(replies, current_endpoint().prices)
+        return tally_replies(replies, current_endpoint().prices)
 
     def question(self, heard: Sound, repeat: int = 0, **known: str) -> Question:
         """The rubric's question about one sound, which several questions may share."""
@@ -179,8 +188,8 @@ class RepeatedJudge(Judge):
         rows = [values[i : i + n_parts] for i in range(0, len(values), n_parts)]
         means = [mean_of(row) for row in rows]
         details = {**self.tally(replies), "scores": rows, "repeats": means}
-        if not judge_replies.enough(replies):
-            return Score(None, judge_replies.why_not(details), details, failed=True)
+        if not enough_answers(replies):
+            return Score(None, no_score_reason(details), details, failed=True)
         answered_means = [mean for mean in means if mean is not None]
         details["sd"] = sd = statistics.stdev(answered_means) if len(answered_means) > 1 else None
         return Score(statistics.fmean(answered_means), details=details, also=self.also(sd))

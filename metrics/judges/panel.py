@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from metrics.judges.client import Client, Reply
-from metrics.judges.judge_replies import ask_all
+from metrics.judges.client import Client, Reply, ask_all
 from metrics.judges.question import Field, Question, Sound, check_table, table_schema
 from metrics.judges.rubric import Rubric
 

@@ -8,8 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from listening.selectors import CodesToSuggest, codes_to_suggest
-from metrics.judges.client import Client, Reply, current_endpoint, required_endpoint
-from metrics.judges.judge_replies import ask_all, tally
+from metrics.judges.client import (
+    Client,
+    Reply,
+    ask_all,
+    current_endpoint,
+    required_endpoint,
+    tally_replies,
+)
 from metrics.judges.question import Malformed, Question, check_object, object_schema
 from metrics.judges.rubric import Rubric, rubric
 from metrics.models import CodeSuggestion
@@ -149,7 +155,7 @@ def suggest(study: str, pk: int, model: str = "", by: str = "") -> dict[str, Any
         for each in coded:
             _keep(each, asked, by)
         done += coded
-    counts = tally([each.reply for each in done], client.endpoint.prices)
+    counts = tally_replies([each.reply for each in done], client.endpoint.prices)
     return {**counts, "asked_again": sum(each.asked_again for each in done), "model": asked.model}
 
 

@@ -1,1 +1,1 @@
-"""Signal processing: SRMR, F0, envelopes, speech segments."""
+"""Signal processing: SRMR, F0, periods and jitter, mel scales, speech segments, turns."""

@@ -12,8 +12,7 @@ from typing import Any
 from metrics.core import texts, vocalisations
 from metrics.core.metric import Material, Output, ParameterError, Score, Take, undefined
 from metrics.core.vocalisations import Vocalisation
-from metrics.judges import judge_replies
-from metrics.judges.client import Reply
+from metrics.judges.client import Reply, no_score_reason
 from metrics.judges.judge import Judge, JudgeParameters
 from metrics.judges.question import Malformed, Question, Sound, printable, sound
 from metrics.suite.nvv import (
@@ -141,7 +140,7 @@ class JudgeNvv(Judge):
         details = self.tally(replies)
         answers = [reply.answer for reply in replies if reply.answer is not None]
         if len(answers) < len(replies):
-            return Score(None, judge_replies.why_not(details), details, failed=True)
+            return Score(None, no_score_reason(details), details, failed=True)
         heard = [verified(answer, known.language) for answer in answers]
         predicted = [v for v in heard if v is not None]
         predicted += other_types(answers, known.types)

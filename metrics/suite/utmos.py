@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from metrics.core.devices import kind
 from metrics.core.metric import WIDE_BAND_HZ, Accepts, Input, Metric, Score, Sharing
 from metrics.core.precision import Precisions
-from metrics.networks.predictors import chunks, predictor_type
+from metrics.networks.predictors import chunks
+from metrics.networks.predictors.predictor import predictor_type
 
 if TYPE_CHECKING:
     import torch

@@ -24,7 +24,6 @@ from metrics.scoring.clip_warnings import ONLY, WITHOUT, NoSuchWarning, WarningF
 from metrics.scoring.imported_scores import SCORE_FILES, ImportedScoreError, import_scores
 from metrics.scoring.presets import Choice, PresetError, preset
 from metrics.scoring.study_material import NoStimuli
-from metrics.web import output_details as details
 from metrics.web import page, score_tables
 from metrics.web.page import remainder
 
@@ -100,7 +99,7 @@ def metric_page(request: HttpRequest, key: str) -> HttpResponse:
         kept = asked_filter(key, request.GET)
     except NoSuchWarning as error:
         return _page(request, head, str(error), 400, title="There is no such warning")
-    context = details.metric_details(key, request.GET.get("metric", ""), kept)
+    context = page.metric_details(key, request.GET.get("metric", ""), kept)
     if context is None:
         raise Http404("There is no such metric.")
     return render(request, "metrics/metric.html", {"study": head, **context})

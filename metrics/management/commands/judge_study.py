@@ -16,8 +16,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from metrics.core import decoding, texts, vocalisations
 from metrics.core.silence import silence
 from metrics.core.weights import Unavailable
-from metrics.judges import judge_replies
-from metrics.judges.client import Client, Endpoint, Reply, current_endpoint, required_endpoint
+from metrics.judges.client import (
+    Client,
+    Endpoint,
+    Reply,
+    current_endpoint,
+    required_endpoint,
+    tally_replies,
+)
 from metrics.judges.judge import SHORTEST_S
 from metrics.judges.panel import (
     Candidate,
@@ -124,7 +130,7 @@ class Command(BaseCommand):
             "\n" + table([["between raters", "equal", "sd", "ICC(1)"], *agree(ratings)])
         )
         capped = sum(rating.score < rating.given for rating in ratings)
-        tally = judge_replies.tally([reply for _, reply, _ in answers], server.prices)
+        tally = tally_replies([reply for _, reply, _ in answers], server.prices)
         cost = "unknown" if tally["cost"] is None else f"{tally['cost']:.4f}"
         self.stdout.write(
             f"\n{tally['n_asked']} questions, {tally['n_cached']} from the cache, "
