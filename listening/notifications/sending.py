@@ -232,7 +232,7 @@ def send_mail(address: str, subject: str, text: str, code: str) -> str:
 
 
 def _post(channel: Channel, body: bytes, headers: dict[str, str]) -> str:
-    from listening.notifications.outward import post  # here: pages are lighter without its library
+    from listening.notifications.posting import post  # here: pages are lighter without its library
 
     try:
         answer = post(channel.address, body, headers)
