@@ -1,4 +1,4 @@
-"""Sounds made of a clip: the low-passed anchors of BS.1534-3, and clips that are clearly flawed.
+"""Degraded copies of a clip: the low-passed anchors of BS.1534-3, and clips with a clear flaw.
 
 Each is as long as its source, in step with it, and at its sampling rate.
 """

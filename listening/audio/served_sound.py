@@ -1,4 +1,8 @@
-"""A sound file read at another sampling rate, block by block."""
+"""What is done to a sound before raters hear it, block by block.
+
+It is resampled, freed of an offset (DC) and of rumble below 20 Hz, cut to what is heard between
+silence at both ends, and brought to the loudness that its study names.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The two copies of a stimulus: the original kept byte for byte, and the one that raters hear."""
+"""The two copies of a stimulus: the original kept byte for byte, and the one that raters hear.
+
+Files of a remote store are fetched to this machine when they are wanted, up to a limit.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """The fields of study.toml that the pages of a draft change, one by one, by their names.
 
-A field that holds something wrong keeps it: what is wrong is said by the same reading as at import.
+Pages also tick checks, ready-made questions and screening answers, and add or remove sources,
+languages and tasks. A field that holds something wrong keeps it: what is wrong is said by the same
+reading as at import.
 """
 
 from __future__ import annotations

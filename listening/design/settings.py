@@ -1,4 +1,9 @@
-"""Isolation, paragraph, context and dialogue conditions, derived from one manifest of lines."""
+"""Isolation, paragraph, context and dialogue conditions, derived from one manifest of lines.
+
+Conditions are named as Clark et al. (2019) write them: Ri, Tp, R1T1, Text1T1, T2T1 and so on. The
+manifest holds paragraphs and their lines in order; a recipe says which lines a stimulus joins, and
+when each of them is heard.
+"""
 
 from __future__ import annotations
 

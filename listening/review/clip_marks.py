@@ -1,4 +1,4 @@
-"""Regions of a clip that a reviewer marks, as they come from a browser."""
+"""Regions and vocalizations that reviewers mark in a clip, and what several of them come to."""
 
 from __future__ import annotations
 

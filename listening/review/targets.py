@@ -1,4 +1,4 @@
-"""The reasons of a study that can be reviewed, and which of them a seed draws."""
+"""The reasons and the clips of a study that can be reviewed, and which of them a seed draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every session of a study as a plain pseudonymous row: how it went around the trials."""
+"""Every session of a study, and every answer to its questionnaires, as plain pseudonymous rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What should make one think before raters come, by the design alone: no clip is heard."""
+"""What researchers should know before raters come, by design and address alone: no clip is heard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""study.toml read: the study, its conditions, tasks, criteria and traps."""
+"""study.toml read: the study, its conditions, tasks, criteria, traps, sources and translations.
+
+A task may name the rubric of a judge, whose words become its own; settings say which long-form
+conditions are made of the study's lines.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Studies to look at, of the demo or stored ones, with their clips; the database is only read."""
+"""Studies to preview, of the demo or stored ones: their clips, wording, scales and plan.
+
+The database is only read.
+"""
 
 from __future__ import annotations
 
