@@ -1,4 +1,4 @@
-"""What researchers should know before raters come, by design and address alone: no clip is heard."""
+"""What researchers should know before raters come, by its design and address alone."""
 
 from __future__ import annotations
 

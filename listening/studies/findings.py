@@ -1,4 +1,4 @@
-"""Finding: something that a researcher should know before raters come; and errors of a whole study."""
+"""Finding: something that a researcher should know before raters come; and study errors."""
 
 from __future__ import annotations
 

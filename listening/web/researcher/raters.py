@@ -1,4 +1,4 @@
-"""The page of a study's raters: their table and its CSV, each session, decisions about those chosen."""
+"""The page of a study's raters: their table and its CSV, each session, and decisions."""
 
 from __future__ import annotations
 
