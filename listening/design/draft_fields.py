@@ -23,7 +23,7 @@ TAG = r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}"
 WORDS = "(title|texts\\.(welcome|consent|contact|end|debrief|comment_prompt))"
 KEYED = {"checks": ("study", "checks"), "sources": ("sources",)}  # lists whose entries have keys
 REASON = re.compile(r"tasks\.(\d+)\.reasons")
-LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
+LANGUAGE_TAG = re.compile(TAG)
 
 
 class _Check:
