@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from listening.audio.store import plain_flac
+from listening.audio.served_sound import plain_flac
 from listening.common.loudness import LoudnessMeter
 from listening.common.sound_files import AudioError, open_sound
 from listening.design.anchors import ANCHORS

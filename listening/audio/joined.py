@@ -7,8 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from listening.audio.served_sound import BLOCK_FRAMES, fade, faded_in, faded_out, resampled
-from listening.audio.store import plain_flac
+from listening.audio.served_sound import (
+    BLOCK_FRAMES,
+    fade,
+    faded_in,
+    faded_out,
+    plain_flac,
+    resampled,
+)
 from listening.common.input_limits import CLIP_DURATION_S
 from listening.common.sound_files import AudioError, Samples, open_sound
 

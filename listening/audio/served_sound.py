@@ -6,6 +6,7 @@ silence at both ends, and brought to the loudness that its study names.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import floor
@@ -14,9 +15,10 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from soundfile import LibsndfileError, SoundFile
 
 from listening.audio.long_sounds import bounded
-from listening.common.sound_files import Samples, open_sound
+from listening.common.sound_files import AudioError, Samples, open_sound
 
 BLOCK_FRAMES = 65_536
 HEARD_FROM_HZ = 20.0
@@ -194,3 +196,16 @@ def gain_for(clip: Measured, target_lufs: float | None) -> float:
         return 0.0
     room_db = floor((HIGHEST_PEAK_DBFS - clip.peak_dbfs) * 100) / 100
     return min(round(target_lufs - clip.loudness_lufs, 2), room_db)
+
+
+@contextlib.contextmanager
+def plain_flac(target: Path, rate_hz: int, channels: int, bits: int) -> Iterator[SoundFile]:
+    """A new FLAC file without tags; floats beyond full scale are held there."""
+    try:
+        with SoundFile(target, "w", rate_hz, channels, f"PCM_{bits}", format="FLAC") as copy:
+            yield copy
+    except LibsndfileError as error:
+        raise AudioError(
+            f"The sound cannot be copied as FLAC ({error.error_string}).",
+            "Save it again as FLAC or WAV.",
+        ) from None
