@@ -25,7 +25,7 @@ from listening.recruitment import deciding, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.selectors import StudyFacts, method_facts, rating_rows, ratings_state
 from listening.sessions import lifecycle, stages
-from listening.sessions.refusals import Refused
+from listening.sessions.task_rules import Refused
 from listening.studies import erasure
 from listening.studies.erasure import Rule, is_looser
 from tests.factories import answer_all, arrive, make_study
