@@ -17,7 +17,7 @@ from analysis.models import AnalysisRun
 from analysis.report.report_card import report_card
 from listening import studies
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.tomlpart import read_study_toml
+from listening.design.studyfile.study_toml import read_study_toml
 from listening.design.studyfile.writer import toml_text
 from listening.models import Block, Rater, Rating, Recruitment, Session, Study, StudyEvent, Trial
 from listening.models.sealed import MARK, UNREADABLE, seal, unseal

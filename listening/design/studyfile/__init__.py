@@ -31,7 +31,7 @@ from listening.design.studyfile.problems import (
     did_you_mean,
     mistakes,
 )
-from listening.design.studyfile.tomlpart import read_study_toml
+from listening.design.studyfile.study_toml import read_study_toml
 from listening.design.studyfile.writer import csv_text, toml_text
 
 __all__ = [

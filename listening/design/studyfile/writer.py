@@ -15,7 +15,7 @@ from listening.design.studyfile.drawing import rule_of
 from listening.design.studyfile.entries import StudyFile, TaskEntry
 from listening.design.studyfile.questionpart import questionnaire_table
 from listening.design.studyfile.reader import fields_of
-from listening.design.studyfile.tomlpart import AS_IS, setting_table, usual_ends
+from listening.design.studyfile.study_toml import AS_IS, setting_table, usual_ends
 
 LATER = ("transcript", "run")  # columns that a table has only where something stands in them
 
