@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from listening.design.occasions import Column, columns_of, is_between, occasions_of
 from listening.design.sources import source_named
-from listening.design.studyfile.questionpart import plans_of
+from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.models import Session, Study
 from listening.sessions.leases import ANSWERED, SKIPPED, STATUS_NOW
 from listening.sessions.outcomes import completion_code_of, outcome_of, review_words

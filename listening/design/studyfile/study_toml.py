@@ -22,7 +22,7 @@ from listening.design.studyfile.entries import (
     TaskEntry,
 )
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
-from listening.design.studyfile.questionpart import check_occasions, read_questionnaires
+from listening.design.studyfile.questionnaire_tables import check_occasions, read_questionnaires
 from listening.design.studyfile.reader import read_table
 from listening.design.studyfile.values import Wrong
 from listening.methods import Method, method_named

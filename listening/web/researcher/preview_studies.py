@@ -40,7 +40,7 @@ from listening.design.studyfile import (
 )
 from listening.design.studyfile.drawing import drawn_of
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.questionpart import read_questionnaires
+from listening.design.studyfile.questionnaire_tables import read_questionnaires
 from listening.design.traps import TrapPlan
 from listening.methods import Scale, method_named
 from listening.models import Study

@@ -21,7 +21,7 @@ from listening.checks import check_named
 from listening.common.spreadsheets import safe_cell
 from listening.common.tables import Shown
 from listening.design.occasions import asks_between, kept_as
-from listening.design.studyfile.questionpart import plans_of
+from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.design.traps import TrapPlan
 from listening.models import Session, Study, StudyEvent
 from listening.models.study_log import event_title, note
