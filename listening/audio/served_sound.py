@@ -1,7 +1,8 @@
 """What is done to a sound before raters hear it, block by block.
 
 It is resampled, freed of an offset (DC) and of rumble below 20 Hz, cut to what is heard between
-silence at both ends, and brought to the loudness that its study names.
+silence at both ends, and brought to the loudness that its study names. Clips of long-form listening
+are files joined into one, with gaps between them. All is written as plain FLAC.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ AFTER_S = 0.05  # and after the last: rooms and breath fade slowly
 FADE_IN_S = BEFORE_S  # all of it: a room's noise must not begin where silence does elsewhere
 FADE_OUT_S = AFTER_S
 HIGHEST_PEAK_DBFS = -1.0  # after a gain
+FADE_S = 0.005  # at both sides of a joint, so that it does not click
 
 
 def resampled(path: Path, rate_hz: int, most_samples: int | None = None) -> Iterator[Samples]:
@@ -210,9 +212,6 @@ def plain_flac(target: Path, rate_hz: int, channels: int, bits: int) -> Iterator
             f"The sound cannot be copied as FLAC ({error.error_string}).",
             "Save it again as FLAC or WAV.",
         ) from None
-
-
-FADE_S = 0.005  # at both sides of a joint, so that it does not click
 
 
 def join(parts: Sequence[Path | float], target: Path) -> list[tuple[float, float]]:

@@ -1,4 +1,7 @@
-"""What a task asks of an answer, read once per process; and the clips of a trial under them."""
+"""What a task asks of an answer, the clips of a trial under it, and why an answer is refused.
+
+Rules are read once per process. A refusal has a code for the page and a sentence for the rater.
+"""
 
 from __future__ import annotations
 
