@@ -264,7 +264,7 @@ def test_what_breaks_here_is_tried_again_like_what_breaks_there(study, receiver,
     channel_to(receiver.url)
     fill(study)
     watching.watch()
-    monkeypatch.setattr(sending.signing, "headers", lambda *args: 1 / 0)
+    monkeypatch.setattr(outward, "headers", lambda *args: 1 / 0)
     assert tell() == ["waiting"]
     assert Delivery.objects.get().answer == "It broke here (ZeroDivisionError)."
 
