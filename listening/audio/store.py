@@ -205,7 +205,7 @@ def local_path(name: str) -> Path:
 
 
 def local_place(name: str) -> Path:
-    """Where a stored file is on this machine, or will be once `fetching.bring` was asked for it."""
+    """Where a stored file is on this machine, or will be once `bring` was asked for it."""
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name that Earnest gives to stored audio")
     return place_of(name)
