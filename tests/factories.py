@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from listening.design.occasions import kept_as
-from listening.design.studyfile.questionpart import plans_of
+from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.methods import method_named
 from listening.models import Condition, Criterion, Item, Session, Stimulus, Study, Task
 from listening.sessions import allocation, lifecycle

@@ -1,7 +1,6 @@
 """Audio accepted, probed, copied for raters, and served under opaque authorised URLs."""
 
 from listening.audio.appearance import appearance_of
-from listening.audio.joined import join
 from listening.audio.links import (
     ClipRequest,
     check_cookie,
@@ -14,7 +13,7 @@ from listening.audio.links import (
     set_clip_cookie,
 )
 from listening.audio.probe import Facts, probed, probed_all, sha256_of
-from listening.audio.served_sound import Span, common_span, gain_for, span_of
+from listening.audio.served_sound import Span, common_span, gain_for, join, span_of
 from listening.audio.store import (
     bring,
     forget,

@@ -1,4 +1,4 @@
-"""Sounds made of a clip: the low-passed anchors of BS.1534-3, and clips that are clearly flawed.
+"""Degraded copies of a clip: the low-passed anchors of BS.1534-3, and clips with a clear flaw.
 
 Each is as long as its source, in step with it, and at its sampling rate.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from listening.audio.store import plain_flac
+from listening.audio.served_sound import plain_flac
 from listening.common.loudness import LoudnessMeter
 from listening.common.sound_files import AudioError, open_sound
 from listening.design.anchors import ANCHORS

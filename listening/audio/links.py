@@ -1,4 +1,4 @@
-"""Clip URLs that betray nothing, and that only a browser of the same session can resolve."""
+"""Clip URLs that reveal nothing and work in one session only, and the responses to them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,14 @@
-"""A sound file read at another sampling rate, block by block."""
+"""What is done to a sound before raters hear it, block by block.
+
+It is resampled, freed of an offset (DC) and of rumble below 20 Hz, cut to what is heard between
+silence at both ends, and brought to the loudness that its study names. Clips of long-form listening
+are files joined into one, with gaps between them. All is written as plain FLAC.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor
 from pathlib import Path
@@ -10,9 +16,11 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from soundfile import LibsndfileError, SoundFile
 
 from listening.audio.long_sounds import bounded
-from listening.common.sound_files import Samples, open_sound
+from listening.common.input_limits import CLIP_DURATION_S
+from listening.common.sound_files import AudioError, Samples, open_sound
 
 BLOCK_FRAMES = 65_536
 HEARD_FROM_HZ = 20.0
@@ -24,6 +32,7 @@ AFTER_S = 0.05  # and after the last: rooms and breath fade slowly
 FADE_IN_S = BEFORE_S  # all of it: a room's noise must not begin where silence does elsewhere
 FADE_OUT_S = AFTER_S
 HIGHEST_PEAK_DBFS = -1.0  # after a gain
+FADE_S = 0.005  # at both sides of a joint, so that it does not click
 
 
 def resampled(path: Path, rate_hz: int, most_samples: int | None = None) -> Iterator[Samples]:
@@ -190,3 +199,76 @@ def gain_for(clip: Measured, target_lufs: float | None) -> float:
         return 0.0
     room_db = floor((HIGHEST_PEAK_DBFS - clip.peak_dbfs) * 100) / 100
     return min(round(target_lufs - clip.loudness_lufs, 2), room_db)
+
+
+@contextlib.contextmanager
+def plain_flac(target: Path, rate_hz: int, channels: int, bits: int) -> Iterator[SoundFile]:
+    """A new FLAC file without tags; floats beyond full scale are held there."""
+    try:
+        with SoundFile(target, "w", rate_hz, channels, f"PCM_{bits}", format="FLAC") as copy:
+            yield copy
+    except LibsndfileError as error:
+        raise AudioError(
+            f"The sound cannot be copied as FLAC ({error.error_string}).",
+            "Save it again as FLAC or WAV.",
+        ) from None
+
+
+def join(parts: Sequence[Path | float], target: Path) -> list[tuple[float, float]]:
+    """Writes files (paths) and silences (seconds) one after the other as FLAC with 24 bit.
+
+    Says from which second to which each part lasts, exact to a sample. The rate is the highest of
+    the files' rates, and sound is mono if all of them are; levels stay. The first file's start and
+    the last file's end are no joints and stay as they are.
+    """
+    rate_hz, channels = _common_shape([part for part in parts if isinstance(part, Path)])
+    spans = []
+    at = 0
+    with plain_flac(target, rate_hz, channels, 24) as file:
+        for place, part in enumerate(parts):
+            start = at
+            for block in _part(part, rate_hz, place > 0, place + 1 < len(parts)):
+                at += len(block)
+                _check_length(at / rate_hz)
+                file.write(np.broadcast_to(block, (len(block), channels)))
+            spans.append((start / rate_hz, at / rate_hz))
+    return spans
+
+
+def _common_shape(files: Sequence[Path]) -> tuple[int, int]:
+    if not files:
+        raise ValueError("A joined clip needs at least one sound file.")
+    shapes = []
+    for path in files:
+        with open_sound(path) as sound:
+            shapes.append((sound.rate_hz, sound.channels))
+    return max(rate_hz for rate_hz, _ in shapes), max(channels for _, channels in shapes)
+
+
+def _part(
+    part: Path | float, rate_hz: int, joint_before: bool, joint_after: bool
+) -> Iterator[Samples]:
+    if not isinstance(part, Path):
+        yield from _silence(round(part * rate_hz))
+        return
+    joint = fade(rate_hz, FADE_S)
+    blocks = resampled(part, rate_hz)
+    if joint_before:
+        blocks = faded_in(blocks, joint)
+    if joint_after:
+        blocks = faded_out(blocks, joint[::-1])
+    yield from blocks
+
+
+def _silence(frames: int) -> Iterator[Samples]:
+    while frames > 0:
+        yield np.zeros((min(frames, BLOCK_FRAMES), 1))
+        frames -= BLOCK_FRAMES
+
+
+def _check_length(seconds: float) -> None:
+    if seconds > CLIP_DURATION_S:
+        raise AudioError(
+            f"The joined clip is longer than {CLIP_DURATION_S // 60} minutes.",
+            "Join fewer files, or make the gaps shorter.",
+        )

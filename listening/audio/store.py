@@ -1,4 +1,7 @@
-"""The two copies of a stimulus: the original kept byte for byte, and the one that raters hear."""
+"""The two copies of a stimulus: the original kept byte for byte, and the one that raters hear.
+
+Files of a remote store are fetched to this machine when they are wanted, up to a limit.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,12 @@ from typing import IO
 from django.conf import settings
 from django.core.files import File
 from django.core.files.storage import default_storage
-from soundfile import LibsndfileError, SoundFile
 
 from listening.audio.long_sounds import bounded, decode_bounded
 from listening.audio.probe import sha256_of
-from listening.audio.served_sound import Span, cut, resampled, without_rumble
+from listening.audio.served_sound import Span, cut, plain_flac, resampled, without_rumble
 from listening.common.ages import age_s
-from listening.common.sound_files import AudioError, open_sound
+from listening.common.sound_files import open_sound
 
 FETCHERS = 8  # threads: a store far away answers late and often
 IN_USE_S = 15 * 60.0  # what was wanted since is not let go of: somebody may be reading it
@@ -192,19 +194,6 @@ def _write_flac(
                 copy.write(block if gain_db == 0 else block * 10 ** (gain_db / 20))
 
 
-@contextlib.contextmanager
-def plain_flac(target: Path, rate_hz: int, channels: int, bits: int) -> Iterator[SoundFile]:
-    """A new FLAC file without tags; floats beyond full scale are held there."""
-    try:
-        with SoundFile(target, "w", rate_hz, channels, f"PCM_{bits}", format="FLAC") as copy:
-            yield copy
-    except LibsndfileError as error:
-        raise AudioError(
-            f"The sound cannot be copied as FLAC ({error.error_string}).",
-            "Save it again as FLAC or WAV.",
-        ) from None
-
-
 def local_path(name: str) -> Path:
     """A stored file on this machine; a remote store's file is fetched once and kept."""
     if not NAME.fullmatch(name):
@@ -216,7 +205,7 @@ def local_path(name: str) -> Path:
 
 
 def local_place(name: str) -> Path:
-    """Where a stored file is on this machine, or will be once `fetching.bring` was asked for it."""
+    """Where a stored file is on this machine, or will be once `bring` was asked for it."""
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name that Earnest gives to stored audio")
     return place_of(name)

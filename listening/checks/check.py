@@ -1,4 +1,8 @@
-"""Check, its trials and outcome, and the registry of checks."""
+"""Check, its settings, trials and outcome, the odds of guessing, and the registry of checks.
+
+A study sets a check within the bounds that the check declares; `Unfit` names the field and the
+remedy.
+"""
 
 from __future__ import annotations
 

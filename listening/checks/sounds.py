@@ -1,4 +1,4 @@
-"""Noises, tones and pauses that the checks are made of."""
+"""Sounds that the checks are made of: noise, tones, spoken digits, and three intervals in a row."""
 
 from __future__ import annotations
 

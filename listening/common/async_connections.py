@@ -1,4 +1,8 @@
-"""Connections to the database for the event loop: short statements, with no thread between."""
+"""Database connections of the event loop, and batches of statements that share one.
+
+Statements are short, with no thread between. Calls that arrive while others are on their way wait
+for each other and go on together.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Blocks planned ahead: Latin squares over items and columns, both orders balanced, seeded."""
+"""Blocks planned ahead, and how many trials and sessions the tasks of a study amount to.
+
+Blocks are Latin squares over items and columns; both orders of a pair are balanced; all is seeded.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """The fields of study.toml that the pages of a draft change, one by one, by their names.
 
-A field that holds something wrong keeps it: what is wrong is said by the same reading as at import.
+Pages also tick checks, ready-made questions and screening answers, and add or remove sources,
+languages and tasks. A field that holds something wrong keeps it: what is wrong is said by the same
+reading as at import.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ TAG = r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}"
 WORDS = "(title|texts\\.(welcome|consent|contact|end|debrief|comment_prompt))"
 KEYED = {"checks": ("study", "checks"), "sources": ("sources",)}  # lists whose entries have keys
 REASON = re.compile(r"tasks\.(\d+)\.reasons")
-LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
+LANGUAGE_TAG = re.compile(TAG)
 
 
 class _Check:

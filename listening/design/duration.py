@@ -18,7 +18,7 @@ from listening.checks import check_named
 from listening.design.occasions import is_between, occasions_of
 from listening.design.preview_trials import ShownTrial, rated_trials_of
 from listening.design.studyfile import StudyFile, TaskEntry
-from listening.design.studyfile.questionpart import plans_of
+from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.design.traps import TrapPlan
 from listening.methods import method_named
 

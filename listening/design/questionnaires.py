@@ -1,4 +1,7 @@
-"""Which questions of a questionnaire are asked, which answers fit them, and who is screened out."""
+"""Which questions of a questionnaire are asked, which answers fit them, and who is screened out.
+
+Ready-made questions about raters are those that a study names instead of writing them.
+"""
 
 from __future__ import annotations
 

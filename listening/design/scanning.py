@@ -2,6 +2,7 @@
 
 Nothing but names is looked at. A reading of the names is a rule that splits each of them into a
 system and a sentence; the reading is right where systems and sentences then make a full table.
+Patterns such as ``{system}/{sentence}.wav`` are matched without backtracking.
 """
 
 from __future__ import annotations

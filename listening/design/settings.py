@@ -1,4 +1,9 @@
-"""Isolation, paragraph, context and dialogue conditions, derived from one manifest of lines."""
+"""Isolation, paragraph, context and dialogue conditions, derived from one manifest of lines.
+
+Conditions are named as Clark et al. (2019) write them: Ri, Tp, R1T1, Text1T1, T2T1 and so on. The
+manifest holds paragraphs and their lines in order; a recipe says which lines a stimulus joins, and
+when each of them is heard.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +24,10 @@ WHOLE = re.compile(r"([RT])([ip])")
 PAIR = re.compile(r"(R|Text|T)([1-9][0-9]?)([RT])([1-9][0-9]?)")
 EXAMPLES = "Ri, Ti, Rp, Tp, R1R1, R1T1, T1T1, Text1T1, T2T1 or T1T2"
 SHORTEST_PARAGRAPH = 2  # of one line there is nothing to compare with the line by itself
+Sound = TypeVar("Sound")
+LONGEST_KEY = 80
+LONGEST_LABEL = LONGEST_STIMULUS = 120
+UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo")  # languages that part sentences by no space
 
 
 class BadName(ValueError):
@@ -90,9 +99,6 @@ def _remedy(name: str) -> str:
         f"Write {EXAMPLES}: R real, T synthetic, Text read; i one line, p the paragraph; or "
         "lines of context, then lines to rate."
     )
-
-
-Sound = TypeVar("Sound")
 
 
 @dataclass(frozen=True)
@@ -270,11 +276,6 @@ class Manifest:
 
 def _place(item: ItemEntry) -> int:
     return item.position or 0
-
-
-LONGEST_KEY = 80
-LONGEST_LABEL = LONGEST_STIMULUS = 120
-UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo")  # languages that part sentences by no space
 
 
 def joined_item(lines: Sequence[ItemEntry]) -> ItemEntry:

@@ -1,4 +1,4 @@
-"""What the commands share that read studies of other tools."""
+"""What the commands share that exchange studies and reviews with other tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Method, Scale, PlannedTrial and the registry of methods."""
+"""Method, Scale, PlannedTrial, how the clips of a trial are played, and the registry of methods."""
 
 from __future__ import annotations
 

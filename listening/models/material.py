@@ -1,4 +1,7 @@
-"""Condition, Item and Stimulus: what is compared, what is rendered, and the audio itself."""
+"""Condition, Item and Stimulus: what is compared, what is rendered, and the audio itself.
+
+`clip_facts` is what a study says of each clip in addition, by which results can be split.
+"""
 
 from __future__ import annotations
 

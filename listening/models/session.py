@@ -1,4 +1,7 @@
-"""Rater, Session, Block, Slot and Trial: who hears what, when, for how long; and its summary."""
+"""Rater, Session, Block, Slot, Trial and Rating: who hears what, when, for how long, and rates it.
+
+Ratings and justifications are added and never changed.
+"""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models

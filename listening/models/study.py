@@ -1,4 +1,4 @@
-"""Study, Task and Criterion: what is asked, of what, how often; a study's definitions and log."""
+"""Study, Task and Criterion: what is asked, of what, how often; its definitions and versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Channels made, confirmed, changed, stopped, removed; and which events each is told of."""
+"""Channels made, confirmed, changed, stopped, removed; and who is notified of which event."""
 
 from __future__ import annotations
 

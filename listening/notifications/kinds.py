@@ -1,4 +1,7 @@
-"""The events that people may be told of, and what a message says of each: no ids, no free text."""
+"""The events that people are notified of, and the message of each, for people and for programs.
+
+A message has no ids of raters and no free text.
+"""
 
 from __future__ import annotations
 

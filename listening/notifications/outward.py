@@ -1,8 +1,9 @@
-"""POST to an address that a researcher named: never into the network that the server stands in.
+"""Where webhooks may be sent, and how they are signed: never into the server's own network.
 
 A name is resolved once, every address of it is checked, and the connection goes to one that was
 checked (so that a second look-up cannot lead elsewhere). Redirects are not followed, no proxy is
-used, and however slowly the other side talks, all of it ends after `TIMEOUT_S`.
+used, and however slowly the other side talks, all of it ends after `TIMEOUT_S`. `posting` sends.
+Signatures are those of standardwebhooks.com: HMAC-SHA256, version v1.
 """
 
 from __future__ import annotations
@@ -12,14 +13,10 @@ import hmac
 import ipaddress
 import secrets
 import socket
-import ssl
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlsplit
 
-import httpcore
 from django.conf import settings
 
 TIMEOUT_S = 15.0
@@ -29,7 +26,6 @@ NAT64 = ipaddress.ip_network("64:ff9b::/96")
 GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")  # of IPv6: IANA has given out nothing else
 # Some versions of Python call these global: anycast to 6to4 relays, site-local, documentation.
 NOT_GLOBAL = tuple(map(ipaddress.ip_network, ("192.88.99.0/24", "fec0::/10", "3fff::/20")))
-READ_BYTES = 2000  # of the answer; the rest is not waited for
 PREFIX = "whsec_"
 SECRET_BYTES = 32
 
@@ -118,105 +114,6 @@ def addresses_of(host: str, port: int, *, plain: bool = False) -> list[str]:
     if plain and not all_named(addresses):
         raise NotAllowed("Give an address with https: without, others can read what is sent.")
     return addresses
-
-
-class _Timed(httpcore.NetworkStream):
-    """A connection on which everything together has until the deadline."""
-
-    def __init__(self, stream: httpcore.NetworkStream, deadline: float) -> None:
-        self.stream, self.deadline = stream, deadline
-
-    def left_s(self) -> float:
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise httpcore.ReadTimeout("too slow")
-        return left
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self.stream.read(max_bytes, self.left_s())
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self.stream.write(buffer, self.left_s())
-
-    def close(self) -> None:
-        self.stream.close()
-
-    def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
-    ) -> httpcore.NetworkStream:
-        secured = self.stream.start_tls(ssl_context, server_hostname, self.left_s())
-        return _Timed(secured, self.deadline)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self.stream.get_extra_info(info)
-
-
-class _Outside(httpcore.NetworkBackend):
-    """Connects to addresses that were checked, and to nothing else."""
-
-    def __init__(self, deadline: float, plain: bool) -> None:
-        self.deadline, self.plain, self.backend = deadline, plain, httpcore.SyncBackend()
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.NetworkStream:
-        addresses = addresses_of(host, port, plain=self.plain)
-        for address in addresses:
-            left = max(self.deadline - time.monotonic(), 0.1)
-            try:
-                return _Timed(self.backend.connect_tcp(address, port, left), self.deadline)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                if address == addresses[-1]:
-                    raise
-        raise NotReached(f"The name {host} is not known.")
-
-
-def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-    """The answer, whatever its status; NotReached without one, NotAllowed where it may not go."""
-    *_, plain = host_of(checked_url(url))
-    deadline = time.monotonic() + TIMEOUT_S
-    sent = {"Content-Type": "application/json", "User-Agent": "Earnest", **headers}
-    timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), TIMEOUT_S)}
-    with httpcore.ConnectionPool(
-        ssl_context=ssl.create_default_context(), network_backend=_Outside(deadline, plain)
-    ) as pool:
-        try:
-            with pool.stream(
-                "POST", url, headers=_raw(sent), content=body, extensions=timeouts
-            ) as reply:
-                return Answer(reply.status, _start(reply), _retry_after(reply))
-        except httpcore.TimeoutException:
-            raise NotReached(f"No whole answer within {TIMEOUT_S:g} seconds.") from None
-        except (httpcore.NetworkError, httpcore.ProtocolError) as error:
-            raise NotReached(f"No answer: {error or type(error).__name__}") from None
-
-
-def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode(), value.encode()) for name, value in headers.items()]
-
-
-def _start(reply: httpcore.Response) -> str:
-    """How the answer begins, for the log of deliveries."""
-    read = b""
-    for part in reply.iter_stream():
-        read += part
-        if len(read) >= READ_BYTES:
-            break
-    text = read[:READ_BYTES].decode(errors="replace")
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:200]
-
-
-def _retry_after(reply: httpcore.Response) -> float:
-    told = {name.lower(): value for name, value in reply.headers}.get(b"retry-after", b"")
-    return float(told) if told.isdigit() and len(told) < 7 else 0.0
 
 
 def new_secret() -> str:

@@ -1,7 +1,9 @@
-"""Messages sent, and sent again: each try is claimed before it is made and noted after it.
+"""Messages made of what happened, sent, and sent again.
 
-Whoever dies in between leaves a message that is sent again under the same id: a webhook's receiver
-knows it by that; mail and chat say that it may have come before.
+Who is notified is decided once, and a storm of events becomes one message. Each try is claimed
+before it is made and noted after it. Whoever dies in between leaves a message that is sent again
+under the same id: a webhook's receiver knows it by that; mail and chat say that it may have come
+before.
 """
 
 from __future__ import annotations
@@ -232,7 +234,7 @@ def send_mail(address: str, subject: str, text: str, code: str) -> str:
 
 
 def _post(channel: Channel, body: bytes, headers: dict[str, str]) -> str:
-    from listening.notifications.outward import post  # here: pages are lighter without its library
+    from listening.notifications.posting import post  # here: pages are lighter without its library
 
     try:
         answer = post(channel.address, body, headers)

@@ -1,4 +1,8 @@
-"""What the clock looks for: studies that are full, that stall, that come near their budget."""
+"""What the clock looks for: studies that are full, stall, near their budget, or show high rates.
+
+The rates are traps that raters fail and clips that browsers cannot play. Whether one is higher than
+expected is tested by bounds that are valid at every look.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Decisions about submissions: written down with who and why, then carried out at Prolific.
+"""Decisions about submissions: proposed, written down with who and why, carried out at Prolific.
 
-Pay is apart from use: nothing here touches whether ratings count, and nothing that leaves ratings
-out touches pay.
+Sessions and submissions stand in one row each, with what may be done and where Earnest and Prolific
+disagree. Pay is apart from use: nothing here touches whether ratings count, and nothing that leaves
+ratings out touches pay.
 """
 
 from __future__ import annotations

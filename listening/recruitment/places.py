@@ -1,4 +1,7 @@
-"""How many people a study needs, and the plan that a draft begins with."""
+"""How many people a study needs, the fair reward, and the plan that a draft begins with.
+
+Prolific is asked what a fair reward per hour is; without an answer, its help pages' figures hold.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Our record of a study's submissions brought up to what Prolific has; places freed, money noted.
+"""Our record of a study's submissions brought up to what Prolific has, by a look or by its events.
 
-Safe to run twice and at the same time: rows have unique keys, and nothing is sent that changes
-anything at Prolific.
+Places are freed and money is noted. Events are believed by their signature, counted once, and lead
+to a look. Safe to run twice and at the same time: rows have unique keys, and nothing is sent
+that changes anything at Prolific.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a reviewer is given next: each item to as many as are wanted, and once to each of them."""
+"""What a reviewer is given next, and how far a review is.
+
+Each item goes to as many reviewers as are wanted, and once to each of them.
+"""
 
 from __future__ import annotations
 

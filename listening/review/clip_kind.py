@@ -1,4 +1,4 @@
-"""What the kinds of reviews of clips before the test have in common."""
+"""What the kinds of reviews of clips before the test share, and what programs noticed of a clip."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions of a clip that a reviewer marks, as they come from a browser."""
+"""Regions and vocalizations that reviewers mark in a clip, and what several of them come to."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from listening.review.kinds.kind import BadVerdict
 
 MOST_MARKS = 40
 LONGEST_S = 3600.0
+NOTHING = "none"  # the category of a clip in which nothing was heard
 
 
 def region(mark: Mapping[str, Any]) -> list[float] | None:
@@ -37,9 +38,6 @@ def marks_of(answer: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 def _is_time(value: Any) -> bool:
     known = isinstance(value, int | float) and not isinstance(value, bool)
     return known and isfinite(value) and 0 <= value <= LONGEST_S
-
-
-NOTHING = "none"  # the category of a clip in which nothing was heard
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""What validators found of clips, by system and by clip, against the pass mark of the job."""
+"""What validators found of clips and systems, and which of them analyses leave out since.
+
+Results are held against the pass mark of the job; who left what out, and why, can be taken back.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The items of a review as a researcher looks at them: filtered, sorted, with evidence, paged."""
+"""The items of a review as a researcher looks at them: filtered, sorted, with evidence, paged.
+
+Evidence is how a reason was written, and whether it is in another language than its session:
+facts to sort and filter by, and never verdicts.
+"""
 
 from __future__ import annotations
 

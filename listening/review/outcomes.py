@@ -1,4 +1,4 @@
-"""What a review comes to: one verdict for each item by the job's rule, and which are used."""
+"""The answers to a review's items, what they come to by the job's rule, and which are used."""
 
 from __future__ import annotations
 

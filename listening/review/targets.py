@@ -1,4 +1,4 @@
-"""The reasons of a study that can be reviewed, and which of them a seed draws."""
+"""The reasons and the clips of a study that can be reviewed, and which of them a seed draws."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from listening.models.material import only_lines
 from listening.review.kinds.kind import Target
 
 GONE = (Session.Status.WITHDRAWN, Session.Status.REJECTED)
+RUNS, TEXTS = "runs", "texts"  # what a group is: one text spoken several times, or several texts
 
 
 def reasons_of(study: Study) -> QuerySet[Justification]:
@@ -37,9 +38,6 @@ def reason_targets(study: Study, share: float, seed: int) -> list[Target]:
 def drawn(text: str) -> float:
     """A number from 0 to below 1 that is as good as random, and always the same for a text."""
     return int.from_bytes(blake2b(text.encode(), digest_size=7).digest()) / 2**56
-
-
-RUNS, TEXTS = "runs", "texts"  # what a group is: one text spoken several times, or several texts
 
 
 class ClipName(TypedDict):

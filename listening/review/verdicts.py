@@ -1,4 +1,7 @@
-"""Verdicts stored in batches; what is sent twice is stored once."""
+"""Verdicts stored in batches, kept when a draft is replaced, and freed of notes by an erasure.
+
+What is sent twice is stored once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each task of a study plans: conditions, items, clips per rater, and how long they last."""
+"""What each task of a study or draft plans: conditions, items, clips per rater, their length."""
 
 from __future__ import annotations
 

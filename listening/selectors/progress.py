@@ -1,4 +1,7 @@
-"""How far a study is: sessions by status, places filled, traps passed, blocks."""
+"""How far a study is: sessions by status, places filled, traps passed, blocks, checks failed.
+
+Everybody who watches a study gets one aggregate from the cache, made at most once a second.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dataset for others is made of: a study's terms, its clips as heard, who is scripted."""
+"""What a study gives to others: its terms, its clips as raters heard them, who is simulated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Every stored rating of a study, as a plain pseudonymous row."""
+"""The ratings of a study: as plain pseudonymous rows, as a table, and in the order of storing.
+
+The table is filtered and sorted in the database, for the page and for its CSV. The feed gives each
+rating after a place exactly once.
+"""
 
 from __future__ import annotations
 

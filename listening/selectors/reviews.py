@@ -1,4 +1,4 @@
-"""Reviews for other rooms: the verdicts of a job for agreement, and the heads of jobs."""
+"""Reviews for other packages: verdicts, heads of jobs, and what they found of reasons and clips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every session of a study as a plain pseudonymous row: how it went around the trials."""
+"""Every session of a study, and every answer to its questionnaires, as plain pseudonymous rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from listening.design.occasions import Column, columns_of, is_between, occasions_of
 from listening.design.sources import source_named
-from listening.design.studyfile.questionpart import plans_of
+from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.models import Session, Study
 from listening.sessions.leases import ANSWERED, SKIPPED, STATUS_NOW
 from listening.sessions.outcomes import completion_code_of, outcome_of, review_words

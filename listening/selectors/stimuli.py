@@ -1,4 +1,4 @@
-"""Every stimulus of a study, with the path of its audio on this machine."""
+"""Every stimulus of a study with the path of its audio, and clips that browsers could not play."""
 
 from __future__ import annotations
 

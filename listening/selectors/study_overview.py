@@ -1,4 +1,4 @@
-"""What a list of studies says of each: how far it is, when it is full, what was paid."""
+"""What a list of studies says of each: progress, what was paid, and its ratings hour by hour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The few statements that run for every answer, prepared once per connection, and their rows."""
+"""The statements that run for every answer and every clip sent, prepared once per connection.
+
+An answer needs the clips of its trial: which were sent to their last byte is noted here.
+"""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from listening.sessions.answer_statements import (
     Sitting,
 )
 from listening.sessions.outcomes import finish_steps
-from listening.sessions.refusals import (
+from listening.sessions.task_rules import (
     CRITERION_MISSING,
     LEASE_LOST,
     MORE_THAN_ASKED,
@@ -47,8 +47,10 @@ from listening.sessions.refusals import (
     UNKNOWN_TRIAL,
     WRONG_ORDER,
     Refused,
+    TaskRules,
+    parts_of,
+    task_rules,
 )
-from listening.sessions.task_rules import TaskRules, parts_of, task_rules
 
 HEARD_ENOUGH = 0.95  # of the shortest-heard clip; players report the last frames late
 FASTEST = 0.8  # of the clips' length: nobody hears them in less, whatever the page reports

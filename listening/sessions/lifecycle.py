@@ -33,9 +33,9 @@ from listening.models.study_log import note
 from listening.sessions import allocation, leases, stages
 from listening.sessions.answers import Answer, StoredAnswer, skip_trial, store_answer
 from listening.sessions.outcomes import finish_steps
-from listening.sessions.refusals import LEASE_LOST, Refused
 from listening.sessions.rejection import reject_sessions
 from listening.sessions.source_quotas import is_full, lock_quota
+from listening.sessions.task_rules import LEASE_LOST, Refused
 from listening.sessions.trial_layout import lay_out, store_trials
 
 A_RATER = "a rater"  # who of them is not kept

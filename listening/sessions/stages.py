@@ -30,7 +30,7 @@ from listening.design.questionnaires import (
 )
 from listening.models import Session, Task, Trial
 from listening.sessions import leases
-from listening.sessions.refusals import SESSION_OVER, Refused
+from listening.sessions.task_rules import SESSION_OVER, Refused
 
 LONGEST_COMMENT = 5000
 

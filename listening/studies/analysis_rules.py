@@ -1,6 +1,7 @@
-"""Rules of analysis declared, added and ended; exclusions undone: each with who, when and why.
+"""Rules of analysis and hypotheses of a study: declared, added and ended, with who, when and why.
 
-Nothing here touches a rating, what counts for the plan, or pay.
+What is declared before the first opening stands; what comes later is marked so. Nothing here
+touches a rating, what counts for the plan, or pay.
 """
 
 from __future__ import annotations

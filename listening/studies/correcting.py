@@ -27,7 +27,7 @@ from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile import CriterionEntry, StudyFile, StudyProblems, toml_text
 from listening.design.studyfile.problems import Notebook
 from listening.design.studyfile.reader import fields_of
-from listening.design.studyfile.tomlpart import places_of_rubric, read_study_toml
+from listening.design.studyfile.study_toml import places_of_rubric, read_study_toml
 from listening.methods import method_named
 from listening.models import Study, StudyDefinition
 from listening.models.study_log import note

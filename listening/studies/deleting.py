@@ -1,4 +1,7 @@
-"""A study deleted for good, after a count of what goes; a line in the log stays."""
+"""A study deleted for good after a count of what goes, or emptied of its material.
+
+A line in the log stays, and stored audio that nothing needs any more is removed.
+"""
 
 from __future__ import annotations
 

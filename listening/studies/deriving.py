@@ -1,4 +1,4 @@
-"""Rows and audio of what a study's settings make of its lines: nobody joins audio by hand."""
+"""Rows and audio of what a study's settings make of its lines, and which part of clips is heard."""
 
 from __future__ import annotations
 

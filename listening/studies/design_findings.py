@@ -1,4 +1,4 @@
-"""What should make one think before raters come, by the design alone: no clip is heard."""
+"""What researchers should know before raters come, by its design and address alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from listening.design.draft_toml import FAILED
 from listening.design.duration import UNFILLED, SessionLength, contradicts, said_minutes
 from listening.design.odds import through_traps
 from listening.design.studyfile import StudyFile, TaskEntry
-from listening.design.studyfile.tomlpart import ALIKE, AS_IS, OPTION, asks_for_faint_sounds
+from listening.design.studyfile.study_toml import ALIKE, AS_IS, OPTION, asks_for_faint_sounds
 from listening.methods import method_named
 from listening.methods.estimand import BESIDE_REFERENCE, ONE_CLIP
 from listening.methods.rubrics import KIND, RubricError, shared_rubric

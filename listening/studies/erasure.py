@@ -1,4 +1,7 @@
-"""Who took part, forgotten on a date: ratings stay, nothing that names a rater does."""
+"""Personal data of raters, erased on a date: ratings stay, nothing that names a rater does.
+
+A study's retention rule gives the date, and what stands against it.
+"""
 
 from __future__ import annotations
 

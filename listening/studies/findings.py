@@ -1,4 +1,4 @@
-"""Finding: something that a researcher should know before raters come."""
+"""Finding: something that a researcher should know before raters come; and study errors."""
 
 from __future__ import annotations
 

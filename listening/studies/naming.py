@@ -1,4 +1,4 @@
-"""What colleagues call a study, its tags, and whether it is put away: nothing that raters see."""
+"""What colleagues call a study: its name, tags and archive, and studies found by them."""
 
 from __future__ import annotations
 

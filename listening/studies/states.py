@@ -1,4 +1,4 @@
-"""A study opened, paused and closed."""
+"""A study opened, paused and closed; its definition is frozen when it opens."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from listening.design import questionnaires
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.questionpart import read_questionnaires
+from listening.design.studyfile.questionnaire_tables import read_questionnaires
 from tests.browser.fake import House
 from tests.browser.sounds import tone
 from tests.browser.story import Story, short_story

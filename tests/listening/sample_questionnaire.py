@@ -7,7 +7,7 @@ from typing import Any
 
 from listening.design.studyfile import Problem
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.questionpart import read_questionnaires
+from listening.design.studyfile.questionnaire_tables import read_questionnaires
 
 ABOUT = """
 [[questionnaires]]

@@ -14,7 +14,7 @@ from listening.models import Block, Rating, Session, Slot, Study, Trial
 from listening.selectors import study_progress
 from listening.sessions import allocation, leases, lifecycle, rejection
 from listening.sessions.lifecycle import NoRoom
-from listening.sessions.refusals import Refused
+from listening.sessions.task_rules import Refused
 from tests.config.helpers import PATIENCE_S
 from tests.factories import (
     ATT_TRAPS,

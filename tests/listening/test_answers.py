@@ -12,7 +12,7 @@ from listening.common.statements import rows_of
 from listening.models import Block, Justification, Rater, Rating, Session, Trial
 from listening.sessions import leases, lifecycle
 from listening.sessions.answer_statements import FETCHED, FETCHED_FREE, READ, WRITE_FREE
-from listening.sessions.refusals import Refused
+from listening.sessions.task_rules import Refused
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study
 
 pytestmark = pytest.mark.django_db

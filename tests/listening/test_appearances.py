@@ -33,7 +33,7 @@ HEAD_BYTES = 42  # of a file: its mark and the facts of its stream
 def media(settings, tmp_path: Path, monkeypatch) -> None:
     settings.MEDIA_ROOT = tmp_path / "media"
     settings.SECRET_KEY = "a key of the tests of appearances"
-    monkeypatch.setattr(appearance, "recent", Recent(appearance.KEPT_BYTES))
+    monkeypatch.setattr(appearance, "recent_copies", Recent(appearance.KEPT_BYTES))
     monkeypatch.setattr(appearance, "beginnings", Recent(appearance.KEPT_BEGINNINGS_BYTES))
 
 
@@ -75,9 +75,9 @@ def all_long(monkeypatch) -> None:
 def test_the_same_token_gets_the_same_bytes_and_another_one_others(tmp_path: Path):
     one = clip(tmp_path / "a.flac", speech(1))
     data = appearance_of(one)
-    appearance.recent.kept.clear()  # it is made again
+    appearance.recent_copies.kept.clear()  # it is made again
     assert appearance_of(one) == data
-    appearance.recent.kept.clear()
+    appearance.recent_copies.kept.clear()
     appearance.beginnings.kept.clear()
     assert appearance_of(one) == data
     others = [appearance_of(replace(one, token=f"t{n}")) for n in range(5)]
@@ -233,14 +233,14 @@ def test_a_long_clip_is_a_file_of_the_same_sound(tmp_path: Path, monkeypatch, se
     one = clip(tmp_path / "a.flac", speech(1, seconds=9.0))
     sound = sound_of(one)
     monkeypatch.setattr(appearance, "LONGEST_KEPT", 1000)
-    monkeypatch.setattr(appearance, "recent", Recent(0))
-    appearance.recent.kept.clear()
+    monkeypatch.setattr(appearance, "recent_samples", Recent(0))
+    appearance.recent_copies.kept.clear()
     appearance.beginnings.kept.clear()
     path = appearance_of(one)
     again = soundfile.read(path, dtype="int16")[0]
     assert len(again) == len(sound)
     assert np.abs(again.astype(int) - sound).max() <= 80  # the noise is another one
-    assert not appearance.recent.kept
+    assert not appearance.recent_samples.kept
     shut = settings.MEDIA_FILE_MODE, settings.MEDIA_FOLDER_MODE, settings.MEDIA_FOLDER_MODE
     assert tuple(p.stat().st_mode & 0o777 for p in (path, path.parent, folder())) == shut
 

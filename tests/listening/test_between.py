@@ -15,8 +15,8 @@ from django.utils import timezone
 from listening.design.occasions import Place, TaskPlan, due, occasions_of, trials_until
 from listening.models import Block, Rating, Session, Study
 from listening.sessions import allocation, leases, lifecycle, stages
-from listening.sessions.refusals import Refused
 from listening.sessions.stages import AnsweredAlready
+from listening.sessions.task_rules import Refused
 from listening.web.rater.state import state_of
 from tests.factories import add_task as factory_task
 from tests.factories import an_answer, answer_all, arrive, current, make_study

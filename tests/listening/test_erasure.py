@@ -17,7 +17,7 @@ from analysis.models import AnalysisRun
 from analysis.report.report_card import report_card
 from listening import studies
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.tomlpart import read_study_toml
+from listening.design.studyfile.study_toml import read_study_toml
 from listening.design.studyfile.writer import toml_text
 from listening.models import Block, Rater, Rating, Recruitment, Session, Study, StudyEvent, Trial
 from listening.models.sealed import MARK, UNREADABLE, seal, unseal
@@ -25,7 +25,7 @@ from listening.recruitment import deciding, syncing
 from listening.recruitment.errors import RecruitmentError
 from listening.selectors import StudyFacts, method_facts, rating_rows, ratings_state
 from listening.sessions import lifecycle, stages
-from listening.sessions.refusals import Refused
+from listening.sessions.task_rules import Refused
 from listening.studies import erasure
 from listening.studies.erasure import Rule, is_looser
 from tests.factories import answer_all, arrive, make_study

@@ -12,7 +12,7 @@ from listening.models import Rating, Session, Trial
 from listening.sessions import lifecycle
 from listening.sessions.answer_statements import record_fetch
 from listening.sessions.answers import FASTEST
-from listening.sessions.refusals import Refused
+from listening.sessions.task_rules import Refused
 from listening.web.rater.state import state_of
 from tests.factories import CLIP_S, an_answer, arrive, current, make_study
 

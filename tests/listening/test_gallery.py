@@ -20,7 +20,7 @@ from listening.checks import Check
 from listening.design.occasions import asks_between, kept_as
 from listening.design.presets import Preset, write_preset
 from listening.design.questionnaires import READY_MADE, has_screening
-from listening.design.studyfile.questionpart import plans_of
+from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.methods import Method
 from listening.models import Session, Stimulus, Study
 from listening.sessions.allocation import plan_study

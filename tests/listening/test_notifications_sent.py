@@ -17,7 +17,7 @@ from listening.models import (
     StudyEvent,
     Subscription,
 )
-from listening.notifications import channels, outward, sending, watching
+from listening.notifications import channels, outward, posting, sending, watching
 from listening.notifications.kinds import KINDS
 from tests.factories import make_study, make_user
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
@@ -125,7 +125,7 @@ def test_no_message_goes_into_a_private_network(address, monkeypatch):
     with pytest.raises(outward.NotAllowed):
         outward.addresses_of("example.org", 443)
     with pytest.raises(outward.NotAllowed, match="private network"):
-        outward.post("https://example.org/hook", b"{}", {})
+        posting.post("https://example.org/hook", b"{}", {})
 
 
 @pytest.mark.parametrize(
@@ -145,13 +145,13 @@ def test_a_name_that_leads_elsewhere_the_second_time_leads_nowhere(receiver, mon
         return [(2, 1, 6, "", ("127.0.0.1", receiver.server_port))]
 
     monkeypatch.setattr(outward.socket, "getaddrinfo", look_up)
-    assert outward.post(f"http://rebind.example:{receiver.server_port}/", b"{}", {}).status == 204
+    assert posting.post(f"http://rebind.example:{receiver.server_port}/", b"{}", {}).status == 204
     assert asked[0] == "rebind.example"
     assert set(asked[1:]) <= {"127.0.0.1"}
     assert receiver.came[0][0]["host"] == f"rebind.example:{receiver.server_port}"
     settings.EARNEST_WEBHOOK_NETWORKS = ()
     with pytest.raises(outward.NotAllowed):
-        outward.post(receiver.url, b"{}", {})
+        posting.post(receiver.url, b"{}", {})
 
 
 # --- Pages ---------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def test_who_answers_drop_by_drop_is_not_waited_for(settings, monkeypatch):
 
         Thread(target=drip, daemon=True).start()
         with pytest.raises(outward.NotReached):
-            outward.post(f"http://127.0.0.1:{server.getsockname()[1]}/", b"{}", {})
+            posting.post(f"http://127.0.0.1:{server.getsockname()[1]}/", b"{}", {})
         over.set()
 
 
@@ -264,7 +264,7 @@ def test_what_breaks_here_is_tried_again_like_what_breaks_there(study, receiver,
     channel_to(receiver.url)
     fill(study)
     watching.watch()
-    monkeypatch.setattr(sending.signing, "headers", lambda *args: 1 / 0)
+    monkeypatch.setattr(outward, "headers", lambda *args: 1 / 0)
     assert tell() == ["waiting"]
     assert Delivery.objects.get().answer == "It broke here (ZeroDivisionError)."
 

@@ -9,7 +9,7 @@ import soundfile
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from listening.design.othertools.taken import plain_text
+from listening.design.othertools.conversion import plain_text
 from listening.models import Condition, Stimulus, Study
 from tests.listening.test_studies import media  # noqa: F401
 

@@ -24,7 +24,7 @@ from listening.design.settings import derive
 from listening.design.studyfile import CSV, TOML, StudyFile, read_folder
 from listening.design.studyfile.entries import OUTCOMES
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.tomlpart import read_study_toml
+from listening.design.studyfile.study_toml import read_study_toml
 from listening.design.traps import TrapPlan
 from listening.methods import Method
 from listening.methods.rubrics import KIND, shared_rubric

@@ -18,7 +18,7 @@ from listening.design.questionnaires import (
     screens_out,
     visible,
 )
-from listening.design.studyfile.questionpart import questionnaire_table
+from listening.design.studyfile.questionnaire_tables import questionnaire_table
 from tests.listening.sample_questionnaire import ABOUT, about, read
 
 WHOLE = {"hearing": "normal", "age": 30, "tired": "2"}

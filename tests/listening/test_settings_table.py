@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.tomlpart import read_settings, setting_table
+from listening.design.studyfile.study_toml import read_settings, setting_table
 
 keys = st.sampled_from(["human", "flite", "flite slt", "声音", "β"])
 gaps = st.integers(0, 60) | st.floats(0, 60, allow_nan=False)

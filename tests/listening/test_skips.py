@@ -14,7 +14,7 @@ from listening.models import Block, Rating, Session, Study, Trial
 from listening.selectors import unplayed_clips
 from listening.sessions import leases, lifecycle
 from listening.sessions.outcomes import code_at_end
-from listening.sessions.refusals import Refused
+from listening.sessions.task_rules import Refused
 from listening.web.rater.state import state_of
 from tests.config.helpers import PATIENCE_S
 from tests.factories import ATT_TRAPS, an_answer, answer_all, arrive, current, make_study

@@ -14,8 +14,8 @@ from listening.design.questionnaires import Incorrect
 from listening.models import Block, Rating, Session, Study, Trial
 from listening.sessions import leases, lifecycle, stages
 from listening.sessions.outcomes import code_at_end
-from listening.sessions.refusals import Refused
 from listening.sessions.stages import NotAsked, attempt_of, check_seed, stage_of_session
+from listening.sessions.task_rules import Refused
 from listening.web.rater.state import state_of
 from tests.config.helpers import PATIENCE_S
 from tests.factories import an_answer, answer_all, arrive, current, make_study

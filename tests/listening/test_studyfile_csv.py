@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from listening.design.studyfile import Problem, csvpart, mistakes, read_folder
+from listening.design.studyfile import Problem, mistakes, read_folder, stimuli_csv
 from tests.listening.folders import (
     CONDITIONS,
     CSV,
@@ -169,8 +169,8 @@ def test_a_text_that_is_too_long(tmp_path: Path) -> None:
 
 
 def test_more_rows_than_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert csvpart.TABLE_ROWS == 200_000
-    monkeypatch.setattr(csvpart, "TABLE_ROWS", 1_000)
+    assert stimuli_csv.TABLE_ROWS == 200_000
+    monkeypatch.setattr(stimuli_csv, "TABLE_ROWS", 1_000)
     rows = [f"s{n},sys-a,i{n},audio/a1.wav" for n in range(1_001)]
     found = problems_of(tmp_path, csv=csv_with(*rows))
     assert any(p.row == 1_002 and "more than 1,000 rows" in p.what for p in found)

@@ -9,13 +9,7 @@ from listening.audio import probe
 from listening.common.input_limits import DRAFT_ROWS, TOML_BYTES, TOML_VALUES
 from listening.design.questionnaires import READY_MADE
 from listening.design.settings import form_named
-from listening.design.studyfile import (
-    Limits,
-    csvpart,
-    fit,
-    schema,
-    values,
-)
+from listening.design.studyfile import Limits, fit, schema, stimuli_csv, values
 from listening.design.studyfile.archive import FROM_THE_WEB
 from listening.methods import Method
 from tools import study_tables
@@ -32,7 +26,7 @@ def test_every_field_is_in_the_guide() -> None:
                 rf"`(\[*(study|tasks|questionnaires|tasks\.traps)\.)?{field}\]*[`.]|[.[]{field}\]"
             )
             assert re.search(words, GUIDE) or f"{field} = " in GUIDE, f"{path}.{field}"
-    for column in csvpart.COLUMNS:
+    for column in stimuli_csv.COLUMNS:
         assert f"`{column}`" in GUIDE
 
 
@@ -61,9 +55,11 @@ def test_the_limits_of_the_guide_are_those_of_the_code() -> None:
     assert f"that pages can change | {DRAFT_ROWS:,} |" in GUIDE
     assert limits.ratio == 100
     assert "a hundred times" in GUIDE
-    assert f"| rows of `stimuli.csv` | {csvpart.TABLE_ROWS:,} |" in GUIDE
+    assert f"| rows of `stimuli.csv` | {stimuli_csv.TABLE_ROWS:,} |" in GUIDE
     assert f"| characters of a text | {values.LONGEST_TEXT:,} |" in GUIDE
-    assert f"| characters of an attribute | {csvpart.ATTRIBUTE.keywords['longest']:,} |" in GUIDE
+    assert (
+        f"| characters of an attribute | {stimuli_csv.ATTRIBUTE.keywords['longest']:,} |" in GUIDE
+    )
     assert f"| {fit.MAX_PLANNED // 10**6} million |" in GUIDE
     rates = f"{probe.MIN_RATE_HZ // 1000} to {probe.MAX_RATE_HZ // 1000} kHz"
     size = f"{probe.CLIP_DURATION_S // 60} minutes and {probe.CLIP_BYTES // 1024**2} MB"

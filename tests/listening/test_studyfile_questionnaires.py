@@ -8,7 +8,7 @@ import pytest
 
 from listening.design.questionnaires import PREFER_NOT
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.questionpart import questionnaire_table, read_questionnaires
+from listening.design.studyfile.questionnaire_tables import questionnaire_table, read_questionnaires
 from tests.listening.sample_questionnaire import ABOUT, about, read
 
 

@@ -20,7 +20,7 @@ from listening.design.studyfile import (
     read_folder,
     toml_text,
 )
-from listening.design.studyfile.csvpart import COLUMNS, _near
+from listening.design.studyfile.stimuli_csv import COLUMNS, _near
 from listening.design.studyfile.values import INVISIBLE, composed
 
 DEMO = Path(__file__).resolve().parents[2] / "demo"

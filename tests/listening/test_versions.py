@@ -13,7 +13,7 @@ from listening.design.definition import definition_of, kind_of, patterns
 from listening.design.kinds import Kind
 from listening.design.studyfile.entries import CriterionEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.tomlpart import read_study_toml
+from listening.design.studyfile.study_toml import read_study_toml
 from listening.drafts.folder import change
 from listening.drafts.making import is_made, make
 from listening.models import Draft, Session, StudyDefinition, StudyEvent

@@ -1,4 +1,8 @@
-"""An open sound file: its form, its samples from start to end, and how its lengths compare."""
+"""An open sound file: its form, its samples from start to end, and how its lengths compare.
+
+`Part` is a stretch of a file that holds one sound; `LibsndfileSound` decodes WAV, FLAC, Ogg and
+their like.
+"""
 
 from __future__ import annotations
 

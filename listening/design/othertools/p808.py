@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from listening.common.spreadsheets import TableError, read_table
-from listening.design.othertools.taken import (
+from listening.design.othertools.conversion import (
     CannotTake,
     Table,
     Taken,

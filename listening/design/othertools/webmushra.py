@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from listening.common.plain_yaml import YamlError, is_true, read_yaml
 from listening.common.spreadsheets import strict_number
 from listening.design.anchors import LABELS
-from listening.design.othertools.taken import (
+from listening.design.othertools.conversion import (
     CannotTake,
     Table,
     Taken,
@@ -21,7 +21,7 @@ from listening.design.othertools.taken import (
     once,
     slug,
 )
-from listening.design.othertools.taken import plain_text as words_of
+from listening.design.othertools.conversion import plain_text as words_of
 from listening.design.scanning import UnclearNames, scan
 
 LIKERT = ("likert_single_stimulus", "likert_multi_stimulus")

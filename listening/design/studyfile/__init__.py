@@ -10,7 +10,6 @@ from listening.common.input_limits import APART_FROM_TABLE_BYTES
 from listening.common.reading_process import TookTooLong, read_apart
 from listening.common.sound_files import EXTENSIONS
 from listening.design.studyfile.archive import Limits, study_folder, unpack, unpack_sent
-from listening.design.studyfile.csvpart import items_of, read_rows, stimuli_of, with_undeclared
 from listening.design.studyfile.drawing import remarks_of, with_draws
 from listening.design.studyfile.entries import (
     ConditionEntry,
@@ -31,7 +30,8 @@ from listening.design.studyfile.problems import (
     did_you_mean,
     mistakes,
 )
-from listening.design.studyfile.tomlpart import read_study_toml
+from listening.design.studyfile.stimuli_csv import items_of, read_rows, stimuli_of, with_undeclared
+from listening.design.studyfile.study_toml import read_study_toml
 from listening.design.studyfile.writer import csv_text, toml_text
 
 __all__ = [

@@ -13,8 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from listening.common.sound_files import is_system_file
-from listening.design.studyfile.csvpart import Row
 from listening.design.studyfile.problems import Notebook, quoted
+from listening.design.studyfile.stimuli_csv import Row
 from listening.design.studyfile.values import Wrong
 
 MAX_FILES = 400_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from listening.design.studyfile.csvpart import Row
 from listening.design.studyfile.drawing import is_scattered, only_drawn, takes_of
 from listening.design.studyfile.entries import StimulusEntry, StudyFile, TaskEntry
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
-from listening.design.studyfile.tomlpart import OPTION
+from listening.design.studyfile.stimuli_csv import Row
+from listening.design.studyfile.study_toml import OPTION
 from listening.design.traps import TRAINING, TrapKind, TrapPlan
 from listening.methods import Method, PlannedTrial, Scale, StimulusRef, method_named
 from listening.methods.item_groups import ItemsError

@@ -27,12 +27,12 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from listening.checks import Check as SoundCheck
-from listening.checks.check_settings import MOST_ATTEMPTS, MOST_TRIALS
+from listening.checks.check import MOST_ATTEMPTS, MOST_TRIALS
 from listening.design.analysis_rules import LONGEST as LONGEST_RULE
 from listening.design.consent import ETHICS
 from listening.design.kinds import Kind
 from listening.design.occasions import BETWEEN
-from listening.design.ready_questions import READY_MADE
+from listening.design.questionnaires import READY_MADE
 from listening.design.sources import KINDS as SOURCES
 from listening.design.studyfile import values
 from listening.design.studyfile.entries import LONGEST_HYPOTHESIS

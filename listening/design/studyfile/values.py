@@ -169,7 +169,7 @@ def listed(value: Any, longest: int, required: bool = False) -> list[str]:
 
 
 def task_keys(value: Any, longest: int) -> list[str]:
-    """One task or several; whether the study has them is for `occasionpart` to say."""
+    """One task or several; whether the study has them is for `questionnaire_tables` to say."""
     return [value] if isinstance(value, str) else list(texts(value, longest))
 
 

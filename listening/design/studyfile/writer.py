@@ -10,12 +10,12 @@ from typing import Any
 
 import tomli_w
 
-from listening.design.studyfile.csvpart import COLUMNS, ITEM_COLUMNS
 from listening.design.studyfile.drawing import rule_of
 from listening.design.studyfile.entries import StudyFile, TaskEntry
-from listening.design.studyfile.questionpart import questionnaire_table
+from listening.design.studyfile.questionnaire_tables import questionnaire_table
 from listening.design.studyfile.reader import fields_of
-from listening.design.studyfile.tomlpart import AS_IS, setting_table, usual_ends
+from listening.design.studyfile.stimuli_csv import COLUMNS, ITEM_COLUMNS
+from listening.design.studyfile.study_toml import AS_IS, setting_table, usual_ends
 
 LATER = ("transcript", "run")  # columns that a table has only where something stands in them
 

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from listening.design.draft_toml import KINDS, begun
 from listening.design.othertools import CannotTake, P808Files, p808_study
+from listening.design.othertools.conversion import slug
 from listening.design.othertools.p808 import METHODS
-from listening.design.othertools.taken import slug
 from listening.design.presets import presets
 from listening.management.commands.new_study import demo_folder
 from listening.management.other_tools import file_text, whole, write_and_tell

@@ -1,4 +1,4 @@
-"""The researcher's API but for studies: who asks, money, groups, messages, hooks."""
+"""The researcher's API: studies, submissions, bonuses, money, groups, messages and hooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Participants and the groups that they are members of."""
+"""Participants, their groups, the filters that choose them, and messages with researchers."""
 
 from __future__ import annotations
 

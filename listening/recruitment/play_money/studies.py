@@ -1,4 +1,4 @@
-"""Studies: created, edited, published, paused, stopped; and how they change by themselves."""
+"""Studies: checked field by field, created, edited, published, paused, stopped; or ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Submissions: places that participants take, give back and complete, and what is decided."""
+"""Submissions: places taken, given back and completed; secure links; and researchers' decisions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""What comes back from Prolific, as plain values; unknown fields and statuses do no harm.
+"""What comes back from Prolific as plain values, and what goes wrong.
 
-Money is in minor units (pence, cents) as ``Decimal``: fees may be fractions of one.
+Unknown fields and statuses do no harm. An error says that Prolific refused, or that it is not known
+whether it did what was asked. Money is in minor units (pence, cents) as ``Decimal``: fees may be
+fractions of one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a scripted rater thinks: latent qualities, rater effects, and the label that follows."""
+"""What a simulated rater thinks and answers: latent qualities, rater effects, labels, texts."""
 
 from __future__ import annotations
 

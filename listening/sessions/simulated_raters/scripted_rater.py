@@ -1,4 +1,7 @@
-"""One scripted rater: arrives, consents, passes the checks, listens, answers, and leaves."""
+"""A simulated rater, from arrival to the end; and many of them at once.
+
+Each arrives, consents, passes the checks, listens, answers, and leaves.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log-in and leaving, a new password, and a lost one."""
+"""Login and logout, single sign-on at a provider, a new password, and a lost one."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from listening.models import Session
 from listening.sessions import lifecycle, stages
 from listening.sessions.answers import Answer, StoredAnswer
 from listening.sessions.playback_facts import known_facts
-from listening.sessions.refusals import Refused
+from listening.sessions.task_rules import Refused
 from listening.web.rater.session_ownership import is_own
 from listening.web.rater.state import state_of
 

@@ -10,7 +10,7 @@ from listening.checks import check_named
 from listening.checks.check import CheckSettings
 from listening.design.occasions import AFTER_TASK, TaskPlan, is_between, occasions_of
 from listening.design.questionnaires import default_title
-from listening.design.studyfile.questionpart import plans_of
+from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.design.traps import TrapPlan
 from listening.models import Study, Task
 from listening.selectors.progress import (

@@ -1,4 +1,7 @@
-"""A study made in the browser: what it is begun as, its sounds, questions, raters, and opening."""
+"""A study made in the browser: what it is begun as, its sounds, questions, raters, and opening.
+
+The sidebar of every page says what the study amounts to.
+"""
 
 from __future__ import annotations
 

@@ -30,9 +30,9 @@ from listening.design.preview_trials import ShownTrial, scales_of, trials_of
 from listening.design.questionnaires import has_screening, in_words, part_asked
 from listening.design.questionnaires import page as questionnaire_page
 from listening.design.studyfile import StudyFile, StudyProblems, TaskEntry, mistakes
-from listening.design.studyfile.csvpart import CAPTION
 from listening.design.studyfile.entries import ItemEntry
-from listening.design.studyfile.questionpart import plans_of
+from listening.design.studyfile.questionnaire_tables import plans_of
+from listening.design.studyfile.stimuli_csv import CAPTION
 from listening.design.traps import TRAINING, TrapPlan
 from listening.drafts.folder import folder_of, rows_of, table_of
 from listening.methods import Part, method_named

@@ -1,4 +1,7 @@
-"""Studies to look at, of the demo or stored ones, with their clips; the database is only read."""
+"""Studies to preview, of the demo or stored ones: their clips, wording, scales and plan.
+
+The database is only read.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ from listening.design.studyfile import (
 )
 from listening.design.studyfile.drawing import drawn_of
 from listening.design.studyfile.problems import Notebook
-from listening.design.studyfile.questionpart import read_questionnaires
+from listening.design.studyfile.questionnaire_tables import read_questionnaires
 from listening.design.traps import TrapPlan
 from listening.methods import Scale, method_named
 from listening.models import Study

@@ -1,4 +1,4 @@
-"""The page of a study's raters: their table, its CSV, and what is decided about those chosen."""
+"""The page of a study's raters: their table and its CSV, each session, and decisions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from listening.checks import check_named
 from listening.common.spreadsheets import safe_cell
 from listening.common.tables import Shown
 from listening.design.occasions import asks_between, kept_as
-from listening.design.studyfile.questionpart import plans_of
+from listening.design.studyfile.questionnaire_tables import plans_of
 from listening.design.traps import TrapPlan
 from listening.models import Session, Study, StudyEvent
 from listening.models.study_log import event_title, note

@@ -1,4 +1,4 @@
-"""The recruiting page: from the plan over the draft to raters, decisions and money; the connection.
+"""The recruiting page: the plan and its form, the draft, then raters, decisions and money.
 
 Every button posts an action; what it says stands above the page after it is loaded again.
 """

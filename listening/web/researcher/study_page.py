@@ -1,4 +1,4 @@
-"""The page of one study, live, and the few things to do there."""
+"""The page of one study, live, with its ratings over time; and the page of its ratings."""
 
 from __future__ import annotations
 

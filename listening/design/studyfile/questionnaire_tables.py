@@ -1,4 +1,4 @@
-"""The questionnaires of study.toml read, and written back as the tables that they came from."""
+"""The questionnaires of study.toml read, checked against its tasks, and written back."""
 
 from __future__ import annotations
 

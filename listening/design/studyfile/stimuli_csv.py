@@ -44,6 +44,7 @@ CAPTION = "caption"  # of a clip, kept among its attributes: raters may see it, 
 OF_REPORTS = ("speakers", "sentences", "challenge")  # of a clip, read by reports (LFS-Bench)
 REQUIRED = ("stimulus", "condition", "item", "file")
 ATTRIBUTE = partial(values.text, longest=2000)
+MISSPELT = 0.8  # a name so like a declared one is a mistake until it is declared, too
 
 
 @dataclass
@@ -314,9 +315,6 @@ def _apart(one: str, other: str) -> tuple[str, str]:
 
 def _short(value: str) -> str:
     return value if len(value) <= 40 else value[:40] + "…"
-
-
-MISSPELT = 0.8  # a name so like a declared one is a mistake until it is declared, too
 
 
 def with_undeclared(study: StudyFile) -> tuple[StudyFile, tuple[str, ...]]:

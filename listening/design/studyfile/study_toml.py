@@ -1,4 +1,8 @@
-"""study.toml read: the study, its conditions, tasks, criteria and traps."""
+"""study.toml read: the study, its conditions, tasks, criteria, traps, sources and translations.
+
+A task may name the rubric of a judge, whose words become its own; settings say which long-form
+conditions are made of the study's lines.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from listening.design.studyfile.entries import (
     TaskEntry,
 )
 from listening.design.studyfile.problems import Notebook, did_you_mean, quoted
-from listening.design.studyfile.questionpart import check_occasions, read_questionnaires
+from listening.design.studyfile.questionnaire_tables import check_occasions, read_questionnaires
 from listening.design.studyfile.reader import read_table
 from listening.design.studyfile.values import Wrong
 from listening.methods import Method, method_named

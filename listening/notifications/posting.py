@@ -1,0 +1,118 @@
+"""POST to an address that was checked, until a deadline.
+
+A connection goes to one of the addresses that `outward` let through, and to nothing else; jobs
+import this when they send, as the library for it is heavy.
+"""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import httpcore
+
+from listening.notifications import outward
+from listening.notifications.outward import Answer, NotReached
+
+READ_BYTES = 2000  # of the answer; the rest is not waited for
+
+
+class _Timed(httpcore.NetworkStream):
+    """A connection on which everything together has until the deadline."""
+
+    def __init__(self, stream: httpcore.NetworkStream, deadline: float) -> None:
+        self.stream, self.deadline = stream, deadline
+
+    def left_s(self) -> float:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise httpcore.ReadTimeout("too slow")
+        return left
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self.stream.read(max_bytes, self.left_s())
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self.stream.write(buffer, self.left_s())
+
+    def close(self) -> None:
+        self.stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        secured = self.stream.start_tls(ssl_context, server_hostname, self.left_s())
+        return _Timed(secured, self.deadline)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self.stream.get_extra_info(info)
+
+
+class _Outside(httpcore.NetworkBackend):
+    """Connects to addresses that were checked, and to nothing else."""
+
+    def __init__(self, deadline: float, plain: bool) -> None:
+        self.deadline, self.plain, self.backend = deadline, plain, httpcore.SyncBackend()
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.NetworkStream:
+        addresses = outward.addresses_of(host, port, plain=self.plain)
+        for address in addresses:
+            left = max(self.deadline - time.monotonic(), 0.1)
+            try:
+                return _Timed(self.backend.connect_tcp(address, port, left), self.deadline)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                if address == addresses[-1]:
+                    raise
+        raise NotReached(f"The name {host} is not known.")
+
+
+def post(url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    """The answer, whatever its status; NotReached without one, NotAllowed where it may not go."""
+    *_, plain = outward.host_of(outward.checked_url(url))
+    deadline = time.monotonic() + outward.TIMEOUT_S
+    sent = {"Content-Type": "application/json", "User-Agent": "Earnest", **headers}
+    timeouts = {"timeout": dict.fromkeys(("connect", "read", "write", "pool"), outward.TIMEOUT_S)}
+    with httpcore.ConnectionPool(
+        ssl_context=ssl.create_default_context(), network_backend=_Outside(deadline, plain)
+    ) as pool:
+        try:
+            with pool.stream(
+                "POST", url, headers=_raw(sent), content=body, extensions=timeouts
+            ) as reply:
+                return Answer(reply.status, _start(reply), _retry_after(reply))
+        except httpcore.TimeoutException:
+            raise NotReached(f"No whole answer within {outward.TIMEOUT_S:g} seconds.") from None
+        except (httpcore.NetworkError, httpcore.ProtocolError) as error:
+            raise NotReached(f"No answer: {error or type(error).__name__}") from None
+
+
+def _raw(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+def _start(reply: httpcore.Response) -> str:
+    """How the answer begins, for the log of deliveries."""
+    read = b""
+    for part in reply.iter_stream():
+        read += part
+        if len(read) >= READ_BYTES:
+            break
+    text = read[:READ_BYTES].decode(errors="replace")
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())[:200]
+
+
+def _retry_after(reply: httpcore.Response) -> float:
+    told = {name.lower(): value for name, value in reply.headers}.get(b"retry-after", b"")
+    return float(told) if told.isdigit() and len(told) < 7 else 0.0
