@@ -27,9 +27,9 @@ from analysis.report.parts.lfs import Lfs
 from analysis.report.parts.nvv import Nvv, by_criterion
 from analysis.report.parts.nvv.nvv_cmos import cmos
 from analysis.report.parts.nvv.nvv_heatmaps import UNRATED, UNSUPPORTED, heatmaps
-from analysis.report.parts.nvv.nvv_inventory import inventories
 from analysis.report.parts.nvv.nvv_judges import judged
 from analysis.report.parts.nvv.nvv_means import heading_of, means_table
+from analysis.report.parts.nvv.nvv_objective import inventories
 from analysis.report.pipeline import chosen_parts
 from analysis.statistics.agreement import versus_rest
 from analysis.statistics.options import Options, OptionsError

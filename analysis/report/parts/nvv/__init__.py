@@ -9,10 +9,9 @@ from analysis.report.content import Content, together
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.nvv.nvv_cmos import cmos
 from analysis.report.parts.nvv.nvv_heatmaps import heatmaps
-from analysis.report.parts.nvv.nvv_inventory import inventories, inventory_table
 from analysis.report.parts.nvv.nvv_judges import judged
 from analysis.report.parts.nvv.nvv_means import means_table
-from analysis.report.parts.nvv.nvv_objective import objective
+from analysis.report.parts.nvv.nvv_objective import inventories, inventory_table, objective
 
 NOTHING = "no ratings with scores: collect some, or name the column of scores"
 

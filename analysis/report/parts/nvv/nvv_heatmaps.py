@@ -12,7 +12,6 @@ from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Content, Figure
 from analysis.report.part import PartInput
 from analysis.report.parts.att import compared
-from analysis.report.parts.nvv.nvv_inventory import Inventory
 from analysis.report.parts.nvv.nvv_means import (
     PAPER,
     Tasks,
@@ -21,6 +20,7 @@ from analysis.report.parts.nvv.nvv_means import (
     name_of,
     task_title,
 )
+from analysis.report.parts.nvv.nvv_objective import Inventory
 
 UNSUPPORTED, UNRATED = "–", "?"  # in cells without a value
 ABOUT = "nvv"  # in the names of criteria about vocalisations, whose scale has a 0 for absent
