@@ -9,11 +9,10 @@ from analysis.name_spans import family_prefix
 from analysis.report.content import Content, titled, together
 from analysis.report.part import FamilyInput, FamilyPart, PartInput
 from analysis.report.parts.raters.consistency_tables import answers_to_repeats
-from analysis.report.parts.raters.order_tables import effects_of_order
+from analysis.report.parts.raters.order_tables import answer_times, effects_of_order
 from analysis.report.parts.raters.rest_tables import raters_against_rest
 from analysis.report.parts.raters.scale_use_tables import use_of_scale
 from analysis.report.parts.raters.sos_tables import spread_of_opinions
-from analysis.report.parts.raters.speed_tables import answer_times
 
 STEPS = (
     raters_against_rest,

@@ -9,7 +9,7 @@ from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import FamilyInput
-from analysis.report.parts.raters.family_rows import before_rules, plain_row
+from analysis.report.parts.raters.order_tables import before_rules, plain_row
 from analysis.statistics.agreement import SelfConsistency, repeat_pairs, self_consistency, steps_of
 
 COLUMNS = (

@@ -9,7 +9,7 @@ from analysis.formatting import interval_text
 from analysis.name_spans import family_prefix
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import FamilyInput
-from analysis.report.parts.raters.family_rows import plain_row
+from analysis.report.parts.raters.order_tables import plain_row
 from analysis.statistics.agreement import rated_units, scale_ends, sos_parameter, steps_of
 
 MOST_DRAWN = 200
