@@ -309,7 +309,7 @@ def _without(
         labels = {name: taken.get(metric, "") for name, metric in MEANS.items()}
         labels[ERRORS] = taken.get(CHARACTERS if in_characters(language) else WORDS, "")
         labels[F1] = verified.label(PARTS[0]) if verified else ""
-        for name in dict.fromkeys(column for columns in of_runs.values() for column in columns):
+        for name in dict.fromkeys(measured for columns in of_runs.values() for measured in columns):
             valued = own[(own["metric"] == labels.get(name)) & own["value"].notna()]["stimulus"]
             lacking = sorted(clips - set(valued)) if labels.get(name) else []
             if lacking:

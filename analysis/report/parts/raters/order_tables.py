@@ -1,4 +1,4 @@
-"""Order and speed: ratings and traps over the session, the clip before, and how fast raters answer."""
+"""Fatigue, order and speed: ratings and traps over the session, and how fast raters answer."""
 
 from __future__ import annotations
 
