@@ -28,7 +28,7 @@ from analysis.report.interim_answer import (
 )
 from analysis.report.report_schema import Report
 from analysis.report.writers.captions import sentence
-from analysis.report.writers.latex_layout import Grid
+from analysis.report.writers.latex import Grid
 from analysis.report.writers.paper_entries import (
     OVERALL,
     Entry,
