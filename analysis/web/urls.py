@@ -3,7 +3,6 @@
 from django.urls import include, path, re_path
 
 from analysis.web import (
-    board_sharing,
     boards,
     clips,
     downloads,
@@ -48,20 +47,20 @@ urlpatterns = [
     path(f"{RESULTS}links/<int:pk>/end/", sharing.unshare, name="results-unshare"),
     path(
         f"{RESULTS}links/leaderboards/<int:pk>/end/",
-        board_sharing.unshare_board_of,
+        boards.unshare_board_of,
         name="results-unshare-leaderboard",
     ),
     path("leaderboards/", boards.boards, name="leaderboards"),
     path("leaderboards/<int:pk>/", boards.board_page, name="leaderboard"),
     path("leaderboards/<int:pk>/do/", boards.board_do, name="leaderboard-do"),
-    path("leaderboards/<int:pk>/links/", board_sharing.share_board, name="leaderboard-share"),
+    path("leaderboards/<int:pk>/links/", boards.share_board, name="leaderboard-share"),
     path(
         "leaderboards/<int:pk>/links/<int:link>/end/",
-        board_sharing.unshare_board,
+        boards.unshare_board,
         name="leaderboard-unshare",
     ),
     path("leaderboards/<int:pk>/<str:name>", boards.board_file, name="leaderboard-file"),
-    path("shared/leaderboards/<str:token>/", board_sharing.shared_board, name="shared-leaderboard"),
+    path("shared/leaderboards/<str:token>/", boards.shared_board, name="shared-leaderboard"),
     path("shared/<str:token>/", sharing.shared_results, name="shared-results"),
     path("shared/<str:token>/clips/<path:stimulus>", sharing.shared_clip, name="shared-clip"),
     path(f"{RESULTS}runs/<int:pk>/again/", views.again, name="results-again"),
