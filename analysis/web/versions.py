@@ -12,9 +12,9 @@ from django.views.decorators.http import require_POST
 
 from analysis.models import AnalysisRun
 from analysis.statistics.options import Options, OptionsError, options_from
+from analysis.web.combining import MARGIN, RIGHT, check_versions
 from analysis.web.first_runs import default_options
 from analysis.web.jobs import asked_run
-from analysis.web.version_choice import MARGIN, RIGHT, check_versions
 from listening.common.signals import acted
 from listening.selectors import study_head_or_404
 

@@ -19,12 +19,11 @@ from django.views.decorators.http import require_GET, require_POST
 from analysis.models import AnalysisRun
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
-from analysis.web.combining import combined_state
+from analysis.web.combining import check_versions, combined_state, offered_versions
 from analysis.web.first_runs import analyse_when_due
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
 from analysis.web.results_links import sharing
-from analysis.web.version_choice import check_versions, offered_versions
 from listening.common.signals import acted
 from listening.selectors import study_head_or_404
 
