@@ -7,12 +7,10 @@ from analysis.web import (
     clips,
     downloads,
     rater_rules,
-    report_card_view,
     review_agreement,
     review_quotes,
     sharing,
     validity,
-    versions,
     views,
 )
 
@@ -42,7 +40,7 @@ urlpatterns = [
     ),
     path(f"{RESULTS}state/", views.state, name="results-state"),
     path(f"{RESULTS}run/", views.run, name="results-run"),
-    path(f"{RESULTS}combine/", versions.combine, name="results-combine"),
+    path(f"{RESULTS}combine/", views.combine, name="results-combine"),
     path(f"{RESULTS}links/", sharing.share, name="results-share"),
     path(f"{RESULTS}links/<int:pk>/end/", sharing.unshare, name="results-unshare"),
     path(
@@ -77,10 +75,10 @@ urlpatterns = [
         downloads.questionnaires_file,
         name="results-questionnaires",
     ),
-    path(f"{RESULTS}report-card/", report_card_view.page, name="report-card"),
+    path(f"{RESULTS}report-card/", views.report_card_page, name="report-card"),
     re_path(
         r"^studies/(?P<key>[-\w]+)/results/report-card\.(?P<kind>md|tex|json)$",
-        report_card_view.file,
+        views.report_card_file,
         name="report-card-file",
     ),
     path(f"{RESULTS}scores.csv", downloads.scores_file, name="results-scores"),
