@@ -410,8 +410,8 @@ def codes_together(reasons: Reasons) -> Content:
     if not rows:
         return Content()
     note = (
-        f"Pairs in {TOGETHER_FEWEST} reasons or more, at most {MOST_PAIRS}. By chance: the product of "
-        "both shares, if codes had nothing to do with each other."
+        f"Pairs in {TOGETHER_FEWEST} reasons or more, at most {MOST_PAIRS}. By chance: the product "
+        "of both shares, if codes had nothing to do with each other."
     )
     title = "Codes that stand together in a reason"
     table = Table.of(PairRow, "codes-together", title, rows, note=note, about=reasons.title,
