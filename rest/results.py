@@ -13,9 +13,9 @@ from rest_framework.response import Response
 
 from analysis.models import AnalysisRun
 from analysis.statistics.options import options_from
+from analysis.web.combining import check_versions
 from analysis.web.downloads import IN_UTF8, KINDS, file_of
 from analysis.web.jobs import asked_run, cancel_run
-from analysis.web.version_choice import check_versions
 from analysis.web.views import LONG, runs_of, shown_run
 from listening.access.rights import ANALYSE, LOOK
 from listening.models.study_log import note

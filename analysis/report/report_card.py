@@ -7,12 +7,13 @@ Chiang et al. (2023) found 80 papers without it. Facts of a study come from
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from analysis.formatting import counted, enumerated, short
+from analysis.formatting import counted, enumerated, listed, short
 from analysis.ratings.estimands import estimand_of, family_title
-from analysis.report.exclusion_words import left_out_counts
-from analysis.report.report_card_checklist import TITLE, checklist
+from analysis.report.condition_labels import condition_names
+from analysis.report.conduct import ORDER, question_words
+from analysis.report.exclusion_words import left_out_counts, left_out_in_a_paper
 from analysis.report.report_card_entries import NO_REPORT, Card, Entry, Section, fact, unknown
 from analysis.report.report_card_facts import (
     conduct,
@@ -47,7 +48,7 @@ def report_card(report: Report | None, facts: StudyFacts | None = None) -> Card:
         ("recruitment", "Recruitment"): recruitment(facts),
         ("raters", "Raters and devices"): [*_raters(report), *people(facts)],
         ("instructions", "Instructions and scales"): instructions(facts),
-        ("material", "Clips"): [*_material(report, facts), *_audio(facts)],
+        ("material", "Clips"): [*_card_material(report, facts), *_audio(facts)],
         ("quality", "Traps and checks"): quality(facts),
         ("exclusions", "Exclusions"): [*_sessions(facts), *_exclusions(report), *_reviews(facts)],
         ("pay", "Pay"): pay(facts),
@@ -82,7 +83,7 @@ def _erasing(facts: StudyFacts | None) -> Entry:
     return fact(what, words, {"erased_on": done, "rule": rule})
 
 
-def _material(report: Report | None, facts: StudyFacts | None) -> Iterator[Entry]:
+def _card_material(report: Report | None, facts: StudyFacts | None) -> Iterator[Entry]:
     if report is None:
         yield unknown("Clips rated", NO_REPORT)
         return
@@ -211,3 +212,237 @@ def _software(report: Report | None) -> Iterator[Entry]:
     lines = [f"Earnest {origin['code']}; {used}", f"Again: {origin['again']}"]
     yield fact("Analysis", lines, {"code": origin["code"], "packages": origin["packages"]})
     yield fact("Ratings, SHA-256", origin["table_hash"], origin["table_hash"])
+
+
+if TYPE_CHECKING:
+    from listening.selectors import StudyFacts
+
+    Facts = StudyFacts | None
+
+TITLE = "Reviewers' checklist (after Cooper, Le Maguer, Klabbers and Yamagishi 2025)"
+MISSING = "missing: "
+MOST_NAMED = 6
+OF_METRICS = "against_people"
+
+
+def checklist(report: Report | None, facts: Facts) -> Iterator[Entry]:
+    """One entry per point: what is known of it, or what the authors must add."""
+    yield _claim(facts)
+    yield _question(report, facts)
+    yield from _listeners(report, facts)
+    yield _listening(facts)
+    yield _instructions(facts)
+    yield from _material(report, facts)
+    yield _baselines(facts)
+    yield _design(facts)
+    yield _reference(report)
+    yield _screening(report, facts)
+    yield from _results(report)
+    yield _metrics(report)
+    yield _ethics(facts)
+    yield _missing("Audio samples", "publish samples of every system, the worst ones included")
+    yield _data(report)
+
+
+def _missing(label: str, remedy: str) -> Entry:
+    return unknown(label, f"{MISSING}{remedy}")
+
+
+def _claim(facts: Facts) -> Entry:
+    label = "Claim and use that the test is for"
+    every = facts.get("hypotheses", ()) if facts else ()
+    said = [each["text"] for each in every if not each["ended_on"]]
+    if not said:
+        return _missing(label, "say what is claimed, for which use, and why this test can show it")
+    return fact(label, said)
+
+
+def _question(report: Report | None, facts: Facts) -> Entry:
+    label = "Question and scale as listeners read them"
+    if facts:
+        return fact(label, [question_words(c) for task in facts["tasks"] for c in task["criteria"]])
+    scales = {k: v for k, v in (report["scales"] if report else {}).items() if v}
+    asked = [f"{title}: {short(low)} to {short(high)}" for title, (low, high) in scales.items()]
+    known = f" (of the scale is known: {'; '.join(asked)})" if asked else ""
+    return _missing(label, f"quote the question and every label of the scale{known}")
+
+
+def _listeners(report: Report | None, facts: Facts) -> Iterator[Entry]:
+    recruited = "How listeners were recruited and paid"
+    if facts and (facts["sources"] or facts["recruitments"]):
+        names = [source["name"] for source in facts["sources"]]
+        names += ["Prolific"] * bool(facts["recruitments"])
+        paid = "pay: see “Pay” below"
+        yield fact(recruited, f"{enumerated(dict.fromkeys(names))}; {paid}")
+    else:
+        yield _missing(recruited, "name the platform or group, the filters, and the pay")
+    language = "Language background of listeners"
+    filters = [
+        words for each in (facts["recruitments"] if facts else ()) for words in each["filters"]
+    ]
+    questions = [
+        q["question"] for form in (facts["forms"] if facts else ()) for q in form["questions"]
+    ]
+    told = [text for text in (*filters, *questions) if "language" in text.lower()]
+    yield (
+        fact(language, [f"by filter or question: {text}" for text in told])
+        if told
+        else _missing(language, "say whether listeners are native speakers of the language tested")
+    )
+    number = "Number of listeners"
+    if report is None:
+        yield _missing(number, "finish an analysis of the study")
+        return
+    data = report["data"]
+    words = f"{data['raters_kept']:,} in the estimates, of {data['raters']:,} who took part"
+    yield fact(number, words, {"kept": data["raters_kept"], "all": data["raters"]})
+
+
+def _listening(facts: Facts) -> Entry:
+    label = "Headphones and surroundings"
+    checks = [check["title"] for check in (facts["checks"] if facts else ())]
+    if not checks:
+        return _missing(
+            label, "say what listeners wore, where they listened, and if it was checked"
+        )
+    return fact(label, f"checked: {enumerated(checks)}")
+
+
+def _instructions(facts: Facts) -> Entry:
+    label = "Instructions and training"
+    if facts is None:
+        return _missing(label, "give the instructions in full, and examples or training")
+    with_words = [task for task in facts["tasks"] if task["instructions"]]
+    if not with_words:
+        return _missing(label, "the study has no instructions: say what listeners were told")
+    training = sum(task["training"] + task["examples"] for task in facts["tasks"])
+    return fact(label, f"in full below; {counted(training, 'example or practice trial')}")
+
+
+def _material(report: Report | None, facts: Facts) -> Iterator[Entry]:
+    if report is None:
+        yield _missing("Systems, sentences and ratings of each", "finish an analysis of the study")
+    else:
+        data = report["data"]
+        per_clip = [short(each["ratings_per_clip"]) for each in report.get("design", ())]
+        words = (
+            f"{counted(data['conditions_kept'], 'condition')}, "
+            f"{counted(data['items_kept'], 'item')}, "
+            f"{counted(data['stimuli_kept'], 'clip')}; median ratings per clip: "
+            f"{enumerated(per_clip) or 'none'}"
+        )
+        yield fact("Systems, sentences and ratings of each", words)
+    chosen = "How sentences were chosen"
+    drawn = [task["drawn"] for task in (facts["tasks"] if facts else ()) if task["drawn"]]
+    yield (
+        fact(chosen, drawn)
+        if drawn
+        else _missing(
+            chosen, "name the source of the texts, and that they were not in training data"
+        )
+    )
+    level = "Level and sampling rate of clips"
+    if facts is None or facts["loudness_lufs"] is None:
+        yield _missing(
+            level, "say whether the levels of all systems were made equal, and the rates"
+        )
+    else:
+        rate = f"{facts['sample_rate_hz']:,} Hz" if facts["sample_rate_hz"] else "rates as imported"
+        yield fact(level, f"all clips at {facts['loudness_lufs']:g} LUFS; {rate}")
+
+
+def _baselines(facts: Facts) -> Entry:
+    label = "Baselines described so that they can be made again"
+    told = [
+        f"{each['condition']}: {', '.join(f'{k} {v}' for k, v in each['attributes'].items())}"
+        for each in (facts["conditions"] if facts else ())
+        if each["attributes"]
+    ]
+    if not told:
+        return _missing(label, "give code, version, training data and settings of every system")
+    return fact(label, told)
+
+
+def _design(facts: Facts) -> Entry:
+    label = "Who heard what, and in which order"
+    if facts is None:
+        return _missing(
+            label, "say how clips were assigned to listeners, and how they were ordered"
+        )
+    return fact(label, f"{ORDER}.")
+
+
+def _reference(report: Report | None) -> Entry:
+    label = "Natural speech or another reference, and anchors"
+    roles: dict[str, list[str]] = {}
+    called = condition_names(report) if report else {}
+    for part in report["parts"] if report else ():
+        for figure in part["figures"] if part["key"] == "answer" and not part["problem"] else ():
+            for row in figure["rows"]:
+                name = called.get(row["name"], row["name"])
+                if row.get("role") and name not in roles.get(row["role"], ()):
+                    roles.setdefault(row["role"], []).append(name)
+    if not roles:
+        return _missing(label, "add natural speech or say why there is no reference")
+    words = [f"{role}: {listed(names, MOST_NAMED)}" for role, names in sorted(roles.items())]
+    return fact(label, "; ".join(words))
+
+
+def _screening(report: Report | None, facts: Facts) -> Entry:
+    label = "Attention checks and exclusions"
+    if report is None:
+        return _missing(label, "finish an analysis of the study")
+    data = report["data"]
+    gone = [f"{n:,} {words}" for words, n in left_out_in_a_paper(report)]
+    traps = f"{counted(data['trap_ratings'], 'answer')} to traps or practice trials"
+    before = "rules set before opening: see “Planned and done”" if facts else ""
+    words = [traps, f"left out: {'; '.join(gone)}" if gone else "no rating was left out", before]
+    return fact(label, [text for text in words if text])
+
+
+def _results(report: Report | None) -> Iterator[Entry]:
+    tests, comparable = "Statistical test, correction and intervals", "Scores and other tests"
+    if report is None or not report["estimates"]:
+        yield _missing(tests, "finish an analysis with scores")
+        return
+    named = dict.fromkeys(
+        figure.get("made_by", "")
+        for part in report["parts"]
+        if part["key"] == "answer" and not part["problem"]
+        for figure in part["figures"]
+    )
+    level = f"{report['provenance']['level'] * 100:g} %"
+    kinds = "; ".join(filter(None, named)) or "none could be made"
+    families = dict.fromkeys(filter(None, (row.get("family") for row in report["contrasts"])))
+    lines = [f"{level} intervals: {kinds}"]
+    if families:
+        lines.append(f"differences {enumerated(families)}: one family each, adjusted together")
+    yield fact(tests, lines)
+    names = dict.fromkeys(estimand_of(each["estimand"]).name for each in report.get("design", ()))
+    said = "hold relative to the systems of this test; compare them with no other test or paper"
+    yield fact(comparable, f"{enumerated(names)} scores {said}")
+
+
+def _metrics(report: Report | None) -> Entry:
+    label = "Objective metrics by name and version"
+    parts: list[Any] = [p for p in (report["parts"] if report else ()) if p["key"] == OF_METRICS]
+    if not parts:
+        return fact(label, "none in this analysis; a predicted MOS is not to be called MOS", [])
+    titles = report.get("metric_titles", {}) if report else {}
+    named = listed([*titles.values()], MOST_NAMED) or "see the report"
+    return fact(label, f"{named}; versions are in scores.csv", dict(titles))
+
+
+def _ethics(facts: Facts) -> Entry:
+    label = "Consent and ethics"
+    if facts and facts["texts"].get("consent"):
+        return fact(label, "listeners agreed to the text under “Consent”; add the approval, if any")
+    return _missing(label, "say how listeners consented, and who approved the study")
+
+
+def _data(report: Report | None) -> Entry:
+    label = "Ratings and analysis for others to repeat"
+    if report is None:
+        return _missing(label, "finish an analysis, then publish ratings.csv")
+    again = "the numbers follow from ratings.csv by the command under “Software”"
+    return fact(label, f"publish ratings.csv: {again}")

@@ -6,7 +6,11 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from django.core.exceptions import PermissionDenied
+
+from analysis.ratings.estimands import estimand_of
 from analysis.statistics.options import Options
+from listening.selectors import earlier_with, task_plans
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,3 +109,25 @@ def _match(before: str, after: str) -> VersionMatch:
 def _refusal(study: str, reasons: Sequence[str]) -> str:
     lines = "\n".join(reasons)
     return f"The versions of “{study}” are not combined.\n{lines}\nEach has results of its own."
+
+
+RIGHT = "analyse"
+MARGIN = "margin:"  # what the name of a form's field begins with, before the estimand
+
+
+def offered_versions(key: str, user: Any) -> dict[str, Any]:
+    """For the results page: the earlier versions that may be analysed, the newest first."""
+    found = earlier_with(key, user, RIGHT)
+    keys = dict.fromkeys(plan["estimand"] for plan in task_plans(key)) if found else {}
+    return {"earlier": found, "margins": [(MARGIN + each, estimand_of(each)) for each in keys]}
+
+
+def check_versions(key: str, user: Any, options: Options) -> None:
+    """PermissionDenied unless every version that the options name may be analysed, too."""
+    known = [version["key"] for version in earlier_with(key, user, RIGHT)]
+    missing = [name for name in options.versions if name not in known]
+    if missing:
+        raise PermissionDenied(
+            f"Combining takes the role analyst in “{missing[0]}”, too, an earlier version of this "
+            "study."
+        )

@@ -2,10 +2,10 @@
 
 from django.urls import path
 
-from analysis.web import draft_precision, planning_views
+from analysis.web import planning_views
 
 urlpatterns = [
-    path("drafts/<slug:code>/precision/", draft_precision.precision, name="draft-precision"),
+    path("drafts/<slug:code>/precision/", planning_views.precision, name="draft-precision"),
     path("studies/<slug:key>/planning/", planning_views.planning, name="planning"),
     path("studies/<slug:key>/planning/pilot/", planning_views.pilot, name="planning-pilot"),
     path("studies/<slug:key>/so-far/", planning_views.interim_page, name="so-far"),

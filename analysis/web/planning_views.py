@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -12,14 +13,24 @@ from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
 from analysis.ratings.estimands import estimand_of
-from analysis.web.planning_jobs import RUNNING, check_state, pilot_state, start_pilot
-from analysis.web.planning_pilots import PILOT, KnownPilot, known_pilots, version_before
+from analysis.web.planning_jobs import RUNNING, State, check_state, pilot_state, start_pilot
 from listening.common.command_name import command
-from listening.selectors import TaskPlan, interim_questions, study_head_or_404, task_plans
+from listening.selectors import (
+    DraftPlan,
+    EarlierVersion,
+    TaskPlan,
+    draft_plans,
+    earlier_with,
+    interim_questions,
+    ratings_state,
+    study_head_or_404,
+    task_plans,
+)
 
 BOX_KEPT_S = 5.0
 PRESET_WORDS = {
@@ -234,3 +245,118 @@ def _box(asked: Any, matters: float | None) -> dict[str, Any]:
         matters=matters,
     )
     return box(so_far, asked)
+
+
+PILOT = "pilot:"
+
+
+@dataclass(frozen=True)
+class KnownPilot:
+    """Components that were estimated: their value in the form, its words, and the estimates."""
+
+    value: str
+    words: str
+    row: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class VersionBefore:
+    """The newest earlier version with ratings, and its components as far as they are known."""
+
+    key: str
+    version: int
+    pilot: State | None
+
+    @property
+    def waits(self) -> bool:
+        return bool(self.pilot and self.pilot["state"] == RUNNING)
+
+    def plan_of(self, task: TaskPlan | None) -> TaskPlan | None:
+        """The plan of the same task in that version."""
+        plans = task_plans(self.key)
+        same = [plan for plan in plans if task and plan["task"] == task["task"]]
+        return next(iter(same or plans), None)
+
+
+def version_before(key: str, user: Any) -> VersionBefore | None:
+    """The version whose ratings are the pilot of this one; its components are estimated unasked.
+
+    Only where they may be analysed by who looks: what is estimated says something of its ratings.
+    """
+    for each in earlier_with(key, user, "analyse"):
+        if ratings_state(each["key"])["ratings"]:
+            return _asked(each)
+    return None
+
+
+def _asked(each: EarlierVersion) -> VersionBefore:
+    if pilot_state(each["key"]) is None:
+        start_pilot(each["key"])
+    return VersionBefore(each["key"], each["version"], pilot_state(each["key"]))
+
+
+def known_pilots(pilot: State | None, before: VersionBefore | None) -> list[KnownPilot]:
+    """The estimates there are; those of an earlier version first where this study has none."""
+    own = [
+        KnownPilot(f"{PILOT}{n}", f"This study: {row['title']}", row)
+        for n, row in enumerate(_rows(pilot))
+    ]
+    if before is None:
+        return own
+    name = f"Version {before.version}"
+    return own + [
+        KnownPilot(f"{PILOT}v{before.version}:{n}", f"{name}: {row['title']}", row)
+        for n, row in enumerate(_rows(before.pilot))
+    ]
+
+
+def _rows(pilot: State | None) -> list[dict[str, Any]]:
+    done = pilot if pilot and "pilots" in pilot else (pilot or {}).get("before") or {}
+    rows: list[dict[str, Any]] = done.get("pilots", [])
+    return rows
+
+
+@never_cache
+@login_required
+@require_GET
+def precision(request: HttpRequest, code: str) -> HttpResponse:
+    rows = [_row(plan) for plan in draft_plans(code, request.user)]
+    return render(request, "analysis/_draft_precision.html", {"rows": rows})
+
+
+def _row(plan: DraftPlan) -> dict[str, Any]:
+    """The half width of a mean and of a difference, or why there is none."""
+    from analysis.formatting import number
+    from analysis.ratings.estimands import estimand_of
+    from analysis.statistics.planning import PlanningError
+    from analysis.statistics.planning.precision import (
+        DIFFERENCE,
+        MEAN,
+        half_width,
+        shared_level,
+    )
+    from analysis.statistics.planning.study_design import design_of
+    from analysis.statistics.planning.variance_components import assumed
+
+    estimand = estimand_of(plan["estimand"])
+    row: dict[str, Any] = {"title": plan["title"], "name": estimand.name}
+    low, high = plan["low"], plan["high"]
+    if low is None or high is None:
+        return row | {"problem": "its answers have no numbers"}
+    try:
+        components = assumed(estimand.key, low, high, plan["answers"])
+        design = design_of(
+            plan["ratings_per_clip"],
+            items=plan["items"],
+            conditions=max(plan["conditions"], 1),
+            clips_per_rater=max(plan["clips_per_rater"], 1),
+        )
+        row["mean"] = number(half_width(design, components, of=MEAN), decimals=estimand.decimals)
+        if plan["conditions"] > 1 and not estimand.in_pairs:
+            pairs = plan["conditions"] * (plan["conditions"] - 1) // 2
+            level = shared_level(0.95, pairs)
+            both = half_width(design, components, of=DIFFERENCE, level=level)
+            row["difference"] = number(both, decimals=estimand.decimals)
+    except PlanningError as error:
+        return row | {"problem": str(error)}
+    return row | {"source": components.source, "items": plan["items"]}

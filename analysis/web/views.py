@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -10,7 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.db.models import Q
 from django.db.models.functions import Length
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -19,14 +20,13 @@ from django.views.decorators.http import require_GET, require_POST
 from analysis.models import AnalysisRun
 from analysis.report.report_schema import Report
 from analysis.statistics.options import Options, OptionsError, options_from
-from analysis.web.combining import combined_state
-from analysis.web.first_runs import analyse_when_due
+from analysis.web.combining import MARGIN, RIGHT, check_versions, combined_state, offered_versions
+from analysis.web.first_runs import analyse_when_due, default_options
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
 from analysis.web.results_links import sharing
-from analysis.web.version_choice import check_versions, offered_versions
 from listening.common.signals import acted
-from listening.selectors import study_head_or_404
+from listening.selectors import method_facts, study_head_or_404
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from analysis.report.html.section import Section
     from analysis.report.html.view import Slice, View
     from listening.selectors import StudyHead
+
 
 RUNS_SHOWN = 10
 REFRESH_S = 1
@@ -288,3 +289,71 @@ def shown_run(key: str, asked: str) -> AnalysisRun | None:
             raise Http404("There is no such finished analysis of this study.")
         return run
     return done.first()
+
+
+KINDS = {
+    "md": "text/markdown; charset=utf-8",
+    "tex": "application/x-tex; charset=utf-8",
+    "json": "application/json",
+}
+
+
+@login_required
+@require_GET
+@never_cache
+def report_card_page(request: HttpRequest, key: str) -> HttpResponse:
+    """The card as it stands now, with the counts of the newest analysis or of ``?run=``."""
+    from analysis.report.report_card import report_card
+
+    head = study_head_or_404(key, request.user)
+    run = shown_run(key, request.GET.get("run", ""))
+    card = report_card(run.page_report() if run else None, method_facts(key))
+    context: dict[str, Any] = {"study": head, "card": card, "shown": run, "kinds": list(KINDS)}
+    return render(request, "analysis/report_card.html", context)
+
+
+@login_required
+@require_GET
+@never_cache
+def report_card_file(request: HttpRequest, key: str, kind: str) -> HttpResponse:
+    """The same card as a file."""
+    from analysis.report.writers.report_card import STEM, card_files
+
+    study_head_or_404(key, request.user)
+    run = shown_run(key, request.GET.get("run", ""))
+    files = card_files(run.page_report() if run else None, method_facts(key))
+    response = HttpResponse(files[f"{STEM}.{kind}"], content_type=KINDS[kind])
+    response["Content-Disposition"] = f'attachment; filename="{key}-{STEM}.{kind}"'
+    return response
+
+
+@login_required
+@require_POST
+def combine(request: HttpRequest, key: str) -> HttpResponse:
+    """Compare with an earlier version, and analyse both together where that says they may be."""
+    head = study_head_or_404(key, request.user, RIGHT)
+    try:
+        options = _options(key, request.POST)
+    except OptionsError as error:
+        messages.error(request, str(error))
+        return redirect("results", key)
+    check_versions(key, request.user, options)
+    run = asked_run(head["pk"], key, options)
+    by, details = request.user.get_username(), {"options": run.asked_for}
+    acted.send(sender=__name__, study_id=head["pk"], by=by, what="analysed", details=details)
+    if run.state == AnalysisRun.State.DONE:
+        messages.success(request, "Nothing changed since: this is what came out before.")
+    return redirect("results", key)
+
+
+def _options(key: str, form: QueryDict) -> Options:
+    version = str(form.get("version", ""))
+    if not version:
+        raise OptionsError("Choose the version to combine with.")
+    typed = {
+        name.removeprefix(MARGIN): size.strip().replace(",", ".")
+        for name, size in form.items()
+        if isinstance(size, str) and name.startswith(MARGIN) and size.strip()
+    }
+    margins = options_from({"margins": typed}).margins
+    return replace(default_options(key), versions=(version,), margins=margins)

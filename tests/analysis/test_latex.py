@@ -10,10 +10,9 @@ import pytest
 from analysis.report.build import report_of
 from analysis.report.content import Column, Table
 from analysis.report.emphasis import BEST, SECOND
-from analysis.report.writers import latex_layout
+from analysis.report.writers import latex
 from analysis.report.writers.bundle import bundle_files
-from analysis.report.writers.latex import PACKAGES, latex_table
-from analysis.report.writers.latex_layout import sheets
+from analysis.report.writers.latex import PACKAGES, latex_table, sheets
 from analysis.report.writers.paper_results import results_grid
 from analysis.report.writers.paper_tables import Named
 from analysis.statistics.options import Options
@@ -97,7 +96,7 @@ def test_every_table_fits_a_two_column_article(texts, tmp_path):
 
 @pytest.mark.slow
 def test_a_table_that_is_too_wide_would_be_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(latex_layout, "PAGE_PT", 600.0)
+    monkeypatch.setattr(latex, "PAGE_PT", 600.0)
     wide = {named.key: latex_table(named) for named in hard_tables()}
     assert any("Overfull" in line for line in complaints(tmp_path, wide))
 

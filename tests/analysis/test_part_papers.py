@@ -24,12 +24,17 @@ from analysis.report.html.part_html import cell
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.att import Att, by_voice
 from analysis.report.parts.lfs import Lfs
-from analysis.report.parts.nvv import Nvv, by_criterion
-from analysis.report.parts.nvv.nvv_cmos import cmos
-from analysis.report.parts.nvv.nvv_heatmaps import UNRATED, UNSUPPORTED, heatmaps
-from analysis.report.parts.nvv.nvv_inventory import inventories
-from analysis.report.parts.nvv.nvv_judges import judged
+from analysis.report.parts.nvv import (
+    UNRATED,
+    UNSUPPORTED,
+    Nvv,
+    by_criterion,
+    cmos,
+    heatmaps,
+    judged,
+)
 from analysis.report.parts.nvv.nvv_means import heading_of, means_table
+from analysis.report.parts.nvv.nvv_objective import inventories
 from analysis.report.pipeline import chosen_parts
 from analysis.statistics.agreement import versus_rest
 from analysis.statistics.options import Options, OptionsError

@@ -8,8 +8,7 @@ from typing import Any
 
 from analysis.report.content import Figure
 from analysis.report.figures import scene
-from analysis.report.figures.axis import Axis, axis_of, decimals_for, known, number_text
-from analysis.report.figures.rows import rows_on
+from analysis.report.figures.axis import Axis, axis_of, decimals_for, known, number_text, rows_on
 
 _LINE_HEIGHT = 46
 _KEYS = ("low", "q1", "median", "q3", "high", "value")

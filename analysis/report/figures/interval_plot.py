@@ -9,8 +9,16 @@ from typing import Any
 from analysis.formatting import PAST_TOLD, Ends, counted, interval_text, past
 from analysis.report.content import Figure
 from analysis.report.figures import scene
-from analysis.report.figures.axis import Axis, axis_of, decimals_for, known, number_text
-from analysis.report.figures.rows import MIDDLE, Rows, rows_on
+from analysis.report.figures.axis import (
+    MIDDLE,
+    Axis,
+    Rows,
+    axis_of,
+    decimals_for,
+    known,
+    number_text,
+    rows_on,
+)
 
 SHORT_ROLES = {"reference": "ref."}  # beside a name, which needs the room
 _KEYS = ("value", "low", "high", "naive_low", "naive_high")

@@ -9,8 +9,16 @@ from typing import Any
 
 from analysis.report.content import Figure
 from analysis.report.figures import scene
-from analysis.report.figures.axis import Axis, axis_of, decimals_for, known
-from analysis.report.figures.frame import frame, left_of_plot, legend, upright_bar
+from analysis.report.figures.axis import (
+    Axis,
+    axis_of,
+    decimals_for,
+    frame,
+    known,
+    left_of_plot,
+    legend,
+    upright_bar,
+)
 from analysis.report.figures.palette import dash
 
 _HEIGHT = 260

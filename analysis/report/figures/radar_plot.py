@@ -8,8 +8,7 @@ from typing import Any
 
 from analysis.report.content import Figure
 from analysis.report.figures import scene
-from analysis.report.figures.axis import Axis, axis_of, known, tick_text
-from analysis.report.figures.frame import legend
+from analysis.report.figures.axis import Axis, axis_of, known, legend, tick_text
 from analysis.report.figures.line_plot import line_sample
 from analysis.report.figures.palette import dash
 

@@ -8,8 +8,16 @@ from typing import Any
 
 from analysis.report.content import Figure
 from analysis.report.figures import scene
-from analysis.report.figures.axis import Axis, axis_of, known, tick_text
-from analysis.report.figures.frame import frame, left_of_plot, legend, upright_bar
+from analysis.report.figures.axis import (
+    Axis,
+    axis_of,
+    frame,
+    known,
+    left_of_plot,
+    legend,
+    tick_text,
+    upright_bar,
+)
 
 MOST_NUMBERED = 40
 _HEIGHT = 282

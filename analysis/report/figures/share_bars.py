@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from analysis.report.content import Figure
 from analysis.report.figures import scene
-from analysis.report.figures.axis import Axis, known
-from analysis.report.figures.frame import legend
+from analysis.report.figures.axis import Axis, known, legend, rows_on
 from analysis.report.figures.palette import ink_on, shade
-from analysis.report.figures.rows import rows_on
 
 _LINE_HEIGHT = 44
 _NARROWEST = 34  # px of a share that has room for its number

@@ -11,10 +11,9 @@ from analysis.formatting import listed
 from analysis.report.condition_labels import family_labels, labelled
 from analysis.report.figures import PAGE_STYLE
 from analysis.report.html.brief import brief_of
-from analysis.report.html.differences import COMPARED, PAIRS, SO_FAR, differences
 from analysis.report.html.first_screen import METHODS, first_screen
 from analysis.report.html.html_tables import fold
-from analysis.report.html.in_full import in_full
+from analysis.report.html.in_full import COMPARED, PAIRS, SO_FAR, differences, in_full
 from analysis.report.html.part_html import Link, no_link, part_html
 from analysis.report.html.section import ANSWER, Section
 from analysis.report.html.view import View, titles, viewed

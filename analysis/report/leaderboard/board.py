@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from analysis.formatting import counted, enumerated, listed, number, p_value
+from analysis.ratings.metric_scores import directions, of_metrics, titles
 from analysis.report.content import Column, Content, Figure, Table, together
 from analysis.report.emphasis import LEGEND, with_best
 from analysis.report.leaderboard.gathering import Question, StudyInput, gathered
-from analysis.report.leaderboard.links import link_rows, said_of, shift_rows, warnings_of
-from analysis.report.leaderboard.metric_columns import MetricColumns, metric_columns
 from analysis.report.leaderboard.standings import (
     Standing,
     difference_rows,
@@ -17,7 +23,8 @@ from analysis.report.leaderboard.standings import (
     standing_of,
 )
 from analysis.report.works import cite
-from analysis.statistics.linking.linked_studies import PRIOR_SHARE, components_of
+from analysis.statistics.intervals import t_interval
+from analysis.statistics.linking.linked_studies import PRIOR_SHARE, Component, components_of
 
 KEY = "leaderboard"
 METHODS = (
@@ -214,3 +221,194 @@ def _figure(question: Question, standings: Sequence[Standing], suffix: str) -> F
         about=question.title,
         decimals=question.estimand.decimals,
     )
+
+
+ALPHA = 0.05  # of the test that shared systems stand alike
+Row = dict[str, Any]
+
+
+def link_rows(standings: Sequence[Standing]) -> Iterator[Row]:
+    """Every two studies: linked by shared systems, by others between them, or not at all."""
+    homes = {unit: each for each in standings for unit in each.component.units}
+    for one, other in combinations(homes, 2):
+        same = homes[one] is homes[other]
+        yield {
+            "one": one,
+            "other": other,
+            "may": "through other studies" if same else "no: no clip in common",
+            **(_shared(homes[one].component, one, other, homes[one].level) if same else {}),
+        }
+
+
+def _shared(made: Component, one: str, other: str, level: float) -> Row:
+    a, b = made.units.index(one), made.units.index(other)
+    shared = made.shared(a, b)
+    if not shared:
+        return {}
+    shifts = [made.shift(a, b, system) for system in shared]
+    row = np.mean([made.shift_row(a, b, system)[0] for system in shared], axis=0)
+    variance, df = made.influence.spread(row)
+    value = float(row @ made.mean)
+    low, high = t_interval(value, variance**0.5, df, level) if variance > 0 else (None, None)
+    return {
+        "may": "yes",
+        "systems": listed([made.systems[system] for system in shared], 4),
+        "clips": sum(clips for _, clips in shifts),
+        "shift": value,
+        "shift_low": low,
+        "shift_high": high,
+    }
+
+
+def shift_rows(standings: Sequence[Standing]) -> Iterator[Row]:
+    """Every shared system of every two studies, and how much higher it stands in the later one."""
+    for standing in standings:
+        made = standing.component
+        for a, b in combinations(range(len(made.units)), 2):
+            for system in made.shared(a, b):
+                linked, clips = made.shift(a, b, system)
+                spread = linked.variance**0.5
+                ends = t_interval(linked.value, spread, linked.df, standing.level)
+                low, high = ends if spread > 0 else (None, None)
+                yield {
+                    "pair": f"{made.units[b]} − {made.units[a]}",
+                    "system": made.systems[system],
+                    "shift": linked.value,
+                    "shift_low": low,
+                    "shift_high": high,
+                    "clips": clips,
+                }
+
+
+def said_of(standing: Standing) -> str:
+    """How differently shared systems stand, in a sentence; empty of a study alone."""
+    found = standing.component.found
+    if found is None:
+        return ""
+    spread = f"SD {number(found.median)} (95 % of what is believed: below {number(found.at(0.95))})"
+    if found.p is None:
+        return f"{_units(standing)}: the difference between studies is taken to have {spread}."
+    return (
+        f"{_units(standing)}: shared systems differ between studies beyond their common shift by "
+        f"{spread}; test that they do not: F = {number(found.statistic)}, p = {p_value(found.p)}, "
+        f"{counted(found.contrasts, 'contrast')}."
+    )
+
+
+def warnings_of(standings: Sequence[Standing]) -> Iterator[str]:
+    """Why a comparison across studies is weak, or may not be made at all."""
+    if len(standings) > 1:
+        groups = "; ".join(enumerated(each.component.units) for each in standings)
+        yield (
+            f"These may not be compared with one another: {groups}. No clip is the same audio in "
+            "both, so ranks and marks hold within each group only. To link them, rate clips of one "
+            "system again in the other study."
+        )
+    for each in standings:
+        found = each.component.found
+        if found is None:
+            continue
+        if found.p is None:
+            yield (
+                f"{_units(each)} hang together by single systems: whether these stand alike in "
+                "both studies cannot be tested, and the error of linking is an assumption "
+                f"(half-t, scale {number(found.scale)}). Share two systems or more."
+            )
+        elif found.p < ALPHA:
+            yield (
+                f"{_units(each)}: shared systems do not stand alike in these studies "
+                f"(p = {p_value(found.p)}). Differences across studies carry this; those within a "
+                "study do not."
+            )
+
+
+def _units(standing: Standing) -> str:
+    return enumerated(standing.component.units)
+
+
+@dataclass(frozen=True)
+class MetricColumns:
+    """Means by (metric, system), which metrics are better when lower or have no direction."""
+
+    names: Sequence[str]
+    means: Mapping[tuple[str, str], float]
+    direction: Mapping[str, bool | None]
+    titles: Mapping[str, str]
+    notes: Sequence[str]
+
+    def key(self, metric: str) -> str:
+        """The column's key in the rows."""
+        return f"metric {metric}"
+
+
+def metric_columns(studies: Sequence[StudyInput], ratings: pd.DataFrame) -> MetricColumns:
+    """The scores that exist of the rated clips; a clip of several studies counts once."""
+    scores = _by_audio(studies)
+    clips = ratings[["system", "clip"]].drop_duplicates()
+    joined = clips.merge(scores, on="clip", how="inner")
+    valued = joined.dropna(subset=["value"])
+    once = valued.groupby(["metric", "system", "clip"], sort=True)["value"].mean()
+    means = once.groupby(level=["metric", "system"]).mean()
+    pairs = zip(means.index.to_list(), means.to_list(), strict=True)
+    names = list(dict.fromkeys(once.index.get_level_values("metric")))
+    direction: dict[str, bool | None] = {}
+    for study in studies:
+        direction |= {name: up for name, up in directions(study.scores).items() if up is not None}
+    called = titles_of(studies, names)
+    return MetricColumns(
+        names=names,
+        means={(str(key[0]), str(key[1])): float(each) for key, each in pairs},
+        direction={name: direction.get(name) for name in names},
+        titles=called,
+        notes=[*_versions(joined, called), *_gaps(clips, once, called)],
+    )
+
+
+def titles_of(studies: Sequence[StudyInput], names: Sequence[str]) -> dict[str, str]:
+    """What each metric is called by the studies; its name where they differ or two are alike."""
+    said: dict[str, set[str]] = {name: set() for name in names}
+    for study in studies:
+        for name, title in titles(study.scores).items():
+            if name in said and title:
+                said[name].add(title)
+    one = {name: next(iter(found)) for name, found in said.items() if len(found) == 1}
+    often = Counter(one.values())
+    return {name: one[name] if often[one.get(name, "")] == 1 else name for name in names}
+
+
+def _by_audio(studies: Sequence[StudyInput]) -> pd.DataFrame:
+    parts = []
+    for study in studies:
+        audio = {clip["stimulus"]: clip["sha256"] for clip in study.facts["clips"]}
+        own = of_metrics(study.scores)
+        parts.append(
+            pd.DataFrame(
+                {
+                    "clip": own["stimulus"].map(audio),
+                    "metric": own["metric"].astype(str),
+                    "version": own["version"].astype(str),
+                    "value": own["value"],
+                }
+            ).dropna(subset=["clip"])
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def _versions(joined: pd.DataFrame, called: Mapping[str, str]) -> Iterator[str]:
+    """Metrics whose numbers are of several versions."""
+    for name, title in called.items():
+        versions = sorted(set(joined.loc[joined["metric"] == name, "version"]))
+        if len(versions) > 1:
+            yield f"{title} was computed by several versions ({', '.join(versions)}): score again."
+
+
+def _gaps(clips: pd.DataFrame, once: pd.Series, called: Mapping[str, str]) -> Iterator[str]:
+    """Metrics that lack some clips."""
+    there = once.groupby(level=["metric", "system"]).size()
+    wanted = clips.groupby("system").size()
+    for name, title in called.items():
+        of_systems = [(str(s), int(there.get((name, s), 0)), int(n)) for s, n in wanted.items()]
+        short = [f"{system} {has} of {n}" for system, has, n in of_systems if has < n]
+        if short:
+            more = f" and {len(short) - 6} more" if len(short) > 6 else ""
+            yield f"{title} is not there for every clip: {'; '.join(short[:6])}{more}."

@@ -410,8 +410,8 @@ def codes_together(reasons: Reasons) -> Content:
     if not rows:
         return Content()
     note = (
-        f"Pairs in {TOGETHER_FEWEST} reasons or more, at most {MOST_PAIRS}. By chance: the product of both "
-        "shares, if codes had nothing to do with each other."
+        f"Pairs in {TOGETHER_FEWEST} reasons or more, at most {MOST_PAIRS}. By chance: the product "
+        "of both shares, if codes had nothing to do with each other."
     )
     title = "Codes that stand together in a reason"
     table = Table.of(PairRow, "codes-together", title, rows, note=note, about=reasons.title,
@@ -468,8 +468,8 @@ TERMS_NOTE = (
     "(Benjamini-Hochberg). Words go with labels; that they made raters choose them is not shown."
 )
 SHORTENED = (
-    f"Up to {TERMS_SHOWN} of each label, with p below {FALSE_SHARE:g} and odds of 1.5 or more, without "
-    "words that mostly stand together with one above; the table of all words has the rest."
+    f"Up to {TERMS_SHOWN} of each label, with p below {FALSE_SHARE:g} and odds of 1.5 or more, "
+    "without words that mostly stand together with one above; the table of all words has the rest."
 )
 METHODS = (
     "Words and codes of justifications are tied to labels by the log-odds ratio with an "

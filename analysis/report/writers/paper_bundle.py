@@ -14,10 +14,11 @@ from analysis.report.writers.captions import sentence
 from analysis.report.writers.latex import PACKAGES, latex_grid
 from analysis.report.writers.latex_text import letters_not_set
 from analysis.report.writers.methods_text import methods_text, references_bib
-from analysis.report.writers.paper_entries import figures, interval_kinds
 from analysis.report.writers.paper_results import (
     differences_csv,
     differences_grid,
+    figures,
+    interval_kinds,
     results_csv,
     results_grid,
 )

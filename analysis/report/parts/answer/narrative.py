@@ -127,13 +127,14 @@ def _ranking_undivided(s: Ranking, others: Sequence[str]) -> str:
     best, last = others[0], others[-1]
     if any(s.differ(a, b) for a, b in combinations(others, 2)):
         return (
-            f"{_ranking_valued(s, best, s.name)} is {first(s)} but cannot be told apart from any other; "
-            "some of the others differ (see the letters)."
+            f"{_ranking_valued(s, best, s.name)} is {first(s)} but cannot be told apart from any "
+            "other; some of the others differ (see the letters)."
         )
     widest = s.between(best, last)
     gap = with_bounds(widest.value, widest.low_all, widest.high_all, s.decimals)
     if len(others) == 2:
-        sentence = f"{_ranking_valued(s, best, s.name)} and {_ranking_valued(s, last)} cannot be told apart"
+        both = f"{_ranking_valued(s, best, s.name)} and {_ranking_valued(s, last)}"
+        sentence = f"{both} cannot be told apart"
         return f"{sentence}: they differ by {gap}. {NO_PROOF}"
     sentence = f"None of the {len(others)} conditions can be told apart from another"
     sentence += f" (adjusted p ≥ {s.alpha:.2g})"
@@ -161,7 +162,8 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
         if len(worse) == 1:
             all_ = _with_gap(s, worse[0])
         parts.append(f"{all_} {_are(names)} {under(s)} it{nearest}")
-    return f"Against {_ranking_valued(s, reference.name, s.name)}, {reference.why}: {'; '.join(parts)}."
+    valued = _ranking_valued(s, reference.name, s.name)
+    return f"Against {valued}, {reference.why}: {'; '.join(parts)}."
 
 
 def _outside(s: Ranking) -> list[str]:

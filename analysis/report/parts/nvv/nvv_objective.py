@@ -12,15 +12,15 @@ from analysis.formatting import counted, enumerated
 from analysis.name_spans import condition_span
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.metric_scores import newest_scores, reasons
-from analysis.report.content import Column, Content, Table
+from analysis.report.content import Column, Content, Table, column, table_row
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import PartInput
-from analysis.report.parts.nvv.nvv_inventory import Inventory
 from analysis.report.parts.nvv.nvv_means import PAPER, Tasks
 from listening.methods.text_units import in_characters
 
 if TYPE_CHECKING:
     from analysis.report.parts.nvv.nvv_means import Row
+
 
 ERRORS, CLAP, COVERAGE = "errors", "clap", "coverage"
 PRECISION, RECALL, F1, DISTANCE = "precision", "recall", "f1", "ntd"
@@ -57,7 +57,7 @@ TAGS_ONLY = (COVERAGE, PRECISION, RECALL, F1, DISTANCE)  # empty for others in t
 TAG_CRITERIA = frozenset({"nvv_accuracy", "expression"})  # asked of one kind of systems alone
 PROMPT_CRITERIA = frozenset({"instruction_following", "nvv_instruction"})
 TITLE = "Objective results over synthesis runs"
-_NOTE = (
+_OBJECTIVE_NOTE = (
     "Error rates, DNSMOS and CLAP: mean over the clips of each synthesis run (column run of "
     "stimuli.csv); WER, and CER in languages written without spaces, in per cent. Precision, "
     "recall and F1: true positives, false positives and false negatives are summed over the clips "
@@ -152,7 +152,7 @@ def _table(rows: Sequence[Row], group: str, told: str) -> Table:
     absent = [headings[name] for name in DECIMALS if name not in there]
     if absent:
         told += f"Without scores: {enumerated(absent)}. "
-    note = f"{many} {'run' if many == '1' else 'runs'}. {_NOTE}{told}{LEGEND}"
+    note = f"{many} {'run' if many == '1' else 'runs'}. {_OBJECTIVE_NOTE}{told}{LEGEND}"
     return Table("table3", f"Table 3 of {PAPER}: {TITLE}", columns, rows, note, group=group)
 
 
@@ -309,7 +309,7 @@ def _without(
         labels = {name: taken.get(metric, "") for name, metric in MEANS.items()}
         labels[ERRORS] = taken.get(CHARACTERS if in_characters(language) else WORDS, "")
         labels[F1] = verified.label(PARTS[0]) if verified else ""
-        for name in dict.fromkeys(column for columns in of_runs.values() for column in columns):
+        for name in dict.fromkeys(measured for columns in of_runs.values() for measured in columns):
             valued = own[(own["metric"] == labels.get(name)) & own["value"].notna()]["stimulus"]
             lacking = sorted(clips - set(valued)) if labels.get(name) else []
             if lacking:
@@ -329,3 +329,73 @@ def _marked(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
         made = with_best(made, [name], decimals=decimals, lowest=LOWEST)
     for row in made:
         yield row | {f"{name}_text_mark": row.get(f"{name}_mark", "") for name in DECIMALS}
+
+
+ATTRIBUTE = "nvv_types"  # of a condition: "laugh; sigh; cough"
+_NOTE = (
+    f"As the attribute {ATTRIBUTE} of each system's condition says. Coverage: share of the 45 "
+    "types of the paper's taxonomy; types outside of it do not count."
+)
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """The types that a system supports, as written and as the taxonomy spells them."""
+
+    written: tuple[str, ...]
+    canonical: frozenset[str]
+    coverage: float
+
+    def holds(self, kind: str) -> bool:
+        """Whether a type, in any known spelling, is supported."""
+        from metrics.scoring.selectors import type_name
+
+        return type_name(kind) in self.canonical
+
+
+@table_row
+class InventoryRow:
+    """The inventory of one system."""
+
+    condition: str = column("System")
+    types: str = column("Supported types")
+    count: int = column("Count", "count")
+    coverage: float = column("Coverage", "number", 2)
+
+
+def inventories(inputs: PartInput) -> dict[str, Inventory]:
+    """The inventory of each system and condition that has one, by both of its names."""
+    from metrics.scoring.selectors import coverage_of, type_name
+
+    told: dict[str, list[str]] = {}
+    for each in inputs.facts["conditions"] if inputs.facts else ():
+        types = [name.strip() for name in each["attributes"].get(ATTRIBUTE, "").split(";")]
+        for name in dict.fromkeys((each["condition"], each["system"])) if any(types) else ():
+            if name:
+                told.setdefault(name, []).extend(filter(None, types))
+    return {
+        name: Inventory(
+            tuple(dict.fromkeys(types)), frozenset(map(type_name, types)), coverage_of(types)
+        )
+        for name, types in told.items()
+    }
+
+
+def inventory_table(known: Mapping[str, Inventory], inputs: PartInput) -> Content:
+    """The systems with their types, in the study's order; nothing where no study says any.
+
+    A system of one condition stands under that condition, which may have a label.
+    """
+    if not known or not inputs.facts:
+        return Content()
+    of_system: dict[str, list[str]] = {}
+    for each in inputs.facts["conditions"]:
+        if each["condition"] in known:
+            of_system.setdefault(each["system"] or each["condition"], []).append(each["condition"])
+    rows = []
+    for system, conditions in of_system.items():
+        name = conditions[0] if len(conditions) == 1 else system
+        own = known[name]
+        rows.append(InventoryRow(name, "; ".join(own.written), len(own.canonical), own.coverage))
+    title = f"Table 2 of {PAPER}: types of vocalisation that systems support"
+    return Content(tables=[Table.of(InventoryRow, "table2", title, rows, note=_NOTE)])
