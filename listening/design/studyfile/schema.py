@@ -675,8 +675,8 @@ class Source(Table):
     invited_only: Annotated[bool, FLAG] = said(
         RECORD,
         "By invitation only",
-        "a panel that only people with an invitation enter: *Recruitment sources*, *Invitations* gives each a "
-        "link of their own, which leads to one session, by mail or as a list",
+        "a panel that only people with an invitation enter: *Recruitment sources*, *Invitations* "
+        "gives each a link of their own, which leads to one session, by mail or as a list",
         False,
     )
     own_ids: Annotated[bool, FLAG] = said(
