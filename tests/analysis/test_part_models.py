@@ -68,7 +68,7 @@ def test_means_and_contrasts_are_rs():
 def test_the_posterior_of_the_turing_test_is_the_reference():
     made, reference = shown("models", "att_s1"), posterior_reference("att_s1")["gaussian"]
     rows = table(made, "models-1-means")
-    (each,) = modelled(table_of("att_s1"))
+    (each,) = modelled(without_texts("att_s1"))
     ranks = family_posterior(each, Options(rules=())).comparison(rope=0.02)
     for i, (name, known) in enumerate(reference["system"].items()):
         assert each.names[i] == name
@@ -183,7 +183,7 @@ def test_draws_that_disagree_are_not_shown(monkeypatch):
         bad = replace(good.diagnostics, r_hat={**good.diagnostics.r_hat, "condition[0]": 1.3})
         return replace(good, diagnostics=bad)
 
-    monkeypatch.setattr(fits_module, "posterior_of", stuck)
+    monkeypatch.setattr(fits_module, "family_posterior", stuck)
     made = in_keys(Models().make(given(heard_on_headphones("mos_s2"))))
     (told,) = [text for text in made.warnings if "no posterior is shown" in text]
     assert "because the chains disagree" in told
