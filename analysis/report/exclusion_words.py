@@ -1,17 +1,13 @@
-"""The rules of screening in words: those declared before the opening, and what each left out."""
+"""What each rule of screening left out, in words and with one count everywhere.
+
+Every rating that is left out is counted once, under the first rule in order that leaves it out, so
+that the counts add up to what is missing from the estimates.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from analysis.formatting import counted
 from analysis.report.report_schema import Report
-from analysis.statistics.screening import Rule, study_rules
-from analysis.statistics.screening.rule_text import as_it_is_here
-
-if TYPE_CHECKING:
-    from listening.selectors import StudyFacts
-
 
 IN_A_PAPER = {  # by the key of a rule: which ratings it leaves out, as a methods section says it
     "task_traps": "in blocks that failed their traps",
@@ -52,10 +48,3 @@ def left_out_lines(report: Report) -> list[str]:
     return [
         f"Left out: {counted(count, 'rating')} ({what})" for what, count in left_out_counts(report)
     ]
-
-
-def declared_rules(facts: StudyFacts) -> tuple[Rule, ...]:
-    """Those of its trap plans, and those that it declared, ended since or not."""
-    declared = [each for each in facts.get("rules", ()) if each["declared"]]
-    own = (as_it_is_here(each["rule"]) for each in declared)
-    return tuple(dict.fromkeys((*study_rules(facts["trap_plans"]), *own)))

@@ -10,7 +10,7 @@ from math import ceil
 from typing import TYPE_CHECKING, TypeVar
 
 from analysis.formatting import counted, enumerated, percent
-from analysis.report.exclusion_words import declared_rules
+from analysis.report.declared_rules import declared_rules
 from analysis.statistics.options import Options, command_line
 from analysis.statistics.screening import STRUCTURAL, Review
 from analysis.statistics.screening.rule_text import versioned_text

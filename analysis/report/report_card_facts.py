@@ -343,7 +343,7 @@ def _expected(each: HypothesisFacts) -> str:
 
 def _rules(facts: StudyFacts, report: Report | None) -> Iterator[Entry]:
     """The rules that the study came with beside those of the analysis."""
-    from analysis.report.exclusion_words import declared_rules
+    from analysis.report.declared_rules import declared_rules
     from analysis.statistics.screening import rule_text
 
     planned = {rule_text(rule): rule.describe() for rule in declared_rules(facts)}

@@ -183,7 +183,7 @@ def test_draws_that_disagree_are_not_shown(monkeypatch):
         bad = replace(good.diagnostics, r_hat={**good.diagnostics.r_hat, "condition[0]": 1.3})
         return replace(good, diagnostics=bad)
 
-    monkeypatch.setattr(fits_module, "posterior_of", stuck)
+    monkeypatch.setattr(fits_module, "family_posterior", stuck)
     made = in_keys(Models().make(given(heard_on_headphones("mos_s2"))))
     (told,) = [text for text in made.warnings if "no posterior is shown" in text]
     assert "because the chains disagree" in told
