@@ -33,7 +33,8 @@ def _check(source: Source, where: str, before: list[Source], notes: Notebook) ->
         notes.toml(f"{where}.key", f"There are two sources “{source.key}”.", "Rename one.")
     if source.kind in ONE_OF and source.kind in [other.kind for other in before]:
         remedy = 'Keep one, or make the other kind = "other" or "panel".'
-        notes.toml(f"{where}.kind", f"There are two sources of the kind “{source.kind}”.", remedy)
+        what = f"There are two sources of the kind “{source.kind}”."
+        notes.toml(f"{where}.kind", what, remedy, "Keep one.")
     if source.kind == "prolific":
         _check_prolific(source, where, notes)
     elif source.kind == "link" and (source.participant or source.own_ids):

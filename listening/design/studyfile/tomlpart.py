@@ -43,7 +43,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     if not study:
         return None
     if study["erase_on"] is not None and study["erase_after_days"] is not None:
-        what = "The study has erase_after_days, too, and one of them would be ignored."
+        what = "The study has a number of days, too, and one of them would be ignored."
         notes.toml("study.erase_on", what, "Keep one of them.")
     if len(study["hypotheses"]) > MOST_HYPOTHESES:
         what = f"There are more than {MOST_HYPOTHESES} hypotheses."
@@ -73,7 +73,7 @@ def _usual_ends(study: dict[str, Any], notes: Notebook) -> str:
         return ALIKE
     notes.remarks.append(
         f"The ends of clips are not trimmed: {why}, and it may be too faint. To trim them, set "
-        f'ends = "{ALIKE}" in [study].'
+        f"ends (in the browser: Ends of clips) to “{ALIKE}”."
     )
     return AS_IS
 
@@ -98,7 +98,8 @@ def _codes(table: Any, notes: Notebook) -> dict[str, str]:
         if same:
             notes.toml(
                 f"study.completion_codes.{key}",
-                f"The code “{value}” is also that of “{same[0]}”, so the outcomes look alike.",
+                f"The code “{value}” is also that of another outcome, so both look alike.",
+                f"Give each outcome a code of its own: this is that of “{same[0]}”, too.",
                 "Give each outcome a code of its own.",
             )
     return codes
@@ -272,7 +273,8 @@ def read_publication(
     if covered and not texts.get("consent"):
         what = "There is no consent text that could cover it."
         remedy = "Write it in [study.texts], consent."
-        notes.toml(f"study.publication.{covered[0]}", what, remedy)
+        on_page = "Write it under Raters: Consent."
+        notes.toml(f"study.publication.{covered[0]}", what, remedy, on_page)
     if said.get("consent_covers_words") and not said.get("consent_covers_ratings"):
         what = "Raters’ words are published with their ratings, or not at all."
         notes.toml(
@@ -282,7 +284,7 @@ def read_publication(
 
 
 CURRENCIES = ("GBP", "USD")  # of Prolific
-AMOUNTS = ("per_hour", "per_session", "per_clip")
+AMOUNTS = {"per_hour": "per hour", "per_session": "per session", "per_clip": "per clip"}
 
 
 def read_ethics(table: Any, notes: Notebook) -> dict[str, str]:
@@ -299,14 +301,18 @@ def read_payment(table: Any, notes: Notebook) -> dict[str, Any]:
     said = {name: value for name, value in fields.items() if value is not None}
     amounts = [name for name in AMOUNTS if name in said]
     if len(amounts) > 1:
-        what = f"It has {' and '.join(amounts)}."
+        what = f"It has an amount {' and one '.join(AMOUNTS[name] for name in amounts)}."
         notes.toml("study.payment", what, "Keep one amount; the results tell the others.")
     if said["by"] == "prolific" and {"per_session", "per_clip"} & set(amounts):
         remedy = 'Write per_hour, or by = "us" where you pay in another way.'
-        notes.toml(f"study.payment.{amounts[-1]}", "At Prolific you pay by the hour.", remedy)
+        on_page = "Fill in the pay per hour, or choose another way to pay."
+        notes.toml(
+            f"study.payment.{amounts[-1]}", "At Prolific you pay by the hour.", remedy, on_page
+        )
     if said["by"] == "prolific" and said["currency"] not in CURRENCIES:
-        remedy = f'Write {" or ".join(CURRENCIES)}, or by = "us".'
-        notes.toml("study.payment.currency", "Prolific does not pay in it.", remedy)
+        known = " or ".join(CURRENCIES)
+        remedy, on_page = f'Write {known}, or by = "us".', f"Choose {known}, or another way to pay."
+        notes.toml("study.payment.currency", "Prolific does not pay in it.", remedy, on_page)
     return said
 
 

@@ -39,7 +39,8 @@ def read_study_words(study: Mapping[str, Any], notes: Notebook) -> dict[str, Wor
     if study["language"] in translations:
         what = f"“{study['language']}” is the language of the study itself."
         place = f"study.translations.{study['language']}"
-        notes.toml(place, what, "Write its words in [study].")
+        on_page = "Remove this one of the further languages."
+        notes.toml(place, what, "Write its words in [study].", on_page)
     return translations
 
 
@@ -124,7 +125,8 @@ def check_offered(
             if tag not in study:
                 what = f"The study is not offered in “{tag}”."
                 remedy = f"Add a table [study.translations.{tag}]; it may be empty."
-                notes.toml(f"tasks[{n}].translations.{tag}", what, remedy)
+                on_page = "Add it to the further languages."
+                notes.toml(f"tasks[{n}].translations.{tag}", what, remedy, on_page)
 
 
 def _by_language(
