@@ -69,7 +69,7 @@ def test_means_and_contrasts_are_rs():
 def test_the_posterior_of_the_turing_test_is_the_reference():
     made, reference = shown("models", "att_s1"), posterior_reference("att_s1")["gaussian"]
     rows = table(made, "models-1-means")
-    (each,) = modelled(table_of("att_s1"))
+    (each,) = modelled(without_texts("att_s1"))
     ranks = posterior_of(each, Options(rules=())).comparison(rope=0.02)
     for i, (name, known) in enumerate(reference["system"].items()):
         assert each.names[i] == name

@@ -229,7 +229,7 @@ def test_the_general_model_is_the_reference_of_mos_s2():
 @pytest.fixture(scope="module")
 def once_compiled():
     """Models of the same names are sampled by the program of the first: compiling is slow."""
-    nutpie = pytest.importorskip("nutpie")
+    nutpie, numba = pytest.importorskip("nutpie"), pytest.importorskip("numba")
     compile_it, programs = nutpie.compile_pymc_model, {}
 
     def once(model, var_names):
@@ -239,6 +239,7 @@ def once_compiled():
         return programs[key]
 
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numba.config, "OPT", 3)  # compiled as fast, and sampled in a thirtieth
         patch.setattr(nutpie, "compile_pymc_model", once)
         patch.setattr(nuts, "TIMES", (1, 4))
         patch.setattr(nuts, "TARGETS", nuts.TARGETS[:1])

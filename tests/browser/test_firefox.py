@@ -1,4 +1,4 @@
-"""Firefox as its users have it: every method, the demo study, and what it says when things fail."""
+"""Firefox as its users have it: every method, and what it says when things fail."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from playwright.sync_api import Browser, Page, expect
 
 from listening.models import Study
 from tests.browser import test_failures as failures
-from tests.browser.demo_rater import all_answers_of, arrive, go_through
 from tests.browser.driver import enter, hear
 from tests.browser.fake import FakeServer
 from tests.browser.firefox import Firefoxes, firefoxes
@@ -20,7 +19,6 @@ from tests.browser.parallel_story import MUSHRA, mushra_story
 from tests.browser.story import Story, short_story
 from tests.browser.taken import Take, everything_is_stored
 from tests.browser.test_failures import study  # noqa: F401  (a fixture)
-from tests.demo_house import DemoHouse
 from tests.listening.web import WebProcess
 
 pytestmark = pytest.mark.slow
@@ -53,14 +51,6 @@ def test_every_method_is_answered_and_stored(take: Take) -> None:
         t.task.method for t in session.trials.select_related("task")
     }
     everything_is_stored(walk, session)
-
-
-def test_the_demo_is_taken_from_link_to_code(demo_house: DemoHouse, new_page: NewPage) -> None:
-    page = new_page()
-    code = arrive(page, demo_house, "5f1e2d3c4da1b2c3d4e5f6a7")
-    go_through(page)
-    trials = all_answers_of(demo_house, code)
-    assert [trial["playback"]["reloads"] for trial in trials][:3] == [0, 1, 0]
 
 
 def test_what_comes_out_is_the_clip_at_its_own_level(
