@@ -278,7 +278,7 @@ def test_a_try_that_somebody_began_is_seen_and_ended_by_who_holds_the_study(stud
     take_out(editor)
     assert began.get(session).status_code == 200
     tries = browser(holder).get(f"/studies/{study.key}/try/").content.decode()
-    assert "Deleting the preview sessions ends it, no matter who began it." in tries
+    assert "Deleting it ends it, no matter who began it." in tries
     assert f'href="{session}"' in tries
     browser(holder).post(f"/studies/{study.key}/try/do/", {"action": "delete"})
     assert began.get(session).status_code == 404

@@ -152,7 +152,8 @@ def _marks(check: Defaults, given: Mapping[str, Any]) -> tuple[int, int]:
 
 def _whole(name: str, value: Any, most: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise Unfit(name, f"{name} cannot be {value!r}.", f"Write a whole number from 1 to {most}.")
+        problem = f"“{value}” is not a number that it can be."
+        raise Unfit(name, problem, f"Write a whole number from 1 to {most}.")
     return value
 
 
@@ -161,7 +162,7 @@ def _number(name: str, number: Number, given: Mapping[str, Any]) -> float:
     allowed = isinstance(value, int | float) and not isinstance(value, bool)
     if not allowed or not number.low <= value <= number.high:
         remedy = f"Write a number from {number.low:g} to {number.high:g}."
-        raise Unfit(name, f"{name} cannot be {value!r}.", remedy)
+        raise Unfit(name, f"“{value}” is not a number that it can be.", remedy)
     return float(value)
 
 

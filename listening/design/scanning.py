@@ -34,8 +34,9 @@ SENTENCE_WORDS = {
     *("s", "u", "utt", "utterance", "sent", "sentence", "line", "text", "item", "prompt"),
     *("para", "paragraph", "stim", "sample", "clip", "id", ""),
 }
-# Names of systems that look like ids: chapters of LJSpeech, speakers of VCTK.
-ID_OF_A_CORPUS = re.compile(r"[A-Za-z]{1,8}[-_]?\d{3,}")
+MANY_SYSTEMS = 4  # for each sentence: as a rule, a study has more sentences than systems
+# Names of systems that look like ids: chapters of LJSpeech, speakers of VCTK, ESD and LibriTTS.
+ID_OF_A_CORPUS = re.compile(r"([A-Za-z]{1,8}[-_]?)?\d{3,}")
 LANGUAGE = re.compile(
     r"(ar|bg|bn|ca|cs|da|de|el|en|es|et|fa|fi|fr|he|hi|hr|hu|id|it|ja|ko|lt|lv|nb|nl|no|pl|pt|ro"
     r"|ru|sk|sl|sr|sv|ta|th|tr|uk|ur|vi|yue|zh)([-_][A-Za-z]{2,4})?"
@@ -444,7 +445,32 @@ def _best(sounds: Sequence[str]) -> _Reading:
         each = "; ".join(f"{r.pattern}: {_shown(r)}" for r in (best, *rivals))
         what = f"The names can be read in {1 + len(rivals)} ways. {each}."
         raise UnclearNames(what, [r.pattern for r in (best, *rivals)])
+    if doubt := _doubt(best):
+        what = f"{doubt} Rename files, or choose how to read them. {best.pattern}: {_shown(best)}."
+        raise UnclearNames(what, [best.pattern])
     return best
+
+
+def _doubt(reading: _Reading) -> str:
+    """Why a table that the names make is probably not the one that is meant; empty where it is."""
+    systems, sentences = reading.axes
+    if len(systems) < 2:
+        return ""
+    folded: dict[str, str] = {}
+    for name in systems:
+        if (other := folded.setdefault(name.casefold(), name)) != name:
+            return f"The systems “{other}” and “{name}” differ only in capitals."
+    if _is_language_or_style(sentences):
+        return f"The sentences would be {_few(sentences)}, which say a language or a style."
+    if len(systems) >= MANY_SYSTEMS * len(sentences):
+        return f"There would be {len(systems)} systems, and only {len(sentences)} sentences."
+    said_by: dict[str, list[str]] = defaultdict(list)
+    for system, sentence in reading.cells:
+        said_by[sentence].append(system)
+    joined = {system for those in said_by.values() if len(those) > 1 for system in those}
+    if alone := [system for system in systems if system not in joined]:
+        return f"No sentence of “{min(alone, key=natural)}” is one of another system."
+    return ""
 
 
 def _shown(reading: _Reading) -> str:

@@ -37,7 +37,7 @@ class ChangedMeanwhile(Exception):
 
 
 class Unreadable(Exception):
-    """A table of the draft was uploaded and is not in the form that these pages can change."""
+    """A table of the draft is not in the form that these pages can change, or would not be."""
 
 
 def place_of(draft: Draft) -> Path:
@@ -57,7 +57,7 @@ def begin(owner: AbstractUser, kind: str, project: Project | None = None) -> Dra
     top = begun(preset.toml, chosen, f"{kind}-{draft.code[:5]}")
     draft.title = top["study"]["title"]
     (folder_of(draft) / "audio").mkdir(parents=True)
-    _write(folder_of(draft) / TOML, tomli_w.dumps(top, multiline_strings=True))
+    _write(draft, {TOML: tomli_w.dumps(top, multiline_strings=True)})
     draft.save()
     return draft
 
@@ -165,12 +165,22 @@ def change(
             if form := form_of(top):
                 choose(top, rows, form)
             fit_to(top, rows, row.wishes, heard(top, rows))
-        if top != before:
-            _write(folder_of(row) / TOML, tomli_w.dumps(top, multiline_strings=True))
+        changed = {TOML: _readable(top)} if top != before else {}
         if rows != rows_before:
-            _write(folder_of(row) / CSV, rows_text(rows))
+            changed[CSV] = rows_text(rows)
+        _write(row, changed)
         places = [*changed_places(before, top), *(["rows"] if rows != rows_before else [])]
         noted(draft, row, top, [*places, *fields] if places else [])
+
+
+def _readable(top: Table) -> str:
+    """study.toml as text; Unreadable where it could not be read again, so nobody could mend it."""
+    text = tomli_w.dumps(top, multiline_strings=True)
+    try:
+        read_toml(text.encode())
+    except TomlError as error:
+        raise Unreadable(f"This was not saved. {error.what} Shorten or remove it.") from None
+    return text
 
 
 def _sizes(top: Table) -> dict[str, Any]:
@@ -189,9 +199,19 @@ def noted(draft: Draft, row: Draft, top: Mapping[str, Any], places: Iterable[str
     draft.title, draft.revision, draft.changes = row.title, row.revision, row.changes
 
 
-def _write(path: Path, content: str) -> None:
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, encoding="utf-8", newline="", delete=False
-    ) as file:
-        file.write(content)
-    os.replace(file.name, path)
+def _write(draft: Draft, contents: Mapping[str, str]) -> None:
+    """Replace tables of the draft: all of them, or none where the disk is full."""
+    written: dict[str, str] = {}
+    try:
+        for name, content in contents.items():
+            with tempfile.NamedTemporaryFile(
+                "w", dir=place_of(draft), encoding="utf-8", newline="", delete=False
+            ) as file:
+                written[file.name] = name
+                file.write(content)
+    except OSError:
+        for path in written:
+            Path(path).unlink()
+        raise
+    for path, name in written.items():
+        os.replace(path, folder_of(draft) / name)

@@ -10,11 +10,16 @@ TOGETHER = "all conditions"  # the one column of a design whose screens hold the
 
 
 class ItemsError(ValueError):
-    """Some items do not fit the method; `items` names them as the stimuli do."""
+    """Some items do not fit the method; `items` names them as the stimuli do.
 
-    def __init__(self, message: str, items: Sequence[int]) -> None:
+    `remedy` is for the study folder, `on_page` for the browser.
+    """
+
+    def __init__(
+        self, message: str, items: Sequence[int], remedy: str = "", on_page: str = ""
+    ) -> None:
         super().__init__(message)
-        self.items = tuple(items)
+        self.items, self.remedy, self.on_page = tuple(items), remedy, on_page
 
 
 def by_item(stimuli: Sequence[StimulusRef]) -> dict[int, list[StimulusRef]]:
@@ -38,11 +43,19 @@ def references(
         for item, group in groups.items()
     }
     if lacking := [item for item, those in candidates.items() if not those]:
-        remedy = 'every item needs a stimulus of a condition with role = "reference"'
-        raise ItemsError(f"{_count(lacking, groups)} no reference; {remedy}", lacking)
+        raise ItemsError(
+            f"{_count(lacking, groups)} no reference",
+            lacking,
+            'Every item needs a stimulus of a condition with role = "reference".',
+            "Choose the role Reference for a system that has every sentence.",
+        )
     if several := [item for item, those in candidates.items() if len(those) > 1]:
-        remedy = 'name the condition to compare with, reference = "…"'
-        raise ItemsError(f"{_count(several, groups)} more than one reference; {remedy}", several)
+        raise ItemsError(
+            f"{_count(several, groups)} more than one reference",
+            several,
+            'Name the condition to compare with: reference = "…".',
+            "Keep the role Reference for one system only.",
+        )
     return {item: those[0] for item, those in candidates.items()}
 
 

@@ -9,10 +9,11 @@ say that the bonuses go into a new batch (`pay_again`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
+from math import inf
 
 from django.conf import settings
 from django.db import transaction
@@ -248,27 +249,24 @@ def _require_total_within_budget(batch: BonusBatch) -> None:
 
 
 def _submissions_of(prolific: Prolific, batch: BonusBatch) -> dict[int, wire.Submission]:
-    """Submission (ours) -> as Prolific has it now. Many are read in one list; those that no list
-    holds with its bonuses are read one by one."""
-    rows = [each.submission for each in batch.own_bonuses.select_related("submission")]
-    listed = _listed(prolific, batch, rows) if len(rows) > READ_ALONE else {}
-    found = {}
-    for row in rows:
-        there = listed.get(row.prolific_id)
-        if there is None or there.bonuses is None:
-            there = prolific.submission(row.prolific_id)
-        found[row.pk] = there
-    return found
+    """All submissions of a batch as Prolific has them now; many are read in one list."""
+    bonuses = list(batch.own_bonuses.select_related("submission"))
+    listed = _listed(prolific, batch, bonuses) if len(bonuses) > READ_ALONE else {}
+    return _read_submissions(prolific, bonuses, listed)
 
 
-def _unpaid_of(
-    prolific: Prolific, batch: BonusBatch, listed: Mapping[str, wire.Submission], most: int
+def _read_submissions(
+    prolific: Prolific,
+    bonuses: Iterable[Bonus],
+    listed: Mapping[str, wire.Submission],
+    most: float = inf,
 ) -> dict[int, wire.Submission]:
-    """As `_submissions_of`, for bonuses that no look has shown yet. At most `most` are read one by
-    one, the longest not looked at first: the next looks read the others."""
-    unpaid = batch.own_bonuses.filter(paid_at__isnull=True).select_related("submission")
+    """Submission (ours) -> as Prolific has it now: from the list, where that shows its bonuses.
+
+    At most `most` of the others are read one by one; those that come after are left out.
+    """
     found = {}
-    for row in (each.submission for each in unpaid.order_by("submission__seen_at", "pk")):
+    for row in (each.submission for each in bonuses):
         there = listed.get(row.prolific_id)
         if there is None or there.bonuses is None:
             if not most:
@@ -281,10 +279,10 @@ def _unpaid_of(
 
 
 def _listed(
-    prolific: Prolific, batch: BonusBatch, rows: list[Submission]
+    prolific: Prolific, batch: BonusBatch, bonuses: Sequence[Bonus]
 ) -> dict[str, wire.Submission]:
     """A batch is of one study at Prolific; a child's may stand in the parent's list alone."""
-    study = rows[0].child_study or batch.recruitment.prolific_study
+    study = bonuses[0].submission.child_study or batch.recruitment.prolific_study
     with suppress(Refused):
         return {each.id: each for each in prolific.submissions(study)}
     return {}
@@ -303,7 +301,9 @@ def settle_batches(
     `listed` are the submissions that were read just now.
     """
     for batch in recruitment.bonus_batches.filter(state=State.PAYING):
-        _settle(batch, _shown(_unpaid_of(prolific, batch, listed, READ_PER_LOOK)))
+        unpaid = batch.own_bonuses.filter(paid_at__isnull=True).select_related("submission")
+        first = unpaid.order_by("submission__seen_at", "pk")  # the next looks read the others
+        _settle(batch, _shown(_read_submissions(prolific, first, listed, READ_PER_LOOK)))
     old = timezone.now() - timedelta(minutes=10)  # a crash: nothing was asked to be paid
     for batch in recruitment.bonus_batches.filter(state=State.WRITING, created_at__lt=old):
         _drop(batch, "It was not finished.")

@@ -384,14 +384,19 @@ def delete_simulated(study: Study) -> int:
     """Delete every scripted rater of a study with all that they gave; their places are open."""
     sessions = list(Session.objects.filter(study=study, rater__simulated=True))
     for session in sessions:
-        with transaction.atomic():
-            blocks = leases.lock_blocks_of([session.pk])
-            with deleting_ratings():
-                session.trials.all().delete()
-            leases.settle(blocks)
-            session.delete()
+        delete_session(session)
     Rater.objects.filter(simulated=True, sessions__isnull=True).delete()
     return len(sessions)
+
+
+def delete_session(session: Session) -> None:
+    """Delete a session with all that was answered in it; its places are open."""
+    with transaction.atomic():
+        blocks = leases.lock_blocks_of([session.pk])
+        with deleting_ratings():
+            session.trials.all().delete()
+        leases.settle(blocks)
+        session.delete()
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from listening.design.duration import SessionLength, reading_s
 from listening.models import Rater, Session, Study, Trial
 from listening.models.study_log import COMMAND_LINE, note
-from listening.sessions.lifecycle import deleting_ratings
+from listening.sessions.lifecycle import delete_session, deleting_ratings
 from listening.studies.deleting import STATEMENTS
 from listening.studies.findings import StudyError
 from listening.studies.length import seconds_taken
@@ -95,15 +95,31 @@ def promised_s(study: Study, length: SessionLength) -> float:
     return 60 * length.estimated_minutes - door_seconds(study)
 
 
-def delete_pilots(study: Study, *, by: str = COMMAND_LINE) -> int:
-    """Deletes every try of a draft with its answers, and the blocks that were planned for them."""
+def delete_pilots(study: Study, code: str = "", *, by: str = COMMAND_LINE) -> int:
+    """Deletes every try of a draft with its answers, and the blocks that were planned for them.
+
+    With the `code` of a session only that one, whoever began it: what it held is free again.
+    """
     with transaction.atomic():
         row = Study.objects.select_for_update().get(pk=study.pk)
         if row.state != Study.State.DRAFT:
             raise StudyError(
                 f"The study “{row.key}” is {row.state}: its tries were deleted when it opened."
             )
+        if code and row.sessions.filter(pilot=True).exclude(code=code).exists():
+            return _remove_one(row, code, by)
         return remove_pilots(row, by=by)
+
+
+def _remove_one(row: Study, code: str, by: str) -> int:
+    sessions = row.sessions.filter(pilot=True, code=code)
+    session = sessions.select_for_update(of=("self",)).first()  # an answer locks it, too
+    if session is None:
+        return 0
+    delete_session(session)
+    Rater.objects.filter(pk=session.rater_id, sessions__isnull=True).delete()
+    note(row, "pilots_deleted", by, tries=1)
+    return 1
 
 
 def remove_pilots(row: Study, *, by: str = COMMAND_LINE) -> int:

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from listening.audio import Facts
+from listening.design.draft_context import heard
 from listening.design.draft_fields import FIELDS as CHANGED
+from listening.design.draft_fields import put
+from listening.design.draft_toml import KINDS, Table, begun, fit_to
+from listening.design.presets import presets
+from listening.design.studyfile import CSV, TOML, mistakes, read_folder
 from listening.design.studyfile.problems import Mistake, Problem
+from listening.design.studyfile.writer import rows_text
 from listening.drafts.sounds import mark, offered_roles
 from listening.studies.design_findings import address_findings
 from listening.studies.sound_findings import MeasuredClip, sound_findings
-from listening.web.researcher.draft_mistakes import FIELDS, PAGES, shown_mistakes
+from listening.web.researcher.draft_mistakes import FIELDS, PAGES, ShownMistake, shown_mistakes
+from tests.listening.test_findings_words import of_a_folder
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates" / "researcher"
 TOP = {"tasks": [{"key": "mos", "title": "How natural?"}, {"key": "ab"}]}
@@ -114,3 +124,159 @@ def test_traps_are_offered_where_they_work(method: str) -> None:
     assert ("trap" in offered_roles(top, rows)) == works
     mark(top, rows, "a", "trap")
     assert bool(rows[0].get("trap")) == works
+
+
+# --- Wrong values, typed into the fields of the editor --------------------------------------------
+
+CHOSEN = re.compile(r"\.(task_plan|ends|by|on_fail|placement)$")  # from a list: nobody types them
+TYPED = ("", "many", "0", "99999", "two\x07words", "x" * 20_001)
+IN_PLACE_OF = {  # part of a pattern of CHANGED -> what stands there in the drafts below
+    r"tasks\.\d+": "tasks.0",
+    r"criteria\.\d+": "criteria.0",
+    r"kinds\.\d+": "kinds.0",
+    r"names\.-?[^.]{1,40}(\.\d+)?": "names.many",
+    r"checks\.[-\w]+": "checks.huggins",
+    r"sources\.[-\w]+": "sources.link",
+    r"criteria\.[-\w]+": "criteria.naturalness",
+}
+
+
+def typed_fields() -> Iterator[str]:
+    """Each field that a page lets people type into, in the first task, check and source."""
+    for pattern, clean in CHANGED.items():
+        if clean is bool:
+            continue
+        for part, name in IN_PLACE_OF.items():
+            pattern = pattern.replace(part, name)
+        pattern = re.sub(r"\[A-Za-z\]\{2,3\}\(-[^)]*\)\{0,2\}", "de", pattern)
+        yield from (name for name in _each(pattern.replace("\\.", ".")) if not CHOSEN.search(name))
+
+
+def _each(pattern: str) -> list[str]:
+    """The names that a pattern of groups such as (a|b) stands for."""
+    if not (inner := re.search(r"\(([^()]*)\)", pattern)):
+        return [pattern]
+    before, after = pattern[: inner.start()], pattern[inner.end() :]
+    return [name for word in inner[1].split("|") for name in _each(f"{before}{word}{after}")]
+
+
+def test_the_fields_that_people_type_into_are_all_found() -> None:
+    names = list(typed_fields())
+    assert len(names) > 60
+    assert {"study.title", "tasks.0.block_size", "checks.huggins.pass_at_least"} <= set(names)
+    assert {"study.translations.de.texts.end", "tasks.0.options.names.many"} <= set(names)
+    for name in names:
+        assert any(re.fullmatch(pattern, name) for pattern in CHANGED), name
+
+
+class Editor:
+    """The folder of a draft with three systems, a trap and a check, as the pages have made it."""
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        self.folder = folder
+        self.rows = [
+            {"stimulus": f"{system}-{n}", "condition": system, "item": f"i{n}"}
+            | {"text": f"Line {n}.", "file": f"{system}-{n}.wav", "trap": "", "expected": ""}
+            for system in ("human", "vits", "tacotron")
+            for n in range(6)
+        ]
+        for row in self.rows:
+            (folder / row["file"]).write_bytes(b"sound")
+        preset = presets(Path("demo"))[KINDS[kind].preset].toml
+        self.top = begun(preset, KINDS[kind], "a-draft")
+        roles = {"human": "reference", "vits": "test", "tacotron": "test"}
+        self.top["conditions"] = [{"key": key, "role": role} for key, role in roles.items()]
+        if kind == "mos":
+            mark(self.top, self.rows, "tacotron", "trap")
+        fit_to(self.top, self.rows, {}, heard(self.top, self.rows))
+        self.top["sources"] = [{"key": "link", "kind": "link"}]
+        put(self.top, "checks.huggins", True)
+        put(self.top, "study.translations.de.title", "Wie natürlich?")
+
+    def shown(self, change: Callable[[Table, list[dict[str, str]]], object]) -> list[ShownMistake]:
+        top, rows = deepcopy(self.top), deepcopy(self.rows)
+        change(top, rows)
+        (self.folder / TOML).write_text(tomli_w.dumps(top), "utf-8")
+        (self.folder / CSV).write_text(rows_text(rows), "utf-8")
+        return shown_mistakes(mistakes(read_folder(self.folder).problems), top, rows)
+
+    def typed(self, changes: dict[str, str]) -> list[ShownMistake]:
+        def type_all(top: Table, _: object) -> None:
+            for name, value in changes.items():
+                if name.startswith("tasks.0.traps") and "traps" not in top["tasks"][0]:
+                    continue  # no page has this field
+                put(top, name, value)
+
+        return self.shown(type_all)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["mos", "cmos", "mushra"])
+def test_no_mistake_says_a_key_of_the_folder_on_a_page(kind: str, tmp_path: Path) -> None:
+    editor = Editor(tmp_path, kind)
+    assert [each.words for each in editor.shown(lambda top, rows: None)] == []
+    names = [n for n in typed_fields() if ".criteria." not in n or ".translations." not in n]
+    fitted = [n for n in names if re.match(r"tasks\.0\.(block|rep|rat|traps|options)", n)]
+    together = [dict.fromkeys(names[n::3], typed) for typed in TYPED for n in range(3)]
+    alone = [{name: typed} for name in fitted for typed in ("0", "7")]
+    seen = [shown for changes in (*together, *alone) for shown in editor.typed(changes)]
+    assert len({shown.words for shown in seen}) > 12
+    for shown in seen:
+        assert not of_a_folder(shown.words), shown
+        assert not re.search(r"\b(true|false|rows?|column)\b", shown.words), shown
+
+
+def two_references(top: Table, rows: object) -> None:
+    top["conditions"][1]["role"] = "reference"
+
+
+def no_reference(top: Table, rows: object) -> None:
+    top["conditions"][0]["role"] = "test"
+
+
+def no_repeated_items(top: Table, rows: object) -> None:
+    top["tasks"][0] |= {"repeat_items": False, "block_size": 9}
+
+
+def one_sound_less(top: Table, rows: list[dict[str, str]]) -> None:
+    del rows[0]
+    for task in top["tasks"]:
+        task.pop("allow_missing", None)
+
+
+def two_amounts(top: Table, rows: object) -> None:
+    top["study"]["payment"] = {"per_session": 3, "per_hour": 9, "by": "prolific"}
+
+
+def two_dates(top: Table, rows: object) -> None:
+    top["study"] |= {"erase_on": "2031-01-01", "erase_after_days": 30}
+
+
+def no_consent(top: Table, rows: object) -> None:
+    put(top, "study.texts.consent", "")
+    top["study"]["publication"] = {"consent_covers_ratings": True}
+
+
+def own_language(top: Table, rows: object) -> None:
+    put(top, f"study.translations.{top['study']['language']}.title", "How natural?")
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "said"),
+    [
+        ("mushra", two_references, "Keep the role Reference for one system only."),
+        ("mushra", no_reference, "Choose the role Reference for a system that has every sentence."),
+        ("cmos", no_repeated_items, "or let a rater hear the same sentence from several systems."),
+        ("att", one_sound_less, "Upload the sounds that it lacks."),
+        ("mos", two_amounts, "It has an amount per hour and one per session."),
+        ("mos", two_dates, "The study has a number of days, too"),
+        ("mos", no_consent, "Write it under Raters: Consent."),
+        ("mos", own_language, "Remove this one of the further languages."),
+    ],
+)
+def test_what_buttons_can_bring_about_is_said_in_buttons(
+    kind: str, change: Any, said: str, tmp_path: Path
+) -> None:
+    words = [each.words for each in Editor(tmp_path, kind).shown(change)]
+    assert said in " ".join(words)
+    assert not [each for each in words if of_a_folder(each)]

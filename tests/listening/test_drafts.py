@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import html
 import io
 import json
+import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -364,6 +367,41 @@ def test_a_change_that_no_database_keeps_is_refused(ada: Client, changes) -> Non
     draft = begun(ada)
     assert save(ada, draft, changes).status_code == 400
     assert Draft.objects.get().revision == draft.revision
+
+
+@pytest.mark.medium
+def test_a_full_disk_leaves_both_tables_as_they_were(
+    ada: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path)
+    before = {path: path.read_bytes() for path in place_of(draft).rglob("*") if path.is_file()}
+    real, names = tempfile.NamedTemporaryFile, iter(("study.toml", "stimuli.csv"))
+
+    def full(*given: Any, **named: Any) -> Any:
+        if next(names) == "stimuli.csv":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(*given, **named)
+
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", full)
+    role = {"do": "role", "condition": "vits", "role": "trap", "revision": draft.revision}
+    answer = ada.post(f"/drafts/{draft.code}/do/", role)
+    assert answer.status_code == 503
+    assert next(names, "") == ""  # both were to be written
+    after = {path: path.read_bytes() for path in place_of(draft).rglob("*") if path.is_file()}
+    assert after == before
+    assert Draft.objects.get().revision == draft.revision
+
+
+def test_a_change_that_could_not_be_read_again_is_refused(ada: Client) -> None:
+    """Else no page could show the draft any more, and nobody mend it."""
+    draft = begun(ada)
+    answer = save(ada, draft, {"study.texts.welcome": "x" * 1_100_000})
+    assert answer.status_code == 422
+    said = answer.json()["message"]
+    assert said.startswith("This was not saved. The file has 1,1")
+    assert said.endswith("Shorten or remove it.")
+    assert save(ada, draft, {"study.title": "Short"}).status_code == 200
 
 
 @pytest.mark.medium

@@ -176,7 +176,7 @@ def test_mistakes_are_listed_by_file_and_the_command_fails(tmp_path: Path) -> No
     assert lines[2] == "  study.title: This field is missing. Add title = …"
     table = lines.index("stimuli.csv")
     assert lines[table + 1].startswith("  row 2, item: The item “i1” lacks “sys-b”")
-    assert lines[table + 2].startswith("  row 4, condition: “sys-x” is no condition")
+    assert lines[table + 2].startswith("  row 4, condition: “sys-x” is not declared as a condition")
     assert lines[table + 3].startswith("  row 5, file: There is no file “audio/no.wav”")
     assert not Study.objects.exists()
 

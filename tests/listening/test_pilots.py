@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from listening import selectors, studies
@@ -149,6 +150,25 @@ def test_the_button_deletes_them_and_the_draft_is_unplanned_again(owner, draft):
     left = [model.objects.count() for model in (Session, Rater, Trial, Rating, Slot, Block)]
     assert left == [0] * 6
     assert "Nobody has tried it yet" in words_of(answer.content.decode())
+
+
+@pytest.mark.medium
+def test_one_try_is_ended_whoever_began_it_and_the_others_stay(owner, draft):
+    """An editor who is no longer in the project has begun one: whoever holds the study ends it."""
+    mine, theirs = begin(owner), begin(owner)
+    form = {"action": "delete", "try": theirs.code}
+    answer = owner.post("/studies/voices/try/do/", form, follow=True)
+    assert messages_of(answer) == ["Deleted 1 try with all answers."]
+    assert [each.code for each in Session.objects.all()] == [mine.code]
+    assert [each.pk for each in Rater.objects.all()] == [mine.rater_id]
+    assert Trial.objects.exists()
+    assert Slot.objects.exists()  # what is planned stays for the other
+    assert owner.get(reverse("session", args=[theirs.code])).status_code == 404
+    again = owner.post("/studies/voices/try/do/", form, follow=True)
+    assert messages_of(again) == ["No tries."]
+    assert owner.get(reverse("session", args=[mine.code])).status_code == 200
+    last = StudyEvent.objects.filter(key="voices", what="pilots_deleted").get()
+    assert last.details == {"tries": 1}
 
 
 @pytest.mark.medium

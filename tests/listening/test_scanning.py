@@ -176,6 +176,72 @@ def test_speakers_and_chapters_may_be_systems_or_not_and_are_asked_about(names: 
     assert [(len(each.systems), len(each.sentences)) for each in found] == [(3, 4), (1, 12)]
 
 
+DOUBTFUL = {  # names that make a table which nobody means
+    "two chapters of LibriTTS, by speaker": (
+        [
+            f"{s}/{c}/{s}_{c}_00000{n}_000000.wav"
+            for s, c in ((84, 1211), (174, 505))
+            for n in (1, 2)
+        ],
+        "",
+    ),
+    "two speakers of ESD": (
+        [f"{s}/{e}/{s}_00{n}.wav" for s in ("0011", "0012") for n, e in ((1, "Sad"), (2, "Happy"))],
+        "",
+    ),
+    "ESD with its parts": (
+        [
+            f"0011/{e}/{p}/0011_00{n}.wav"
+            for n, e in enumerate(("Sad", "Happy"))
+            for p in ("test", "train")
+        ],
+        "which say a language or a style",
+    ),
+    "actors of CREMA-D": (
+        [
+            f"{a}_{s}_{e}_{v}.wav"
+            for a in (1001, 1002)
+            for s in ("IEO", "TIE")
+            for e in ("ANG", "HAP")
+            for v in ("HI", "LO")
+        ],
+        "There would be 8 systems, and only 2 sentences.",
+    ),
+    "capitals": (
+        [
+            *named("{s}/{i}.wav", ["gt"]),
+            "VITS/s0870.wav",
+            "VITS/s0880.wav",
+            "vits/s0890.wav",
+            "vits/s0920.wav",
+        ],
+        "“VITS” and “vits” differ only in capitals",
+    ),
+    "names with a word more": (
+        [
+            *named("{s}/{i}.wav", ["gt"]),
+            *named("{s}/{i}_generated.wav", ["hifigan_1", "hifigan_2"]),
+        ],
+        "No sentence of “gt” is one of another system.",
+    ),
+    "numbers with and without zeros": (
+        [f"{s}/{n:0{w}}.wav" for s, w in (("gt", 1), ("vits", 4)) for n in range(1, 6)],
+        "No sentence of “gt” is one of another system.",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DOUBTFUL)
+def test_a_table_that_nobody_means_is_asked_about(kind: str) -> None:
+    names, why = DOUBTFUL[kind]
+    with pytest.raises(UnclearNames) as asked:
+        scan(names)
+    assert why in asked.value.what
+    assert asked.value.patterns
+    for pattern in asked.value.patterns:  # who means it, says so
+        assert scan(names, pattern).cells
+
+
 def test_pasted_texts_find_their_sentences() -> None:
     texts, unknown = texts_in("s1\tHello.\ns2.wav|Bye, then.\n\nnobody|x", ["s1", "s2", "s3"])
     assert (texts, unknown) == ({"s1": "Hello.", "s2": "Bye, then."}, ["nobody|x"])

@@ -33,7 +33,7 @@ def check(problem: Problem, row: int | None, place: str, what: str, remedy: str 
     ("last", "place", "what", "remedy"),
     [
         ("a1,sys-b,i2,audio/b2.wav", "stimulus", "already in row 2", "of its own"),
-        ("b2,sys-c,i2,audio/b2.wav", "condition", "no condition", "“sys-"),
+        ("b2,sys-c,i2,audio/b2.wav", "condition", "as a condition", "“sys-"),
         ("b 2,sys-b,i2,audio/b2.wav", "stimulus", "holds a space", "- or _"),
         (",sys-b,i2,audio/b2.wav", "stimulus", "empty", "Fill"),
         ("b2,sys-b, ,audio/b2.wav", "item", "empty", "Fill"),
@@ -280,7 +280,9 @@ def test_a_mistake_of_a_thousand_rows_is_one_line_with_a_count(tmp_path: Path) -
     assert lines[0].startswith(
         "rows 6, 7, 8 and 997 more, file: There is no file “audio/none0.wav”"
     )
-    assert lines[1].startswith("rows 6, 7, 8 and 997 more, condition: “sys-bb” is no condition")
+    assert lines[1].startswith(
+        "rows 6, 7, 8 and 997 more, condition: “sys-bb” is not declared as a condition"
+    )
 
 
 def test_few_rows_with_one_mistake_are_named_one_by_one(tmp_path: Path) -> None:

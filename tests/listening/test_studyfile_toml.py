@@ -117,7 +117,7 @@ def test_duplicate_keys_are_named(tmp_path: Path) -> None:
 def test_two_outcomes_with_one_completion_code(tmp_path: Path) -> None:
     codes = '[study.completion_codes]\ncomplete = "AAAA1111"\npartial = "AAAA1111"\n'
     problem = the_problem(tmp_path, STUDY + codes + CONDITIONS + TASK)
-    check(problem, "study.completion_codes.partial", "also that of “complete”", "of its own")
+    check(problem, "study.completion_codes.partial", "that of another outcome", "“complete”")
 
 
 @pytest.mark.parametrize(
@@ -196,10 +196,10 @@ def test_all_mistakes_of_a_bad_study_are_listed_at_once(tmp_path: Path) -> None:
         "study.toml, tasks[1].ratings_per_stimulus:",
         "study.toml, tasks[1].options: The options do not fit the method “mos”",
         "study.toml, tasks[1].options.stepp:",
-        "study.toml, tasks[1].traps.kinds[1].kind: No row",
+        "study.toml, tasks[1].traps.kinds[1].kind: No clip",
         "study.toml, tasks[1].block_size:",
         "stimuli.csv, row 3, stimulus: The id “a1” stands already in row 2.",
-        "stimuli.csv, row 3, condition: “sys-b” is no condition",
+        "stimuli.csv, row 3, condition: “sys-b” is not declared as a condition",
         "stimuli.csv, row 3, file: “../secret.wav” leads out of the folder.",
         "stimuli.csv, row 4: The row has 5 cells, the header 4.",
     ):

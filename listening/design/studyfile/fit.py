@@ -100,25 +100,27 @@ def _check_conditions(study: StudyFile, rows: Sequence[Row], notes: Notebook) ->
     for s, row in zip(study.stimuli, rows, strict=True):
         condition = known.get(s.condition)
         if condition is None:
-            what = f"“{s.condition}” is no condition of study.toml."
+            what = f"“{s.condition}” is not declared as a condition."
             notes.csv(row.number, "condition", what, did_you_mean(s.condition, known))
         elif condition.role == "trap" and not s.trap:
             what = f"The condition “{s.condition}” has the role trap, but this row names no trap."
             remedy = "Write the kind of trap in the column trap, or change the role."
-            notes.csv(row.number, "trap", what, remedy)
+            notes.csv(row.number, "trap", what, remedy, "Choose the role of its system anew.")
     used = {s.condition for s in study.stimuli}
     for n, condition in enumerate(study.conditions, start=1):
         if condition.key not in used and not notes.follows_from_unread(condition.key):
             what = f"No stimulus belongs to the condition “{condition.key}”."
-            notes.toml(f"conditions[{n}].key", what, "Add its rows to stimuli.csv, or remove it.")
+            remedy = "Add its rows to stimuli.csv, or remove it."
+            notes.toml(f"conditions[{n}].key", what, remedy, "Upload its sounds.")
 
 
 def _check_traps_used(study: StudyFile, rows: Sequence[Row], notes: Notebook) -> None:
     kinds = [kind["kind"] for task in study.tasks for kind in task.traps.get("kinds", [])]
     for s, row in zip(study.stimuli, rows, strict=True):
         if s.trap and s.trap not in kinds and s.trap != TRAINING:
-            remedy = did_you_mean(s.trap, kinds) or "Describe it in [[tasks.traps.kinds]]."
-            notes.csv(row.number, "trap", f"No task has traps of the kind “{s.trap}”.", remedy)
+            what, near = f"No task has traps of the kind “{s.trap}”.", did_you_mean(s.trap, kinds)
+            remedy = near or "Describe it in [[tasks.traps.kinds]]."
+            notes.csv(row.number, "trap", what, remedy, near or "Choose the role of it anew.")
 
 
 class TaskFit:
@@ -155,8 +157,8 @@ class TaskFit:
             self._check_cells(*trials)
             self._check_sizes(trials[1])
 
-    def say(self, field: str, what: str, remedy: str = "") -> None:
-        self.notes.toml(f"{self.where}.{field}", what, remedy)
+    def say(self, field: str, what: str, remedy: str = "", on_page: str = "") -> None:
+        self.notes.toml(f"{self.where}.{field}", what, remedy, on_page)
 
     def _material(self) -> list[StimulusEntry]:
         """What the task names; without names, all that stands in stimuli.csv and is no trap."""
@@ -254,7 +256,9 @@ class TaskFit:
         item = self.study.items[error.items[0]].key
         example = next(s for s in self.material if s.item == item)
         what = f"Task “{self.task.key}” ({self.task.method}): {error}. The first is “{item}”."
-        self.notes.csv(self.numbers[example.key], "item", what, "Add or correct its rows.")
+        remedy = error.remedy or "Add or correct its rows."
+        on_page = error.on_page or "Upload the sounds that it lacks."
+        self.notes.csv(self.numbers[example.key], "item", what, remedy, on_page)
 
     def _check_unused_options(self) -> None:
         self.options.get(OPTION)  # read when the words of the task were
@@ -266,7 +270,8 @@ class TaskFit:
                 what = f"The method “{self.task.method}” does not use the option “{key}” here."
                 meant = MEANT.get(key)
                 own = f"Did you mean “{meant}”?" if meant in options.asked else ""
-                self.say(f"{where}.{key}", what, own or did_you_mean(key, options.asked))
+                remedy = own or did_you_mean(key, options.asked)
+                self.say(f"{where}.{key}", what, remedy, "Empty this field.")
 
     def _check_cells(self, columns: list[str], trials: list[PlannedTrial]) -> None:
         """Every item in every column, unless the study says that some may be missing."""
@@ -293,7 +298,8 @@ class TaskFit:
     def _say_missing(self, example: StimulusEntry, lacks: list[str]) -> None:
         what = f"The item “{example.item}” lacks {quoted(lacks)} in task “{self.task.key}”."
         remedy = "Add the rows, or set allow_missing = true for the task."
-        self.notes.csv(self.numbers[example.key], "item", what, remedy)
+        on_page = "Upload the sounds that it lacks."
+        self.notes.csv(self.numbers[example.key], "item", what, remedy, on_page)
 
     def _check_sizes(self, trials: list[PlannedTrial]) -> None:
         task = self.task
@@ -308,8 +314,11 @@ class TaskFit:
             self.say("conditions", what, "Name conditions whose stimuli belong together.")
         elif task.block_size > room:
             what = f"A block of {task.block_size} is larger than the number of {noun}, {room}."
-            more = "" if task.repeat_items else ", or set repeat_items = true"
-            self.say("block_size", what, f"Choose at most {room}{more}.")
+            remedy = on_page = f"Choose at most {room}"
+            if not task.repeat_items:
+                remedy += ", or set repeat_items = true"
+                on_page += ", or let a rater hear the same sentence from several systems"
+            self.say("block_size", what, f"{remedy}.", f"{on_page}.")
         elif task.block_size * task.blocks_per_session > room:
             what = (
                 f"{task.blocks_per_session} blocks of {task.block_size} need more than the {room} "
@@ -359,13 +368,13 @@ class TaskFit:
             row, own = self.numbers[s.key], s.attributes.get("expected", "")
             if kind.text and not texts.get(s.item):
                 what = f"The instruction of the trap “{s.key}” is not written."
-                self.notes.csv(
-                    row, "text", what, "Write it in the column text, or remove text = true."
-                )
+                remedy = "Write it in the column text, or remove text = true."
+                self.notes.csv(row, "text", what, remedy, "Write it under Texts.")
             if not own and not kind.expected:
                 what = f"The trap “{s.key}” has no expected answer."
                 remedy = f"Write it in the column expected, or in {self.where}.traps.kinds[{n}]."
-                self.notes.csv(row, "expected", what, remedy)
+                on_page = "Write it under Raters: Traps, Right answers."
+                self.notes.csv(row, "expected", what, remedy, on_page)
             for label in filter(None, (word.strip() for word in own.split("|"))):
                 if scale and not _is_on(scale, label):
                     what = f"“{label}” is not on the scale of task “{self.task.key}”."
@@ -392,14 +401,16 @@ class TaskFit:
     def _check_stimulus(self, key: str, where: str) -> None:
         keys = [s.key for s in self.study.stimuli]
         if key not in keys:
-            what = f"“{key}” is no stimulus of stimuli.csv."
+            what = f"There is no stimulus “{key}”."
             self.say(where, what, did_you_mean(key, keys) or "Add its row.")
 
     def _check_trap_sets(self, plan: TrapPlan) -> None:
         rated, size = plan.rated_per_set, self.task.block_size
         if rated < 1:
             what = f"{plan.traps_per_set} traps leave no rated clip among {plan.per}."
-            self.say("traps.per", what, 'Choose a larger number, or placement = "outside".')
+            remedy = 'Choose a larger number, or placement = "outside".'
+            on_page = "Choose a larger number, or let traps come beside the clips of a set."
+            self.say("traps.per", what, remedy, on_page)
         elif size and size % rated:
             fits = [n for n in (size // rated * rated, -(-size // rated) * rated) if n]
             what = f"A block of {size} rated clips is no whole number of sets of {rated}."
@@ -420,8 +431,8 @@ def _kind_problems(kind: str, count: int, available: list[str]) -> Iterator[tupl
         return
     if not there:
         others = dict.fromkeys(name for name in available if name)
-        what = f"No row of stimuli.csv has “{kind}” in the column trap."
-        yield "kind", what, did_you_mean(kind, others) or "Add such rows."
+        what = f"No clip is a trap of the kind “{kind}”."
+        yield "kind", what, did_you_mean(kind, others) or "Add such clips."
     elif there < count:
         what = f"A set needs {count} traps of the kind “{kind}”, and there is only {there}."
-        yield "count", what, "Add rows, or choose a smaller count."
+        yield "count", what, "Add some, or choose a smaller number."

@@ -18,23 +18,33 @@ CONTROL = re.compile(
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake; `place` is a column of a table or a key path of study.toml."""
+    """One mistake; `place` is a column of a table or a key path of study.toml.
+
+    `what` names no key that the pages of a draft change. `remedy` is for the folder, `on_page` for
+    these pages where it is another one.
+    """
 
     file: str
     place: str
     what: str
     remedy: str
     row: int | None = None  # as a spreadsheet counts: the header is row 1
+    on_page: str = ""
 
     def __post_init__(self) -> None:
         """Quoted material must not steer the terminal that shows it."""
-        for field in ("file", "place", "what", "remedy"):
+        for field in ("file", "place", "what", "remedy", "on_page"):
             object.__setattr__(self, field, _printable(getattr(self, field)))
 
     def __str__(self) -> str:
         row = "" if self.row is None else f", row {self.row}"
         place = f", {self.place}" if self.place else ""
         return f"{self.file}{row}{place}: {self.what} {self.remedy}".rstrip()
+
+    @property
+    def page_words(self) -> str:
+        """What is wrong and what to do in the browser: fields instead of keys of study.toml."""
+        return f"{self.what} {self.on_page or self.remedy}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -102,11 +112,13 @@ class Notebook:
         """Whether what is missing of this name may stand in rows that could not be read."""
         return self.cut_off or name in self.unread
 
-    def toml(self, place: str, what: str, remedy: str = "") -> None:
-        self._found[Problem(TOML, place, what, remedy)] = None
+    def toml(self, place: str, what: str, remedy: str = "", on_page: str = "") -> None:
+        self._found[Problem(TOML, place, what, remedy, None, on_page)] = None
 
-    def csv(self, row: int | None, place: str, what: str, remedy: str = "") -> None:
-        self._found[Problem(CSV, place, what, remedy, row)] = None
+    def csv(
+        self, row: int | None, place: str, what: str, remedy: str = "", on_page: str = ""
+    ) -> None:
+        self._found[Problem(CSV, place, what, remedy, row, on_page)] = None
 
     def note(self, problem: Problem) -> None:
         self._found[problem] = None

@@ -53,7 +53,8 @@ def read_table(given: Any, schema_path: str, where: str, notes: Notebook) -> dic
         values[key] = default_of(field)
         if key not in given:
             if field.is_required():
-                notes.toml(_path(where, key), "This field is missing.", f"Add {key} = …")
+                what, remedy = "This field is missing.", f"Add {key} = …"
+                notes.toml(_path(where, key), what, remedy, "Fill it in.")
             continue
         try:
             read = table.__pydantic_validator__.validate_assignment(empty, key, given[key])

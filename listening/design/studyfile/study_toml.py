@@ -39,7 +39,7 @@ Words = dict[str, Any]
 HEADPHONES = "Headphones are tested by “huggins”, or by “antiphase”."
 CRITERION_KEYS = {"att": "human_likeness"}  # for a task that names no criterion; else naturalness
 CURRENCIES = ("GBP", "USD")  # of Prolific
-AMOUNTS = ("per_hour", "per_session", "per_clip")
+AMOUNTS = {"per_hour": "per hour", "per_session": "per session", "per_clip": "per clip"}
 MOST_RULES = 30
 
 
@@ -167,7 +167,8 @@ def _check(source: Source, where: str, before: list[Source], notes: Notebook) ->
         notes.toml(f"{where}.key", f"There are two sources “{source.key}”.", "Rename one.")
     if source.kind in ONE_OF and source.kind in [other.kind for other in before]:
         remedy = 'Keep one, or make the other kind = "other" or "panel".'
-        notes.toml(f"{where}.kind", f"There are two sources of the kind “{source.kind}”.", remedy)
+        what = f"There are two sources of the kind “{source.kind}”."
+        notes.toml(f"{where}.kind", what, remedy, "Keep one.")
     if source.kind == "prolific":
         _check_prolific(source, where, notes)
     elif source.kind == "link" and (source.participant or source.own_ids):
@@ -244,7 +245,8 @@ def read_study_words(study: Mapping[str, Any], notes: Notebook) -> dict[str, Wor
     if study["language"] in translations:
         what = f"“{study['language']}” is the language of the study itself."
         place = f"study.translations.{study['language']}"
-        notes.toml(place, what, "Write its words in [study].")
+        on_page = "Remove this one of the further languages."
+        notes.toml(place, what, "Write its words in [study].", on_page)
     return translations
 
 
@@ -329,7 +331,8 @@ def check_offered(
             if tag not in study:
                 what = f"The study is not offered in “{tag}”."
                 remedy = f"Add a table [study.translations.{tag}]; it may be empty."
-                notes.toml(f"tasks[{n}].translations.{tag}", what, remedy)
+                on_page = "Add it to the further languages."
+                notes.toml(f"tasks[{n}].translations.{tag}", what, remedy, on_page)
 
 
 def _by_language(
@@ -378,7 +381,7 @@ def read_study_toml(data: bytes, notes: Notebook) -> StudyFile | None:
     if not study:
         return None
     if study["erase_on"] is not None and study["erase_after_days"] is not None:
-        what = "The study has erase_after_days, too, and one of them would be ignored."
+        what = "The study has a number of days, too, and one of them would be ignored."
         notes.toml("study.erase_on", what, "Keep one of them.")
     if len(study["hypotheses"]) > MOST_HYPOTHESES:
         what = f"There are more than {MOST_HYPOTHESES} hypotheses."
@@ -408,7 +411,7 @@ def _usual_ends(study: dict[str, Any], notes: Notebook) -> str:
         return ALIKE
     notes.remarks.append(
         f"The ends of clips are not trimmed: {why}, and it may be too faint. To trim them, set "
-        f'ends = "{ALIKE}" in [study].'
+        f"ends (in the browser: Ends of clips) to “{ALIKE}”."
     )
     return AS_IS
 
@@ -433,7 +436,8 @@ def _codes(table: Any, notes: Notebook) -> dict[str, str]:
         if same:
             notes.toml(
                 f"study.completion_codes.{key}",
-                f"The code “{value}” is also that of “{same[0]}”, so the outcomes look alike.",
+                f"The code “{value}” is also that of another outcome, so both look alike.",
+                f"Give each outcome a code of its own: this is that of “{same[0]}”, too.",
                 "Give each outcome a code of its own.",
             )
     return codes
@@ -607,7 +611,8 @@ def read_publication(
     if covered and not texts.get("consent"):
         what = "There is no consent text that could cover it."
         remedy = "Write it in [study.texts], consent."
-        notes.toml(f"study.publication.{covered[0]}", what, remedy)
+        on_page = "Write it under Raters: Consent."
+        notes.toml(f"study.publication.{covered[0]}", what, remedy, on_page)
     if said.get("consent_covers_words") and not said.get("consent_covers_ratings"):
         what = "Raters’ words are published with their ratings, or not at all."
         notes.toml(
@@ -630,14 +635,18 @@ def read_payment(table: Any, notes: Notebook) -> dict[str, Any]:
     said = {name: value for name, value in fields.items() if value is not None}
     amounts = [name for name in AMOUNTS if name in said]
     if len(amounts) > 1:
-        what = f"It has {' and '.join(amounts)}."
+        what = f"It has an amount {' and one '.join(AMOUNTS[name] for name in amounts)}."
         notes.toml("study.payment", what, "Keep one amount; the results tell the others.")
     if said["by"] == "prolific" and {"per_session", "per_clip"} & set(amounts):
         remedy = 'Write per_hour, or by = "us" where you pay in another way.'
-        notes.toml(f"study.payment.{amounts[-1]}", "At Prolific you pay by the hour.", remedy)
+        on_page = "Fill in the pay per hour, or choose another way to pay."
+        notes.toml(
+            f"study.payment.{amounts[-1]}", "At Prolific you pay by the hour.", remedy, on_page
+        )
     if said["by"] == "prolific" and said["currency"] not in CURRENCIES:
-        remedy = f'Write {" or ".join(CURRENCIES)}, or by = "us".'
-        notes.toml("study.payment.currency", "Prolific does not pay in it.", remedy)
+        known = " or ".join(CURRENCIES)
+        remedy, on_page = f'Write {known}, or by = "us".', f"Choose {known}, or another way to pay."
+        notes.toml("study.payment.currency", "Prolific does not pay in it.", remedy, on_page)
     return said
 
 

@@ -95,17 +95,17 @@ def shown_mistakes(
 def _shown(
     mistake: Mistake, top: Mapping[str, Any], rows: Sequence[Mapping[str, str]]
 ) -> ShownMistake:
-    file, place = mistake.first.file, mistake.first.place
+    file, place, words = mistake.first.file, mistake.first.place, mistake.first.page_words
     if file == CSV and not rows:
         return ShownMistake(SOUNDS, PAGES[SOUNDS], "", "add", "Add the sounds of your systems.")
     if file == CSV:
-        return ShownMistake(SOUNDS, PAGES[SOUNDS], _clips(mistake, rows), "systems", mistake.words)
+        return ShownMistake(SOUNDS, PAGES[SOUNDS], _clips(mistake, rows), "systems", words)
     if file != TOML:
-        return ShownMistake(SOUNDS, PAGES[SOUNDS], file, "", mistake.words)
+        return ShownMistake(SOUNDS, PAGES[SOUNDS], file, "", words)
     page, label, anchor = field_at(place)
     named = re.match(TASK, place)
     field = ", ".join(filter(None, [_task(top, named and named["n"]), label]))
-    return ShownMistake(page, PAGES[page], field, anchor, mistake.words)
+    return ShownMistake(page, PAGES[page], field, anchor, words)
 
 
 def field_at(place: str) -> tuple[str, str, str]:

@@ -73,7 +73,7 @@ def clock(seconds: float) -> str:
 @login_required
 @require_POST
 def do(request: HttpRequest, key: str) -> HttpResponse:
-    """Begins a try at the raters' door, or deletes all of them."""
+    """Begins a try at the raters' entry page, or deletes one or all of them."""
     study = study_for(request.user, key, EDIT)
     action = request.POST.get("action", "")
     if action == "begin" and study.state == Study.State.DRAFT:
@@ -91,7 +91,7 @@ def do(request: HttpRequest, key: str) -> HttpResponse:
 
 def _delete(request: HttpRequest, study: Study) -> None:
     try:
-        count = studies.delete_pilots(study, by=who(request))
+        count = studies.delete_pilots(study, request.POST.get("try", ""), by=who(request))
     except StudyError as error:
         messages.error(request, str(error))
         return

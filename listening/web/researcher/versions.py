@@ -152,7 +152,7 @@ def wording(request: HttpRequest, key: str) -> HttpResponse:
 def _said(problem: Problem) -> str:
     """The field by its label, and what is wrong with it."""
     field = field_at(problem.place)[1]
-    return f"{field}: {problem.what} {problem.remedy}".removeprefix(": ").rstrip()
+    return f"{field}: {problem.page_words}".removeprefix(": ")
 
 
 def _wording_page(
