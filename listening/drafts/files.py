@@ -15,6 +15,7 @@ from typing import Any
 
 from listening import audio
 from listening.audio import probe
+from listening.audio.long_sounds import NotDecoded
 from listening.common.input_limits import WEB_FILES
 from listening.common.plain_json import JsonError, read_json
 from listening.common.sound_files.names import EXTENSIONS
@@ -224,6 +225,8 @@ def facts_of(draft: Draft, names: Sequence[str]) -> dict[str, Facts]:
         wrong = isinstance(each, audio.AudioError)
         facts = {"problem": str(each)} if isinstance(each, audio.AudioError) else asdict(each)
         known[name] = facts | ({"sha256": audio.sha256_of(path)} if wrong else {})
+        if isinstance(each, NotDecoded):
+            continue  # the next look may find a server that is less busy
         kept = Path(_facts_file(place, name))
         kept.parent.mkdir(exist_ok=True)
         kept.write_text(json.dumps([_mark(path), known[name]]))
