@@ -89,16 +89,17 @@ def unzip(draft: Draft, path: str) -> list[Problem]:
 
     Whoever is stopped in between finds the archive still there, and does it again.
     """
-    archive, space = _target(draft, path), place_of(draft) / "unpacked"
+    archive = _target(draft, path)
+    space = place_of(draft) / "unpacked" / hashlib.sha256(path.encode()).hexdigest()
     shutil.rmtree(space, ignore_errors=True)
-    space.mkdir()
+    space.mkdir(parents=True)  # of this archive: pages send several at once
     try:
         ignored: list[str] = []
         problems = unpack_sent(archive, space, ignored)
         ignore(draft, ignored)
         if not problems:
             _move_all(space, folder_of(draft) / SOUNDS)
-        archive.unlink()
+        archive.unlink(missing_ok=True)  # another request may have moved the whole folder
     finally:
         shutil.rmtree(space, ignore_errors=True)
     return problems

@@ -17,6 +17,7 @@ from listening import audio
 from listening.audio import long_sounds
 from listening.audio.spoiling import FLAWS, flawed, low_passed
 from listening.common.reading_process import ServerBusy
+from listening.drafts import files
 from listening.drafts.figures import reading_of
 from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
@@ -349,3 +350,24 @@ def test_a_sound_that_a_busy_server_did_not_decode_is_looked_at_again(ada, tmp_p
             "sha256": sha256(data).hexdigest(),
         }
     assert "problem" not in facts_of(draft, [name])[name]
+
+
+def test_archives_that_are_unpacked_at_once_leave_each_other_alone(ada, tmp_path, monkeypatch):
+    draft, data = begun(ada), sound(tmp_path)
+    unpack = files.unpack_sent
+
+    def with_another_meanwhile(archive, into, ignored):
+        problems = unpack(archive, into, ignored)
+        if archive.name == "a.zip":
+            assert send(ada, draft, "b.zip", zipped("b.wav", data)).json()["problem"] == ""
+        return problems
+
+    def zipped(name, content):
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as opened:
+            opened.writestr(name, content)
+        return file.getvalue()
+
+    monkeypatch.setattr(files, "unpack_sent", with_another_meanwhile)
+    assert send(ada, draft, "a.zip", zipped("a.wav", data)).json() == {"done": True, "problem": ""}
+    assert set(files.uploaded(draft)) == {"a.wav", "b.wav"}
