@@ -219,6 +219,7 @@ def test_pages_for_researchers(
     page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("A study")
     wide = page.viewport_size
+    assert wide is not None
     page.set_viewport_size({"width": 390, "height": 844})
     way_home = page.locator(".brand").bounding_box()
     assert way_home is not None
