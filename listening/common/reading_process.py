@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from listening.common.input_limits import APART_CPU_S, APART_MEMORY_BYTES, APART_WAIT_S
 
 R = TypeVar("R")
-longest_wait_s = APART_WAIT_S
+longest_wait_s: float = APART_WAIT_S
 
 
 class TookTooLong(Exception):
