@@ -34,6 +34,7 @@ from config.thread_queue import Queue
 from config.wsgi_bridge import Bridge, send_plain
 from listening.common.asgi import Receive, Scope, Send, header_variables
 from listening.common.async_connections import LoopPool
+from listening.common.reading_process import bound_wait
 
 # Threads per web worker; each keeps its own database connection. Raters share theirs with nobody:
 # researchers' pages may take long, and passwords are hashed one by one. When a database hangs, so
@@ -42,6 +43,7 @@ THREADS = {"raters": 8, "researchers": 3, "logins": 1, "operators": 2, "sign-ons
 # More come back later; so many in each lane: of browsers that have logged in before, of others.
 WAITING = {"raters": 2048, "researchers": 96, "logins": 40, "operators": 30, "sign-ons": 30}
 PATIENCE_S = dict.fromkeys(THREADS, 20.0) | {"researchers": 300.0}
+bound_wait(PATIENCE_S["researchers"] - 20.0)  # so that the sentence about it is still sent
 FAIR = ("researchers", "logins")  # askers take turns there: one that sends much keeps nobody out
 OPERATORS = ("/readyz",)  # not /metrics: scrapes that hang would take all of these threads
 RATERS = ("/r/", "/s/", "/k/", "/api/", "/static/")

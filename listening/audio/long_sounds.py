@@ -1,7 +1,8 @@
 """Long sounds are decoded in a process of their own: a small file may hold an hour of silence.
 
 The web process serves raters. Decoding there stops after so many samples as take a fraction of a
-second, whatever the header of the file states, and begins again in a child with a deadline.
+second, whatever the header of the file states, and begins again in a child with a limit of
+processor time.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 from listening.common.input_limits import APART_FROM_SAMPLES, APART_SOUND_CPU_S
-from listening.common.reading_process import TookTooLong, read_apart
+from listening.common.reading_process import ServerBusy, TookTooLong, read_apart
 from listening.common.sound_files import AudioError, Samples
 
 R = TypeVar("R")
+
+
+class NotDecoded(AudioError):
+    """The server was too busy to decode the sound: nothing is known of it yet."""
 
 
 class IsLong(Exception):
@@ -31,7 +36,7 @@ def bounded(blocks: Iterable[Samples], most_samples: int | None) -> Iterator[Sam
 
 
 def decode_bounded(work: Callable[..., R], *given: object) -> R:
-    """Return what a function that decodes a sound returns; AudioError where it takes too long.
+    """Return what a function that decodes a sound returns; AudioError where it needs too much.
 
     ``work`` is a function of a module. It takes the keyword `most_samples`, of all channels
     together (None: all), and raises IsLong beyond.
@@ -42,8 +47,7 @@ def decode_bounded(work: Callable[..., R], *given: object) -> R:
         pass
     try:
         return read_apart(work, *given, cpu_s=APART_SOUND_CPU_S)
-    except TookTooLong:
-        raise AudioError(
-            "Decoding the sound takes longer than is allowed here.",
-            "Cut it into shorter clips, or lower its sampling rate.",
-        ) from None
+    except TookTooLong as error:
+        kind = NotDecoded if isinstance(error, ServerBusy) else AudioError
+        remedy = "Cut it into shorter clips, or lower its sampling rate."
+        raise kind(*error.explain("Decoding the sound", remedy)) from None

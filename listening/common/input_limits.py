@@ -1,7 +1,8 @@
 """The caps of all that is read from outside: one place, each checked before anything is parsed.
 
 Small inputs are read where they arrive: below these caps their worst case is short. What is larger
-is read in a process of its own (`listening.common.reading_process`), by a deadline.
+is read in a process of its own (`listening.common.reading_process`), which bounds its processor
+time.
 """
 
 KB, MB, GB = 1024, 1024**2, 1024**3
@@ -64,5 +65,5 @@ MP3_MISSES = 20_000  # positions that look like a frame and are none
 
 APART_CPU_S = 30  # of processor time, then the process is ended
 APART_BYTES_PER_S = 40 * MB  # an archive gets so much longer
-APART_WAIT_S = 240  # of anybody's time: a request waits for 300
+APART_WAIT_S = 3_600  # until it has got that time; the web process allows less
 APART_MEMORY_BYTES = 4 * GB

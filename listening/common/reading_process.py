@@ -1,8 +1,9 @@
-"""What somebody sent, read in a process of its own: by a deadline, with bounded memory.
+"""What somebody sent, read in a process of its own: with bounded processor time and memory.
 
 The web process serves raters, and its interpreter runs one thread at a time. A parser that takes
 long there would make raters wait, and one that never ends would end the process. Here the worst is
-that the child is stopped and a sentence says so.
+that the child is stopped and a sentence says so. What is bounded is its processor time: the child
+lets raters go first, so how long it takes depends on what else the machine does.
 """
 
 from __future__ import annotations
@@ -18,31 +19,53 @@ from typing import Any, TypeVar
 from listening.common.input_limits import APART_CPU_S, APART_MEMORY_BYTES, APART_WAIT_S
 
 R = TypeVar("R")
+longest_wait_s: float = APART_WAIT_S
 
 
 class TookTooLong(Exception):
-    """The child was stopped: at its deadline, or for want of memory."""
+    """The child was stopped: it used up its processor time, or its memory."""
+
+    def explain(self, work: str, remedy: str) -> tuple[str, str]:
+        """Return what is wrong with this work, and the remedy."""
+        return f"{work} needs more processor time or memory than is allowed here.", remedy
+
+
+class ServerBusy(TookTooLong):
+    """The child was stopped before it got its processor time: others used the machine."""
+
+    def explain(self, work: str, remedy: str) -> tuple[str, str]:
+        return f"{work} did not end in time, because the server is busy.", "Try again later."
+
+
+def bound_wait(seconds: float) -> None:
+    """Let nobody in this process wait longer for a child."""
+    global longest_wait_s
+    longest_wait_s = seconds
 
 
 def read_apart(
     function: Callable[..., R],
     *given: Any,
     cpu_s: float = APART_CPU_S,
-    wait_s: float = APART_WAIT_S,
+    wait_s: float | None = None,
 ) -> R:
     """What a function of a module returns for these values, called in a process of its own.
 
     The process needs neither Django nor the database. Values and result travel pickled. What the
-    function raises is raised here; TookTooLong where it used more than ``cpu_s`` of processor time.
+    function raises is raised here; TookTooLong where it used more than ``cpu_s`` of processor time,
+    ServerBusy where it did not get as much within ``wait_s``, or what `bound_wait` has set.
     """
     program = f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as r; r.work()"
     child = subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     try:
-        told, _ = child.communicate(pickle.dumps((cpu_s, function, given)), timeout=wait_s)
+        told, _ = child.communicate(
+            pickle.dumps((cpu_s, function, given)),
+            timeout=longest_wait_s if wait_s is None else wait_s,
+        )
     except subprocess.TimeoutExpired:
-        raise TookTooLong from None
+        raise ServerBusy from None
     finally:
         child.kill()
         child.communicate()

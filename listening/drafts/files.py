@@ -15,6 +15,7 @@ from typing import Any
 
 from listening import audio
 from listening.audio import probe
+from listening.audio.long_sounds import NotDecoded
 from listening.common.input_limits import WEB_FILES
 from listening.common.plain_json import JsonError, read_json
 from listening.common.sound_files import EXTENSIONS
@@ -88,16 +89,17 @@ def unzip(draft: Draft, path: str) -> list[Problem]:
 
     Whoever is stopped in between finds the archive still there, and does it again.
     """
-    archive, space = _target(draft, path), place_of(draft) / "unpacked"
+    archive = _target(draft, path)
+    space = place_of(draft) / "unpacked" / hashlib.sha256(path.encode()).hexdigest()
     shutil.rmtree(space, ignore_errors=True)
-    space.mkdir()
+    space.mkdir(parents=True)  # of this archive: pages send several at once
     try:
         ignored: list[str] = []
         problems = unpack_sent(archive, space, ignored)
         ignore(draft, ignored)
         if not problems:
             _move_all(space, folder_of(draft) / SOUNDS)
-        archive.unlink()
+        archive.unlink(missing_ok=True)  # another request may have moved the whole folder
     finally:
         shutil.rmtree(space, ignore_errors=True)
     return problems
@@ -224,6 +226,8 @@ def facts_of(draft: Draft, names: Sequence[str]) -> dict[str, Facts]:
         wrong = isinstance(each, audio.AudioError)
         facts = {"problem": str(each)} if isinstance(each, audio.AudioError) else asdict(each)
         known[name] = facts | ({"sha256": audio.sha256_of(path)} if wrong else {})
+        if isinstance(each, NotDecoded):
+            continue  # the next look may find a server that is less busy
         kept = Path(_facts_file(place, name))
         kept.parent.mkdir(exist_ok=True)
         kept.write_text(json.dumps([_mark(path), known[name]]))

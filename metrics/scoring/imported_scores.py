@@ -135,9 +135,9 @@ def read_sent_scores(
         return read_scores(path, stimuli, taken, prefix, notes)
     try:
         scores, said = read_apart(_read_apart, path, list(stimuli), tuple(taken), prefix)
-    except TookTooLong:
-        what = f"{path}: reading it took longer than is allowed here; split the file"
-        raise ImportedScoreError(what) from None
+    except TookTooLong as error:
+        what, remedy = error.explain("Reading it", "Split the file.")
+        raise ImportedScoreError(f"{path}: {what} {remedy}") from None
     if notes is not None:
         notes += said
     return scores

@@ -218,6 +218,13 @@ def test_pages_for_researchers(
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("A study")
+    wide = page.viewport_size
+    assert wide is not None
+    page.set_viewport_size({"width": 390, "height": 844})
+    way_home = page.locator(".brand").bounding_box()
+    assert way_home is not None
+    assert way_home["width"] >= 24  # the links beside it scroll instead
+    page.set_viewport_size(wide)
     for path in ("studies/voices/", "studies/", "studies/voices/results/", "studies/voices/so-far/",
                  "studies/voices/planning/", "studies/voices/planning/?size=0.3&items=60",
                  "studies/voices/metrics/", "gallery/", "studies/voices/preview/",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from listening import audio
+from listening.audio import long_sounds
 from listening.audio.degradations import FLAWS, flawed, low_passed
+from listening.common.reading_process import ServerBusy
+from listening.drafts import files
 from listening.drafts.figures import reading_of
 from listening.drafts.files import facts_of
 from listening.drafts.folder import folder_of, rows_of, table_of
@@ -328,3 +332,42 @@ def test_an_archive_whose_unpacking_was_cut_off_is_unpacked_again(
     assert press(ada, draft, "measure").json() == {"left": 0}
     names = [f"audio/{system}/s{n}.wav" for system in "ab" for n in (1, 2)]
     assert all("sha256" in facts for facts in facts_of(draft, names).values())
+
+
+def test_a_sound_that_a_busy_server_did_not_decode_is_looked_at_again(ada, tmp_path, monkeypatch):
+    def is_busy(*_, **__):
+        raise ServerBusy
+
+    draft = begun(ada)
+    data, name = sound(tmp_path), "audio/s1.wav"
+    with monkeypatch.context() as busy:
+        busy.setattr(long_sounds, "APART_FROM_SAMPLES", 0)
+        busy.setattr(long_sounds, "read_apart", is_busy)
+        assert send(ada, draft, "s1.wav", data).json()["done"]
+        assert facts_of(draft, [name])[name] == {
+            "problem": "Decoding the sound did not end in time, because the server is busy. "
+            "Try again later.",
+            "sha256": sha256(data).hexdigest(),
+        }
+    assert "problem" not in facts_of(draft, [name])[name]
+
+
+def test_archives_that_are_unpacked_at_once_leave_each_other_alone(ada, tmp_path, monkeypatch):
+    draft, data = begun(ada), sound(tmp_path)
+    unpack = files.unpack_sent
+
+    def with_another_meanwhile(archive, into, ignored):
+        problems = unpack(archive, into, ignored)
+        if archive.name == "a.zip":
+            assert send(ada, draft, "b.zip", zipped("b.wav", data)).json()["problem"] == ""
+        return problems
+
+    def zipped(name, content):
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as opened:
+            opened.writestr(name, content)
+        return file.getvalue()
+
+    monkeypatch.setattr(files, "unpack_sent", with_another_meanwhile)
+    assert send(ada, draft, "a.zip", zipped("a.wav", data)).json() == {"done": True, "problem": ""}
+    assert set(files.uploaded(draft)) == {"a.wav", "b.wav"}

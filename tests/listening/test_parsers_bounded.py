@@ -8,6 +8,7 @@ import io
 import json
 import pickle
 import struct
+import subprocess
 import sys
 import time
 import zipfile
@@ -17,12 +18,12 @@ import pytest
 import soundfile
 
 from listening.audio import keep_served, long_sounds, probed
-from listening.common import input_limits
+from listening.common import input_limits, reading_process
 from listening.common.input_limits import APART_FROM_TABLE_BYTES
 from listening.common.plain_json import JsonError, read_json
 from listening.common.plain_toml import TomlError, read_toml
 from listening.common.plain_yaml import YamlError, read_yaml
-from listening.common.reading_process import TookTooLong, read_apart
+from listening.common.reading_process import ServerBusy, TookTooLong, read_apart
 from listening.common.sound_files import AudioError
 from listening.common.sound_files.layout import mp3_parts
 from listening.common.spreadsheets import TableError, json_records, layout_of, raw_bytes, read_table
@@ -268,11 +269,43 @@ def test_what_is_read_apart_comes_back_or_says_why_not():
 
 @pytest.mark.medium
 @pytest.mark.parametrize(
-    "limits", [{"cpu_s": 0, "wait_s": 600}, {"cpu_s": 600, "wait_s": 0.01}], ids=["cpu", "wait"]
+    ("limits", "why"),
+    [
+        ({"cpu_s": 0, "wait_s": 600}, "needs more processor time or memory than is allowed here"),
+        ({"cpu_s": 600, "wait_s": 0.01}, "did not end in time, because the server is busy"),
+    ],
+    ids=["cpu", "wait"],
 )
-def test_what_does_not_end_is_ended(limits):
-    with pytest.raises(TookTooLong):
+def test_what_does_not_end_is_ended(limits, why):
+    with pytest.raises(TookTooLong) as stopped:
         read_apart(sum, range(10**15), **limits)
+    what, remedy = stopped.value.explain("Counting", "Count less.")
+    assert what == f"Counting {why}."
+    assert remedy == ("Try again later." if "busy" in why else "Count less.")
+
+
+def test_the_web_process_says_that_it_is_busy_while_the_request_still_waits(monkeypatch):
+    from config import web
+
+    assert reading_process.longest_wait_s < web.PATIENCE_S["researchers"]
+    asked = []
+
+    class Busy:
+        def __init__(self, *_, **__):
+            pass
+
+        def communicate(self, given=None, timeout=None):
+            asked.append(timeout)
+            if given:
+                raise subprocess.TimeoutExpired("", timeout)
+
+        def kill(self):
+            pass
+
+    monkeypatch.setattr(subprocess, "Popen", Busy)
+    with pytest.raises(ServerBusy):
+        read_apart(int, "1")
+    assert asked == [reading_process.longest_wait_s, None]
 
 
 @pytest.fixture
@@ -297,9 +330,9 @@ def test_long_sounds_are_left_to_the_process_with_a_deadline(long_silence, monke
     usual = loop_s()
 
     def refused():
-        with pytest.raises(AudioError, match="takes longer than is allowed"):
+        with pytest.raises(AudioError, match="more processor time or memory than is allowed"):
             probed(long_silence)
-        with pytest.raises(AudioError, match="takes longer than is allowed"):
+        with pytest.raises(AudioError, match="more processor time or memory than is allowed"):
             keep_served(long_silence, -1.0)
 
     assert spent_s(refused) < LOOPS * usual

@@ -99,9 +99,9 @@ def read_sent_folder(folder: Path, sounds: Path | None = None) -> Reading:
         return read_folder(folder, sounds)
     try:
         return read_apart(read_folder, folder, sounds)
-    except TookTooLong:
-        what = f"Reading {TOML} and {CSV} took longer than is allowed here."
-        problem = Problem(CSV, "", what, "Split the study, or import the folder on the server.")
+    except TookTooLong as error:
+        remedy = "Split the study, or import the folder on the server."
+        problem = Problem(CSV, "", *error.explain(f"Reading {TOML} and {CSV}", remedy))
         return Reading(None, (problem,), {})
 
 

@@ -83,9 +83,9 @@ def unpack_sent(archive: Path, into: Path, ignored: list[str]) -> list[Problem]:
         problems, names = read_apart(
             _unpack_apart, archive, into, cpu_s=input_limits.APART_CPU_S + longer_s
         )
-    except TookTooLong:
-        what = "Unpacking the archive took longer than is allowed here."
-        return [Problem(archive.name, "", what, "Split it, or import the folder itself.")]
+    except TookTooLong as error:
+        remedy = "Split it, or import the folder itself."
+        return [Problem(archive.name, "", *error.explain("Unpacking the archive", remedy))]
     ignored += names
     return problems
 
