@@ -374,8 +374,11 @@ class ColumnMapping:
         of_answers = self.wide.filled if self.wide else set()
         return {*self.theirs, *self.constants, *of_pattern, *of_answers}
 
-    def notes(self) -> Iterator[str]:
-        """What is to be told of how the file is read, a sentence each."""
+    def notes(self, ordered_by: str | None = None) -> Iterator[str]:
+        """What is to be told of how the file is read, a sentence each.
+
+        ``ordered_by`` is a column that tells which of repeated ratings came first: it is used.
+        """
         yield from self.layout.notes()
         if self.known:
             roles = [f"{ours} is {name}" for ours, name in self.known.mapped(self._names).items()
@@ -395,7 +398,7 @@ class ColumnMapping:
         others = [
             name or "without a name"
             for name in self.unasked
-            if name not in overridden and name not in looked_at
+            if name not in overridden and name not in looked_at and name != ordered_by
         ]
         if others:
             columns = "column" if len(others) == 1 else "columns"

@@ -46,11 +46,15 @@ _ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*|\d{9,}(?:\.\d+)?", re.AS
 
 @dataclass
 class Resolved:
-    """The table with repeated ratings resolved; notes, and questions for people."""
+    """The table with repeated ratings resolved; notes, and questions for people.
+
+    ``ordered_by`` names the column of the file, else unused, whose times decided.
+    """
 
     table: pd.DataFrame
     notes: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
+    ordered_by: str | None = None
 
 
 def resolve_repeats(
@@ -190,9 +194,10 @@ def _decide(
     if rule == ALL:
         made.notes.append(f"{told}: all count, and intervals allow for it ({asked}).")
         return
-    order, how = _in_order(made.table, columns, mapping, use, question)
+    order, how, ordered_by = _in_order(made.table, columns, mapping, use, question)
     later = _later(order, question)
     if rule == FIRST:
+        made.ordered_by = ordered_by
         table = made.table.copy()
         table.loc[use[later], "counts"] = False
         made.table = table
@@ -252,33 +257,38 @@ def _in_order(
     mapping: ColumnMapping,
     use: NDArray[np.int64],
     question: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], str]:
-    """The ratings (m,) from the first to the last, and by what: time, position, or row."""
+) -> tuple[NDArray[np.int64], str, str | None]:
+    """The ratings (m,) from the first to the last, by what, and by which unused column.
+
+    By time, by position, or by the order of rows.
+    """
     rows = np.arange(len(use))
     repeated = np.bincount(question)[question] > 1
     for name, values in _times(table, columns, mapping):
         times = _as_times(values.iloc[use])
         if times is not None and _all_differ(times, question, repeated):
-            return np.lexsort((rows, times)), f"by the time in {name}"
+            told = f"by the time in {'rated_at' if name is None else f'the column {name}'}"
+            return np.lexsort((rows, times)), told, name
     position = table["position"].iloc[use]
     session = table["session"].iloc[use].to_numpy()
     one_session = pd.Series(session).groupby(question).nunique().max() == 1
     if position.notna().all() and one_session:
         places = position.to_numpy(dtype=np.float64)
         if _all_differ(places, question, repeated):
-            return np.lexsort((rows, places)), "by the column position"
-    return rows, "by the order of the rows, as no column says the time"
+            return np.lexsort((rows, places)), "by the column position", None
+    return rows, "by the order of the rows, as no column says the time", None
 
 
 def _times(
     table: pd.DataFrame, columns: Columns, mapping: ColumnMapping
-) -> Iterable[tuple[str, pd.Series]]:
-    yield "rated_at", table["rated_at"]
+) -> Iterable[tuple[str | None, pd.Series]]:
+    """Times of the rows, by the column of the file; None for the table's own."""
+    yield None, table["rated_at"]
     for name in mapping.unused:
         if plain_name(name) in SYNONYMS["rated_at"]:
             column = columns.cells[name]
             values = pd.Series(column.values, dtype=object)
-            yield f"the column {name}", values.take(column.codes).reset_index(drop=True)
+            yield name, values.take(column.codes).reset_index(drop=True)
 
 
 def _as_times(texts: pd.Series) -> NDArray[np.float64] | None:

@@ -156,7 +156,7 @@ def read_csv(
     if mapping.wide:
         raw, mapped = long_columns(raw, mapping)
     own = _of_own_study(raw, mapped)
-    notes, questions = [*mapping.notes(), *raw.notes], list[str]()
+    notes, questions = [*raw.notes], list[str]()
     if not own.all() or mapping.rules.drop or mapping.rules.keep:
         chosen, dropped, asked = selected_rows(raw, mapped, ignore)
         raw, own = raw.taken(chosen), own[chosen]
@@ -191,10 +191,11 @@ def read_csv(
         texts = pd.Series(unescaped(judged.values, LEFT_OUT_BY), dtype="str")
         table[LEFT_OUT_BY] = texts.take(judged.codes).to_numpy()
     notes += [inferred.note] * bool(inferred.note)
-    table, more = _resolved(table, raw, cells, mapped, own, path.name)
-    notes += [*more, *_notes(table)]
+    table, more, ordered_by = _resolved(table, raw, cells, mapped, own, path.name)
+    notes = [*mapping.notes(ordered_by), *notes, *more, *_notes(table)]
     order = {name: _as_they_appear(cells[name]) for name in (*GROUPING, "task", "criterion")}
-    return Reading(_in_canonical_order(table), tuple(notes), mapping.unused, order)
+    unused = tuple(name for name in mapping.unused if name != ordered_by)
+    return Reading(_in_canonical_order(table), tuple(notes), unused, order)
 
 
 def _of_own_study(raw: Columns, mapping: ColumnMapping) -> NDArray[np.bool_]:
@@ -256,20 +257,21 @@ def _resolved(
     mapping: ColumnMapping,
     own: NDArray[np.bool_],
     file: str,
-) -> tuple[pd.DataFrame, list[str]]:
+) -> tuple[pd.DataFrame, list[str], str | None]:
     """The table with pairs in one direction, ranks and repeated ratings resolved, and notes.
 
-    Raises RatingsError with questions.
+    The third is the column that told the order of repeated ratings. Raises RatingsError with
+    questions.
     """
     if own.all():
-        return table, []
+        return table, [], None
     table, turned = turn_pairs(table, own)
     table, ranked, wrong = check_ranks(table, own, raw.numbers)
     repeated = resolve_repeats(table, raw, cells, mapping, own)
     asked = [*wrong, *repeated.questions, *short_scales(table, own, mapping.rules.scale)]
     if asked:
         raise RatingsError([located(file, question) for question in asked])
-    return repeated.table, [*turned, *ranked, *repeated.notes]
+    return repeated.table, [*turned, *ranked, *repeated.notes], repeated.ordered_by
 
 
 def _as_they_appear(column: Categorical) -> list[str]:

@@ -384,13 +384,16 @@ def test_a_column_that_divides_repeated_ratings_is_asked_about(read, column, fir
 
 
 def test_repeated_ratings_go_by_time_where_a_column_has_it(read):
-    rows = [f"r{r},A,i{i},3,2024-01-01T10:0{i}:00Z" for r in (1, 2) for i in range(5)]
-    rows.insert(0, "r1,A,i0,1,2024-01-01T11:00:00Z")
-    reading = read("\n".join([REPEATED.format("submitted_at"), *rows]))
+    rows = [f"r{r},A,i{i},3,2024-01-01T10:0{i}:00Z,ios" for r in (1, 2) for i in range(5)]
+    rows.insert(0, "r1,A,i0,1,2024-01-01T11:00:00Z,ios")
+    reading = read("\n".join([REPEATED.format("submitted_at,device"), *rows]))
     counted = reading.table[reading.table["counts"]]
     assert set(counted["score"]) == {3.0}
     (note,) = [note for note in reading.notes if note.startswith("Repeated ratings")]
     assert "the first of each counts, by the time in the column submitted_at" in note
+    assert reading.columns_not_used == ("device",)
+    (unused,) = [note for note in reading.notes if note.startswith("Not used")]
+    assert unused == "Not used: the column device."
 
 
 def test_a_trap_or_practice_row_never_counts_as_the_first(read):
