@@ -34,7 +34,7 @@ TABLE_ROWS = 200_000  # of stimuli.csv
 TABLE_COLUMNS = 200  # of stimuli.csv
 FOREIGN_COLUMNS = 10_000  # of tables of other programs
 CELL_CHARACTERS = 131_072  # Python's own limit; mostly a quote that is never closed
-DRAFT_ROWS = 60_000  # of stimuli.csv, where pages change it
+DRAFT_ROWS = 20_000  # of stimuli.csv, where each page of a draft reads it
 APART_FROM_TABLE_BYTES = 512 * KB
 PYTHON_LINE_CHARACTERS = 100_000  # of a dictionary as Python prints it
 

@@ -484,14 +484,16 @@ def _fill(table: ForeignTable, text: str, short_rows: bool, most_rows: int | Non
     mixed: list[int] = []
     wrong: dict[int, list[int]] = {}  # by the number of cells
     number = 0
+    limit = None if most_rows is None else first + most_rows
+    many = f"row {limit}: more than {most_rows or 0:,} rows below the header; split the table"
+    if limit is not None and '"' not in body and body.count("\n") >= limit:
+        raise TableError(many)  # without quotes, every line is a row: none needs to be read
     try:
         for number, cells in enumerate(reader, start=1):
             if number < first:
                 continue
-            if most_rows is not None and number - first >= most_rows:
-                raise TableError(
-                    f"row {number}: more than {most_rows:,} rows below the header; split the table"
-                )
+            if number == limit:
+                raise TableError(many)
             if not any(map(str.strip, cells)):
                 empty += [number] * bool(cells)
                 continue

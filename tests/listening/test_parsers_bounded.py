@@ -407,3 +407,12 @@ def test_depth_is_refused_however_deep_a_library_lets_python_recurse(text):
 )
 def test_brackets_within_texts_are_no_depth(value):
     assert read_json(json.dumps([value] + [[]] * 200))[0] == value
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_table_longer_than_pages_take_is_refused_at_the_same_row(quote):
+    rows = [f"{quote}s{n}{quote},A" for n in range(12)]
+    text = "\n".join(["stimulus,condition", *rows])
+    assert len(list(read_table(text, most_rows=12).records())) == 12
+    with pytest.raises(TableError, match=r"^row 12: more than 10 rows below the header"):
+        read_table(text, most_rows=10)
