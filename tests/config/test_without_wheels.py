@@ -21,7 +21,7 @@ sys.meta_path.insert(0, Gone())
 import django
 from django.conf import settings
 django.setup()
-for name in "supervisor shared_server preparation server_checks services".split():
+for name in "supervisor shared_server preparation server_checks processes".split():
     importlib.import_module(f"config.run.{name}")
 from config.run.shared_server import join
 print(json.dumps([[server.name for server in settings.EMBEDDED],
