@@ -27,6 +27,7 @@ from analysis.report.parts.models.posterior_ranking import (
     rank_table,
     role_cell,
     role_column,
+    summary_cells,
 )
 from analysis.report.parts.ordinal import joined
 from analysis.statistics.comparisons.systems_under_test import Candidates, candidates
@@ -51,7 +52,6 @@ from analysis.statistics.mixed.nuts import (
 from analysis.statistics.mixed.posterior import (
     Comparison,
     Posterior,
-    Summary,
     ranks_of,
     summary,
 )
@@ -209,10 +209,10 @@ class GeneralFit:
         spread = None if spread is None else spread.mean(axis=(0, 1))
         rows = []
         for i in order:
-            row: dict[str, Any] = {"condition": self.cells[i], **_cells("mean", drawn, i)}
+            row: dict[str, Any] = {"condition": self.cells[i], **summary_cells("mean", drawn, i)}
             row |= role_cell(self.among, i)
             row |= {} if spread is None else {"spread": float(spread[i])}
-            row |= _cells("logit", logit, i) if self.ordinal else {}
+            row |= summary_cells("logit", logit, i) if self.ordinal else {}
             row |= {"p_best": float(ranked.p_best[i])}
             row |= {"expected_rank": float(ranked.expected_rank[i])}
             beside = plain.get(self.cells[i], {})
@@ -241,7 +241,7 @@ class GeneralFit:
         names |= {} if self.ordinal else {"residual": RESIDUAL}
         rows = [
             {"effect": IN_WORDS[effect]}
-            | _cells("sd", summary(self.posterior.draws[name], level=options.level), 0)
+            | summary_cells("sd", summary(self.posterior.draws[name], level=options.level), 0)
             for effect, name in names.items()
         ]
         unit = "logits" if self.ordinal else "score"
@@ -270,14 +270,14 @@ class GeneralFit:
         names = self.arrays.names
         for i, name in enumerate(names):
             place = {column: value or "(none)" for column, value in zip(by, name[1:], strict=True)}
-            yield {"condition": name[0], **place, **_cells("mean", drawn, i)}
+            yield {"condition": name[0], **place, **summary_cells("mean", drawn, i)}
         values = {name[1:] for name in names}
         for owner in sorted({name[0] for name in names}):
             mine = [i for i, name in enumerate(names) if name[0] == owner]
             if len(mine) == len(values):
                 average = summary(self.means[:, :, mine].mean(axis=2), level=level)
                 every = dict.fromkeys(by, "all, weighing the same")
-                yield {"condition": owner, **every, **_cells("mean", average, 0)}
+                yield {"condition": owner, **every, **summary_cells("mean", average, 0)}
 
     def _methods(self, options: Options) -> str:
         kind = "cumulative logit" if self.ordinal else "Gaussian"
@@ -331,12 +331,3 @@ def _tune(options: Options) -> int:
 
 def _tell(inputs: PartInput, share: float, title: str, words: str) -> None:
     inputs.progress(share, f"general model of {title}: {words}")
-
-
-def _cells(key: str, made: Summary, i: int) -> dict[str, float]:
-    return {
-        key: float(made.mean[i]),
-        f"{key}_sd": float(made.sd[i]),
-        f"{key}_low": float(made.low[i]),
-        f"{key}_high": float(made.high[i]),
-    }

@@ -22,6 +22,7 @@ from analysis.report.parts.models.posterior_ranking import (
     drawn_words,
     role_cell,
     role_column,
+    summary_cells,
 )
 from analysis.statistics.comparisons.systems_under_test import Candidates, candidates
 from analysis.statistics.mixed.family_model import (
@@ -170,9 +171,9 @@ class _Fitted:
         rows = []
         for i in by_expected_rank(self.each.names, ranked):
             row: dict[str, Any] = {"condition": self.each.names[i], **role_cell(self.among, i)}
-            row |= _cells("score", score, i) | _cells("logit", logit, i)
+            row |= summary_cells("score", score, i) | summary_cells("logit", logit, i)
             if self.gaussian is not None:
-                row |= _cells("gaussian", self.gaussian, i)
+                row |= summary_cells("gaussian", self.gaussian, i)
                 row["apart"] = row["score"] - row["gaussian"]
             if self.ml is not None:
                 row["ml"], row["ml_se"] = float(self.ml.estimate[i]), float(self.ml.se[i])
@@ -199,7 +200,7 @@ class _Fitted:
         rows = []
         for k, (low, high) in enumerate(zip(self.scores[:-1], self.scores[1:], strict=True)):
             row: dict[str, Any] = {"between": f"{low:g} and {high:g}"}
-            row |= _cells("cut", drawn["cut"], k) if "cut" in drawn else {"cut": 0.0}
+            row |= summary_cells("cut", drawn["cut"], k) if "cut" in drawn else {"cut": 0.0}
             row["ml"] = None if self.ml is None else float(self.ml.cut[k])
             rows.append(row)
         columns = [
@@ -218,7 +219,7 @@ class _Fitted:
             ("sd_rater", RATER, "rater"),
             ("sd_rater_condition", RATER_CONDITION, "rater × condition"),
         ):
-            row: dict[str, Any] = {"effect": words, **_cells("sd", drawn[name], 0)}
+            row: dict[str, Any] = {"effect": words, **summary_cells("sd", drawn[name], 0)}
             if self.ml is not None:
                 row |= {"ml": self.ml.sds[effect], "ml_se": self.ml.sd_errors[effect]}
             rows.append(row)
@@ -311,12 +312,3 @@ class _Fitted:
             "below 1.01, effective sample sizes above 400, Pareto k at most 0.7). Means are "
             "averages over raters drawn anew, on the scale of the scores."
         )
-
-
-def _cells(key: str, made: Summary, i: int) -> dict[str, float]:
-    return {
-        key: float(made.mean[i]),
-        f"{key}_sd": float(made.sd[i]),
-        f"{key}_low": float(made.low[i]),
-        f"{key}_high": float(made.high[i]),
-    }

@@ -64,8 +64,8 @@ def _nothing_tested(s: Ranking) -> str:
     notes = dict.fromkeys(mean.note for mean in s.means if mean.note)
     return (
         f"Nothing can be said of other raters or items than these: {'; '.join(notes)}. "
-        f"Here the means run from {_ranking_valued(s, s.means[0].condition, s.name)} to "
-        f"{_ranking_valued(s, s.means[-1].condition)}."
+        f"Here the means run from {_valued(s, s.means[0].condition, s.name)} to "
+        f"{_valued(s, s.means[-1].condition)}."
     )
 
 
@@ -74,7 +74,7 @@ def _no_test(s: Ranking) -> str:
     if y.min() == y.max():
         return f"Every rating is {y.min():g}: these ratings do not tell the conditions apart."
     notes = dict.fromkeys(s.between(a, b).note for a, b in combinations(s.tested, 2))
-    values = listed([_ranking_valued(s, name) for name in s.tested])
+    values = listed([_valued(s, name) for name in s.tested])
     return f"{s.name}: {values}. No difference can be tested: {'; '.join(filter(None, notes))}."
 
 
@@ -92,16 +92,12 @@ def _order(s: Ranking, others: Sequence[str]) -> str:
     clear = [name for name in far if all(_above(s, other, name) for other in top)]
     part = [name for name in far if name not in clear]
     alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
-    values = listed([number(s.by_name[name].value, False, s.decimals) for name in top])
+    values = listed([_value(s, name) for name in top])
     if alike:
         sentence = f"{_listed(top)} are {first(s)} ({s.name} {values}) and cannot be told apart; "
     else:
-        sentence = (
-            f"{_ranking_valued(s, best, s.name)} is {first(s)}, and cannot be told apart from "
-        )
-        sentence += (
-            f"{listed([_ranking_valued(s, name) for name in near])}, which are not all alike; "
-        )
+        sentence = f"{_valued(s, best, s.name)} is {first(s)}, and cannot be told apart from "
+        sentence += f"{listed([_valued(s, name) for name in near])}, which are not all alike; "
     every = "both" if len(top) == 2 else f"all {len(top)}"
     if not clear:
         sentence += f"{condition_span(best)} is {over(s)} {_listed(far)}"
@@ -113,32 +109,32 @@ def _order(s: Ranking, others: Sequence[str]) -> str:
 
 def _alone(s: Ranking, others: Sequence[str], how: str) -> str:
     best, rest = others[0], others[1:]
-    sentence = f"{_ranking_valued(s, best, s.name)} is {first(s)}, "
+    sentence = f"{_valued(s, best, s.name)} is {first(s)}, "
     if len(rest) == 1:
-        return f"{sentence}{over(s)} {_ranking_valued(s, rest[0])} {how}."
-    follow = listed([_ranking_valued(s, name) for name in rest])
+        return f"{sentence}{over(s)} {_valued(s, rest[0])} {how}."
+    follow = listed([_valued(s, name) for name in rest])
     if all(s.differ(a, b) for a, b in combinations(others, 2)) and len(rest) <= RANKING_MOST_NAMED:
         return f"{sentence}then {follow}; every one differs from every other {how}."
     sentence += f"{over(s)} all {len(rest)} others, next of which is "
-    return f"{sentence}{_ranking_valued(s, rest[0])} {how}."
+    return f"{sentence}{_valued(s, rest[0])} {how}."
 
 
 def _ranking_undivided(s: Ranking, others: Sequence[str]) -> str:
     best, last = others[0], others[-1]
     if any(s.differ(a, b) for a, b in combinations(others, 2)):
         return (
-            f"{_ranking_valued(s, best, s.name)} is {first(s)} but cannot be told apart from any "
+            f"{_valued(s, best, s.name)} is {first(s)} but cannot be told apart from any "
             "other; some of the others differ (see the letters)."
         )
     widest = s.between(best, last)
     gap = with_bounds(widest.value, widest.low_all, widest.high_all, s.decimals)
     if len(others) == 2:
-        both = f"{_ranking_valued(s, best, s.name)} and {_ranking_valued(s, last)}"
+        both = f"{_valued(s, best, s.name)} and {_valued(s, last)}"
         sentence = f"{both} cannot be told apart"
         return f"{sentence}: they differ by {gap}. {NO_PROOF}"
     sentence = f"None of the {len(others)} conditions can be told apart from another"
     sentence += f" (adjusted p ≥ {s.alpha:.2g})"
-    span = f"{_ranking_valued(s, best, s.name)} to {_ranking_valued(s, last)}"
+    span = f"{_valued(s, best, s.name)} to {_valued(s, last)}"
     return f"{sentence}: from {span}, a difference of {gap}. {NO_PROOF}"
 
 
@@ -162,18 +158,18 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
         if len(worse) == 1:
             all_ = _with_gap(s, worse[0])
         parts.append(f"{all_} {_are(names)} {under(s)} it{nearest}")
-    valued = _ranking_valued(s, reference.name, s.name)
+    valued = _valued(s, reference.name, s.name)
     return f"Against {valued}, {reference.why}: {'; '.join(parts)}."
 
 
 def _outside(s: Ranking) -> list[str]:
     anchors = [name for name in s.tested if name in s.anchors]
-    named = listed([_ranking_valued(s, name) for name in anchors])
+    named = listed([_valued(s, name) for name in anchors])
     sentence = (
         [f"{named} {_are(anchors)} made worse on purpose and in no comparison."] if anchors else []
     )
     return sentence + [
-        f"{_ranking_valued(s, mean.condition)} stands outside the order ({mean.note})."
+        f"{_valued(s, mean.condition)} stands outside the order ({mean.note})."
         for mean in s.means
         if mean.condition not in s.tested
     ]
@@ -194,10 +190,14 @@ def _with_gap(s: Ranking, gap: Difference) -> str:
     )
 
 
-def _ranking_valued(s: Ranking, name: str, what: str = "") -> str:
-    value = number(s.by_name[name].value, False, s.decimals)
-    text = f"{what} {value}" if what else value
-    return f"{condition_span(name)} ({text})"
+def _valued(s: Ranking, name: str, what: str = "") -> str:
+    """A condition with its mean in brackets, after what the mean is of."""
+    value = f"{what} {_value(s, name)}" if what else _value(s, name)
+    return f"{condition_span(name)} ({value})"
+
+
+def _value(s: Ranking, name: str) -> str:
+    return number(s.by_name[name].value, False, s.decimals)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -247,7 +247,7 @@ def choice_sentences(rows: Sequence[Mapping[str, Any]]) -> str:
     """What was chosen most often, of each condition."""
     if not rows:
         return "The answers have no score and too many different words to be counted."
-    sentences = [_choice_most(name, mine) for name, mine in _choice_by_condition(rows)]
+    sentences = [_choice_most(name, mine) for name, mine in _by_condition(rows).items()]
     return f"The answers have no score; chosen most often: {listed(sentences, MOST_TOLD)}."
 
 
@@ -269,13 +269,6 @@ def choice_figure(place: int, about: str, rows: Sequence[Mapping[str, Any]]) -> 
         made_by = next((row["interval"] for row in rows if row["low"] is not None), "")
         x = "share of the answers"
         yield Figure(key, family_span(about), "shares", bars, x=x, about=about, made_by=made_by)
-
-
-def _choice_by_condition(
-    rows: Sequence[Mapping[str, Any]],
-) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    for name in dict.fromkeys(row["condition"] for row in rows):
-        yield name, [row for row in rows if row["condition"] == name]
 
 
 def _choice_most(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
@@ -629,7 +622,7 @@ def headline_of_choices(rows: Sequence[Mapping[str, Any]]) -> str:
     """Which label was chosen most, per condition where they are few."""
     if not rows:
         return "The answers have no score and too many different words to be counted."
-    most = [max(mine, key=lambda row: row["value"]) for mine in _by_condition(rows)]
+    most = [max(mine, key=lambda row: row["value"]) for mine in _by_condition(rows).values()]
     shares = [
         f"“{label_of(row)}” for {condition_span(row['condition'])} ({percent(row['value'])})"
         for row in most
@@ -648,7 +641,8 @@ def word_count(sentence: str) -> int:
 
 def _of_ranking(s: Ranking) -> str:
     if len(s.means) == 1:
-        return f"{_valued(s, s.means[0].condition)} is the only system: nothing to compare it with."
+        only = _valued(s, s.means[0].condition, s.name)
+        return f"{only} is the only system: nothing to compare it with."
     if len(s.tested) < 2:
         return "Too few raters or sentences to say anything beyond these very ratings."
     if s.cell.y.min() == s.cell.y.max():
@@ -677,8 +671,8 @@ def _orders(s: Ranking, systems: Sequence[str]) -> list[str]:
         return _undivided(s, systems)
     if not near:
         if len(rest) == 1:
-            return [f"{_valued(s, best)} is {over(s)} {_valued(s, rest[0], named=False)}"]
-        return [f"{_valued(s, best)} is {first(s)}, {over(s)} {_all(len(rest))} others"]
+            return [f"{_valued(s, best, s.name)} is {over(s)} {_valued(s, rest[0])}"]
+        return [f"{_valued(s, best, s.name)} is {first(s)}, {over(s)} {_all(len(rest))} others"]
     top = [best, *near]
     alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
     clear = [name for name in far if all(s.differ(other, name) for other in top)]
@@ -693,16 +687,17 @@ def _orders(s: Ranking, systems: Sequence[str]) -> list[str]:
     apart = condition_span(near[0]) if len(near) == 1 else f"{len(near)} others"
     rest_of = condition_span(far[0]) if len(far) == 1 else f"the other {len(far)}"
     return [
-        f"{_valued(s, best)} is {first(s)} but cannot be told apart from {apart}; it is "
+        f"{_valued(s, best, s.name)} is {first(s)} but cannot be told apart from {apart}; it is "
         f"{over(s)} {rest_of}",
-        f"{_valued(s, best)} is {first(s)}, not clearly {over(s)} {apart}",
+        f"{_valued(s, best, s.name)} is {first(s)}, not clearly {over(s)} {apart}",
     ]
 
 
 def _undivided(s: Ranking, systems: Sequence[str]) -> list[str]:
     best, last = systems[0], systems[-1]
     if any(s.differ(a, b) for a, b in combinations(systems, 2)):
-        return [f"{_valued(s, best)} is {first(s)} but cannot be told apart from any other system"]
+        highest = f"{_valued(s, best, s.name)} is {first(s)}"
+        return [f"{highest} but cannot be told apart from any other system"]
     span = f"{s.name} {_value(s, best)} to {_value(s, last)}"
     if len(systems) == 2:
         names = f"{condition_span(best)} and {condition_span(last)}"
@@ -712,14 +707,14 @@ def _undivided(s: Ranking, systems: Sequence[str]) -> list[str]:
 
 def _only_system(s: Ranking, name: str) -> str:
     if not s.reference or s.reference.name not in s.tested:
-        return f"{_valued(s, name)} is the only system: nothing to compare it with."
+        return f"{_valued(s, name, s.name)} is the only system: nothing to compare it with."
     gap = s.between(name, s.reference.name)
-    other = _valued(s, s.reference.name, named=False)
+    other = _valued(s, s.reference.name)
     if not gap.claimed:
-        return f"{_valued(s, name)} cannot be told apart from the reference, {other}."
+        return f"{_valued(s, name, s.name)} cannot be told apart from the reference, {other}."
     is_better = (gap.value < 0) if s.low_is_best else (gap.value > 0)
     word = over(s) if is_better else under(s)
-    return f"{_valued(s, name)} is {word} the reference, {other}."
+    return f"{_valued(s, name, s.name)} is {word} the reference, {other}."
 
 
 def _to_reference(s: Ranking, systems: Sequence[str]) -> list[str]:
@@ -796,20 +791,11 @@ def _fitting(sentences: Sequence[str]) -> str:
     return min(sentences, key=word_count)
 
 
-def _by_condition(rows: Iterable[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+def _by_condition(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault(row["condition"], []).append(row)
-    return list(groups.values())
-
-
-def _value(s: Ranking, name: str) -> str:
-    return number(s.by_name[name].value, False, s.decimals)
-
-
-def _valued(s: Ranking, name: str, named: bool = True) -> str:
-    value = f"{s.name} {_value(s, name)}" if named else _value(s, name)
-    return f"{condition_span(name)} ({value})"
+    return groups
 
 
 def _all(count: int) -> str:

@@ -30,13 +30,13 @@ from analysis.report.parts.models.posterior_ranking import (
     drawn_words,
     rank_heatmap,
     rank_table,
+    summary_cells,
 )
 from analysis.statistics.mixed import linear_model
 from analysis.statistics.mixed.family_model import Modelled, comparable, modelled
 from analysis.statistics.mixed.model_contrasts import Means
 from analysis.statistics.mixed.model_errors import NotEstimable, Refusal
 from analysis.statistics.mixed.nuts import RESIDUAL, SD_NAMES
-from analysis.statistics.mixed.posterior import Summary
 from analysis.statistics.options import Options
 
 __all__ = ["Models"]
@@ -241,7 +241,7 @@ def means_table(key: str, fits: Fits, clustered: Mapping[str, Mapping[str, Any]]
         row |= {"role": fits.among.roles[i]} if fits.among.told else {}
         row |= {} if fits.ranks is None else {"p_best": float(fits.ranks.p_best[i])}
         if drawn is not None:
-            row |= _summary_cells("bayes", drawn["condition"], i)
+            row |= summary_cells("bayes", drawn["condition"], i)
             row |= {"spread": float(drawn["spread"].mean[i])} if "spread" in drawn else {}
         row |= {"plain": plain.get("value"), "ratings": plain.get("n_ratings")}
         row |= {"plain_low": plain.get("low"), "plain_high": plain.get("high")}
@@ -305,7 +305,7 @@ def variation_table(key: str, fits: Fits) -> Table:
         row: dict[str, Any] = {"effect": IN_WORDS[name], "sd": sd}
         row["share"] = sd**2 / total if sd is not None and total else None
         if _DRAWS.get(name) in drawn:
-            row |= _summary_cells("bayes", drawn[_DRAWS[name]], 0)
+            row |= summary_cells("bayes", drawn[_DRAWS[name]], 0)
         rows.append(row)
     columns = [
         Column("effect", "What varies"),
@@ -380,15 +380,6 @@ def _mean_cells(made: Means | None, i: int) -> dict[str, float]:
         "mean_high": float(made.high[i]),
         "se": float(made.se[i]),
         "df": float(made.degrees[i]),
-    }
-
-
-def _summary_cells(key: str, made: Summary, i: int) -> dict[str, float]:
-    return {
-        key: float(made.mean[i]),
-        f"{key}_sd": float(made.sd[i]),
-        f"{key}_low": float(made.low[i]),
-        f"{key}_high": float(made.high[i]),
     }
 
 

@@ -13,7 +13,7 @@ from analysis.report.content import Column, Figure, Table
 from analysis.statistics.comparisons.systems_under_test import Candidates
 from analysis.statistics.mixed.model_contrasts import Pairs
 from analysis.statistics.mixed.model_errors import Refusal
-from analysis.statistics.mixed.posterior import Comparison, Posterior, Ranks
+from analysis.statistics.mixed.posterior import Comparison, Posterior, Ranks, Summary
 
 MOST_DRAWN = 30  # conditions in a heatmap
 _SMALL = 0.005
@@ -120,6 +120,16 @@ def role_column(among: Candidates | None) -> list[Column]:
 def role_cell(among: Candidates | None, i: int) -> dict[str, str]:
     """The role of condition i, where some are not ranked."""
     return {"role": among.roles[i]} if among and among.told else {}
+
+
+def summary_cells(key: str, made: Summary, i: int) -> dict[str, float]:
+    """Mean, SD and interval of the i-th posterior summary, under names that begin with ``key``."""
+    return {
+        key: float(made.mean[i]),
+        f"{key}_sd": float(made.sd[i]),
+        f"{key}_low": float(made.low[i]),
+        f"{key}_high": float(made.high[i]),
+    }
 
 
 def rank_table(
