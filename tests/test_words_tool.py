@@ -33,7 +33,10 @@ def test_each_kind_of_finding_is_found_and_plain_words_are_not(tmp_path, monkeyp
         "# Title\n\nEarnest reports a mean of five ratings. Raters in progress can finish.\n\n"
         "Whoever runs the study is told of it. What was paid is shown.\n\n" + "word " * 31 + ".\n"
     )
-    found = [(kind, sentence[:12]) for kind, _, sentence in words.findings("docs")]
+    found = [
+        (kind, sentence[:12])
+        for kind, _, sentence in words.findings("docs", words.texts_of("docs"))
+    ]
     assert sorted(found) == [
         ("headless", "What was pai"),
         ("long", "word word wo"),

@@ -23,7 +23,7 @@ TEXTS = {"templates": "*.html", "static": "*.[cj]s*"}
 
 # Phrases and bare participles that CONTRIBUTING asks to avoid in names, pages and docs.
 AVOIDED_PHRASES = re.compile(
-    r"cannot be told apart|is told of|whoever runs|ways in\b|who left|\bdoubtful\b"
+    r"cannot be told apart|is told of|whoever runs|\bways in\b|who left|\bdoubtful\b"
     r"|scripted raters?|nobody who|of which there|what was left out|behind the numbers"
     r"|the house\b|\bstoreys?\b|\brooms?\b|\bkeepers?\b|holds? (?:it|them|people) against"
 )
