@@ -9,8 +9,6 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from analysis.report.emphasis import BEST, Emphasised
-
 
 def render(template: str, **values: Any) -> Markup:
     """The template ``NAME.html`` with these values, escaped unless they are `Markup`."""
@@ -32,8 +30,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["count"] = _count
-    made.tests["best"] = lambda text: isinstance(text, Emphasised) and text.mark == BEST
-    made.tests["emphasised"] = lambda text: isinstance(text, Emphasised)
     return made
 
 

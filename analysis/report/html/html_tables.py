@@ -17,6 +17,7 @@ from analysis.formatting import (
     listed,
     p_value,
 )
+from analysis.report.emphasis import BEST, Emphasised
 from analysis.report.html.environment import join, render
 from analysis.report.report_schema import IntervalRow
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_OPEN = 60
 UNBROKEN = 40
+_BEST, _SECOND = Markup("<strong>{}</strong>"), Markup("<u>{}</u>")
+_LINK = Markup('<a href="{}">{}</a>')
 
 
 @dataclass(frozen=True)
@@ -48,10 +51,21 @@ def table(
 
     ``group`` tells what heads a row and those after it that share it.
     """
-    groups = [(name, list(some)) for name, some in groupby(rows, group or (lambda row: ""))]
-    return render(
-        "table", columns=columns, groups=groups, caption=caption, scroll=scroll, unbroken=UNBROKEN
-    )
+    groups = [
+        (heading, [[_cell(column, row) for column in columns] for row in some])
+        for heading, some in groupby(rows, group or (lambda row: ""))
+    ]
+    return render("table", columns=columns, groups=groups, caption=caption, scroll=scroll)
+
+
+def _cell(column: Column, row: Any) -> tuple[Column, str, bool]:
+    """The column, the text with its mark and link, and whether it stays on one line."""
+    text = html = column.text(row)
+    if isinstance(text, Emphasised):
+        html = (_BEST if text.mark == BEST else _SECOND).format(text)
+    if column.href and (target := column.href(row)):
+        html = _LINK.format(target, html)
+    return column, html, len(text) <= UNBROKEN
 
 
 def bounds(interval: IntervalRow | None, ends: Ends = None, decimals: int = 3) -> str:

@@ -37,35 +37,6 @@ GROUPS = {
 }
 OWN_PLACE = frozenset({ANSWER, COMPARED, PAIRS, SO_FAR})
 
-_STYLE = """
-:root{color-scheme:light dark;--line:#dcd9d2;--muted:#575d65}
-@media (prefers-color-scheme:dark){:root{--line:#34393e;--muted:#a8adb3}}
-body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:0 auto;padding:1rem;
-background:Canvas;color:CanvasText}
-h1,h2{line-height:1.25}section{margin-block:2.5rem}figure{margin:0;max-width:30rem}
-.figures{display:flex;flex-wrap:wrap;gap:.5rem 2.5rem}.figures dd{font-size:1.6rem}
-.notice{border-left:4px solid #b3541e;padding-left:1rem}.notice ul{padding-left:1rem;margin:0}
-.estimand{display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem;align-items:start}
-.plot{height:auto}.plot:not(.plot-wide){width:100%}
-.headline{font-size:1.35rem}.first-grid{display:grid;gap:1.5rem}.chart-first{max-width:46rem}
-.on-wide{display:none}@media (min-width:48rem){.on-wide{display:block}.on-phone{display:none}}
-.caveats ul{padding-left:1rem;margin:0}
-.contents{columns:16rem;padding-left:1rem}.contents li{break-inside:avoid}
-h3{font-size:1rem;margin:0 0 .25rem}.rules ul{padding-left:1rem;margin:0}
-@media (min-width:64rem){.estimand{grid-template-columns:22rem minmax(0,1fr)}
-.first-grid{grid-template-columns:minmax(0,1fr) 19rem}}
-details{border-top:1px solid var(--line);padding-block:.5rem}summary{cursor:pointer}
-summary h2{display:inline;font-size:1.15rem}
-.table-wrap{overflow-x:auto}.table-scroll{max-height:70vh;overflow:auto}
-table{border-collapse:collapse;font-size:.9rem}caption{text-align:left;color:var(--muted)}
-th,td{padding:.3rem .75rem .3rem 0;text-align:left;vertical-align:top;
-border-bottom:1px solid var(--line)}
-th[scope=row]{font-weight:500}.number{text-align:right;font-variant-numeric:tabular-nums;
-white-space:nowrap}.nowrap{white-space:nowrap}.muted{color:var(--muted)}.small{font-size:.875rem}
-.facts{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.3rem 1.5rem}
-dd{margin:0;overflow-wrap:anywhere}pre{white-space:pre-wrap;overflow-wrap:anywhere}
-"""
-
 
 def sections(
     report: Report,
@@ -161,7 +132,7 @@ def page_html(report: Report, link: Link = no_link, methods: str = "") -> str:
     return render(
         "page",
         title=f"Results of {studies}",
-        style=Markup(_STYLE + PAGE_STYLE),
+        figure_style=Markup(PAGE_STYLE),
         sections=sections(brief_of(report, MOST_KEPT), None, link, MOST_KEPT, methods),
         made_at=made_at,
         of_ratings=made_at == report["provenance"].get("ratings_until"),
