@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from analysis.ratings.estimands import estimand_of
@@ -60,7 +61,7 @@ class Options:
             raise OptionsError(f"seed is {self.seed}; give a whole number from 0 up")
         if not 100 <= self.replicates <= MOST_REPLICATES:
             raise OptionsError(f"replicates are {self.replicates}; give 100 to {MOST_REPLICATES}")
-        if self.rope is not None and not self.rope > 0:
+        if self.rope is not None and not 0 < self.rope < inf:
             raise OptionsError(f"rope is {self.rope:g}; give a size above 0, like 0.1")
         for name, size in self.margins:
             _check_margin(name, size)
@@ -118,6 +119,12 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
     if unknown:
         known = ", ".join(Options().parameters())
         raise OptionsError(f"no option {', '.join(unknown)}; there are {known}")
+    for name in ("estimator", "preset", "reference"):
+        if not isinstance(values.get(name, ""), str):
+            raise OptionsError(f"{name} is {values[name]!r}; give a text")
+    for name in ("by", "rules", "intervals", "parts", "versions", "hypotheses", "spared"):
+        if not _are_texts(values.get(name, ())):
+            raise OptionsError(f"{name} is {values[name]!r}; give a list of texts")
     values |= {"reference": clean_name(values["reference"])} if values.get("reference") else {}
     try:
         if "by" in values:
@@ -134,9 +141,13 @@ def options_from(parameters: Mapping[str, Any]) -> Options:
         raise OptionsError(str(error)) from None
     numbers = (("level", float), ("seed", int), ("replicates", int), ("rope", float))
     for name, kind in (*numbers, ("chains", int), ("draws", int)):
-        if values.get(name) is not None:
+        if name in values and (values[name] is not None or name != "rope"):
             values[name] = _number(name, values[name], kind)
     return Options(**values)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
 
 
 def _margins(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -168,7 +179,7 @@ def _check_margin(name: str, size: float) -> None:
         estimand_of(name)
     except KeyError as error:
         raise OptionsError(f"margin of {name}: {error.args[0]}") from None
-    if not size > 0:
+    if not 0 < size < inf:
         raise OptionsError(f"the margin of {name} is {size:g}; give a size above 0, like 0.1")
 
 
