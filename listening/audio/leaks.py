@@ -29,6 +29,7 @@ EDGE_SHARE = 0.999  # of the energy lies below the edge of the spectrum
 RUMBLE_HZ = (0.0, 14.0)
 UNHEARD_HZ = (15.0, 45.0)
 HUM_HZ = (50.0, 80.0)
+INAUDIBLE_FROM_HZ = 20_500.0
 HUM_FRAME_S = 0.25
 FLOOR_DB = -120.0
 FEWEST_OTHERS = 6  # clips, from which the spread of others is known
@@ -52,6 +53,7 @@ FACTS = {
     "offset_size": "the size of the mean of the samples",
     "rumble_db": "the level below 15 Hz",
     "unheard_db": "the level from 15 to 45 Hz",
+    "ultrasound_db": "the level above 20 kHz",
     "start_db": "the level of the first 50 ms",
     "end_db": "the level of the last 50 ms",
     "onset_s": "when the sound begins",
@@ -188,7 +190,7 @@ def _facts_of_file(data: bytes) -> dict[str, float]:
         "bytes": len(data),
         "offset": 2.0**15 * mean,
         "offset_size": 2.0**15 * abs(mean),
-        **_facts_of_low_frequencies(samples, rate_hz),
+        **_facts_of_inaudible(samples, rate_hz),
         "start_db": _level_db(samples[:end]),
         "end_db": _level_db(samples[-end:]),
         "onset_s": first / rate_hz,
@@ -252,15 +254,19 @@ def _levels_db(samples: Numbers, frame: int) -> Numbers:
     return np.asarray(10 * np.log10(np.maximum(power, 10 ** (FLOOR_DB / 10))))
 
 
-def _facts_of_low_frequencies(samples: Numbers, rate_hz: int) -> dict[str, float]:
+def _facts_of_inaudible(samples: Numbers, rate_hz: int) -> dict[str, float]:
     """Without the mean, which is a fact of its own."""
     power = np.square(np.abs(np.fft.rfft(samples))) if len(samples) else np.zeros(1)
     power *= 2 / max(len(samples), 1) ** 2
-    bands = {"rumble_db": RUMBLE_HZ, "unheard_db": UNHEARD_HZ}
+    bands = {
+        "rumble_db": RUMBLE_HZ,
+        "unheard_db": UNHEARD_HZ,
+        "ultrasound_db": (INAUDIBLE_FROM_HZ, rate_hz / 2),
+    }
     made = {}
     for name, (low_hz, high_hz) in bands.items():
         first, last = (int(hz * len(samples) / rate_hz) for hz in (low_hz, high_hz))
-        made[name] = _in_db(float(power[first + 1 : max(last, first + 1) + 1].sum()))
+        made[name] = _in_db(float(power[first + 1 : last + 1].sum()))
     return made
 
 

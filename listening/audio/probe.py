@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from listening.audio.long_sounds import bounded, decode_bounded
-from listening.audio.served_sound import BLOCK_FRAMES, CUT_EDGES_HZ, without_rumble
+from listening.audio.served_sound import BLOCK_FRAMES, CUT_EDGES_HZ, remove_inaudible
 from listening.common.input_limits import CLIP_BYTES, CLIP_DURATION_S
 from listening.common.loudness import LoudnessMeter
 from listening.common.sound_files import AudioError, LengthReport, Samples, Sound, open_sound
@@ -115,7 +115,7 @@ def _level_after_cut(
         meter = LoudnessMeter(sound.rate_hz, sound.channels, at_ears=True)
         peak = 0.0
         blocks = bounded(sound.blocks(BLOCK_FRAMES), most_samples)
-        for block in without_rumble(blocks, sound.rate_hz, low_cut_hz, faded=False):
+        for block in remove_inaudible(blocks, sound.rate_hz, low_cut_hz, faded=False):
             meter.add(block)
             peak = max(peak, float(loudest_channel(block).max()))
     return Level(meter.integrated_lufs(), 20 * log10(peak) if peak > 0 else None)

@@ -23,7 +23,7 @@ from django.core.files.storage import default_storage
 
 from listening.audio.long_sounds import bounded, decode_bounded
 from listening.audio.probe import sha256_of
-from listening.audio.served_sound import Span, cut, plain_flac, resampled, without_rumble
+from listening.audio.served_sound import Span, cut, plain_flac, remove_inaudible, resampled
 from listening.common.ages import age_s
 from listening.common.sound_files import open_sound
 
@@ -184,11 +184,11 @@ def _write_flac(
         else:
             blocks = resampled(source, rate_hz, most_samples)
         if low_cut_hz is not None:
-            blocks = without_rumble(blocks, served_hz, low_cut_hz, faded=False)
+            blocks = remove_inaudible(blocks, served_hz, low_cut_hz, faded=False)
         if span is not None:
             blocks = cut(blocks, served_hz, span)
         if low_cut_hz is not None:  # again: where noise fades, low frequencies arise
-            blocks = without_rumble(blocks, served_hz, low_cut_hz, faded=True)
+            blocks = remove_inaudible(blocks, served_hz, low_cut_hz, faded=True)
         with plain_flac(target, served_hz, sound.channels, bits or 24) as copy:
             for block in blocks:
                 copy.write(block if gain_db == 0 else block * 10 ** (gain_db / 20))

@@ -1,4 +1,4 @@
-"""Served copies lose an offset and the low frequencies that a study removes; the rest stays."""
+"""Served copies lose an offset and the frequencies that nobody hears; the rest stays."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 import soundfile
 
 from listening.audio import keep_served, level_after_cut, local_path, probed, served_sound
-from listening.audio.served_sound import CUT_EDGES_HZ, without_rumble
+from listening.audio.served_sound import CUT_EDGES_HZ, remove_inaudible
 from listening.design.studyfile.entries import LOW_CUTS_HZ
 
 RATE = 16_000
@@ -22,7 +22,7 @@ def tone(hz: float, seconds: float = 2.0, level: float = 0.3):
 
 def filtered(wave, low_cut_hz: int, size: int = 65_536):
     blocks = [wave[at : at + size] for at in range(0, len(wave), size)]
-    return np.concatenate(list(without_rumble(blocks, RATE, low_cut_hz, faded=False)))
+    return np.concatenate(list(remove_inaudible(blocks, RATE, low_cut_hz, faded=False)))
 
 
 def test_each_choice_of_a_study_has_its_edges():
@@ -64,6 +64,23 @@ def test_nothing_is_heard_before_a_voice_begins():
     before = filtered(voice, 50)[: round(0.98 * RATE)]
     loudest = np.square(before).reshape(-1, RATE // 50).mean(axis=1).max()  # of 20 ms
     assert 10 * np.log10(loudest / 0.5) < -30  # a voice of 60 dB: the threshold at 80 Hz is 31.5
+
+
+@pytest.mark.parametrize(
+    ("rate_hz", "hz", "stays"),
+    [
+        (48_000, 19_000, True),
+        (48_000, 21_000, False),
+        (44_100, 21_500, False),
+        (32_000, 15_900, True),
+    ],
+)
+def test_what_is_above_20_khz_is_gone(rate_hz: int, hz: float, stays: bool):
+    """A clip of 44.1 kHz brought to 48 kHz is empty there; others hold noise of microphones."""
+    t = np.arange(rate_hz) / rate_hz
+    wave = (0.3 * np.sin(2 * np.pi * hz * t) * np.hanning(rate_hz))[:, None]
+    heard = np.concatenate(list(remove_inaudible([wave], rate_hz, 50, faded=True)))
+    assert np.abs(heard - (wave if stays else 0)).max() < 1e-4
 
 
 def test_a_long_clip_is_filtered_in_parts_alike(monkeypatch):

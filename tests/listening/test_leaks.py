@@ -127,7 +127,7 @@ def said(each: Sent, **more: Any) -> Sent:
 
 def humming(hz: float, samples: np.ndarray) -> np.ndarray:
     t = np.arange(len(samples)) / RATE
-    return samples + np.rint(30 * np.sin(2 * np.pi * hz * t))[:, None].astype(int)
+    return samples + np.rint(60 * np.sin(2 * np.pi * hz * t))[:, None].astype(int)
 
 
 PLANTED: dict[str, Change] = {
