@@ -118,8 +118,10 @@ def _audio(facts: StudyFacts | None) -> Iterator[Entry]:
     rate, loudness = facts["sample_rate_hz"], facts["loudness_lufs"]
     words = [f"{rate:,} Hz for all clips" if rate else "sampling rates as imported"]
     words += [f"brought to {loudness:g} LUFS" if loudness is not None else "levels as imported"]
-    words += ["without what is below 20 Hz; the originals are kept"]
-    yield fact("Audio as played", "; ".join(words), {"hz": rate, "lufs": loudness})
+    low_cut_hz = facts["low_cut_hz"]
+    words += [f"frequencies below {low_cut_hz} Hz removed", "originals kept"]
+    values = {"hz": rate, "lufs": loudness, "low_cut_hz": low_cut_hz}
+    yield fact("Audio as played", "; ".join(words), values)
 
 
 def _sessions(facts: StudyFacts | None) -> Iterator[Entry]:

@@ -12,7 +12,7 @@ from listening.audio.links import (
     served_copy_of,
     set_clip_cookie,
 )
-from listening.audio.probe import Facts, probed, probed_all, sha256_of
+from listening.audio.probe import Facts, Level, level_after_cut, probed, probed_all, sha256_of
 from listening.audio.served_sound import Span, common_span, gain_for, join, span_of
 from listening.audio.store import (
     bring,
@@ -29,6 +29,7 @@ __all__ = [
     "AudioError",
     "ClipRequest",
     "Facts",
+    "Level",
     "Span",
     "appearance_of",
     "bring",
@@ -43,6 +44,7 @@ __all__ = [
     "join",
     "keep_original",
     "keep_served",
+    "level_after_cut",
     "local_path",
     "local_place",
     "probed",

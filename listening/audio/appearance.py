@@ -37,8 +37,8 @@ MOST_KEPT_BYTES = 32 * 2**20  # in each process
 Version = tuple[Path, int, int]  # of a file: place, time, number
 Noise = Callable[[int], np.ndarray]
 FULL_SCALE = 32_768
-RUMBLE_STEPS = 8.0  # of 16 bit: some -75 dB, at frequencies that are heard above 0 dB at most
-RUMBLE_KNOTS_HZ = 30
+RUMBLE_STEPS = 12.0  # of 16 bit: -70 dB below 60 Hz, 24 dB below the threshold of hearing
+RUMBLE_KNOTS_HZ = 100
 NOISE_SAMPLES = LONGEST_KEPT  # drawn once; who asks begins at a place of its own
 SHORTEST_PAD_S = 0.05  # of dither alone, at both ends: no clip has sound, or digital silence, there
 LONGEST_PAD_S = 0.3
@@ -134,7 +134,7 @@ def dithered(block: np.ndarray, noise: Noise, rumble: Noise) -> np.ndarray:
 def rumble_from(rng: np.random.Generator, rate_hz: int) -> Noise:
     """Gives the next so many values of a noise that nobody hears, from 0 to 0.
 
-    It hides what is left of a recording's offset and rumble, and of fades of a room's noise.
+    It hides what is left of a recording's offset, rumble and hum, and of fades of a room's noise.
     """
     apart = max(round(rate_hz / RUMBLE_KNOTS_HZ), 1)
 

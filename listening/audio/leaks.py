@@ -24,9 +24,13 @@ import soundfile
 
 END_S = 0.05  # of both ends whose level is looked at
 FRAME_S = 0.02  # of which the quietest are pauses
-HEARD_ABOVE = 1e-3  # of full scale: where the sound is said to begin
+HEARD_ABOVE = 3e-3  # of full scale: where the sound is said to begin
 EDGE_SHARE = 0.999  # of the energy lies below the edge of the spectrum
-RUMBLE_HZ = 20.0
+RUMBLE_HZ = (0.0, 14.0)
+UNHEARD_HZ = (15.0, 45.0)
+HUM_HZ = (50.0, 80.0)
+INAUDIBLE_FROM_HZ = 20_500.0
+HUM_FRAME_S = 0.25
 FLOOR_DB = -120.0
 FEWEST_OTHERS = 6  # clips, from which the spread of others is known
 SHARE_TOLD = 0.8  # of clips of the group and of others, named rightly: less is no use to a rater
@@ -47,7 +51,9 @@ FACTS = {
     "bytes": "the size of the file",
     "offset": "the mean of the samples",
     "offset_size": "the size of the mean of the samples",
-    "rumble_db": "the level below 20 Hz",
+    "rumble_db": "the level below 15 Hz",
+    "unheard_db": "the level from 15 to 45 Hz",
+    "ultrasound_db": "the level above 20 kHz",
     "start_db": "the level of the first 50 ms",
     "end_db": "the level of the last 50 ms",
     "onset_s": "when the sound begins",
@@ -58,9 +64,11 @@ FACTS = {
     "edge_hz": "the highest frequency",
     "pause_db": "the level of pauses",
     "floor_db": "the level of the quietest moment",
+    "hum_db": "the level of pauses from 50 to 80 Hz",
 }
 OF_SOUND = {  # ears notice it, too, and it may be what is studied: length, level, bandwidth, pauses
     *("samples", "bytes", "clipped", "level_db", "peak_db", "edge_hz", "pause_db", "floor_db"),
+    "hum_db",
 }
 LENGTHS = {"samples", "bytes"}  # no two trials have the same ones of a clip, whatever its length
 HEARD_AGAIN = OF_SOUND - LENGTHS | {"onset_s", "start_db", "tail_s"}  # beginnings are shared
@@ -182,7 +190,7 @@ def _facts_of_file(data: bytes) -> dict[str, float]:
         "bytes": len(data),
         "offset": 2.0**15 * mean,
         "offset_size": 2.0**15 * abs(mean),
-        "rumble_db": _rumble_db(samples, rate_hz),
+        **_facts_of_inaudible(samples, rate_hz),
         "start_db": _level_db(samples[:end]),
         "end_db": _level_db(samples[-end:]),
         "onset_s": first / rate_hz,
@@ -193,6 +201,7 @@ def _facts_of_file(data: bytes) -> dict[str, float]:
         "edge_hz": _edge_hz(samples, rate_hz),
         "pause_db": float(np.percentile(levels, 10)),
         "floor_db": float(levels.min()),
+        "hum_db": _hum_db(samples, rate_hz),
     }
 
 
@@ -235,8 +244,7 @@ def _numbers_in(value: Any, name: str) -> Iterator[tuple[str, float]]:
 
 
 def _level_db(samples: Numbers) -> float:
-    power = float(np.mean(np.square(samples))) if len(samples) else 0.0
-    return max(10 * log10(power), FLOOR_DB) if power > 0 else FLOOR_DB
+    return _in_db(float(np.mean(np.square(samples))) if len(samples) else 0.0)
 
 
 def _levels_db(samples: Numbers, frame: int) -> Numbers:
@@ -246,12 +254,33 @@ def _levels_db(samples: Numbers, frame: int) -> Numbers:
     return np.asarray(10 * np.log10(np.maximum(power, 10 ** (FLOOR_DB / 10))))
 
 
-def _rumble_db(samples: Numbers, rate_hz: int) -> float:
+def _facts_of_inaudible(samples: Numbers, rate_hz: int) -> dict[str, float]:
     """Without the mean, which is a fact of its own."""
-    if not len(samples):
-        return FLOOR_DB
-    bins = slice(1, max(int(RUMBLE_HZ * 0.7 * len(samples) / rate_hz), 1) + 1)
-    power = 2 * np.square(np.abs(np.fft.rfft(samples)[bins])).sum() / len(samples) ** 2
+    power = np.square(np.abs(np.fft.rfft(samples))) if len(samples) else np.zeros(1)
+    power *= 2 / max(len(samples), 1) ** 2
+    bands = {
+        "rumble_db": RUMBLE_HZ,
+        "unheard_db": UNHEARD_HZ,
+        "ultrasound_db": (INAUDIBLE_FROM_HZ, rate_hz / 2),
+    }
+    made = {}
+    for name, (low_hz, high_hz) in bands.items():
+        first, last = (int(hz * len(samples) / rate_hz) for hz in (low_hz, high_hz))
+        made[name] = _in_db(float(power[first + 1 : last + 1].sum()))
+    return made
+
+
+def _hum_db(samples: Numbers, rate_hz: int) -> float:
+    """Of the quietest tenth of frames, each under a Hann window."""
+    size = max(min(round(HUM_FRAME_S * rate_hz), len(samples)), 1)
+    window = np.hanning(size + 2)[1:-1]
+    frames = np.resize(samples, (max(len(samples) // size, 1), size)) * window
+    first, last = (round(hz * size / rate_hz) for hz in HUM_HZ)
+    power = np.square(np.abs(np.fft.rfft(frames, axis=1)[:, first : last + 1])).sum(axis=1)
+    return _in_db(float(np.percentile(2 * power / (size * np.square(window).sum()), 10)))
+
+
+def _in_db(power: float) -> float:
     return max(10 * log10(power), FLOOR_DB) if power > 0 else FLOOR_DB
 
 

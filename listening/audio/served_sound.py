@@ -1,8 +1,10 @@
 """What is done to a sound before raters hear it, block by block.
 
-It is resampled, freed of an offset (DC) and of rumble below 20 Hz, cut to what is heard between
-silence at both ends, and brought to the loudness that its study names. Clips of long-form listening
-are files joined into one, with gaps between them. All is written as plain FLAC.
+It is resampled, freed of an offset (DC), of the low frequencies that its study removes and of what
+is above 20 kHz, trimmed to what is heard between silence at both ends, and brought to the loudness
+that its study names.
+Clips of long-form listening are files joined into one, with gaps between them. All is written as
+plain FLAC.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 from soundfile import LibsndfileError, SoundFile
 
 from listening.audio.long_sounds import bounded
@@ -23,8 +24,8 @@ from listening.common.input_limits import CLIP_DURATION_S
 from listening.common.sound_files import AudioError, Samples, open_sound
 
 BLOCK_FRAMES = 65_536
-HEARD_FROM_HZ = 20.0
-GONE_BELOW_HZ = 15.0
+CUT_EDGES_HZ = {20: (15.0, 20.0), 50: (45.0, 60.0)}  # all below is removed, all above stays
+HIGH_EDGES_HZ = (19_500.0, 20_500.0)  # all below stays, all above is removed
 LONGEST_AT_ONCE = 2**21  # frames: longer clips are filtered in parts
 MARGIN_S = 1.0  # on both sides of a part, that the filter looks at
 BEFORE_S = 0.02  # kept before the first sound: weak consonants begin below the threshold
@@ -59,8 +60,10 @@ def resampled(path: Path, rate_hz: int, most_samples: int | None = None) -> Iter
         yield np.pad(end, ((0, max(rest - len(end), 0)), (0, 0)))
 
 
-def without_rumble(blocks: Iterable[Samples], rate_hz: int, *, faded: bool) -> Iterator[Samples]:
-    """The clip without offset and rumble, as long as before.
+def remove_inaudible(
+    blocks: Iterable[Samples], rate_hz: int, low_cut_hz: int, *, faded: bool
+) -> Iterator[Samples]:
+    """The clip without what nobody hears, as long as before and with all phases kept.
 
     One that is ``faded`` at both ends is filtered as it will be heard, between silences; any other
     as if it went on beyond its ends, so that an offset does not end in a click there.
@@ -73,27 +76,43 @@ def without_rumble(blocks: Iterable[Samples], rate_hz: int, *, faded: bool) -> I
         count += len(block)
         if count - before >= LONGEST_AT_ONCE + margin:
             wave = np.concatenate(held)
-            yield _filtered(wave, rate_hz, margin, faded)[before : count - margin]
+            cut_wave = _filtered(wave, rate_hz, low_cut_hz, margin, faded)
+            yield cut_wave[before : count - margin]
             held, before, count = [wave[count - 2 * margin :]], margin, 2 * margin
     if count > before:
-        yield _filtered(np.concatenate(held), rate_hz, margin, faded)[before:]
+        yield _filtered(np.concatenate(held), rate_hz, low_cut_hz, margin, faded)[before:]
 
 
-def _filtered(wave: Samples, rate_hz: int, margin: int, faded: bool) -> Samples:
+def _filtered(wave: Samples, rate_hz: int, low_cut_hz: int, margin: int, faded: bool) -> Samples:
     from scipy.fft import next_fast_len  # pages do not need it
 
     size = next_fast_len(len(wave) + 2 * margin, real=True)
-    weights = _weights(size, rate_hz)
     whole = np.pad(wave, ((margin, margin), (0, 0)), "constant" if faded else "symmetric")
-    low = np.fft.rfft(whole, size, axis=0)[: len(weights)] * weights
-    return wave - np.fft.irfft(low, size, axis=0)[margin : margin + len(wave)]
+    removed = np.fft.rfft(whole, size, axis=0)
+    low, high = _low_weights(size, rate_hz, low_cut_hz), _high_weights(size, rate_hz)
+    removed[: len(low)] *= low
+    removed[len(low) : len(removed) - len(high)] = 0
+    removed[len(removed) - len(high) :] *= high
+    return wave - np.fft.irfft(removed, size, axis=0)[margin : margin + len(wave)]
 
 
-def _weights(size: int, rate_hz: int) -> npt.NDArray[np.float64]:
-    """How much of each frequency is taken out: all below one edge, nothing above the other."""
-    hz = np.arange(0, HEARD_FROM_HZ, rate_hz / size)
-    share = (hz - GONE_BELOW_HZ) / (HEARD_FROM_HZ - GONE_BELOW_HZ)
-    return np.asarray(0.5 + 0.5 * np.cos(np.pi * share.clip(0, 1)))[:, None]
+def _low_weights(size: int, rate_hz: int, low_cut_hz: int) -> Samples:
+    """How much of each of the lowest frequencies is taken out, (frequencies, 1)."""
+    below_hz, above_hz = CUT_EDGES_HZ[low_cut_hz]
+    hz = np.arange(0, above_hz, rate_hz / size)
+    return 1 - _rise((hz - below_hz) / (above_hz - below_hz))
+
+
+def _high_weights(size: int, rate_hz: int) -> Samples:
+    """How much of each of the highest frequencies is taken out; none at rates that lack them."""
+    below_hz, above_hz = HIGH_EDGES_HZ
+    hz = np.arange(int(below_hz * size / rate_hz) + 1, size // 2 + 1) * rate_hz / size
+    return _rise((hz - below_hz) / (above_hz - below_hz))
+
+
+def _rise(share: Samples) -> Samples:
+    """From 0 to 1 along half a cosine."""
+    return np.asarray(0.5 - 0.5 * np.cos(np.pi * share.clip(0, 1)))[:, None]
 
 
 @dataclass(frozen=True)

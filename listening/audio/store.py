@@ -23,7 +23,7 @@ from django.core.files.storage import default_storage
 
 from listening.audio.long_sounds import bounded, decode_bounded
 from listening.audio.probe import sha256_of
-from listening.audio.served_sound import Span, cut, plain_flac, resampled, without_rumble
+from listening.audio.served_sound import Span, cut, plain_flac, remove_inaudible, resampled
 from listening.common.ages import age_s
 from listening.common.sound_files import open_sound
 
@@ -136,15 +136,15 @@ def keep_served(
     rate_hz: int | None = None,
     span: Span | None = None,
     *,
-    low_cut: bool = False,
+    low_cut_hz: int | None = None,
 ) -> tuple[str, str]:
     """Stores what appearances are made of: the samples as FLAC without any tag; name and SHA-256.
 
-    With ``low_cut`` nothing below 20 Hz is kept.
+    ``low_cut_hz`` is one of `served_sound.CUT_EDGES_HZ`; None keeps low frequencies.
     """
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "copy.flac"
-        write_plain_flac(source, copy, gain_db, rate_hz, span, low_cut=low_cut)
+        write_plain_flac(source, copy, gain_db, rate_hz, span, low_cut_hz=low_cut_hz)
         return _keep("served", "flac", copy), sha256_of(copy)
 
 
@@ -155,14 +155,14 @@ def write_plain_flac(
     rate_hz: int | None = None,
     span: Span | None = None,
     *,
-    low_cut: bool = False,
+    low_cut_hz: int | None = None,
 ) -> None:
     """Rate, channels and samples stay; whole numbers are copied exactly, floats become 24 bit.
 
     With ``rate_hz`` all copies have that rate; with ``span`` only that part is kept, faded; with
-    ``low_cut`` what is below 20 Hz is taken out. Each of them makes a copy of 24 bit.
+    ``low_cut_hz`` low frequencies are taken out. Each of them makes a copy of 24 bit.
     """
-    decode_bounded(_write_flac, source, target, gain_db, rate_hz, span, low_cut)
+    decode_bounded(_write_flac, source, target, gain_db, rate_hz, span, low_cut_hz)
 
 
 def _write_flac(
@@ -171,11 +171,11 @@ def _write_flac(
     gain_db: float,
     rate_hz: int | None,
     span: Span | None,
-    low_cut: bool,
+    low_cut_hz: int | None,
     most_samples: int | None = None,
 ) -> None:
     with open_sound(source) as sound:
-        exact = rate_hz is None and span is None and gain_db == 0 and not low_cut
+        exact = rate_hz is None and span is None and gain_db == 0 and low_cut_hz is None
         bits = sound.bits if exact else None
         dtype = {16: "int16", 24: "int32", None: "float64"}[bits]
         served_hz = rate_hz or sound.rate_hz
@@ -183,12 +183,12 @@ def _write_flac(
             blocks = bounded(sound.blocks(BLOCK_FRAMES, dtype), most_samples)
         else:
             blocks = resampled(source, rate_hz, most_samples)
-        if low_cut:
-            blocks = without_rumble(blocks, served_hz, faded=False)
+        if low_cut_hz is not None:
+            blocks = remove_inaudible(blocks, served_hz, low_cut_hz, faded=False)
         if span is not None:
             blocks = cut(blocks, served_hz, span)
-        if low_cut:  # again: where noise fades, low frequencies arise
-            blocks = without_rumble(blocks, served_hz, faded=True)
+        if low_cut_hz is not None:  # again: where noise fades, low frequencies arise
+            blocks = remove_inaudible(blocks, served_hz, low_cut_hz, faded=True)
         with plain_flac(target, served_hz, sound.channels, bits or 24) as copy:
             for block in blocks:
                 copy.write(block if gain_db == 0 else block * 10 ** (gain_db / 20))

@@ -175,7 +175,7 @@ def _labels(value: Any) -> list[str]:
 
 FIELDS: Mapping[str, Callable[[Any], Any]] = {
     r"study\.(key|title|language|task_plan|ends)": _text,
-    r"study\.(sample_rate_hz|break_every|erase_after_days|sessions_per_rater)": _whole,
+    r"study\.(sample_rate_hz|low_cut_hz|break_every|erase_after_days|sessions_per_rater)": _whole,
     r"study\.(loudness_lufs|lease_minutes)": _number,
     r"study\.erase_on": _text,
     r"study\.hypotheses": _lines,

@@ -17,14 +17,6 @@ NAMED = 5
 
 
 @dataclass(frozen=True)
-class Heard:
-    """As a gain wants to know a clip."""
-
-    loudness_lufs: float | None
-    peak_dbfs: float | None
-
-
-@dataclass(frozen=True)
 class SystemLevels:
     """Of the clips of one system."""
 
@@ -85,7 +77,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def gain_of(target_lufs: float, facts: Facts) -> float:
-    return gain_for(Heard(facts["loudness_lufs"], facts["peak_dbfs"]), float(target_lufs))
+    return gain_for(audio.Level(facts["loudness_lufs"], facts["peak_dbfs"]), float(target_lufs))
 
 
 def measured(rows: Rows, facts: Mapping[str, Facts], target_lufs: object) -> list[MeasuredClip]:

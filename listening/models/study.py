@@ -53,6 +53,7 @@ class Study(models.Model):
     break_every = models.PositiveSmallIntegerField(default=0)  # trials; 0: no breaks
     loudness_lufs = models.FloatField(null=True)  # what served clips were brought to
     sample_rate_hz = models.PositiveIntegerField(null=True)  # what served clips were brought to
+    low_cut_hz = models.PositiveSmallIntegerField(default=50)  # what served clips lost: 20 or 50
     ends = models.CharField(max_length=5, default="as_is")  # of served clips: alike, or as_is
     texts = models.JSONField(default=dict)  # welcome, consent, consent_version, end, contact …
     translations = models.JSONField(default=dict)  # language -> {"title", "texts"}

@@ -236,6 +236,7 @@ class StudyFacts(TypedDict):
     erasing: str  # the rule by which what names raters is erased
     erased_on: str
     sample_rate_hz: int | None
+    low_cut_hz: int  # below it, served clips hold nothing
     loudness_lufs: float | None
     sessions: dict[str, int]
     conditions: list[ConditionFacts]
@@ -299,6 +300,7 @@ def method_facts(study: str) -> StudyFacts:
             erasing=str(rule_of(row)),
             erased_on=_day(row.erased_at),
             sample_rate_hz=row.sample_rate_hz,
+            low_cut_hz=row.low_cut_hz,
             loudness_lufs=row.loudness_lufs,
             sessions=progress["sessions"],
             tasks=[

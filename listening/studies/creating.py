@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -15,7 +15,14 @@ from django.db import IntegrityError, transaction
 from listening import audio
 from listening.common.command_name import command
 from listening.design import studyfile
-from listening.design.studyfile import Problem, Reading, StudyFile, StudyProblems, TaskEntry
+from listening.design.studyfile import (
+    AudioUse,
+    Problem,
+    Reading,
+    StudyFile,
+    StudyProblems,
+    TaskEntry,
+)
 from listening.design.studyfile.drawing import draws_of
 from listening.design.studyfile.entries import OUTCOMES, StimulusEntry
 from listening.methods import method_named
@@ -67,7 +74,7 @@ def create_study(
             tell(remark)
         stored: list[str] = []
         try:
-            shelf = _Shelf(reading, facts, stored)
+            shelf = _Shelf(reading.study, reading.audio, facts, stored)
             with transaction.atomic():
                 draft = _emptied_draft(reading.study.key, replace, by)
                 study = _write(
@@ -148,24 +155,30 @@ def _probed(reading: Reading) -> tuple[dict[str, audio.Facts], list[Problem]]:
 class _Shelf:
     """The audio of one import: originals once per file, served copies once per stimulus."""
 
-    def __init__(self, reading: Reading, facts: dict[str, audio.Facts], stored: list[str]) -> None:
-        self.uses, self.facts, self.stored = reading.audio, facts, stored
+    def __init__(
+        self,
+        study: StudyFile,
+        uses: Mapping[str, AudioUse],
+        facts: dict[str, audio.Facts],
+        stored: list[str],
+    ) -> None:
+        self.study, self.uses, self.facts, self.stored = study, uses, facts, stored
         self.originals: dict[str, str] = {}
-        self.loudness_lufs = reading.study.loudness_lufs if reading.study else None
-        self.sample_rate_hz = reading.study.sample_rate_hz if reading.study else None
-        self.trimming = Trimming(reading.study, facts.__getitem__) if reading.study else None
+        self.trimming = Trimming(study, facts.__getitem__)
 
     def fields(self, entry: StimulusEntry) -> dict[str, Any]:
         """What a Stimulus keeps about its audio, after both copies were stored."""
         file = entry.file
-        span = self.trimming.span(entry) if self.trimming else None
+        span = self.trimming.span(entry)
         path, facts = self.uses[file].path, self.facts[file]
         if file not in self.originals:
             self.originals[file] = audio.keep_original(path)
             self.stored.append(self.originals[file])
-        gain_db = audio.gain_for(facts, self.loudness_lufs)
+        low_cut_hz, target_lufs = self.study.low_cut_hz, self.study.loudness_lufs
+        level = facts if target_lufs is None else audio.level_after_cut(path, facts, low_cut_hz)
+        gain_db = audio.gain_for(level, target_lufs)
         served, served_sha256 = audio.keep_served(
-            path, gain_db, self.sample_rate_hz, span, low_cut=True
+            path, gain_db, self.study.sample_rate_hz, span, low_cut_hz=low_cut_hz
         )
         self.stored.append(served)
         return {
@@ -177,8 +190,8 @@ class _Shelf:
             "trimmed_s": span.start_s if span else 0.0,
             "sample_rate_hz": facts.sample_rate_hz,
             "channels": facts.channels,
-            "loudness_lufs": facts.loudness_lufs,
-            "peak_dbfs": facts.peak_dbfs,
+            "loudness_lufs": level.loudness_lufs,
+            "peak_dbfs": level.peak_dbfs,
             "gain_db": gain_db,
         }
 
@@ -272,6 +285,7 @@ def _fields(file: StudyFile) -> dict[str, Any]:
         "break_every": file.break_every,
         "loudness_lufs": file.loudness_lufs,
         "sample_rate_hz": file.sample_rate_hz,
+        "low_cut_hz": file.low_cut_hz,
         "erase_after_days": file.erase_after_days,
         "erase_on": file.erase_on,
         "erase_reasons": file.erase_reasons,

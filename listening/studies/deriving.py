@@ -75,7 +75,7 @@ def write_derived(
                 item=items[recipe.entry.item],
                 attributes=recipe.entry.attributes,
                 derived=True,
-                **_sound(recipe, by_key, stored, trimming),
+                **_sound(study, recipe, by_key, stored, trimming),
             )
             for recipe in derived.stimuli
         ),
@@ -93,7 +93,11 @@ def _no_facts(file: str) -> audio.Facts:
 
 
 def _sound(
-    recipe: Recipe, lines: Mapping[str, Stimulus], stored: list[str], trimming: Trimming
+    study: Study,
+    recipe: Recipe,
+    lines: Mapping[str, Stimulus],
+    stored: list[str],
+    trimming: Trimming,
 ) -> dict[str, Any]:
     """What a derived Stimulus keeps: the served clip with its context, the original without it."""
     heard = [lines[line.stimulus] for line in recipe.heard]
@@ -102,8 +106,9 @@ def _sound(
             clip, spans = _clip(recipe, lines, Path(folder) / "clip.flac")
             kept = _rated_alone(recipe, lines, Path(folder) / "rated.flac", stored)
             span = trimming.span_of_joined(audio.probed(clip))
-            is_cut = span is not None  # faded ends have low frequencies again
-            served, served_sha256 = audio.keep_served(clip, span=span, low_cut=is_cut)
+            # Faded ends have low frequencies again.
+            cut_hz = study.low_cut_hz if span is not None else None
+            served, served_sha256 = audio.keep_served(clip, span=span, low_cut_hz=cut_hz)
         except audio.AudioError as error:
             raise StudyError(f"“{recipe.entry.key}” cannot be made of its lines. {error}") from None
     stored.append(served)

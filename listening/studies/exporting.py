@@ -29,6 +29,7 @@ def study_as_file(study: Study) -> StudyFile:
         break_every=study.break_every,
         loudness_lufs=study.loudness_lufs,
         sample_rate_hz=study.sample_rate_hz,
+        low_cut_hz=study.low_cut_hz,
         erase_after_days=study.erase_after_days,
         erase_on=study.erase_on,
         erase_reasons=study.erase_reasons,

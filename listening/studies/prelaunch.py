@@ -314,11 +314,11 @@ def _about_leaks(study: Study) -> Iterator[Finding]:
     if of_bytes:
         yield warning(
             f"A script could tell clips without listening, by {'; '.join(of_bytes[:MOST_LEAKS])}.",
-            'Leave ends = "alike" in [study], name sample_rate_hz, and bring all clips to one '
-            "number of channels.",
+            'Leave ends = "alike" and low_cut_hz = 50 in [study], name sample_rate_hz, and bring '
+            "all clips to one number of channels.",
             "study.sample_rate_hz",
-            "Let the ends of clips be made alike, choose one sampling rate, and bring all clips to "
-            "one number of channels.",
+            "Let the ends of clips be made alike, remove what is below 50 Hz, choose one sampling "
+            "rate, and bring all clips to one number of channels.",
         )
     if of_sound:
         yield warning(

@@ -67,6 +67,9 @@ def test_the_card_of_a_study_tells_its_words_odds_places_and_pay(facts):
     (check,) = (text for label, text in told.items() if "(huggins)" in label)
     assert "with a chance of 0.274 %" in check
     assert told["Pay, as raters read it"] == "9 pounds an hour"
+    assert "frequencies below 50 Hz removed; originals kept" in told["Audio as played"]
+    earlier = words_of(report_card(None, {**facts, "low_cut_hz": 20}))
+    assert "frequencies below 20 Hz removed" in earlier["Audio as played"]
     (task,) = facts["tasks"]
     places = f"{task['filled']} of {task['planned']} places filled"
     assert places in told[f"Places: {task['title']}"]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from listening.methods import Method
 from tests.browser.driver import begin, choose, hear
 from tests.browser.fake import FakeServer
 from tests.browser.forms import ABOUT, ANTIPHASE, DIGITS, HUGGINS, Requirements
 from tests.browser.parallel_story import MUSHRA, RANKING, SCALES, mushra_story, step
-from tests.browser.story import ATT, CMOS, CONTEXT, SEVERAL, Story, line, short_story
+from tests.browser.story import ABX, ATT, CMOS, CONTEXT, SEVERAL, Story, line, short_story
 
 Serve = Callable[[Story], FakeServer]
 NewPage = Callable[..., Page]
@@ -47,6 +49,7 @@ TWO_FRAMES = """() => new Promise((done) => {
     requestAnimationFrame(() => requestAnimationFrame(done));
 })"""
 PLUGGED_IN = "() => navigator.mediaDevices.dispatchEvent(new Event('devicechange'))"
+WIDGETS = Path(__file__).resolve().parents[2] / "templates" / "widgets"
 WIDTHS = {390: 844, 1280: 800}
 REASON = {**ATT["justification"], "min_chars": 1}
 SENTENCE = "The harbour lay quiet in the early light."
@@ -68,6 +71,7 @@ def screens() -> Iterator[tuple[str, Story, Callable[[Page], None]]]:
     text.trials = [(0, [0.4], SENTENCE)]
     yield "att", text, answer_att
     yield "cmos", Story([CMOS], [(0, [0.3, 0.3], None)]), lambda page: heard_then(page, "1")
+    yield "abx", Story([ABX], [(0, [0.3, 0.3, 0.3], None)]), lambda page: heard_then(page, "Human")
     yield "several", Story([SEVERAL], [(0, [0.3], None)]), lambda page: heard_then(page, "4")
     scales = {**SCALES, "justification": REASON}
     yield "scales", Story([scales], [(0, [0.3], None)]), hear
@@ -103,6 +107,28 @@ def hear_together(page: Page) -> None:
         expect(buttons.nth(place)).to_have_class(re.compile(r"\bheard"))
     for slider in page.locator(".rate-row input").all():
         slider.evaluate("each => { each.value = 60; each.dispatchEvent(new Event('input')); }")
+
+
+def test_every_method_has_its_kind_of_screen_here():
+    """A new one, or a new kind of question, needs a story above."""
+    shown = {
+        (task.get("screen", "sequence"), criterion["scale"]["widget"])
+        for _, story, _ in screens()
+        for task in story.tasks
+        for criterion in task["criteria"]
+    }
+    asked = {
+        "free_choice": [
+            {"choices": ["a", "b"]},
+            {"choices": ["a", "b"], "many": True},
+            {"slider": [0, 10, 1]},
+            {"text": True},
+        ]
+    }
+    for key, method in Method.registry.items():
+        for options in asked.get(key, [{}]):
+            assert (method.screen, method().scale(options).widget) in shown, key
+    assert {widget for _, widget in shown} == {path.stem for path in WIDGETS.glob("*.html")}
 
 
 @pytest.mark.slow

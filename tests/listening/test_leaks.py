@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -124,9 +125,9 @@ def said(each: Sent, **more: Any) -> Sent:
     return replace(each, said={**each.said, **more})
 
 
-def rumbling(samples: np.ndarray) -> np.ndarray:
+def humming(hz: float, samples: np.ndarray) -> np.ndarray:
     t = np.arange(len(samples)) / RATE
-    return samples + np.rint(30 * np.sin(2 * np.pi * 9 * t))[:, None].astype(int)
+    return samples + np.rint(60 * np.sin(2 * np.pi * hz * t))[:, None].astype(int)
 
 
 PLANTED: dict[str, Change] = {
@@ -137,7 +138,9 @@ PLANTED: dict[str, Change] = {
     "head_fields": hashed,
     "bits_per_sample": lambda each: with_samples(each, lambda samples: samples, bits=11),
     "offset": lambda each: with_samples(each, lambda samples: samples + 12),
-    "rumble_db": lambda each: with_samples(each, rumbling),
+    "rumble_db": lambda each: with_samples(each, partial(humming, 9)),
+    "unheard_db": lambda each: with_samples(each, partial(humming, 33)),
+    "hum_db": lambda each: with_samples(each, partial(humming, 60)),
     "start_db": lambda each: with_samples(each, silent_ends),
     "floor_db": lambda each: with_samples(each, silent_pauses),
     "onset_s": lambda each: with_samples(

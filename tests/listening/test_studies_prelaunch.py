@@ -257,6 +257,27 @@ def test_lines_that_a_condition_lacks_are_named(tmp_path: Path) -> None:
     assert heard == {row.split(",")[0]: 3 for row in rows}  # ratings_per_stimulus, gaps or not
 
 
+@pytest.mark.parametrize("low_cut_hz", [20, 50])
+def test_noise_that_nobody_hears_names_recordings_where_a_study_keeps_it(
+    tmp_path: Path, low_cut_hz: int
+) -> None:
+    """From 15 to 50 Hz, at -60 dB, in the clips of one system of two."""
+    rows = [f"{s}{n},sys-{s},i{n},audio/{s}{n}.wav" for s in "ab" for n in range(8)]
+    toml = CALM.replace(STUDY, f"{STUDY}low_cut_hz = {low_cut_hz}\n")
+    folder = make_folder(tmp_path / "study", toml, csv_with(*rows))
+    rng = np.random.default_rng(9)
+    t = np.arange(RATE) / RATE
+    for n in range(8):
+        for system, level in (("a", 1.4e-3), ("b", 0.0)):
+            voice = 0.2 * np.sin(2 * np.pi * rng.uniform(100, 180) * t) * np.hanning(RATE)
+            hum = sum(np.sin(2 * np.pi * hz * t + rng.uniform(0, 6)) for hz in range(17, 44, 3))
+            replace(
+                folder, f"{system}{n}", voice + 1e-3 * rng.standard_normal(RATE) + hum * level / 3
+            )
+    told = " ".join(finding.what for finding in found(folder))
+    assert ("“sys-a”: the level from 15 to 45 Hz" in told) == (low_cut_hz == 20)
+
+
 def test_traps_that_raters_know_beforehand() -> None:
     traps = {**ATT_TRAPS, "kinds": [{**ATT_TRAPS["kinds"][0], "text": True}]}
     study = make_study(items=5, traps={"flawed": 1}, task={"method": "att", "traps": traps})

@@ -20,6 +20,7 @@ from listening.design.studyfile import (
     read_folder,
     toml_text,
 )
+from listening.design.studyfile.entries import LOW_CUTS_HZ
 from listening.design.studyfile.stimuli_csv import COLUMNS, _near
 from listening.design.studyfile.values import INVISIBLE, composed
 
@@ -159,6 +160,7 @@ def studies(draw: st.DrawFn) -> StudyFile:
         break_every=draw(st.integers(0, 1000)),
         loudness_lufs=draw(st.none() | st.integers(-50, -10)),
         sample_rate_hz=draw(st.none() | st.integers(8_000, 192_000)),
+        low_cut_hz=draw(st.sampled_from(LOW_CUTS_HZ)),
         checks=draw(st.just(()) | st.just(({"key": "volume", **wish}, huggins))),
         conditions=tuple(conditions),
         tasks=tuple(draw(tasks(key, kinds, [c.key for c in conditions])) for key in task_keys),

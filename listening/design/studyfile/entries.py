@@ -14,6 +14,8 @@ OUTCOMES = (  # each has its code
     "no_consent",
 )
 MOST_HYPOTHESES, LONGEST_HYPOTHESIS = 30, 1000
+LOW_CUTS_HZ = (50, 20)  # for speech; for music and other sounds with bass
+USUAL_LOW_CUT_HZ = LOW_CUTS_HZ[0]
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ class StudyFile:
     break_every: int = 0
     loudness_lufs: float | None = None
     sample_rate_hz: int | None = None
+    low_cut_hz: int = USUAL_LOW_CUT_HZ
     erase_after_days: int | None = None
     erase_on: date | None = None
     erase_reasons: bool = False

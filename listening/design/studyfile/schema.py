@@ -35,7 +35,7 @@ from listening.design.occasions import BETWEEN
 from listening.design.questionnaires import READY_MADE
 from listening.design.sources import KINDS as SOURCES
 from listening.design.studyfile import values
-from listening.design.studyfile.entries import LONGEST_HYPOTHESIS
+from listening.design.studyfile.entries import LONGEST_HYPOTHESIS, LOW_CUTS_HZ, USUAL_LOW_CUT_HZ
 from listening.design.studyfile.values import LONGEST_TEXT, Wrong
 from listening.methods import Method
 
@@ -141,6 +141,10 @@ METHOD = Read(partial(values.text, longest=40, required=True), {"enum": sorted(M
 
 def one_of(*choices: str) -> Read:
     return Read(partial(values.one_of, choices=choices), {"enum": list(choices)})
+
+
+def one_of_numbers(*choices: int) -> Read:
+    return Read(partial(values.one_of_numbers, choices=choices), {"enum": list(choices)})
 
 
 def texts_of(longest: int, *, required: bool = False) -> Read:
@@ -472,6 +476,15 @@ class Study(Table):
         "bring every clip that raters hear to this sampling rate, such as `48000`, so that no file "
         "betrays its system by its rate; the originals stay as they are",
         None,
+    )
+    low_cut_hz: Annotated[int, one_of_numbers(*LOW_CUTS_HZ)] = said(
+        MEASURED,
+        "Low frequencies of clips",
+        "remove low frequencies from every clip that raters hear, because hum and rumble that "
+        "nobody hears tell a script which clips are recordings. `50`, for speech: nothing is left "
+        "below 45 Hz, and all stays from 60 Hz. `20`, for music and other sounds with bass: "
+        "nothing below 15 Hz, all from 20 Hz. The originals stay as they are",
+        USUAL_LOW_CUT_HZ,
     )
     erase_after_days: Annotated[int, Field(ge=0, le=36_500)] = said(
         RECORD,

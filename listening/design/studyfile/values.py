@@ -156,6 +156,13 @@ def one_of(value: Any, choices: Collection[str]) -> str:
     return str(value)
 
 
+def one_of_numbers(value: Any, choices: Collection[int]) -> int:
+    if isinstance(value, bool) or value not in choices:
+        known = " and ".join(map(str, choices))
+        raise Wrong(f"{value!r} is none of the numbers {known}.", "Choose one of them.")
+    return int(value)
+
+
 # --- Values of single fields ----------------------------------------------------------------------
 
 

@@ -51,6 +51,7 @@ FIELDS: tuple[tuple[str, str, str], ...] = (
     (r"study\.sessions_per_rater", RATERS, "sessions"),
     (r"study\.loudness_lufs", SOUNDS, "loudness"),
     (r"study\.sample_rate_hz", SOUNDS, "rate"),
+    (r"study\.low_cut_hz", SOUNDS, "low-cut"),
     (r"study\.ends", SOUNDS, "ends"),
     (r"study\.erase.*", RATERS, "erase"),
     (r"study\.payment.*", RATERS, "pay-by"),

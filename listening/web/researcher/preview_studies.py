@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from django.conf import settings
 
 from listening import audio
-from listening.audio.served_sound import AFTER_S, BEFORE_S, HEARD_FROM_HZ
+from listening.audio.served_sound import AFTER_S, BEFORE_S, CUT_EDGES_HZ
 from listening.audio.store import write_plain_flac
 from listening.checks import Check
 from listening.common.sound_files import AudioError, duration_s
@@ -52,7 +52,7 @@ from listening.studies.length import session_length
 GALLERY = "gallery"  # the folder with a task for every method
 Lines = list[dict[str, Any]]
 
-CUT = (BEFORE_S, AFTER_S, HEARD_FROM_HZ)  # what was made with others has another name
+TRIM = (BEFORE_S, AFTER_S)  # what was made with others has another name
 MOST_SYSTEMS = 24
 MOST_CLIPS = 2  # of each
 MOST_ANSWERS = 12  # more are said by their ends
@@ -132,24 +132,36 @@ class FolderSource:
         recipes = [self.recipes[key] for key in stimuli if key in self.recipes]
         return {recipe.entry.key: self._joined(recipe)[1] for recipe in recipes}
 
+    @property
+    def _cut(self) -> tuple[Any, ...]:
+        low_cut_hz = self.file.low_cut_hz
+        return (*TRIM, low_cut_hz, *CUT_EDGES_HZ[low_cut_hz])
+
     def _served(self, stimulus: str) -> Path:
         """With loudness, sampling rate and ends as the study names them, as after an import."""
         path = self.paths[stimulus]
         loudness, rate_hz = self.file.loudness_lufs, self.file.sample_rate_hz
-        copy = _shelf("served", loudness, rate_hz, self.file.ends, CUT, stimulus, _mark(path))
+        low_cut_hz = self.file.low_cut_hz
+        settings = loudness, rate_hz, self.file.ends, self._cut
+        copy = _shelf("served", *settings, stimulus, _mark(path))
         if not copy.exists():
             span = self.trimming.span(self.entries[stimulus])
-            gain_db = 0.0 if loudness is None else audio.gain_for(audio.probed(path), loudness)
+            gain_db = 0.0
+            if loudness is not None:
+                level = audio.level_after_cut(path, audio.probed(path), low_cut_hz)
+                gain_db = audio.gain_for(level, loudness)
             _write(
                 copy,
-                lambda draft: write_plain_flac(path, draft, gain_db, rate_hz, span, low_cut=True),
+                lambda draft: write_plain_flac(
+                    path, draft, gain_db, rate_hz, span, low_cut_hz=low_cut_hz
+                ),
             )
         return copy
 
     def _joined(self, recipe: Recipe) -> tuple[Path, Lines]:
         parts = recipe.parts(self._served)
         marks = [_mark(part) if isinstance(part, Path) else part for part in parts]
-        clip = _shelf("joined", self.file.ends, CUT, *marks)
+        clip = _shelf("joined", self.file.ends, self._cut, *marks)
         times = clip.with_suffix(".json")
         if not (clip.exists() and times.exists()):
             whole = _shelf("joined whole", *marks)
@@ -157,8 +169,8 @@ class FolderSource:
             _write(whole, lambda draft: spans.extend(audio.join(parts, draft)))
             heard = [s for part, s in zip(parts, spans, strict=True) if isinstance(part, Path)]
             span = self.trimming.span_of_joined(audio.probed(whole))
-            is_cut = span is not None
-            _write(clip, lambda draft: write_plain_flac(whole, draft, span=span, low_cut=is_cut))
+            cut_hz = self.file.low_cut_hz if span is not None else None
+            _write(clip, lambda draft: write_plain_flac(whole, draft, span=span, low_cut_hz=cut_hz))
             whole.unlink(missing_ok=True)
             joined = {"heard": heard, "trimmed_s": span.start_s if span else 0.0}
             _write(times, lambda draft: draft.write_text(json.dumps(joined)))
