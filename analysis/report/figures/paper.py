@@ -1,8 +1,8 @@
 """A figure's scene as files for papers, by Matplotlib: PDF, SVG and PNG, always the same bytes.
 
 Vector, with the fonts embedded (TrueType, as publishers want), one column (3.35 in) wide or two
-(7 in). Layout is that of the page (`DRAWINGS`) on a sheet of that width, with letters measured by
-the font. Matplotlib is imported inside functions only.
+(7 in). Layout is that of the page (`DRAWINGS`) on a sheet of that width, with words measured by
+the fonts. Matplotlib is imported inside functions only.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import io
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from analysis.report.content import Figure
-from analysis.report.figures import scene
+from analysis.report.figures import fonts, scene
 from analysis.report.figures.draw import DRAWINGS
 from analysis.report.figures.palette import BOLD, LIGHT, MUTED, SIGNS, TINT
 
@@ -29,7 +28,6 @@ _HEAD = 26  # px of a panel's title
 _HIGHEST_IN = 8.5  # of a figure in one column of a page
 _INK = "#1c2024"
 _DATES = {"pdf": "CreationDate", "svg": "Date", "png": "Software"}  # left out, as bytes are to stay
-_CJK = ("Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Zen Hei", "SimHei", "PingFang SC")
 
 
 Files = dict[str, bytes]
@@ -91,37 +89,21 @@ def panel_files(figures: Sequence[Figure], kinds: Sequence[str] = ("pdf", "svg")
 
 
 def missing_letters(figures: Iterable[Figure]) -> str:
-    """The letters that no font of this machine has, in order: they are drawn as boxes."""
-    missing: set[str] = set()
-    for figure in figures:
-        letters = set("".join(_texts(figure))) - set("\n\t ")
-        known = _faces(fonts(_is_wide(figure)))
-        missing |= {x for x in letters if not any(each.get_char_index(ord(x)) for each in known)}
-    return "".join(sorted(missing))
+    """The letters that no font has, in order: they are drawn as boxes."""
+    return fonts.missing_letters(text for figure in figures for text in _texts(figure))
 
 
 def sheet_for(figure: Figure, width_in: float | None = None) -> scene.Sheet:
     """The sheet of that width, with the letters of the fonts that the figure takes."""
     width = (width_in or width_for(figure)) * 72 / _POINTS
-    return scene.Sheet(width, _MARGIN, _letter_width(fonts(_is_wide(figure))), paper=True)
+    measure = fonts.measure_in(fonts.families_for(_texts(figure)))
+    return scene.Sheet(width, _MARGIN, measure, paper=True)
 
 
 def width_for(figure: Figure) -> float:
     """One column, or two where a heatmap has more cells side by side than one column holds."""
     across = len({str(row["column"]) for row in figure.rows}) if figure.drawing == "heatmap" else 0
     return DOUBLE if across > 8 else SINGLE
-
-
-@cache
-def fonts(wide_letters: bool) -> tuple[str, ...]:
-    """Matplotlib's own font, and one with wide letters if wanted and there is one."""
-    if not wide_letters:
-        return ("DejaVu Sans",)
-    from matplotlib import font_manager
-
-    known = {entry.name for entry in font_manager.fontManager.ttflist}
-    similar = sorted(name for name in known if "CJK" in name and "Sans" in name)
-    return ("DejaVu Sans", *[name for name in (*_CJK, *similar) if name in known][:1])
 
 
 def _artists(mark: scene.Mark, ink: str, sheet: scene.Sheet) -> Iterator[Any]:
@@ -196,27 +178,6 @@ def _outline(data: str) -> Any:
     return Outline(points[1:], codes)
 
 
-def _letter_width(families: tuple[str, ...]) -> Callable[[str], float]:
-    """How many columns (half ems) a letter takes in the first of the fonts that has it."""
-    known = _faces(families)
-
-    @cache
-    def columns(letter: str) -> float:
-        font = next((each for each in known if each.get_char_index(ord(letter))), known[0])
-        font.set_size(100, 72)
-        with _no_word_of_missing_letters():
-            return float(font.load_char(ord(letter)).linearHoriAdvance / 65536 / 50)
-
-    return columns
-
-
-def _faces(families: tuple[str, ...]) -> list[Any]:
-    """The fonts of these families."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
-    return [get_font(findfont(FontProperties(family=[name]))) for name in families]
-
-
 def _texts(figure: Figure) -> Iterator[str]:
     """What is written in a figure, with the title that a panel has."""
     yield from (figure.title, figure.x, figure.y)
@@ -224,19 +185,13 @@ def _texts(figure: Figure) -> Iterator[str]:
         yield from (value for value in row.values() if isinstance(value, str))
 
 
-def _is_wide(figure: Figure) -> bool:
-    letters = {letter for text in _texts(figure) for letter in scene.plain(text)}
-    return any(scene.letter_columns(letter) > 1 for letter in letters)
-
-
-def _settings(wide_letters: bool) -> dict[str, Any]:
-    families = fonts(wide_letters)
+def _settings(families: Sequence[str]) -> dict[str, Any]:
     return {
         "font.family": list(families),
         "lines.scale_dashes": False,
         "text.parse_math": False,
-        # outlines as TrueType; the wide letters of most fonts are of another kind: as shapes
-        "pdf.fonttype": 3 if len(families) > 1 else 42,
+        # outlines as TrueType; those of the CJK font are of another kind: as shapes
+        "pdf.fonttype": 3 if fonts.CJK in families else 42,
         "svg.fonttype": "path",
         "svg.hashsalt": "earnest",
         "savefig.dpi": 300,
@@ -248,8 +203,8 @@ def _drawn_by_matplotlib(figures: Iterable[Figure]) -> Iterator[None]:
     """With the fonts that the figures need."""
     import matplotlib
 
-    wide = any(map(_is_wide, figures))
-    with matplotlib.rc_context(_settings(wide)), _no_word_of_missing_letters():
+    families = fonts.families_for(text for figure in figures for text in _texts(figure))
+    with matplotlib.rc_context(_settings(families)), _no_word_of_missing_letters():
         yield
 
 
@@ -310,7 +265,7 @@ def _written(drawn: Any, kind: str) -> bytes:
 def _no_word_of_missing_letters() -> Iterator[None]:
     """Letters that no font has are drawn as boxes; `missing_letters` names them."""
     logging.getLogger("fontTools").setLevel(logging.WARNING)  # else a line for each step
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # no bold Noto: regular
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph \d+")
-        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         yield
