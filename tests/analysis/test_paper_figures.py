@@ -190,12 +190,8 @@ def test_hebrew_and_arabic_names_run_from_right_to_left():
     hebrew, arabic = "אנושי", "بشري"
     drawn = glyphs(named(hebrew, arabic))
     assert [number for _, number in drawn[hebrew]] == glyph_numbers(hebrew)[::-1]
-    shown = [number for _, number in drawn[arabic]]
-    alone = glyph_numbers(arabic)[::-1]
-    assert len(shown) == len(alone)
-    assert shown[0] == alone[0] or shown != alone  # joined to its neighbours
-    first = glyph_numbers("\ufe91")[0]  # beh, initial form
-    assert shown[-1] == first
+    joined = "\ufe91\ufeb8\ufeae\u064a"  # beh and sheen open a word, reh ends one, yeh alone
+    assert [number for _, number in drawn[arabic]] == glyph_numbers(joined)[::-1]
 
 
 @pytest.mark.medium
@@ -215,7 +211,7 @@ def test_a_right_to_left_name_moves_nothing_that_stands_beside_it():
 @pytest.mark.slow
 def test_a_pdf_embeds_the_outlines_of_every_script_and_no_box():
     shapes = paper_files(named(*SCRIPTS.values()))["pdf"]
-    outlines = [names for names in re.findall(rb"<< ((?:/\S+ \d+ 0 R\s*)+)>>", shapes)]
+    outlines = re.findall(rb"<< ((?:/\S+ \d+ 0 R\s*)+)>>", shapes)
     assert b"CJK" in shapes
     assert any(b"/uni0E17 " in names for names in outlines)
     assert not any(b"/.notdef" in names for names in outlines)
@@ -223,7 +219,8 @@ def test_a_pdf_embeds_the_outlines_of_every_script_and_no_box():
     assert b"/Type3" not in kept  # TrueType, as publishers want
     fonts = [TTFont(io.BytesIO(s)) for s in streams(kept) if s.startswith(b"\0\1\0\0")]
     letters = set().union(*(font.getBestCmap() or () for font in fonts))
-    assert {ord(letter) for letter in SCRIPTS["Thai"].replace(" ", "")} <= letters
+    tone = "\u0e48"  # has other outlines above a vowel
+    assert {ord(letter) for letter in SCRIPTS["Thai"] if letter not in (" ", tone)} <= letters
 
 
 @pytest.mark.medium
