@@ -28,6 +28,9 @@ from tools.locks import ROOT, pins
 IMPORTED_AS = {
     "protobuf": "google",
     "faster-whisper": "faster_whisper",
+    "fontpkg-noto-sans-devanagari": "fontpkg_noto_sans_devanagari",
+    "fontpkg-noto-sans-thai": "fontpkg_noto_sans_thai",
+    "noto-cjk-sans-otc": "noto_cjk_sans_otc",
     "silero-vad": "silero_vad",
     "pyworld-prebuilt": "pyworld",
     "visqol-python": "visqol",
