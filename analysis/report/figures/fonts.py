@@ -1,7 +1,8 @@
-"""The fonts of figures for papers: DejaVu Sans, and one from a wheel for scripts that it lacks.
+"""The fonts of figures for papers: DejaVu Sans, and one for each script that it lacks.
 
-Which letters there are, and how wide words are once they are shaped (ligatures, marks above and
-below, right to left). Matplotlib is imported inside functions only.
+Those are of wheels; for other scripts the machine may have a Noto Sans. This module says which
+letters there are, and how wide words are once they are shaped (ligatures, marks above and below,
+right to left). Matplotlib is imported inside functions only.
 """
 
 from __future__ import annotations
@@ -12,35 +13,26 @@ from importlib.resources import files
 from typing import Any
 
 LATIN = "DejaVu Sans"  # Matplotlib's own; it has Greek, Cyrillic, Hebrew and Arabic too
-CJK = "Noto Sans CJK SC"
 _FILES = {  # package and file of each family, in the order in which they are asked
-    CJK: ("noto_cjk_sans_otc", "NotoSansCJK-Regular.ttc"),
+    "Noto Sans CJK SC": ("noto_cjk_sans_otc", "NotoSansCJK-Regular.ttc"),
     "Noto Sans Thai": ("fontpkg_noto_sans_thai", "files/NotoSansThai[wdth,wght].ttf"),
     "Noto Sans Devanagari": (
         "fontpkg_noto_sans_devanagari",
         "files/NotoSansDevanagari[wdth,wght].ttf",
     ),
 }
+TRUETYPE = {LATIN, "Noto Sans Thai", "Noto Sans Devanagari"}  # others may have other outlines
 _UNSEEN = {"\n", "\t", " ", "\u2066", "\u2067", "\u2068", "\u2069", "\u200d", "\u200e", "\u200f"}
 
 
 def families_for(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the families that the texts need: the first, and each that adds a letter."""
-    needed, missing = [LATIN], _missing(LATIN, set().union(*texts) - _UNSEEN)
-    for family in _FILES if missing else ():
-        still = _missing(family, missing)
-        if still != missing:
-            needed.append(family)
-        missing = still
-    return tuple(needed)
+    return _chosen(_letters(texts))[0]
 
 
 def missing_letters(texts: Iterable[str]) -> str:
     """Return the letters that no family has, in order: they are drawn as boxes."""
-    missing = set().union(*texts) - _UNSEEN
-    for family in (LATIN, *_FILES):
-        missing = _missing(family, missing) if missing else missing
-    return "".join(sorted(missing))
+    return "".join(sorted(_chosen(_letters(texts))[1]))
 
 
 @cache
@@ -60,12 +52,34 @@ def measure_in(families: tuple[str, ...]) -> Callable[[str], float]:
     return columns
 
 
-def _missing(family: str, letters: set[str]) -> set[str]:
+def _letters(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset().union(*texts) - _UNSEEN
+
+
+@cache
+def _chosen(letters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the families for the letters, and the letters that none of them has."""
+    from matplotlib.font_manager import fontManager
+
+    chosen, missing = [LATIN], _missing(LATIN, letters)
+    if missing:
+        here = {entry.name for entry in fontManager.ttflist if entry.name.startswith("Noto Sans")}
+        for family in (*_FILES, *sorted(here - _FILES.keys())):
+            still = _missing(family, missing)
+            if still != missing:
+                chosen.append(family)
+            missing = still
+    return tuple(chosen), missing
+
+
+def _missing(family: str, letters: frozenset[str]) -> frozenset[str]:
     """Return the letters that the family lacks."""
     from matplotlib.font_manager import get_font
 
+    if not letters:
+        return letters
     font = get_font(_path(family))
-    return {letter for letter in letters if not font.get_char_index(ord(letter))}
+    return frozenset(letter for letter in letters if not font.get_char_index(ord(letter)))
 
 
 @cache

@@ -190,8 +190,8 @@ def _settings(families: Sequence[str]) -> dict[str, Any]:
         "font.family": list(families),
         "lines.scale_dashes": False,
         "text.parse_math": False,
-        # outlines as TrueType; those of the CJK font are of another kind: as shapes
-        "pdf.fonttype": 3 if fonts.CJK in families else 42,
+        # outlines as TrueType; those of other fonts may be of another kind: as shapes
+        "pdf.fonttype": 42 if fonts.TRUETYPE.issuperset(families) else 3,
         "svg.fonttype": "path",
         "svg.hashsalt": "earnest",
         "savefig.dpi": 300,
