@@ -224,6 +224,8 @@ def test_a_right_to_left_name_is_isolated_from_what_stands_beside_it():
     hebrew = "אנושי (2)"
     root = intervals_of(interval_rows((hebrew, 0.9)))
     assert texts(root, "plot-name") == [f"\u2068{hebrew}\u2069"]
+    root = intervals_of(interval_rows((f"{hebrew} − B", 0.9)))
+    assert texts(root, "plot-name") == [f"\u2068{hebrew}\u2069 − \u2068B\u2069"]
     rows = [{"name": name, "x": 1, "y": 2} for name in (hebrew, "plain")]
     root = ElementTree.fromstring(figure_svg(Figure("k", "t", "scatter", rows), "k"))
     assert f"1  \u2068{hebrew}\u2069  (1, 2)" in "".join(texts(root, "plot-key"))

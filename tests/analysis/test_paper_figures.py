@@ -31,6 +31,7 @@ from analysis.report.figures.paper import (
 from tests.analysis.drawn import EVERY, HEATMAP, INTERVALS, NAUGHTY, SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
+SPACE = 3  # the glyph of DejaVu Sans, which marks of direction have too, without a width
 HARD = [f for f in NAUGHTY if f.key in ("one", "weird", "holes", "none")]
 
 
@@ -159,13 +160,14 @@ def named(*names):
 
 
 def glyphs(figure):
-    """Font and glyph number of each glyph, from left to right, by the text that is drawn."""
+    """Font and number of each glyph but spaces, from left to right, by the text that is drawn."""
     svg = panel_files([figure], ("svg",))["svg"].decode()
     found = {}
     for words, drawn in re.findall(r"<!-- (.*?) -->(.*?)</g>\s*</g>", svg, re.DOTALL):
         used = re.findall(r'href="#(\S+)-(\w+)"(?: transform="translate\(([-\d.]+))?', drawn)
         placed = sorted((float(x or 0), font, int(number, 16)) for font, number, x in used)
-        found[words] = [(font, number) for _, font, number in placed]
+        shown = [(font, number) for _, font, number in placed if number != SPACE]
+        found[re.sub("[\u2068\u2069]", "", words)] = shown
     return found
 
 
@@ -206,6 +208,17 @@ def test_a_right_to_left_name_moves_nothing_that_stands_beside_it():
     drawn = glyphs(Figure("k", "t", "scatter", rows, x="x", y="y"))
     (shown,) = [numbers for words, numbers in drawn.items() if hebrew in words]
     assert shown[0][1] == glyph_numbers("1")[0]
+
+
+@pytest.mark.medium
+def test_the_first_name_of_a_difference_stays_on_the_left_of_the_minus():
+    for first, second in (("אב", "B"), ("אב", "גד"), ("B", "אב")):
+        difference = f"{first} − {second}"
+        shown = [number for _, number in glyphs(named(difference))[difference]]
+        left, right = (
+            glyph_numbers(each[::-1] if each > "a" else each) for each in (first, second)
+        )
+        assert shown == [*left, *glyph_numbers("−"), *right]
 
 
 @pytest.mark.slow

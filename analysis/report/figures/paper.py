@@ -145,7 +145,7 @@ def _words(text: scene.Text, ink: str, sheet: scene.Sheet) -> Any:
     """The text, moved where it would leave the sheet on the left or right."""
     from matplotlib.text import Text as Words
 
-    words, x = scene.plain(text.words), text.x
+    words, x = scene.isolated(scene.plain(text.words)), text.x
     if not text.turn:
         width = sheet.columns(words) * text.size / 2
         before = {"middle": width / 2, "end": width}.get(text.anchor, 0.0)

@@ -7,6 +7,7 @@ are roles: the ink around, the colour of a series, or a shade (#rrggbb) that car
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -35,10 +36,14 @@ def _is_mark(letter: str) -> bool:
 
 
 def isolated(words: str) -> str:
-    """The text so that its direction, if it runs right to left, moves nothing around it."""
+    """The text so that its direction, if it runs right to left, moves nothing around it.
+
+    Of a difference (A − B) that holds for each side, so that A stays on the left of the minus.
+    """
     if not any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in words):
         return words
-    return f"\u2068{words}\u2069"
+    parts = re.split(r"( ?− ?)", words)  # the minus signs are at odd places
+    return "".join(x if at % 2 or not x else f"\u2068{x}\u2069" for at, x in enumerate(parts))
 
 
 @dataclass(frozen=True)
