@@ -185,7 +185,7 @@ def _texts(figure: Figure) -> Iterator[str]:
         yield from (value for value in row.values() if isinstance(value, str))
 
 
-def _settings(families: Sequence[str]) -> dict[str, Any]:
+def _settings(families: Sequence[str]) -> dict[Any, Any]:  # Matplotlib types keys as literals
     return {
         "font.family": list(families),
         "lines.scale_dashes": False,
