@@ -18,7 +18,10 @@ from urllib.parse import unquote, urlsplit
 from listening.common.command_name import IN_A_CLONE
 
 EXTRAS = {  # the names that code imports, by the extra that brings them
-    "analysis": ("arviz_stats", "matplotlib", "pandas", "pyarrow", "scipy", "threadpoolctl"),
+    "analysis": (
+        *("arviz_stats", "fontpkg_noto_sans_devanagari", "fontpkg_noto_sans_thai", "matplotlib"),
+        *("noto_cjk_sans_otc", "pandas", "pyarrow", "scipy", "threadpoolctl"),
+    ),
     "bayes": ("arviz", "nutpie", "pymc"),
     "metrics": (
         *("accelerate", "distillmos", "faster_whisper", "google", "jiwer", "librosa"),

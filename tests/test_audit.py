@@ -207,7 +207,7 @@ def test_the_bill_has_what_runs_here_and_not_what_checks_it(monkeypatch: pytest.
     ]
     monkeypatch.setattr(sbom, "locked", lambda path: lock)
     monkeypatch.setattr(sbom, "pins", lambda path: {"django": "5.2"})
-    parts = [("Django", "5.2"), ("pytest", "9"), ("asgiref", "3")]
+    parts = [("Django", "5.002"), ("pytest", "9"), ("asgiref", "3")]  # 5.2, written otherwise
     bill = {
         "metadata": {"component": {"bom-ref": "root"}},
         "components": [{"name": n, "version": v, "bom-ref": n} for n, v in parts],

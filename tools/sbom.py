@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from tools.locks import ROOT, RUN_LOCK, locked, pins
 
@@ -35,7 +36,7 @@ def only_for_running(bill: dict[str, Any]) -> dict[str, Any]:
     wrong = [
         f"{name} {version} (here: {named[name]['version'] if name in named else 'not installed'})"
         for name, version in wanted.items()
-        if name not in named or named[name]["version"] != version
+        if name not in named or Version(named[name]["version"]) != Version(version)
     ]
     if wrong:
         raise SbomError(

@@ -11,6 +11,15 @@ KEYS = ("name", "value", "low", "high", "naive_low", "naive_high")
 SYSTEMS = ("Human", "CosyVoice 2", "F5-TTS", "Fish Speech 1.5", "MaskGCT", "XTTS v2", "VITS")
 LONG = "A condition whose name is so long that no line of a phone can hold all of it"
 CHINESE = "系统甲：多音字与儿化音（普通话，女声）很长的名字"
+SCRIPTS = {  # names of systems in scripts that DejaVu Sans lacks, or that run right to left
+    "Arabic": "قارئ بشري",
+    "Hebrew": "קורא אנושי",
+    "Chinese": "系统甲 普通话",
+    "Japanese": "日本語の音声 カナ",
+    "Korean": "한국어 합성",
+    "Thai": "ระบบเสียงพูด ที่นี่",
+    "Hindi": "हिन्दी स्वर",
+}
 
 
 def interval_rows(*lines):

@@ -216,3 +216,17 @@ def test_long_names_are_shortened_by_their_width():
     assert PAGE.shortened("short", 10) == "short"
     assert PAGE.shortened("x" * 30, 10) == "x" * 9 + "…"
     assert PAGE.shortened("汉" * 30, 10) == "汉" * 4 + "…"
+    assert PAGE.columns("ที่นี่") == 2  # vowels and tones stand above the letters
+    assert PAGE.shortened("ที่" * 9, 4) == "ที่" * 3 + "…"
+
+
+def test_a_right_to_left_name_is_isolated_from_what_stands_beside_it():
+    hebrew = "אנושי (2)"
+    root = intervals_of(interval_rows((hebrew, 0.9)))
+    assert texts(root, "plot-name") == [f"\u2068{hebrew}\u2069"]
+    root = intervals_of(interval_rows((f"{hebrew} − B", 0.9)))
+    assert texts(root, "plot-name") == [f"\u2068{hebrew}\u2069 − \u2068B\u2069"]
+    rows = [{"name": name, "x": 1, "y": 2} for name in (hebrew, "plain")]
+    root = ElementTree.fromstring(figure_svg(Figure("k", "t", "scatter", rows), "k"))
+    assert f"1  \u2068{hebrew}\u2069  (1, 2)" in "".join(texts(root, "plot-key"))
+    assert "2  plain  (1, 2)" in texts(root, "plot-key")

@@ -1,6 +1,7 @@
 """Figures for papers: vector with embedded fonts, sized for a column, the same bytes again."""
 
 import hashlib
+import io
 import os
 import re
 import struct
@@ -12,7 +13,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from matplotlib.font_manager import FontProperties, findfont, get_font
+from fontTools.ttLib import TTFont
+from matplotlib.font_manager import findfont, get_font
 
 from analysis.report.content import Figure
 from analysis.report.figures import scene
@@ -20,17 +22,16 @@ from analysis.report.figures.draw import DRAWINGS
 from analysis.report.figures.paper import (
     DOUBLE,
     SINGLE,
-    fonts,
     missing_letters,
     panel_files,
     paper_files,
     sheet_for,
     width_for,
 )
-from tests.analysis.drawn import CHINESE, EVERY, HEATMAP, INTERVALS, NAUGHTY
+from tests.analysis.drawn import EVERY, HEATMAP, INTERVALS, NAUGHTY, SCRIPTS
 
 ROOT = Path(__file__).resolve().parents[2]
-WIDE = frozenset(CHINESE) - {" "}
+SPACE = 3  # the glyph of DejaVu Sans, which marks of direction have too, without a width
 HARD = [f for f in NAUGHTY if f.key in ("one", "weird", "holes", "none")]
 
 
@@ -41,9 +42,10 @@ def png_size(content):
     return width, height, struct.unpack(">I", content[place : place + 4])[0]
 
 
-def pdf_streams(content):
+def streams(content):
+    """The streams of a PDF, unpacked."""
     found = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", content, re.DOTALL)
-    return b"".join(zlib.decompress(s) if s[:1] == b"x" else s for s in found)
+    return [zlib.decompress(s) if s[:1] == b"x" else s for s in found]
 
 
 @pytest.mark.slow
@@ -144,33 +146,102 @@ def test_several_figures_are_one_below_the_other_and_in_two_columns_where_a_page
     assert many[1] == pytest.approx(6 * two[1] / 2, abs=0.2)
 
 
-@pytest.mark.slow
+@pytest.mark.medium
 def test_letters_that_no_font_has_are_named():
-    tamil = "\u0b95"
+    private = "\U0010fffd"
     assert missing_letters([INTERVALS]) == ""
-    assert missing_letters([replace(INTERVALS, title=f"é {tamil}")]) == tamil
-    assert (missing_letters([replace(INTERVALS, x=CHINESE)]) == "") is (len(fonts(WIDE)) > 1)
+    assert missing_letters([replace(INTERVALS, title=f"é {private}")]) == private
+    assert missing_letters([named(*SCRIPTS.values())]) == ""
+
+
+def named(*names):
+    """A figure with a row for each name."""
+    return replace(INTERVALS, rows=[{**INTERVALS.rows[0], "name": name} for name in names])
+
+
+def glyphs(figure):
+    """Font and number of each glyph but spaces, from left to right, by the text that is drawn."""
+    svg = panel_files([figure], ("svg",))["svg"].decode()
+    found = {}
+    for words, drawn in re.findall(r"<!-- (.*?) -->(.*?)</g>\s*</g>", svg, re.DOTALL):
+        used = re.findall(r'href="#(\S+)-(\w+)"(?: transform="translate\(([-\d.]+))?', drawn)
+        placed = sorted((float(x or 0), font, int(number, 16)) for font, number, x in used)
+        shown = [(font, number) for _, font, number in placed if number != SPACE]
+        found[re.sub("[\u2068\u2069]", "", words)] = shown
+    return found
+
+
+def glyph_numbers(words, family="DejaVu Sans"):
+    """The glyphs of the letters on their own, from the first to the last."""
+    font = get_font(findfont(family))
+    return [font.get_char_index(ord(letter)) for letter in words]
+
+
+@pytest.mark.medium
+def test_names_in_every_script_are_drawn_with_glyphs_of_a_font():
+    drawn = glyphs(named(*SCRIPTS.values()))
+    for script, name in SCRIPTS.items():
+        assert drawn[name], script
+        assert 0 not in [number for _, number in drawn[name]], script  # 0 is the box, .notdef
+        assert drawn[name] != drawn["HLS"]
+    assert {font for font, _ in drawn[SCRIPTS["Korean"]]} >= {"NotoSansCJKsc-Regular"}
+
+
+@pytest.mark.medium
+def test_hebrew_and_arabic_names_run_from_right_to_left():
+    hebrew, arabic = "אנושי", "بشري"
+    drawn = glyphs(named(hebrew, arabic))
+    assert [number for _, number in drawn[hebrew]] == glyph_numbers(hebrew)[::-1]
+    joined = "\ufe91\ufeb8\ufeae\u064a"  # beh and sheen open a word, reh ends one, yeh alone
+    assert [number for _, number in drawn[arabic]] == glyph_numbers(joined)[::-1]
+
+
+@pytest.mark.medium
+def test_a_right_to_left_name_moves_nothing_that_stands_beside_it():
+    hebrew = "אנושי"
+    rows = [{"name": hebrew, "value": 0.5, "role": "reference"}]
+    drawn = glyphs(replace(INTERVALS, rows=rows))
+    (shown,) = [numbers for words, numbers in drawn.items() if hebrew in words]
+    seen = [number for _, number in shown if number in glyph_numbers(f"{hebrew}(ref.)")]
+    assert seen == [*glyph_numbers(hebrew)[::-1], *glyph_numbers("(ref.)")]
+    rows = [{"name": hebrew, "x": 0, "y": 0}, {"name": "B", "x": 1, "y": 1}]
+    drawn = glyphs(Figure("k", "t", "scatter", rows, x="x", y="y"))
+    (shown,) = [numbers for words, numbers in drawn.items() if hebrew in words]
+    assert shown[0][1] == glyph_numbers("1")[0]
+
+
+@pytest.mark.medium
+def test_the_first_name_of_a_difference_stays_on_the_left_of_the_minus():
+    for first, second in (("אב", "B"), ("אב", "גד"), ("B", "אב")):
+        difference = f"{first} − {second}"
+        shown = [number for _, number in glyphs(named(difference))[difference]]
+        left, right = (
+            glyph_numbers(each[::-1] if each > "a" else each) for each in (first, second)
+        )
+        assert shown == [*left, *glyph_numbers("−"), *right]
 
 
 @pytest.mark.slow
-def test_names_in_chinese_are_letters_where_there_is_a_font_for_them():
-    figure = replace(INTERVALS, rows=[{**INTERVALS.rows[0], "name": CHINESE}])
-    made = paper_files(figure)
-    if len(fonts(WIDE)) > 1:
-        assert b"/Type3" in made["pdf"]  # outlines of the letters, as shapes
-        assert sheet_for(figure).columns(CHINESE) >= 2 * len(CHINESE) - 1  # an em each, measured
-        assert b"CJK" in made["pdf"]
+def test_a_pdf_embeds_the_outlines_of_every_script_and_no_box():
+    shapes = paper_files(named(*SCRIPTS.values()))["pdf"]
+    outlines = re.findall(rb"<< ((?:/\S+ \d+ 0 R\s*)+)>>", shapes)
+    assert b"CJK" in shapes
+    assert any(b"/uni0E17 " in names for names in outlines)
+    assert not any(b"/.notdef" in names for names in outlines)
+    kept = paper_files(named(SCRIPTS["Thai"], SCRIPTS["Hindi"]))["pdf"]
+    assert b"/Type3" not in kept  # TrueType, as publishers want
+    fonts = [TTFont(io.BytesIO(s)) for s in streams(kept) if s.startswith(b"\0\1\0\0")]
+    letters = set().union(*(font.getBestCmap() or () for font in fonts))
+    tone = "\u0e48"  # has other outlines above a vowel
+    assert {ord(letter) for letter in SCRIPTS["Thai"] if letter not in (" ", tone)} <= letters
 
 
-@pytest.mark.slow
-def test_names_that_are_read_from_right_to_left_are_drawn_so():
-    first, second = "\u05d0\u05d1"  # alef and bet of Hebrew, in the order of reading
-    figure = replace(INTERVALS, rows=[{**INTERVALS.rows[0], "name": first + second}])
-    drawn = paper_files(figure)["svg"].decode().partition(f"<!-- {first}{second} -->")[2]
-    glyphs = re.findall(r'<use xlink:href="#DejaVuSans-(\w+)"', drawn.partition("</g>")[0])
-    font = get_font(findfont(FontProperties(family=["DejaVu Sans"])))
-    from_the_left = [font.get_char_index(ord(letter)) for letter in (second, first)]
-    assert [int(glyph, 16) for glyph in glyphs] == from_the_left
+@pytest.mark.medium
+def test_words_are_as_wide_as_their_shaped_glyphs():
+    sheet = sheet_for(named(*SCRIPTS.values()))
+    assert sheet.columns("系统甲") == pytest.approx(6, abs=0.2)  # an em each
+    assert sheet.columns("ที่") == pytest.approx(sheet.columns("ท"), abs=0.1)  # marks above it
+    assert sheet.shortened("ที่" * 9, 6)[-2:] != "ท…"  # no letter loses its marks
 
 
 @pytest.mark.slow

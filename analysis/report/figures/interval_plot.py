@@ -101,7 +101,7 @@ def intervals(figure: Figure, sheet: scene.Sheet) -> scene.Scene:
 def _line(row: Mapping[str, Any]) -> Line:
     name, mark, group = (str(row.get(key) or "") for key in ("name", "mark", "group"))
     if row.get("role"):
-        name += f" ({SHORT_ROLES.get(row['role'], row['role'])})"
+        name = f"{scene.isolated(name)} ({SHORT_ROLES.get(row['role'], row['role'])})"
     value, low, high, naive_low, naive_high = (known(row.get(key)) for key in _KEYS)
     key = str(row.get("key") or "")
     tier, ratings = row.get("tier"), row.get("n")

@@ -1,8 +1,8 @@
 """A figure's scene as files for papers, by Matplotlib: PDF, SVG and PNG, always the same bytes.
 
 Vector, with the fonts embedded (TrueType, as publishers want), one column (3.35 in) wide or two
-(7 in). Layout is that of the page (`DRAWINGS`) on a sheet of that width, with letters measured by
-the font. Matplotlib is imported inside functions only.
+(7 in). Layout is that of the page (`DRAWINGS`) on a sheet of that width, with words measured by
+the fonts. Matplotlib is imported inside functions only.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ import io
 import logging
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from analysis.report.content import Figure
-from analysis.report.figures import scene
+from analysis.report.figures import fonts, scene
 from analysis.report.figures.draw import DRAWINGS
 from analysis.report.figures.palette import BOLD, LIGHT, MUTED, SIGNS, TINT
 
@@ -29,7 +28,6 @@ _HEAD = 26  # px of a panel's title
 _HIGHEST_IN = 8.5  # of a figure in one column of a page
 _INK = "#1c2024"
 _DATES = {"pdf": "CreationDate", "svg": "Date", "png": "Software"}  # left out, as bytes are to stay
-_CJK = ("Noto Sans CJK SC", "Source Han Sans SC", "WenQuanYi Zen Hei", "SimHei", "PingFang SC")
 
 
 Files = dict[str, bytes]
@@ -91,49 +89,21 @@ def panel_files(figures: Sequence[Figure], kinds: Sequence[str] = ("pdf", "svg")
 
 
 def missing_letters(figures: Iterable[Figure]) -> str:
-    """The letters that no font of this machine has, in order: they are drawn as boxes."""
-    letters = frozenset().union(*map(_letters, figures))
-    for family in fonts(letters):
-        letters = _without_glyph(letters, family)
-    return "".join(sorted(letters))
+    """The letters that no font has, in order: they are drawn as boxes."""
+    return fonts.missing_letters(text for figure in figures for text in _texts(figure))
 
 
 def sheet_for(figure: Figure, width_in: float | None = None) -> scene.Sheet:
     """The sheet of that width, with the letters of the fonts that the figure takes."""
     width = (width_in or width_for(figure)) * 72 / _POINTS
-    return scene.Sheet(width, _MARGIN, _letter_width(fonts(_letters(figure))), paper=True)
+    measure = fonts.measure_in(fonts.families_for(_texts(figure)))
+    return scene.Sheet(width, _MARGIN, measure, paper=True)
 
 
 def width_for(figure: Figure) -> float:
     """One column, or two where a heatmap has more cells side by side than one column holds."""
     across = len({str(row["column"]) for row in figure.rows}) if figure.drawing == "heatmap" else 0
     return DOUBLE if across > 8 else SINGLE
-
-
-@cache
-def fonts(letters: frozenset[str]) -> tuple[str, ...]:
-    """Matplotlib's own font, and those of this machine that have letters it lacks.
-
-    Of these, Chinese, Japanese and Korean ones and Noto's: each covers its script whole.
-    """
-    from matplotlib import font_manager
-
-    chosen = ["DejaVu Sans"]
-    missing = _without_glyph(letters, chosen[0])
-    known = {entry.name for entry in font_manager.fontManager.ttflist}
-    similar = sorted(name for name in known if "CJK" in name or name.startswith("Noto Sans"))
-    for family in dict.fromkeys([*_CJK, *similar]):
-        if not missing:
-            break
-        if family in known and (left := _without_glyph(missing, family)) < missing:
-            chosen.append(family)
-            missing = left
-    return tuple(chosen)
-
-
-def _without_glyph(letters: frozenset[str], family: str) -> frozenset[str]:
-    (face,) = _faces((family,))
-    return frozenset(letter for letter in letters if not face.get_char_index(ord(letter)))
 
 
 def _artists(mark: scene.Mark, ink: str, sheet: scene.Sheet) -> Iterator[Any]:
@@ -175,7 +145,7 @@ def _words(text: scene.Text, ink: str, sheet: scene.Sheet) -> Any:
     """The text, moved where it would leave the sheet on the left or right."""
     from matplotlib.text import Text as Words
 
-    words, x = scene.plain(text.words), text.x
+    words, x = scene.isolated(scene.plain(text.words)), text.x
     if not text.turn:
         width = sheet.columns(words) * text.size / 2
         before = {"middle": width / 2, "end": width}.get(text.anchor, 0.0)
@@ -208,28 +178,6 @@ def _outline(data: str) -> Any:
     return Outline(points[1:], codes)
 
 
-def _letter_width(families: tuple[str, ...]) -> Callable[[str], float]:
-    """How many columns (half ems) a letter takes in the first of the fonts that has it."""
-    known = _faces(families)
-
-    @cache
-    def columns(letter: str) -> float:
-        font = next((each for each in known if each.get_char_index(ord(letter))), known[0])
-        font.set_size(100, 72)
-        with _no_word_of_missing_letters():
-            glyph = font.load_glyph(font.get_char_index(ord(letter)))
-            return float(glyph.linearHoriAdvance / 65536 / 50)
-
-    return columns
-
-
-def _faces(families: tuple[str, ...]) -> list[Any]:
-    """The fonts of these families."""
-    from matplotlib.font_manager import FontProperties, findfont, get_font
-
-    return [get_font(findfont(FontProperties(family=[name]))) for name in families]
-
-
 def _texts(figure: Figure) -> Iterator[str]:
     """What is written in a figure, with the title that a panel has."""
     yield from (figure.title, figure.x, figure.y)
@@ -237,17 +185,13 @@ def _texts(figure: Figure) -> Iterator[str]:
         yield from (value for value in row.values() if isinstance(value, str))
 
 
-def _letters(figure: Figure) -> frozenset[str]:
-    return frozenset(letter for text in _texts(figure) for letter in scene.plain(text)) - {" "}
-
-
-def _settings(families: Sequence[str]) -> dict[str, Any]:
+def _settings(families: Sequence[str]) -> dict[Any, Any]:  # Matplotlib types keys as literals
     return {
         "font.family": list(families),
         "lines.scale_dashes": False,
         "text.parse_math": False,
-        # outlines as TrueType; those of many other fonts are of another kind: as shapes
-        "pdf.fonttype": 3 if len(families) > 1 else 42,
+        # outlines as TrueType; those of other fonts may be of another kind: as shapes
+        "pdf.fonttype": 42 if fonts.TRUETYPE.issuperset(families) else 3,
         "svg.fonttype": "path",
         "svg.hashsalt": "earnest",
         "savefig.dpi": 300,
@@ -259,7 +203,7 @@ def _drawn_by_matplotlib(figures: Iterable[Figure]) -> Iterator[None]:
     """With the fonts that the figures need."""
     import matplotlib
 
-    families = fonts(frozenset().union(*map(_letters, figures)))
+    families = fonts.families_for(text for figure in figures for text in _texts(figure))
     with matplotlib.rc_context(_settings(families)), _no_word_of_missing_letters():
         yield
 
@@ -321,7 +265,7 @@ def _written(drawn: Any, kind: str) -> bytes:
 def _no_word_of_missing_letters() -> Iterator[None]:
     """Letters that no font has are drawn as boxes; `missing_letters` names them."""
     logging.getLogger("fontTools").setLevel(logging.WARNING)  # else a line for each step
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)  # no bold Noto: regular
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph \d+")
-        warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         yield

@@ -102,10 +102,11 @@ def _key(
         x, y = left, top + 18 * (place % down + 1)
         if sheet.paper:
             x = sheet.left + place // down * room
-            line = f"{place + 1}  {sheet.shortened(point.name, room / 6 - 6)}"
+            line = f"{place + 1}  {scene.isolated(sheet.shortened(point.name, room / 6 - 6))}"
         else:
             values = (tick_text(float(f"{value:.3g}")) for value in (point.x, point.y))
-            line = f"{place + 1}  {sheet.shortened(point.name, 26)}  ({', '.join(values)})"
+            name = scene.isolated(sheet.shortened(point.name, 26))
+            line = f"{place + 1}  {name}  ({', '.join(values)})"
         marks.append(scene.Text(x, y, line, "plot-key", size=12 if sheet.paper else 13))
     return marks, 18 * down
 

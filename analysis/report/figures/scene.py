@@ -7,6 +7,7 @@ are roles: the ink around, the colour of a series, or a shade (#rrggbb) that car
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,14 +19,36 @@ INNER = 352  # px between the margins of a page's sheet, for which rooms for wor
 MOST_SPOKEN = 60
 
 
-def letter_columns(letter: str) -> float:
-    """The columns of one letter; East Asian wide ones take two."""
+def columns_of(words: str) -> float:
+    """The columns of a text on a page: East Asian wide letters take two, marks on others none."""
+    return sum(map(_letter_columns, words))
+
+
+def _letter_columns(letter: str) -> int:
+    if _is_mark(letter):
+        return 0
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _is_mark(letter: str) -> bool:
+    """Whether the letter takes no room of its own, such as a vowel sign above another."""
+    return unicodedata.category(letter) in ("Mn", "Me", "Cf")
+
+
+def isolated(words: str) -> str:
+    """The text so that its direction, if it runs right to left, moves nothing around it.
+
+    Of a difference (A − B) that holds for each side, so that A stays on the left of the minus.
+    """
+    if not any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in words):
+        return words
+    parts = re.split(r"( ?− ?)", words)  # the minus signs are at odd places
+    return "".join(x if at % 2 or not x else f"\u2068{x}\u2069" for at, x in enumerate(parts))
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """How wide the drawing is to be (px), and how wide its letters are: in columns of half an em.
+    """How wide the drawing is to be (px), and how wide words are: in columns of half an em.
 
     ``paper``: nothing may be wider than the sheet, as it cannot be scrolled, and rows stand close.
     ``values``: with that, numbers stand beside the rows, as they do on a page.
@@ -33,7 +56,7 @@ class Sheet:
 
     width: float = WIDTH
     left: float = 14
-    letter: Callable[[str], float] = letter_columns
+    columns: Callable[[str], float] = columns_of
     paper: bool = False
     values: bool = False
 
@@ -47,22 +70,19 @@ class Sheet:
         """The width between."""
         return self.right - self.left
 
-    def columns(self, words: str) -> float:
-        """The columns that a text takes."""
-        return sum(map(self.letter, words))
-
     def line(self, columns: int) -> int:
         """So many columns on a page's sheet, as many more on a wider one."""
         return int(columns * self.inner / INNER)
 
     def shortened(self, words: str, columns: float) -> str:
-        """The text, cut with an ellipsis to that many columns."""
-        used = 0.0
-        for at, letter in enumerate(words):
-            used += self.letter(letter)
-            if used > columns:
-                return words[: max(at - 1, 1)] + "…"
-        return words
+        """The text, cut with an ellipsis to that many columns, never before a mark."""
+        if self.columns(words) <= columns:
+            return words
+        for end in range(len(words) - 1, 1, -1):
+            shown = words[:end] + "…"
+            if not _is_mark(words[end]) and self.columns(shown) <= columns:
+                return shown
+        return words[:1] + "…"
 
     def scene(
         self, marks: Sequence[Mark], height: float, numbers: Iterable[str], axis: str

@@ -98,7 +98,7 @@ def _text(text: scene.Text) -> str:
     mark = f' <tspan class="plot-mark">{clean(text.mark)}</tspan>' if text.mark else ""
     return (
         f'<text{_class(text.name)} {place} font-size="{text.size:g}"{anchor}'
-        f' fill="{text.ink or "currentColor"}">{clean(text.words)}{mark}</text>'
+        f' fill="{text.ink or "currentColor"}">{clean(scene.isolated(text.words))}{mark}</text>'
     )
 
 

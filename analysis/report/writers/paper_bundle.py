@@ -146,8 +146,7 @@ def boxes(drawn: Sequence[Figure]) -> str:
     from analysis.report.figures.paper import missing_letters
 
     letters = missing_letters(drawn)
-    told = "this machine has no font for them (Noto Sans CJK has Chinese)"
-    return f"Drawn as boxes in figures are {letters}: {told}.\n" if letters else ""
+    return f"Drawn as boxes in figures, as no font has them: {letters}\n" if letters else ""
 
 
 def _caption(panels: Sequence[Figure], level: float) -> str:
