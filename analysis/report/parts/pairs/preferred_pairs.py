@@ -232,7 +232,7 @@ def _answer(pairs: Sequence[PairMean], level: float, shares: bool) -> str:
     if not tested:
         return f"No pair can be tested: {'; '.join(dict.fromkeys(p.mean.note for p in pairs))}."
     named = listed([f"{winner} over {loser}" for winner, loser in map(_sides, clear)])
-    text = f"{len(clear)} of {len(tested)} pairs differ clearly (adjusted p < {alpha:.2g})"
+    text = f"{len(clear)} of {len(tested)} pairs differ significantly (adjusted p < {alpha:.2g})"
     text += f": {named}." if clear else "."
     bare = [_both(pair) for pair in pairs if pair not in tested]
     return f"{text} No test for {listed(bare)}; notes say why." if bare else text
