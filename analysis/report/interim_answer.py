@@ -230,7 +230,7 @@ def _of_systems(row: InterimRow) -> str:
     clauses = [_leader(row, systems)] if len(systems) > 1 else []
     clauses += [_against(row, systems)] if reference else []
     if not any(pair["claimed"] for pair in row["pairs"]):
-        return f"Nothing is decided yet, after {raters}: no two conditions are told apart."
+        return f"No difference is significant at the sequential bound yet, after {raters}."
     return f"Decided after {raters}: {'; '.join(filter(None, clauses))}."
 
 
@@ -257,7 +257,7 @@ def _against(row: InterimRow, systems: Sequence[str]) -> str:
     shown, of = condition_span(reference), len(systems)
     parts = [f"{below} of {of} below {shown}"] if below else []
     parts += [f"{above} of {of} above {shown}"] if above else []
-    return " and ".join(parts) or f"none is told apart from {shown}"
+    return " and ".join(parts) or f"none is significantly different from {shown}"
 
 
 def _among(row: InterimRow, systems: Sequence[str], one: str) -> list[InterimPair]:
@@ -283,14 +283,14 @@ def _of_pairs(row: InterimRow) -> str:
     raters, of = counted(row["raters"], "rater"), len(row["pairs"])
     told = [pair for pair in row["pairs"] if pair["claimed"]]
     if not told:
-        return f"Nothing is decided yet, after {raters}: no pair leaves a draw out."
+        return f"No preference is significant at the sequential bound yet, after {raters}."
     clearest = max(told, key=lambda pair: abs((pair["value"] or 0.0) - row["neutral"]))
     one, other = (condition_span(clearest[side]) for side in ("condition", "versus"))
     estimand = estimand_of(row["estimand"])
     value = number(clearest["value"], False, estimand.decimals)
     ahead = _better(row, clearest) == clearest["condition"]
     if estimand.discriminates:
-        words = f"{one} and {other} are {'told apart' if ahead else 'confused'} ({value})"
+        words = f"{one} and {other} are {'distinguished' if ahead else 'confused'} ({value})"
     else:
         one, other = (one, other) if ahead else (other, one)
         words = f"{one} is preferred to {other} ({value})"

@@ -221,7 +221,7 @@ if TYPE_CHECKING:
 
     Facts = StudyFacts | None
 
-TITLE = "Reviewers' checklist (after Cooper, Le Maguer, Klabbers and Yamagishi 2025)"
+TITLE = "Points for reviewers, in our words (after Cooper, Le Maguer, Klabbers and Yamagishi 2025)"
 MISSING = "missing: "
 MOST_NAMED = 6
 OF_METRICS = "against_people"
@@ -236,6 +236,7 @@ def checklist(report: Report | None, facts: Facts) -> Iterator[Entry]:
     yield _instructions(facts)
     yield from _material(report, facts)
     yield _baselines(facts)
+    yield _missing("Speakers of the systems", "say whose voices the systems have, and if all alike")
     yield _design(facts)
     yield _reference(report)
     yield _screening(report, facts)

@@ -67,7 +67,9 @@ class Work:
         pages = told.get("pages", "").replace("--", "–")
         tail = ", ".join(filter(None, [f"{where} {numbers}".strip(), pages, told.get("note", "")]))
         year = told.get("year", "")
-        return f"{_plain(told['author'])} ({year}). {_plain(told['title'])}. {_plain(tail)}."
+        author = _plain(told["author"].replace(" and ", "; "))
+        title, tail = (_plain(each).rstrip(".") for each in (told["title"], tail))
+        return f"{author} ({year}). {title}. {tail}."
 
     @property
     def bibtex(self) -> str:
@@ -80,7 +82,7 @@ def _plain(value: str) -> str:
     """A field of BibTeX as people read it."""
     for written, letter in _ACCENTS.items():
         value = value.replace(written, letter)
-    return value.replace("{", "").replace("}", "").replace(" and ", "; ").rstrip(".")
+    return value.replace("{", "").replace("}", "")
 
 
 def _works(bibliography: str) -> Iterator[Work]:

@@ -159,7 +159,8 @@ def clustered(
 def for_these_items(means: Clustered) -> Clustered:
     """The same means for inference about the items that were rated, and no others.
 
-    Only raters are a sample: sums by item and by both are nothing, and items are as good as many.
+    Only raters are a sample: sums by item and by both are nothing, items are as good as many, and
+    there are no fewer of them than raters.
     """
     none, n = np.zeros_like(means.by_rater), len(means.value)
     return replace(
@@ -168,7 +169,7 @@ def for_these_items(means: Clustered) -> Clustered:
         by_both=none,
         of_items=_MANY_ITEMS * np.eye(n),
         of_both=none,
-        n_items=np.maximum(means.n_items, 2 * (means.n_ratings > 0)),
+        n_items=np.maximum(means.n_items, means.n_raters),
         pool=None if means.pool is None else for_these_items(means.pool),
     )
 

@@ -25,6 +25,13 @@ from listening.common.spreadsheets import (
 )
 
 CLIPS = ("stimulus", "sha256", "file", "key", "path")  # what names a clip; VERSA writes key
+DEGRADED = ("deg", "filepath_deg", "filename_deg")  # of NISQA, whose file is no name of a file
+LIKE_CLIPS = (  # what other tools call it, in this order; case, blanks and hyphens do not count
+    *DEGRADED,
+    *("filename", "file_name", "filepath", "file_path", "file", "path", "stimulus"),
+    *("audio_file", "audio_path", "audio", "wav_file", "wav_path", "wav"),
+    *("utterance_id", "utterance", "utt_id", "utt", "clip_id", "clip"),
+)
 ABOUT = ("metric", "value", "version", "higher_is_better", "unit", "reason", "title", "low", "high")
 LEFT_OUT = frozenset(  # of wide rows: what they say of a clip is no score
     {
@@ -44,11 +51,10 @@ _INDEX = re.compile(r"(unnamed: 0|index|column \d+)?", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Tool:
-    """What the table of a tool calls a clip, which columns are no scores, and which rise."""
+    """The column by which the table of a tool is known, which are no scores, and which rise."""
 
     name: str
-    clip: str
-    needs: frozenset[str]
+    needs: str
     no_scores: frozenset[str]
     rises: frozenset[str]
 
@@ -56,15 +62,13 @@ class Tool:
 TOOLS = (
     Tool(
         "NISQA",
-        "deg",
-        frozenset({"deg", "mos_pred"}),
-        frozenset({"model", "filepath_deg", "file", "con"}),
+        "mos_pred",
+        frozenset({"model", "con", *DEGRADED}),
         frozenset({"mos_pred", "noi_pred", "dis_pred", "col_pred", "loud_pred"}),
     ),
     Tool(
         "DNSMOS",
-        "filename",
-        frozenset({"filename", "P808_MOS"}),
+        "P808_MOS",
         frozenset({"len_in_sec", "sr", "num_hops"}),
         frozenset({"OVRL_raw", "SIG_raw", "BAK_raw", "OVRL", "SIG", "BAK", "P808_MOS"}),
     ),
@@ -143,6 +147,7 @@ def read_score_rows(path: Path, encoding: str = "") -> ScoreTable:
         _without_decimal_commas(found, records, names)
         if "value" in names or "metric" in names:
             _check_long(names)
+    _name_clips(found, records)
     long = [(n, row) for n, row in records if "metric" in row]
     wide = [(n, row) for n, row in records if "metric" not in row]
     for number, record in long:
@@ -166,6 +171,20 @@ def _without_decimal_commas(
             found.notes.append(f"The column {name} is read with decimal commas, like {comma}.")
             for (_, record), value in zip(records, plain, strict=True):
                 record[name] = value
+
+
+def _name_clips(found: ScoreTable, records: Iterable[tuple[int, dict[str, Any]]]) -> None:
+    """Turns what another tool calls its clips into the column file, with a note."""
+    names = list(dict.fromkeys(name for _, record in records for name in record))
+    plain = {re.sub(r"[\s-]+", "_", name.casefold()): name for name in reversed(names)}
+    like = DEGRADED if set(CLIPS) & set(names) else LIKE_CLIPS
+    theirs = next((plain[each] for each in like if each in plain), None)
+    if theirs is None or (like is DEGRADED and "mos_pred" not in names):
+        return
+    for _, record in records:
+        if theirs in record:
+            record["file"] = record.pop(theirs)
+    found.notes.append(f"The column {theirs} names the clip.")
 
 
 def _check_long(names: Iterable[str]) -> None:
@@ -241,9 +260,8 @@ def _add_wide(found: ScoreTable, rows: list[tuple[int, dict[str, Any]]]) -> None
     if not rows:
         return
     names = list(dict.fromkeys(name for _, record in rows for name in record))
-    tool = next((each for each in TOOLS if each.needs <= set(names)), None)
-    left_out = LEFT_OUT | (tool.no_scores if tool else frozenset())
-    left_out |= {tool.clip} if tool else set()
+    tool = next((each for each in TOOLS if each.needs in names), None)
+    left_out = LEFT_OUT.union(LIKE_CLIPS, tool.no_scores if tool else ())
     words: list[str] = []
     metrics: list[str] = []
     for name in names:
@@ -260,9 +278,8 @@ def _add_wide(found: ScoreTable, rows: list[tuple[int, dict[str, Any]]]) -> None
         empty = all(_text(cell).lower() in _EMPTY for cell in cells)
         (metrics if numbers or like or empty else words).append(name)
     if tool:
-        found.notes.append(f"The file is read as a table of {tool.name}: {tool.clip} is the clip.")
-    dropped = [name for name in (*words, *sorted(left_out & set(names))) if name]
-    dropped = [name for name in dropped if not (tool and name == tool.clip)]
+        found.notes.append(f"The file is read as a table of {tool.name}.")
+    dropped = [name for name in (*words, *sorted(left_out & set(names) - set(CLIPS))) if name]
     if dropped:
         found.notes.append(f"Columns that hold no scores: {', '.join(dropped)}.")
     for number, record in rows:
@@ -278,7 +295,7 @@ def _add_wide(found: ScoreTable, rows: list[tuple[int, dict[str, Any]]]) -> None
             found.rows.append(
                 ScoreRow(
                     number,
-                    _clip(record, tool),
+                    _clip(record),
                     name,
                     value,
                     reason=reason,
@@ -301,10 +318,8 @@ def _counts_rows(name: str, cells: list[Any]) -> bool:
 # --- Cells ----------------------------------------------------------------------------------------
 
 
-def _clip(record: Mapping[str, Any], tool: Tool | None = None) -> dict[str, str]:
+def _clip(record: Mapping[str, Any]) -> dict[str, str]:
     names = {name: _text(record.get(name)) for name in CLIPS}
-    if tool and not any(names.values()):
-        names["file"] = _text(record.get(tool.clip))
     return {name: text for name, text in names.items() if text}
 
 

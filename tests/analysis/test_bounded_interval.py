@@ -386,7 +386,7 @@ def test_pairs_without_a_test_are_not_counted_as_undecided():
     rows = [compared("ab", [1.0] * 64, 8, 8), compared("ab", [1.0, 0.0] * 4, 1, 8)]
     rows[1] = rows[1].assign(condition="c", versus_condition="d", rater="z", session="z")
     told = part_of("pairs", pd.concat(rows, ignore_index=True), NO_RULES)["sentences"][0]
-    assert "1 of 1 pairs differ clearly" in told
+    assert "1 of 1 pair differs significantly" in told
     assert "No test for c and d" in told
     rows[0] = rows[1].assign(condition="e", rater="y", session="y")
     told = part_of("pairs", pd.concat(rows, ignore_index=True), NO_RULES)["sentences"][0]

@@ -45,16 +45,22 @@ def test_one_clear_winner():
 
 
 @pytest.mark.medium
+def test_a_system_below_the_reference_is_the_highest_of_the_systems():
+    text = said(of({"R": 4.8, "A": 4.0, "B": 2.1, "C": 1.6}, roles={"R": "reference"}))
+    assert "is rated highest of the systems, above both others" in text
+
+
+@pytest.mark.medium
 def test_a_shared_first_place_names_who_shares_it():
     text = said(of({"A": 4.01, "B": 4.0, "C": 2.1, "D": 2.0}, noise=1.0))
     assert "A and B are rated highest" in text or "B and A are rated highest" in text
-    assert "cannot be told apart; the other 2 are below both" in text
+    assert "not significantly different; the other 2 are below both" in text
 
 
 @pytest.mark.medium
 def test_nothing_is_claimed_where_nothing_differs():
     text = said(of({"A": 3.0, "B": 3.0, "C": 3.0}, raters=4, items=4, noise=1.0))
-    assert "None of the 3 systems can be told apart" in text
+    assert "None of the 3 systems is significantly different from another" in text
 
 
 @pytest.mark.medium

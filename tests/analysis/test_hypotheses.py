@@ -210,3 +210,11 @@ def test_a_study_has_its_own_hypotheses_tested_and_others_stay_words(study):
     end_hypothesis(study, ended.pk, "a mistake", by="ada")
     assert default_options(study.key).hypotheses == ("A is non-inferior to B within 0.5",)
     assert options_of(QueryDict(""), study.key).hypotheses == default_options(study.key).hypotheses
+
+
+def test_an_interval_for_these_items_warns_of_few_raters_not_of_few_items():
+    for raters, items, told in ((30, 3, ""), (4, 30, "only 4 raters or items")):
+        estimator = MeanScore(intervals=["these_items"], weightings=["ratings"])
+        found = estimator.fit(rated(raters=raters, items=items))
+        notes = {each.note for each in found if each.interval == THESE_ITEMS}
+        assert all(note.startswith(told) and bool(note) == bool(told) for note in notes), notes

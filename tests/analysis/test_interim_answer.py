@@ -175,7 +175,7 @@ TRIPLE = [("a", "human", -0.5), ("b", "human", -1.5), ("a", "b", 1.0)]
         (row([], raters=3), "Only 3 raters finished: too early to compare anything."),
         (
             row([pair(*each, False) for each in TRIPLE], reference="human"),
-            "Nothing is decided yet, after 9 raters: no two conditions are told apart.",
+            "No difference is significant at the sequential bound yet, after 9 raters.",
         ),
         (
             row([pair(*each, True) for each in TRIPLE], reference="human"),

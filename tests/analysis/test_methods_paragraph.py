@@ -154,3 +154,25 @@ def test_each_work_is_found_where_prose_names_it():
         assert "\\" not in work.reference
     named = "Krippendorff's alpha (2019; ordinal), Davidson's (1970) model, ITU-R BS.1534-3"
     assert {w.key for w, _ in found_in(named)} == {"krippendorff2019", "davidson1970", "itu_bs1534"}
+
+
+def test_references_keep_their_titles_and_initials_and_list_authors():
+    (cgm,) = (each for each in WORKS if each.key == "cameron2011")
+    assert cgm.reference.startswith(
+        "Cameron, A. Colin; Gelbach, Jonah B.; Miller, Douglas L. (2011). "
+    )
+    for work in WORKS:
+        assert work.reference.count(" and ") >= work.fields["title"].count(" and ")
+        assert ".." not in work.reference
+
+
+def test_of_one_item_no_interval_for_others_is_named():
+    rows = scored(
+        {(c, f"r{r}", "i"): 3.0 + (r + k) % 3 for k, c in enumerate("AB") for r in range(9)}
+    )
+    text = methods_text(report_of(rows, options=Options(intervals=("two_way", "these_items"))))
+    assert "too few raters or items for intervals of new ones" in text
+    assert "9 ratings per clip" in text
+    rows = scored({(c, "r", f"i{i}"): 3.0 + i % 3 for c in "AB" for i in range(5)})
+    text = methods_text(report_of(rows, options=Options(intervals=("two_way",))))
+    assert "a median of 1 rating per clip and 10 per rater" in text

@@ -81,7 +81,7 @@ def test_the_report_says_who_goes_with_people_and_what_could_be_reached(report):
     assert "a perfect metric could reach about 0." in told["sentences"][0]
     assert "Over these 4 conditions it has SRCC" in told["sentences"][0]
     assert "for other conditions too [" in told["sentences"][0]
-    assert "4 of 4 metrics have an SRCC per stimulus that is told apart" in told["sentences"][1]
+    assert "4 of 4 metrics have an SRCC per stimulus significantly" in told["sentences"][1]
     assert "not counted, judge_flat: the metric is constant" in told["sentences"][1]
     found = {(row["metric"], row["unit"]): row for row in rows(told, "correlations")}
     row = found["mos_net", "stimulus"]

@@ -57,7 +57,7 @@ def test_letters_and_tiers_of_the_turing_test_are_rs():
     told = expected("att_s1")["groups"]["lmm_att"]
     (table,), (figure,) = shown.tables, shown.figures
     assert [row["condition"] for row in table.rows] == told["order"]
-    # R's are by Holm's steps, which have no intervals; in one step the first two are not told apart
+    # R's are by Holm's steps, which have no intervals; in one step the first two do not differ
     letters = dict(zip(told["order"], "aabcd", strict=True))
     assert told["letters"] == dict(zip(told["order"], "abcde", strict=True))
     assert {row["condition"]: row["letters"] for row in table.rows} == letters
@@ -65,8 +65,8 @@ def test_letters_and_tiers_of_the_turing_test_are_rs():
     assert [(row["name"], row["mark"]) for row in figure.rows] == list(letters.items())
     assert figure.ends == (0, 1)
     assert (
-        "Seed-TTS and MiniMax-Speech are rated highest (HLS 0.409 and 0.379) and cannot be told "
-        "apart; both are above" in shown.sentences[0]
+        "Seed-TTS and MiniMax-Speech are rated highest (HLS 0.409 and 0.379) and not "
+        "significantly different; both are above" in shown.sentences[0]
     )
 
 
@@ -82,8 +82,9 @@ def test_genuine_recordings_among_the_traps_say_how_near_to_human_that_is():
 def test_what_cannot_be_told_apart_is_named_together_and_the_reference_apart(isolation):
     text = sentence(isolation)
     assert text.startswith(
-        "sysB, sysA, sysC and sysD are rated highest (MOS 3.98, 3.94, 3.93 and 3.76) and cannot be "
-        "told apart; all 4 are above sysH, sysI, sysJ and sysK; sysB is above sysG, sysE and sysF "
+        "sysB, sysA, sysC and sysD are rated highest of the systems (MOS 3.98, 3.94, 3.93 and "
+        "3.76) and not significantly different; all 4 are above sysH, sysI, sysJ and sysK; sysB is "
+        "above sysG, sysE and sysF "
         "too"
     )
     assert (
@@ -130,8 +131,11 @@ def test_the_interval_that_claims_rest_on_is_there_whatever_others_are_asked_for
         ("one_rating", "A has an MOS of 0.50 (one rating only: no interval)"),
         ("separated", "from A (MOS 1.00) to B (0.00), a difference of +1.00 ["),
         ("missing", "D (4.00) stands outside the order (one rating only: no interval)."),
-        ("disjoint_raters", "B (MOS 4.31) and A (3.67) cannot be told apart: they differ by +0.65"),
-        ("unicode", '系统甲 (MOS 0.50) and “Sys "B", v2” (0.33) cannot be told apart'),
+        (
+            "disjoint_raters",
+            "B (MOS 4.31) and A (3.67) are not significantly different: they differ by +0.65",
+        ),
+        ("unicode", '系统甲 (MOS 0.50) and “Sys "B", v2” (0.33) are not significantly different'),
     ],
 )
 def test_edge_data_are_answered_honestly(name, told):
@@ -168,13 +172,13 @@ def ordered(differ, reference=""):
 @pytest.mark.parametrize(
     ("differ", "told"),
     [
-        ("AC AD BC BD CD", "A and B are rated highest and cannot be told apart; both are above C"),
+        ("AC AD BC BD CD", "A and B are rated highest and not significantly different; both are"),
         ("AC AD BD", "both are above D; A is above C too"),
         ("AC AD", "A is above C and D, but B is not above all of these"),
-        ("BC AD BD CD", "A is rated highest, and cannot be told apart from B and C, which are not"),
-        ("BC", "A is rated highest but cannot be told apart from any other; some of the others"),
+        ("BC AD BD CD", "A is rated highest, and not significantly different from B and C, which"),
+        ("BC", "A is rated highest but not significantly different from any other; some"),
         ("AB AC AD", "A is rated highest, above all 3 others, next of which is B"),
-        ("", "None of the 4 conditions can be told apart from another: from A to D"),
+        ("", "None of the 4 conditions is significantly different from another: from"),
     ],
 )
 def test_every_shape_of_an_order_has_its_words(differ, told):
@@ -184,14 +188,14 @@ def test_every_shape_of_an_order_has_its_words(differ, told):
 def test_what_equals_and_what_beats_the_reference_is_told():
     text = ordered("AC AD", "C")
     assert "C, the reference that was asked for: A is above it; B" in text
-    assert "cannot be told apart from it, which does not show that they equal it" in text
+    assert "are not significantly different from it, which does not show that they are" in text
 
 
 @pytest.mark.medium
 def test_two_and_none_that_differ_are_put_in_words():
     assert "is rated highest, above B (" in sentence(rated({"A": 4, "B": 2}))
     alike = sentence(rated({"A": 3, "B": 3, "C": 3}, raters=8))
-    assert alike.startswith("None of the 3 conditions can be told apart from another (adjusted")
+    assert alike.startswith("None of the 3 conditions is significantly different from another")
     assert alike.endswith("That is no proof that they are equal.")
 
 
@@ -275,9 +279,14 @@ def test_busy_raters_floors_and_one_who_gave_most_are_warned_of():
     assert "where every rater weighs the same" in warned(table_of("att_s1"))
     top = rated({"ref": 5, "A": 5, "B": 2}, spread=0.0, estimand="mos")
     top["score"] = top["score"].clip(1, 5).round()
-    assert "highest score given (5) for A." in warned(top)
+    assert (
+        "ceiling effect: over 60% of the ratings of A are at the top of the scale (5)."
+        in warned(top)
+    )
+    top["score"] = top["score"].clip(1, 4)
+    assert "effect" not in warned(top), "4 is no end of the scale"
     floor = warned(table_of("att_s1"))
-    assert "lowest score given (0) for CosyVoice, GPT-4o and Step-Audio" in floor
+    assert "of CosyVoice, GPT-4o and Step-Audio are at the bottom of the scale (0)" in floor
 
 
 def versus(scores, estimand, other="V"):
@@ -296,8 +305,8 @@ def test_comparisons_against_one_side_say_who_won():
     shown = made(Answer, versus(scores, "cmos"))
     (text,), (figure,) = shown.sentences, shown.figures
     assert text.startswith("Against V: A (+")
-    assert "preferred (p < 0.05, adjusted for 3 pairs); B (" in text
-    assert "cannot be told apart from it; C (−" in text
+    assert "is preferred (p < 0.05, adjusted for 3 pairs); B (" in text
+    assert "is not significantly different; C (−" in text
     assert figure.at == (0,) or list(figure.at) == [0]
     assert [row["mark"] for row in figure.rows] == ["*", "", "*"]
 
@@ -310,7 +319,7 @@ def test_a_round_of_comparisons_is_decided_as_the_part_on_pairs_decides_it():
     table = table_of("cmos_s1")
     found = pair_means(pairs_of(table))
     clear = sum(pair.mean.claimed(0.95) for pair in found)
-    assert sentence(table).startswith(f"{clear} of {len(found)} pairs are decided")
+    assert sentence(table).startswith(f"{clear} of {len(found)} pairs differ significantly")
     assert "; v3 won 5 of 5, v4 lost 5 of 5; clearest" in sentence(table)
     (best,) = [pair.mean for pair in found if {pair.condition, pair.versus} == {"v3", "v4"}]
     ends = sorted((abs(best.low_all), abs(best.high_all)))
@@ -329,7 +338,7 @@ def test_abx_is_about_guessing_whichever_was_named_first():
     }
     text = sentence(versus(scores, "abx"))
     assert text.startswith("The difference is heard in A versus V (")
-    assert "not clearly better than guessing in B versus V (" in text
+    assert "not significantly better than guessing in B versus V (" in text
 
 
 @pytest.mark.medium

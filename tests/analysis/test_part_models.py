@@ -305,7 +305,7 @@ def test_a_report_holds_the_part_beside_the_clustered_means():
     assert "A is the best with a probability of" in page
     (row,) = [row for row in table_from(found, "models-1-ranks").values() if row["p_best"] > 0.5]
     answer = next(part for part in report["parts"] if part["key"] == "answer")
-    assert "cannot be told apart" in answer["sentences"][0]
+    assert "not significantly different" in answer["sentences"][0]
     assert row["p_best"] < 0.975
 
 

@@ -143,7 +143,7 @@ def test_an_unbeaten_condition_has_no_strength_and_the_others_do():
     found = shown(edge("bt_unbeaten"))
     assert any(text.startswith("A was never beaten") for text in found.warnings)
     assert [row["name"] for row in rows_of(found, "strengths")] == ["B", "C"]
-    assert "0 of 3 pairs differ clearly" in found.sentences[0]
+    assert "0 of 3 pairs differ significantly" in found.sentences[0]
     told = {row["name"]: row for row in rows_of(found, "pairs")}
     assert told["A against B"]["mean_p"] >= 0.125  # 4 raters
     assert "all answers are equal" in told["A against B"]["note"]

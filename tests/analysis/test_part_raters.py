@@ -7,7 +7,7 @@ import pytest
 
 from analysis.ratings.table import from_rows
 from analysis.report.parts.raters.order_tables import stretches
-from analysis.report.parts.raters.rest_tables import MOST_DRAWN
+from analysis.report.parts.raters.rest_tables import MOST_DRAWN, inner_range
 from analysis.statistics.agreement.versus_rest import coefficients
 from analysis.statistics.correlations import correlation
 from analysis.statistics.options import Options
@@ -23,6 +23,12 @@ def align():
 @pytest.fixture(scope="module")
 def mos():
     return part_of("raters", heard_on_headphones("mos_s1"))
+
+
+def test_few_raters_have_a_range_and_many_the_inner_80_percent():
+    assert inner_range(np.array([0.4, 0.2])) == (0.2, pytest.approx(0.3), 0.4, "all raters")
+    low, middle, high, whom = inner_range(np.arange(11.0))
+    assert (low, middle, high, whom) == (1, 5, 9, "80 % of raters")
 
 
 def ratings(**columns):

@@ -116,7 +116,7 @@ def excludes(row, low, high, neutral=0.0):
 SLIPS = {
     "a number that is none": r"\bnan\b|\binf\b|\bNone\b(?! of)",
     "a hyphen as minus, or a sign before nothing": r"(?<![\w-])-\d|[+−]0\.0+(?!\d)",
-    "a test that did not reject, with a p as if it did": r"told apart[^.;(]*\((?:adjusted )?p <",
+    "no rejection, with a p as if there was one": r"not significantly[^.;(]*\((?:adjusted )?p <",
     "a phrase in the quotation marks of a name": r"“[^”]*\d ?%[^”]*”",
     "a joint without parts": r", ,|,,| and and |\(\)|\[\]|  |\.\.(?!\.)| ,| \.(?!\d)",
     "one of many": r"(?<![\d.,] )(?<![\d.,])\b1 (?:raters|ratings|items|clips|pairs|conditions)\b",
@@ -186,7 +186,7 @@ def sentence_agrees(s, text, claims):
     if s.reference and "Against " in text and s.tiers:
         told = text.partition("Against ")[2].partition(": ")[2]
         for piece in told.split("; "):
-            same = "cannot be told apart from it" in piece
+            same = "not significantly different from it" in piece
             apart = re.search(r" (is|are) (above|below|ranked before|ranked after) it", piece)
             for name in s.systems:
                 if name in piece and (same or apart):
@@ -195,7 +195,7 @@ def sentence_agrees(s, text, claims):
     if len(s.systems) == 2 and s.tiers:
         order = text.partition("Against ")[0]
         claimed = frozenset(s.systems) in claims
-        same = "cannot be told apart" in order or "do not tell the conditions apart" in order
+        same = "not significantly different" in order or "do not tell the conditions apart" in order
         assert same != claimed, text
 
 

@@ -215,7 +215,7 @@ def test_warnings_name_few_raters_ceilings_and_tests_that_were_apart():
     assert "only 4 raters and 5 items" in told
     assert "do not compare them" in told
     top = rows_of({("A", f"r{n}", f"i{n}"): 5 if n else 1 for n in range(12)})
-    assert any("highest score" in text for text in caveats(top))
+    assert any("ceiling effect: over 60%" in text for text in caveats(top))
 
 
 @pytest.mark.slow

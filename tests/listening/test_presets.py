@@ -344,6 +344,27 @@ def test_nvv_keeps_breaths_at_the_ends_of_clips(remove: str) -> None:
     assert len(notes.remarks) == bool(remove)
 
 
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        ("How natural is the Breath at the end?", "Breath"),
+        ("Do you hear her laughing?", "laughing"),
+        ("结尾的呼吸自然吗？", "呼吸"),
+        ("How breathy, sober and natural is this voice?", ""),
+    ],
+)
+def test_a_question_about_a_breath_keeps_the_ends_of_clips(question: str, word: str) -> None:
+    asked = "How natural does this speech sound?"
+    assert asked in PRESETS["mos"].toml
+    notes = Notebook()
+    study = read_study_toml(PRESETS["mos"].toml.replace(asked, question).encode(), notes)
+    assert study is not None
+    assert study.ends == ("as_is" if word else "alike")
+    assert [f"“naturalness” mentions “{word}”" in each for each in notes.remarks] == [True] * bool(
+        word
+    )
+
+
 def test_mushra_has_a_reference_and_two_anchors_on_every_screen(tmp_path: Path) -> None:
     study = the_study(PRESETS["mushra"], tmp_path / "mine")
     roles = {c.key: c.role for c in study.conditions}

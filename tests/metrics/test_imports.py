@@ -107,7 +107,8 @@ def test_a_table_of_nisqa_is_imported_as_it_is(capsys):
     told = capsys.readouterr()
     metrics = ("mos_pred", "noi_pred", "dis_pred", "col_pred", "loud_pred")
     assert told.out.splitlines() == [f"{name}: 9 scores imported" for name in metrics]
-    assert "The file is read as a table of NISQA: deg is the clip." in told.err
+    assert "The column deg names the clip." in told.err
+    assert "The file is read as a table of NISQA." in told.err
     assert "Columns that hold no scores: model." in told.err
     assert {row["higher_is_better"] for row in selectors.score_rows("mine")} == {True}
     assert rows()["alpha_1", "mos_pred"] == 1.5375
@@ -147,6 +148,28 @@ def test_tables_of_dnsmos_and_versa_are_imported_as_they_are(file):
         None,
         None,
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("file_path,m\nwavs/one.wav,1.5\n", "file_path"),  # UTMOSv2
+        ("Filename;m\nC:\\wavs\\one.wav;1,5\n", "Filename"),
+        ("utt-id,metric,value\none,m,1.5\n", "utt-id"),
+        ('{"audio path": "one.wav", "m": 1.5}\n', "audio path"),
+        ("file,filepath_deg,model,m,mos_pred\n7,wavs/one.wav,NISQAv2,1.5,3\n", "filepath_deg"),
+    ],
+)
+def test_what_other_tools_call_the_clip_is_read_and_named(file, text, column):
+    notes: list[str] = []
+    import_scores("mine", file(text), notes=notes)
+    assert rows()["a_one", "m"] == 1.5
+    assert f"The column {column} names the clip." in notes
+    assert (column == "filepath_deg") == ("The file is read as a table of NISQA." in notes)
+
+
+def test_a_second_name_of_the_clip_is_no_score(file):
+    assert import_scores("mine", file("stimulus,clip,m\na_one,7,1.5\n")) == {"m": 1}
 
 
 @pytest.mark.parametrize(

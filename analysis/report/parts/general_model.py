@@ -150,7 +150,7 @@ class GeneralFit:
         refusal = self.posterior.diagnostics.refusal
         made = diagnostics_table(
             f"{stem}-diagnostics",
-            f"Whether the draws of the general model can be trusted, {about}",
+            f"Convergence of the draws of the general model, {about}",
             self.cells,
             self.posterior,
             title,

@@ -143,7 +143,7 @@ class _Fitted:
     def shown(self, options: Options) -> Content:
         """Everything, or, where the draws are not to be trusted, the diagnostics alone."""
         names, ranked = self.each.names, self.comparison
-        heading = f"Whether the ordinal draws can be trusted, {family_span(self.title)}"
+        heading = f"Convergence of the ordinal draws, {family_span(self.title)}"
         key = f"{self.stem}-diagnostics"
         refused = isinstance(ranked, Refusal)
         made = diagnostics_table(key, heading, names, self.posterior, self.title, not refused)

@@ -481,7 +481,7 @@ OF_KIND = {
     WAYS: "{} in other ways to analyse",
 }
 FEW = 0.05  # of the raters (or items), which alone carry a claim
-NOTHING_CLAIMED = "No difference is claimed, so none can fall"
+NOTHING_CLAIMED = "No difference is claimed"
 
 
 def sentences(standing: Standing) -> list[str]:
@@ -546,7 +546,8 @@ def warnings(standing: Standing) -> Iterator[str]:
 def _nothing(standing: Standing) -> str:
     some = [v for v in standing.variants if any(found.claimed for found in v.found.values())]
     if not some:
-        return f"{NOTHING_CLAIMED}; none would be in any of {len(standing.variants):,} others."
+        others = f"{len(standing.variants):,} other analyses"
+        return f"{NOTHING_CLAIMED}, nor would one be in any of {others}."
     where = listed([_where(each.kind, each.name) for each in some], 3)
     return (
         f"{NOTHING_CLAIMED}. Some difference would be claimed in {len(some):,} of "

@@ -24,6 +24,7 @@ _LONGEST_NAME = 6  # words
 _OVERALL = "condition:"
 _PAPERS = ("att", "long_form", "recommendation")  # parts whose tables a paper prints by a preset
 _NAIVE = "naive"
+_THESE = "for these items only"
 _PAIRS = re.compile(r"(pairs|abx)(_\d+)?")  # the table of a family's pairs
 _HLS = "hls"
 _UNNAMED = ("", "task")  # a file of ratings without a column of tasks
@@ -144,7 +145,7 @@ def _task(report: Report, design: TaskDesign, longest: int) -> str:
     question = asked.get(f"{design['task']} · {design['criterion']}", "")
     clip = "pair of clips" if design["in_pairs"] else "clip"
     often = (
-        f"a median of {short(design['ratings_per_clip'])} ratings per {clip} and "
+        f"a median of {_ratings(design['ratings_per_clip'])} per {clip} and "
         f"{short(design['ratings_per_rater'])} per rater"
     )
     phrase = estimand_of(design["estimand"]).phrase
@@ -159,8 +160,13 @@ def _task(report: Report, design: TaskDesign, longest: int) -> str:
     given = design.get("span")
     scale = f", from {short(ends[0])} to {short(ends[1])}" if ends and given == ends else ""
     if given and given != ends:  # whether the scale had more steps, the ratings do not say
-        scale = f" (scores given: {short(given[0])} to {short(given[1])})"
+        span = " to ".join(dict.fromkeys(map(short, given)))
+        scale = f" (scores given: {span})"
     return f"{where} report {phrase}{defined}{scale}, {often}."
+
+
+def _ratings(count: float) -> str:
+    return f"{short(count)} {'rating' if count == 1 else 'ratings'}"
 
 
 def _conduct(report: Report, longest: int) -> Iterator[str]:
@@ -220,7 +226,7 @@ def _estimation(report: Report) -> Iterator[str]:
     origin, rows = report["provenance"], report["estimates"] or report["shares"]
     if not rows:
         return
-    main = next((row["interval"] for row in rows if _has_interval(row)), "")
+    main = any(_has_interval(row) and not _for_these(row) for row in rows)
     scores = (
         "Scores are means over ratings" if report["estimates"] else "We report shares of answers"
     )
@@ -233,7 +239,7 @@ def _estimation(report: Report) -> Iterator[str]:
         )
         return
     if not main:
-        yield f"{scores}; there are too few raters or items for intervals."
+        yield f"{scores}; there are too few raters or items for intervals of new ones."
         return
     at_once = ", simultaneous for all pairs of a question" * _pairs_at_once(report)
     yield (
@@ -267,9 +273,11 @@ def _comparisons(report: Report) -> Iterator[str]:
     if adjusted:
         yield _families(adjusted, alpha)
     if _pairs_at_once(report):
+        kinds = [estimand_of(design["estimand"]) for design in report.get("design", ())]
+        heard = all(kind.discriminates for kind in kinds if kind.in_pairs)
+        what = "Audible differences" if heard else "Preferences"
         yield (
-            f"Preferences are claimed where p, adjusted over all pairs of a question, is below "
-            f"{alpha}."
+            f"{what} are claimed where p, adjusted over all pairs of a question, is below {alpha}."
         )
 
 
@@ -315,6 +323,11 @@ def _is_overall(row: EstimateRow) -> bool:
 
 def _has_interval(row: EstimateRow) -> bool:
     return row["low"] is not None and not row["interval"].startswith(_NAIVE)
+
+
+def _for_these(row: EstimateRow) -> bool:
+    """Whether the interval is not for new raters and items, but for those who were there."""
+    return _THESE in row["interval"]
 
 
 def _names(names: Iterable[str]) -> str:

@@ -581,6 +581,7 @@ def icc_of_means(
     ratio = spread / error
     tail = (1 + level) / 2
     low = 1 - float(stats.f.ppf(tail, n - 1, groups - 1)) / ratio
+    low = max(low, min(0.0, 1 - 1 / ratio))  # a share is not below 0
     high = 1 - 1 / (ratio * float(stats.f.ppf(tail, groups - 1, n - 1)))
     note = "two conditions only: rough" if n == 2 else ""
     if ratio <= 1:

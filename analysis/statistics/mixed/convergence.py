@@ -130,7 +130,8 @@ def _measured(measure: str, draws: Floats, **options: Any) -> float:
 
     if draws.shape[1] < 4 or np.ptp(draws) == 0 or not np.isfinite(draws).all():
         return float("nan")
-    return float(getattr(array_stats, measure)(draws, chain_axis=0, draw_axis=1, **options))
+    with np.errstate(divide="ignore", invalid="ignore"):  # of ranks that never vary: NaN
+        return float(getattr(array_stats, measure)(draws, chain_axis=0, draw_axis=1, **options))
 
 
 def pareto_k(log_weights: Floats) -> float:

@@ -514,7 +514,8 @@ class Study(Table):
         "cut. The originals stay as they are",
         None,
         '`"alike"`; `"as_is"` where the study asks for faint sounds: a question with the option '
-        "`absent` or a key that begins with `nvv`, or a condition with the attribute `nvv_types`",
+        "`absent`, a key that begins with `nvv` or a word such as breath or laugh (English or "
+        "Chinese), or a condition with the attribute `nvv_types`",
     )
     hypotheses: Annotated[list[str], texts_of(LONGEST_HYPOTHESIS)] = said(
         PLAN,

@@ -6,6 +6,7 @@ conditions are made of the study's lines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,11 @@ SCALED = "mos"  # the method whose scale a rubric may name; of others raters rea
 REMEDY = "Remove it here, or remove the option rubric."
 ALIKE, AS_IS = "alike", "as_is"
 VOCALISATIONS = "nvv"  # begins criteria and attributes that are about them
+FAINT_SOUND = re.compile(  # in a question; a breathy voice is not one
+    r"\b(?:breath(?:s|e|es|ing)?|(?:in|ex)hal\w+|laugh(?:s|ter|ing)?|sigh(?:s|ing)?|"
+    r"cough(?:s|ing)?|gasp(?:s|ing)?|sob(?:s|bing)?|sniff\w*)\b|呼吸|吸气|笑声|叹气|咳嗽|抽泣",
+    re.IGNORECASE,
+)
 ONE_OF = ("link", "prolific")  # found without a name in the address: there can be one of each
 Words = dict[str, Any]
 HEADPHONES = "Headphones are tested by “huggins”, or by “antiphase”."
@@ -135,6 +141,8 @@ def asks_for_faint_sounds(tasks: Iterable[TaskEntry], conditions: Iterable[Condi
                 return f"the question “{criterion.key}” asks whether a sound is there"
             if criterion.key.startswith(VOCALISATIONS):
                 return f"the question “{criterion.key}” is about nonverbal vocalisations"
+            if named := FAINT_SOUND.search(criterion.question):
+                return f"the question “{criterion.key}” mentions “{named[0]}”"
     for condition in conditions:
         if any(name.startswith(VOCALISATIONS) for name in condition.attributes):
             return f"the condition “{condition.key}” is asked for nonverbal vocalisations"

@@ -192,8 +192,8 @@ def _told_apart(of: Gathered, names: Sequence[str], what: str) -> str:
     clear = sum(each < 1 - of.level for each in tested)
     bare = [name for name in names if p[name] is None]
     return (
-        f"{clear} of {len(tested)} metrics have an SRCC per {what} that is told apart from 0 after "
-        "Holm's adjustment over all metrics of this task and criterion"
+        f"{clear} of {len(tested)} metrics have an SRCC per {what} significantly different from 0 "
+        "after Holm's adjustment over all metrics of this task and criterion"
         f"{f' ({_without(of, bare)})' * bool(bare)}. The best of several metrics is flattered by "
         "being chosen from the same ratings."
     )
@@ -315,7 +315,7 @@ def _clear(first: Correlated) -> str:
     if first.low is None or first.high is None:
         return ", of which nothing more can be said"
     if first.low <= 0 <= first.high:
-        return ", which cannot be told apart from none"
+        return ", not significantly different from 0"
     return "" if first.high > 0 else " (the higher the metric, the worse for people)"
 
 

@@ -40,7 +40,7 @@ GENUINE = "human"  # as traps of genuine recordings are called
 
 
 class Answer(Part):
-    """Who is rated highest and who cannot be told apart, drawn, in words, and how far to trust."""
+    """Who is rated highest, who is not significantly different, and how far to trust that."""
 
     key = "answer"
     version = "1"

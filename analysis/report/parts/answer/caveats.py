@@ -145,18 +145,20 @@ def _ceilings(family: Family, reference: str) -> Iterator[Caveat]:
         return  # the answer says that every rating is the same
     names, roles = [str(name) for name in conditions.unique()], roles_of(family.table)
     reference = reference_of(names, reference, roles).name
+    scale = dict(zip(("lowest", "highest"), family.ends or (), strict=False))
     for end, value in ends.items():
+        if value != scale.get(end, value):
+            continue  # nobody used the end of the scale
         share = (scores == value).groupby(conditions).mean()
         crowded = sorted(str(condition) for condition in share.index[share > CEILING])
         if end == "highest":
             crowded = [name for name in crowded if name != reference]
         if crowded:
-            what = f"of the ratings have the {end} score given ({short(value)})"
-            text = (
-                f"over {CEILING:.0%} {what} for "
-                f"{listed([condition_span(name) for name in crowded])}."
-            )
-            yield Caveat(CROWDED_ENDS, text)
+            kind, place = {"highest": ("ceiling", "top"), "lowest": ("floor", "bottom")}[end]
+            where = f"at the {place} of the scale" if scale else f"the {end} given"
+            whose = listed([condition_span(name) for name in crowded])
+            text = f"{kind} effect: over {CEILING:.0%} of the ratings of {whose} are {where}"
+            yield Caveat(CROWDED_ENDS, f"{text} ({short(value)}).")
 
 
 def _apart(s: Ranking) -> Iterator[Caveat]:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from analysis.formatting import enumerated, interval_text, listed, number, percent
+from analysis.formatting import counted, enumerated, interval_text, listed, number, percent
 from analysis.name_spans import VERSUS, condition_span, family_span, names_in
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of, family_title
@@ -22,6 +22,7 @@ from analysis.statistics.pairs.pair_ratings import pair_ratings, reach_of
 RANKING_MOST_NAMED = 6
 MOST_NEAR = 3
 NO_PROOF = "That is no proof that they are equal."
+SAME = "not significantly different"
 
 
 def ranking_sentences(s: Ranking, reference: Reference) -> str:
@@ -63,7 +64,7 @@ def _only_one(s: Ranking) -> str:
 def _nothing_tested(s: Ranking) -> str:
     notes = dict.fromkeys(mean.note for mean in s.means if mean.note)
     return (
-        f"Nothing can be said of other raters or items than these: {'; '.join(notes)}. "
+        f"Nothing can be said beyond these raters and items: {'; '.join(notes)}. "
         f"Here the means run from {_valued(s, s.means[0].condition, s.name)} to "
         f"{_valued(s, s.means[-1].condition)}."
     )
@@ -94,9 +95,9 @@ def _order(s: Ranking, others: Sequence[str]) -> str:
     alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
     values = listed([_value(s, name) for name in top])
     if alike:
-        sentence = f"{_listed(top)} are {first(s)} ({s.name} {values}) and cannot be told apart; "
+        sentence = f"{_listed(top)} are {first(s)} ({s.name} {values}) and {SAME}; "
     else:
-        sentence = f"{_valued(s, best, s.name)} is {first(s)}, and cannot be told apart from "
+        sentence = f"{_valued(s, best, s.name)} is {first(s)}, and {SAME} from "
         sentence += f"{listed([_valued(s, name) for name in near])}, which are not all alike; "
     every = "both" if len(top) == 2 else f"all {len(top)}"
     if not clear:
@@ -123,16 +124,15 @@ def _ranking_undivided(s: Ranking, others: Sequence[str]) -> str:
     best, last = others[0], others[-1]
     if any(s.differ(a, b) for a, b in combinations(others, 2)):
         return (
-            f"{_valued(s, best, s.name)} is {first(s)} but cannot be told apart from any "
+            f"{_valued(s, best, s.name)} is {first(s)} but {SAME} from any "
             "other; some of the others differ (see the letters)."
         )
     widest = s.between(best, last)
     gap = with_bounds(widest.value, widest.low_all, widest.high_all, s.decimals)
     if len(others) == 2:
         both = f"{_valued(s, best, s.name)} and {_valued(s, last)}"
-        sentence = f"{both} cannot be told apart"
-        return f"{sentence}: they differ by {gap}. {NO_PROOF}"
-    sentence = f"None of the {len(others)} conditions can be told apart from another"
+        return f"{both} are {SAME}: they differ by {gap}. {NO_PROOF}"
+    sentence = f"None of the {len(others)} conditions is significantly different from another"
     sentence += f" (adjusted p ≥ {s.alpha:.2g})"
     span = f"{_valued(s, best, s.name)} to {_valued(s, last)}"
     return f"{sentence}: from {span}, a difference of {gap}. {NO_PROOF}"
@@ -149,7 +149,8 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
         parts.append(f"{_listed(better)} {_are(better)} {over(s)} it")
     if same:
         some = listed([_with_gap(s, gap) for gap in same], MOST_NEAR)
-        parts.append(f"{some} cannot be told apart from it, which does not show that they equal it")
+        are = _are([gap.condition for gap in same])
+        parts.append(f"{some} {are} {SAME} from it, which does not show that they are equal")
     if worse:
         names = [gap.condition for gap in worse]
         every = "both" if len(names) == 2 else f"all {len(names)}"
@@ -204,7 +205,7 @@ def _listed(names: Sequence[str]) -> str:
     return listed(list(map(condition_span, names)))
 
 
-def _are(names: Sequence[str]) -> str:
+def _are(names: Sequence[object]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
@@ -213,8 +214,9 @@ def _article(word: str) -> str:
 
 
 def first(s: Ranking) -> str:
-    """How the best one stands, by ratings or ranks."""
-    return "ranked first" if s.low_is_best else "rated highest"
+    """How the best system stands, by ratings or ranks; a reference may be better still."""
+    best = "ranked first" if s.low_is_best else "rated highest"
+    return f"{best} of the systems" if s.reference.name in s.tested else best
 
 
 def over(s: Ranking) -> str:
@@ -376,7 +378,7 @@ def pair_sentences(family: Family, pairs: Sequence[Pair], level: float) -> str:
     others = {pair.versus for pair in pairs}
     if len(others) == 1:
         return f"{_pair_one_side(family, won, even, lost, how)} {_untested(bare)}".strip()
-    sentence = f"{len(won) + len(lost)} of {tested} pairs are decided {how}"
+    sentence = f"{_pairs_differ(len(won) + len(lost), tested)} {how}"
     if won or lost:
         sentence += f"; {_most(pairs, won, lost)}"
         clearest = max([*won, *lost], key=lambda pair: abs(pair.value - draw))
@@ -496,13 +498,19 @@ def _pair_one_side(
     versus = condition_span(next(iter([*won, *even, *lost])).versus)
     parts = []
     if won:
-        parts.append(f"{_named(family, won)} preferred {how}")
+        parts.append(f"{_named(family, won)} {_are(won)} preferred {how}")
     if even:
-        verb = "cannot be told apart from it" if won or lost else f"not told apart from {versus}"
-        parts.append(f"{_named(family, even)} {verb}")
+        parts.append(f"{_named(family, even)} {_are(even)} {SAME}")
     if lost:
-        parts.append(f"{_named(family, lost)} not as good {how}")
+        parts.append(f"{_named(family, lost)} {_are(lost)} not as good {how}")
     return f"Against {versus}: {'; '.join(parts)}. {_more(family)}".strip()
+
+
+def _pairs_differ(clear: int, tested: int) -> str:
+    """How many of the pairs that were tested differ."""
+    number_of = f"{clear} of" if clear else "None of"
+    verb = "differ" if clear > 1 else "differs"
+    return f"{number_of} {counted(tested, 'pair')} {verb} significantly"
 
 
 def _untested(pairs: Sequence[Pair]) -> str:
@@ -545,7 +553,7 @@ def _pair_heard(pairs: Sequence[Pair], won: Sequence[Pair], how: str) -> str:
     if won:
         parts.append(f"the difference is heard in {_shares(won)} {how}")
     if rest:
-        parts.append(f"answers are not clearly better than guessing in {_shares(rest)}")
+        parts.append(f"answers are not significantly better than guessing in {_shares(rest)}")
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}. {MORE}"
 
@@ -607,13 +615,13 @@ def headline_of_pairs(family: Family, pairs: Sequence[Pair], alpha: float) -> st
     if len({pair.versus for pair in pairs}) == 1:
         return _one_side(pairs, decided, draw)
     if not decided:
-        return f"None of {len(tested)} pairs is decided: no preference is shown."
+        return f"{_pairs_differ(0, len(tested))}: no preference is shown."
     clearest = max(decided, key=lambda pair: abs(pair.value - draw))
     winner, loser = clearest.condition, clearest.versus
     if clearest.value < draw:
         winner, loser = loser, winner
     return (
-        f"{len(decided)} of {len(tested)} pairs are decided; clearest: {condition_span(winner)} is "
+        f"{_pairs_differ(len(decided), len(tested))}; clearest: {condition_span(winner)} is "
         f"preferred to {condition_span(loser)}."
     )
 
@@ -678,7 +686,7 @@ def _orders(s: Ranking, systems: Sequence[str]) -> list[str]:
     clear = [name for name in far if all(s.differ(other, name) for other in top)]
     others = f"the other {len(far)} are" if len(far) > 1 else f"{condition_span(far[0])} is"
     if alike and len(clear) == len(far):
-        after = f"cannot be told apart; {others} {under(s)} {_all(len(top))}"
+        after = f"{SAME}; {others} {under(s)} {_all(len(top))}"
         named = enumerated(map(condition_span, top))
         return [
             *[f"{named} are {first(s)} and {after}"] * (len(top) <= MOST_NAMED),
@@ -687,9 +695,9 @@ def _orders(s: Ranking, systems: Sequence[str]) -> list[str]:
     apart = condition_span(near[0]) if len(near) == 1 else f"{len(near)} others"
     rest_of = condition_span(far[0]) if len(far) == 1 else f"the other {len(far)}"
     return [
-        f"{_valued(s, best, s.name)} is {first(s)} but cannot be told apart from {apart}; it is "
+        f"{_valued(s, best, s.name)} is {first(s)} but {SAME} from {apart}; it is "
         f"{over(s)} {rest_of}",
-        f"{_valued(s, best, s.name)} is {first(s)}, not clearly {over(s)} {apart}",
+        f"{_valued(s, best, s.name)} is {first(s)}, not significantly {over(s)} {apart}",
     ]
 
 
@@ -697,12 +705,12 @@ def _undivided(s: Ranking, systems: Sequence[str]) -> list[str]:
     best, last = systems[0], systems[-1]
     if any(s.differ(a, b) for a, b in combinations(systems, 2)):
         highest = f"{_valued(s, best, s.name)} is {first(s)}"
-        return [f"{highest} but cannot be told apart from any other system"]
+        return [f"{highest} but {SAME} from any other system"]
     span = f"{s.name} {_value(s, best)} to {_value(s, last)}"
     if len(systems) == 2:
         names = f"{condition_span(best)} and {condition_span(last)}"
-        return [f"{names} cannot be told apart ({s.name} {_value(s, best)} and {_value(s, last)})"]
-    return [f"None of the {len(systems)} systems can be told apart from another ({span})"]
+        return [f"{names} are {SAME} ({s.name} {_value(s, best)} and {_value(s, last)})"]
+    return [f"None of the {len(systems)} systems is significantly different from another ({span})"]
 
 
 def _only_system(s: Ranking, name: str) -> str:
@@ -711,7 +719,7 @@ def _only_system(s: Ranking, name: str) -> str:
     gap = s.between(name, s.reference.name)
     other = _valued(s, s.reference.name)
     if not gap.claimed:
-        return f"{_valued(s, name, s.name)} cannot be told apart from the reference, {other}."
+        return f"{_valued(s, name, s.name)} is {SAME} from the reference, {other}."
     is_better = (gap.value < 0) if s.low_is_best else (gap.value > 0)
     word = over(s) if is_better else under(s)
     return f"{_valued(s, name, s.name)} is {word} the reference, {other}."
@@ -726,7 +734,7 @@ def _to_reference(s: Ranking, systems: Sequence[str]) -> list[str]:
     better = sum((gap.value < 0) if s.low_is_best else (gap.value > 0) for gap in claimed)
     counts = {
         f"{over(s)} {{}}": better,
-        "not told apart from {}": len(gaps) - len(claimed),
+        f"{SAME} from {{}}": len(gaps) - len(claimed),
         f"{under(s)} {{}}": len(claimed) - better,
     }
     there = {words: count for words, count in counts.items() if count}
@@ -752,7 +760,9 @@ def _heard(pairs: Sequence[Pair], decided: Sequence[Pair]) -> str:
         names = f"{condition_span(pair.condition)} and {condition_span(pair.versus)}"
         if decided:
             return f"The difference of {names} is heard ({percent(pair.value)} right answers)."
-        return f"{names} were not told apart more often than by guessing ({percent(pair.value)})."
+        return (
+            f"{names} were not distinguished more often than by guessing ({percent(pair.value)})."
+        )
     return f"The difference is heard in {len(decided)} of {len(pairs)} pairs."
 
 
@@ -772,7 +782,7 @@ def _one_side(pairs: Sequence[Pair], decided: Sequence[Pair], draw: float) -> st
     lost = [pair.condition for pair in decided if pair.value < draw]
     parts = {
         "preferred": won,
-        "not told apart": [pair.condition for pair in pairs if pair not in decided],
+        SAME: [pair.condition for pair in pairs if pair not in decided],
         "not as good": lost,
     }
     versus = condition_span(pairs[0].versus)

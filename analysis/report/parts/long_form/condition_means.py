@@ -368,7 +368,7 @@ def _counts_of_clear(tests: Sequence[TestRow], level: float) -> str:
         for values in ([row.student_p for row in tests], [row.stimuli_p for row in tests])
     )
     return (
-        f"{clear} of {len(tests)} pairs differ clearly (adjusted p < {alpha:.2g}, raters and "
+        f"{clear} of {len(tests)} pairs differ significantly (adjusted p < {alpha:.2g}, raters and "
         f"paragraphs taken into account). Independent t tests, which the paper has, would call "
         f"{ratings} so by ratings and {stimuli} by the means of stimuli."
     )

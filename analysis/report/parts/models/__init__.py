@@ -138,7 +138,7 @@ class _Gathered:
                 rank_table(key, heading, names, ranks, title, fits.among, BY_THE_ANSWER)
             )
         if fits.posterior is not None:
-            heading = f"Whether the draws can be trusted, {family_span(title)}"
+            heading = f"Convergence of the draws, {family_span(title)}"
             refused = isinstance(fits.comparison, Refusal)
             key = f"{stem}-diagnostics"
             made = diagnostics_table(key, heading, each.names, fits.posterior, title, not refused)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Codes, Floats
-from analysis.formatting import beware, first_of, interval_text
+from analysis.formatting import beware, counted, first_of, interval_text
 from analysis.name_spans import condition_span, family_prefix
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of, keys_where
@@ -110,7 +110,7 @@ NO_DIFFERENCE = "This does not show that there is no difference: see how far the
 
 @table_row
 class RightRow:
-    """How often X was told in the answers about a pair, or about all pairs."""
+    """How often X was identified in the answers about a pair, or about all pairs."""
 
     name: str = column("Pair")
     value: float = column("Right", "number")
@@ -139,7 +139,7 @@ SHOWN = (
 
 
 def right(use: pd.DataFrame, each: FamilyInput) -> Content:
-    """The pairs of an ABX test: how often X was told; scores are 1 (right) and 0."""
+    """The pairs of an ABX test: how often X was identified; scores are 1 (right) and 0."""
     both = zip(use["condition"], use["versus_condition"], strict=True)
     pair = np.asarray([" and ".join(sorted(names)) for names in both], dtype=object)
     pairs, code = np.unique(pair, return_inverse=True)
@@ -213,7 +213,7 @@ def _row(name: str, use: pd.DataFrame, share: Measured, level: float) -> RightRo
 
 
 def _abx_sentence(row: RightRow, level: float) -> str:
-    share = f"X was told in {row.value * 100:.1f} % of {row.n_ratings} answers"
+    share = f"X was identified in {row.value * 100:.1f} % of {row.n_ratings} answers"
     if row.low is None or row.high is None:
         p = f"{row.exact_p:.3f}" if row.exact_p >= 0.001 else "below 0.001"
         share += f" (guessing: 50 %). No test for other listeners and items: {row.note}"
@@ -223,7 +223,7 @@ def _abx_sentence(row: RightRow, level: float) -> str:
         which = "more" if row.value > CHANCE else "less"
         why = "" if which == "more" else " (are right and wrong mixed up?)"
         return f"{share} {ends}: {which} often than by guessing{why}."
-    return f"{share} {ends}: not told apart from guessing. {NO_DIFFERENCE}"
+    return f"{share} {ends}: not significantly different from guessing. {NO_DIFFERENCE}"
 
 
 def _abx_warnings(rows: list[RightRow], level: float) -> list[str]:
@@ -295,12 +295,13 @@ def going_round(ratings: PairRatings) -> list[str]:
 def _sentence(ratings: PairRatings, majority: TriadsSummary) -> str:
     circular, triads = majority["circular"], majority["triads"]
     if not circular:
-        return f"No majority goes round: {triads} triads, none circular."
+        return f"None of {counted(triads, 'triad')} of majority preferences is circular."
     circles = going_round(ratings)
     which = f": {first_of(circles, MOST_NAMED, '; ')}" if circles else ""
     return (
-        f"{circular} of {triads} triads of majorities go round{which}. "
-        "No single order of the conditions says all of these preferences."
+        f"{circular} of {counted(triads, 'triad')} of majority preferences "
+        f"{'is' if circular == 1 else 'are'} circular{which}. "
+        "No single order of the conditions fits all of these preferences."
     )
 
 

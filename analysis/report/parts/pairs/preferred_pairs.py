@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.formatting import beware, interval_text, listed, number
+from analysis.formatting import beware, counted, interval_text, listed, number
 from analysis.name_spans import condition_span
 from analysis.report.content import Column, Content, Figure, Table, column, picked, table_row
 from analysis.report.part import FamilyInput
@@ -232,7 +232,9 @@ def _answer(pairs: Sequence[PairMean], level: float, shares: bool) -> str:
     if not tested:
         return f"No pair can be tested: {'; '.join(dict.fromkeys(p.mean.note for p in pairs))}."
     named = listed([f"{winner} over {loser}" for winner, loser in map(_sides, clear)])
-    text = f"{len(clear)} of {len(tested)} pairs differ clearly (adjusted p < {alpha:.2g})"
+    verb = "differs" if len(clear) == 1 else "differ"
+    text = f"{len(clear)} of {counted(len(tested), 'pair')} {verb} significantly"
+    text += f" (adjusted p < {alpha:.2g})"
     text += f": {named}." if clear else "."
     bare = [_both(pair) for pair in pairs if pair not in tested]
     return f"{text} No test for {listed(bare)}; notes say why." if bare else text

@@ -216,9 +216,11 @@ def _in_order(one: Fitted) -> str:
         return f"All strengths are equal ({names}): no order fits these comparisons."
     order = " > ".join(map(condition_span, one.fit.order()))
     letters = {row.mark for row in one.rows} - {""}
-    marked = " (those that share a letter in the table do not differ clearly)" if letters else ""
+    marked = (
+        " (those that share a letter in the table do not differ significantly)" if letters else ""
+    )
     if len(letters) == 1:
-        marked = ", but none differs clearly from another"
+        marked = ", but none differs significantly from another"
     return f"Order by strength: {order}{marked}."
 
 

@@ -37,6 +37,7 @@ from analysis.statistics.agreement.kappa import rounded_half_up
 from analysis.statistics.agreement.rating_units import step_names
 from analysis.statistics.intervals import holm
 
+EQUAL = 1e-9  # means that differ by less are one
 REPEAT_COLUMNS = (
     Column("rater", "Rater"),
     Column("n_pairs", "Pairs", "count"),
@@ -207,11 +208,15 @@ def _sentences(
     title: str, uses: Sequence[ScaleUse], halves: bool, adjusted: Sequence[float | None]
 ) -> list[str]:
     means = np.array([use.mean for use in uses])
-    sentences = [
-        f"{family_prefix(title)}raters' own means lie between {means.min():.2f} and "
-        f"{means.max():.2f} "
-        f"(SD {np.std(means, ddof=1) if len(means) > 1 else 0:.2f} over {len(means)} raters)."
-    ]
+    about = family_prefix(title)
+    if np.ptp(means) <= EQUAL:  # of one rater, or of ranks
+        whose = "the rater's own mean" if len(means) == 1 else "every rater's own mean"
+        sentences = [f"{about}{whose} is {means[0]:.2f}."]
+    else:
+        sentences = [
+            f"{about}raters' own means lie between {means.min():.2f} and {means.max():.2f} "
+            f"(SD {np.std(means, ddof=1):.2f} over {len(means)} raters)."
+        ]
     if halves:
         never = sum(use.half_steps == 0 and use.n_ratings >= FEW for use in uses)
         avoid = sum(p is not None and p < 0.05 for p in adjusted)

@@ -15,6 +15,7 @@ from analysis.ratings.estimands import estimand_of
 from analysis.ratings.table import TRAINING
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import FamilyInput, PartInput
+from analysis.report.parts.raters.rest_tables import inner_range
 from analysis.statistics.agreement import (
     Agreement,
     Pace,
@@ -269,11 +270,10 @@ def _of_task(title: str, rows: pd.DataFrame, level: float) -> Content:
         for pace in paces
     ]
     typical = np.array([pace.typical_ms for pace in paces]) / 1000
-    low, middle, high = np.quantile(typical, [0.1, 0.5, 0.9])
+    low, middle, high, whom = inner_range(typical)
     sentences = [
-        f"{family_prefix(title)}a typical answer takes {middle:.1f} s (8 of 10 raters between "
-        f"{low:.1f} and "
-        f"{high:.1f} s)."
+        f"{family_prefix(title)}a typical answer takes {middle:.1f} s ({whom} between {low:.1f} "
+        f"and {high:.1f} s)."
     ]
     changes = np.array([p.speeding_up for p in paces if p.speeding_up is not None])
     if len(changes) > 2:

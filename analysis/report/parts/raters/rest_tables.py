@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.formatting import listed
+from analysis.arrays import Floats
+from analysis.formatting import counted, listed
 from analysis.name_spans import family_prefix
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import FamilyInput
@@ -25,6 +26,7 @@ from analysis.statistics.agreement.rating_units import step_names
 MOST_DRAWN = 25
 MANY_RATERS, VERY_MANY_RATERS = 100, 2000
 ROUNDS = 300  # of the subject model; what has not settled by then is said
+MANY = 10  # raters of whom the outermost tenths are not shown
 AGAINST = 0.0  # agreement at or below it: as good as none
 COLUMNS = (
     Column("rater", "Rater"),
@@ -108,15 +110,23 @@ def merged(
     return [{**row, "note": row.get("note", "")} for row in rows.values()]
 
 
+def inner_range(values: Floats) -> tuple[float, float, float, str]:
+    """Low, median and high of what raters have (R,), and which raters lie between low and high."""
+    many = len(values) >= MANY
+    low, middle, high = np.quantile(values, [0.1, 0.5, 0.9] if many else [0, 0.5, 1])
+    return float(low), float(middle), float(high), "80 % of raters" if many else "all raters"
+
+
 def _sentences(title: str, known: Sequence[Mapping[str, Any]], n_raters: int) -> list[str]:
     if not known:
         return []
     plcc = np.array([row["plcc"] for row in known])
-    low, middle, high = np.quantile(plcc, [0.1, 0.5, 0.9])
+    low, middle, high, whom = inner_range(plcc)
     text = (
         f"{family_prefix(title)}a rater's answers correlate with the mean of the others at a "
         "median of "
-        f"{middle:.2f} (PLCC; 8 of 10 raters between {low:.2f} and {high:.2f}; {n_raters} raters)."
+        f"{middle:.2f} (PLCC; {whom} between {low:.2f} and {high:.2f}; "
+        f"{counted(n_raters, 'rater')})."
     )
     return [text.replace("-0", "−0")]
 

@@ -196,9 +196,9 @@ def _method(judged: Judged) -> str:
     order = "the same" if all(same) else "not the same"
     after = f" The order of the conditions was {order} without any rule." if same else ""
     return (
-        f"Ratings were left out by these rules: {texts}. That took {gone} of {data['ratings']} "
-        f"ratings, and {data['raters'] - data['raters_kept']} of {data['raters']} raters "
-        f"altogether.{after}"
+        f"Exclusion rules, declared or by default: {texts}. They exclude {gone} of "
+        f"{counted(data['ratings'], 'rating')} and all ratings of "
+        f"{data['raters'] - data['raters_kept']} of {counted(data['raters'], 'rater')}.{after}"
     )
 
 
@@ -235,7 +235,9 @@ def rules_table(inputs: PartInput, counts: Sequence[Mapping[str, Any]]) -> Table
         share = row["ratings"] / ratings if ratings else None
         rows.append({**row, "share": share, "text": versioned_text(rule)})
     traps = inputs.report["data"]["trap_ratings"]
-    note = f"Rules are judged one by one. The {traps} answers to traps are never in."
+    note = "Each rule is judged alone, so one rating may be excluded by several."
+    if traps:
+        note += f" {counted(traps, 'answer')} to traps never enter an estimate."
     return Table("screening_rules", "What each rule leaves out", COUNTED, rows, note)
 
 
