@@ -142,10 +142,7 @@ SESSIONS = (
 )
 TAKEN = "Nothing was kept of the file that it wrote. Run it again."
 MOVED = "The database here is as it was, and the other one was not changed. Run it again."
-RESTORED = (
-    "If the files of EARNEST_VAR were replaced by then, it said so above. Run it again with "
-    "--replace before you start Earnest."
-)
+RESTORED = "Run the same command again: it finishes, and Earnest does not start before."
 OTHER = "Look at what it was to change before you run it again."
 READING = (
     *("export_study", "export_study_folder", "export_dataset", "export_scores", "analyse"),
