@@ -509,7 +509,8 @@ def test_clips_stay_where_nobody_knows_whether_the_database_was_saved(
 ):
     call_command("backup", str(tmp_path / "house.tar"))
     store.forget([CLIP])
-    commit = connection._commit
+    wrapper: Any = connection
+    commit = wrapper._commit
 
     def lost() -> None:
         commit()
