@@ -69,10 +69,7 @@ class Environment:
 
     def folder(self, name: str, default: Path) -> Path:
         value = self.text(name)
-        path = Path(value).expanduser().absolute() if value else default
-        if path.exists() and not path.is_dir():
-            raise wrong(name, str(path), "it must be a folder, and this is a file.")
-        return path
+        return plain_folder(name, value) if value else default
 
     def url(self, name: str, schemes: tuple[str, ...], example: str) -> SplitResult | None:
         """The parsed URL, or None; errors do not repeat the value, which may hold a password."""
@@ -88,6 +85,20 @@ class Environment:
         if not valid:
             raise ImproperlyConfigured(f"{name} is not understood; it must look like {example}.")
         return parts
+
+
+def plain_folder(name: str, value: str) -> Path:
+    """The absolute path of a folder that is there, or may be made."""
+    try:
+        path = Path(value).expanduser().absolute()
+        is_file = path.exists() and not path.is_dir()
+    except RuntimeError:  # of ~NAME
+        raise wrong(name, value, "there is no account of that name.") from None
+    except OSError as error:
+        raise wrong(name, value, f"this is no path of a folder: {error.strerror}.") from None
+    if is_file:
+        raise wrong(name, str(path), "it must be a folder, and this is a file.")
+    return path
 
 
 def _content(name: str, path: Path) -> str:
@@ -201,7 +212,7 @@ def media_storage(value: str, file: int, folder: int) -> dict[str, Any]:
     if (not local and "://" in value) or parts.scheme == "s3":
         expected = "it must be a folder, file:///folder or s3://bucket/prefix."
         raise wrong("MEDIA_STORE", value, expected)
-    path = Path(unquote(parts.path) if local else value).expanduser().absolute()
+    path = plain_folder("MEDIA_STORE", unquote(parts.path) if local else value)
     location = make_folder("MEDIA_STORE", path)
     backend = "django.core.files.storage.FileSystemStorage"
     modes = {"file_permissions_mode": file, "directory_permissions_mode": folder}

@@ -139,7 +139,9 @@ def _prefix_of_clips(env: Environment, name: str) -> str:
 _HOST = _matching(r"[A-Za-z0-9.:_-]+", "127.0.0.1", "a host name or an address, like 0.0.0.0")
 _DEVICE = _matching(r"[a-z]+(:\d+)?", "auto", "auto, or a device of PyTorch, like cpu or cuda:1")
 _MODULES = _matching(
-    r"\s*([A-Za-z_][\w.]*\s*(,\s*)?)+", "", "names of Python modules between commas, like lab.mos"
+    r"[A-Za-z_][\w.]*(\s*,\s*[A-Za-z_][\w.]*)*[\s,]*",
+    "",
+    "names of Python modules between commas, like lab.mos",
 )
 _DATABASE = _url(("postgres", "postgresql"), "postgresql://user:pw@host:5432/name")
 _REDIS = _url(("redis", "rediss", "unix"), "redis://host:6379/0")

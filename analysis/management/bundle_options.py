@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.report.report_schema import Report
+from listening.common.whole_files import write_whole
 
 WIDTHS = {"auto": None, "none": None, "single": 3.35, "double": 7.0}
 
@@ -78,7 +79,7 @@ def write_bundle(
         return
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.zip"
-    path.write_bytes(bundle_zip(report, kept, scores, wanted))
+    write_whole(path, bundle_zip(report, kept, scores, wanted))
     yield path
 
 

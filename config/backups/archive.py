@@ -13,7 +13,6 @@ import gzip
 import hashlib
 import io
 import json
-import os
 import re
 import shutil
 import tarfile
@@ -30,6 +29,8 @@ from django.core.files.storage import default_storage
 from config.backups import BackupError, Progress, Say, as_size
 from config.backups.database import Contents
 from config.run.embedded_servers import POSTGRES
+from config.run.interrupted_restore import CLIPS, STAGED
+from config.run.private_files import write_private
 from listening.audio import store
 from listening.audio.store import NAME as CLIP
 from listening.common.plain_json import JsonError, read_json
@@ -389,19 +390,26 @@ def check_space(reader: Reader) -> None:
         )
 
 
-def put_clips(reader: Reader, say: Say) -> list[str]:
-    """Stores the clips that are not there yet; their names, so that they can be taken out again."""
+def put_clips(reader: Reader, folder: Path, say: Say) -> list[str]:
+    """Stores the clips that are not there yet; their names, so that they can be taken out again.
+
+    Each name stands in the staged `folder` first, for the start after a restore that was killed.
+    """
     names = reader.names("media/")
     progress = Progress(say, "clips", len(names))
     new: list[str] = []
     try:
-        for name in names:
-            size = reader.size(f"media/{name}")
-            if not _is_there(name, size, reader):
-                new.append(name)
-                with reader.open(f"media/{name}") as file:
-                    store.put_back(name, file)
-            progress.step(size)
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / CLIPS).open("w") as listed:
+            for name in names:
+                size = reader.size(f"media/{name}")
+                if not _is_there(name, size, reader):
+                    new.append(name)
+                    listed.write(f"{name}\n")
+                    listed.flush()
+                    with reader.open(f"media/{name}") as file:
+                        store.put_back(name, file)
+                progress.step(size)
     except BaseException:
         store.forget(new)
         raise
@@ -438,7 +446,7 @@ def staged(reader: Reader) -> Iterator[Path]:
 
     The key and the first login are never there: they stay in memory until they are put in place.
     """
-    folder = Path(settings.EARNEST_VAR) / "restoring"
+    folder = Path(settings.EARNEST_VAR) / STAGED
     shutil.rmtree(folder, ignore_errors=True)
     try:
         for name in reader.names("files/"):
@@ -462,21 +470,7 @@ def put_in_place(reader: Reader, folder: Path) -> None:
     (var / LOGIN).unlink(missing_ok=True)
     for name in (LOGIN, KEY):
         if f"files/{name}" in reader.members:
-            _write_private(var / name, reader.content(f"files/{name}"))
-
-
-def _write_private(path: Path, content: bytes) -> None:
-    """A file of its owner alone, which is there as a whole or not at all."""
-    draft = path.with_name(f"{path.name}.new")
-    draft.unlink(missing_ok=True)
-    try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+            write_private(var / name, reader.content(f"files/{name}"))
 
 
 def key_in(reader: Reader) -> str:

@@ -24,7 +24,7 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
-from django.db.utils import DatabaseError
+from django.db.utils import DatabaseError, InterfaceError, OperationalError
 from psycopg import sql
 
 from config.backups import BackupError, Progress, Say
@@ -217,8 +217,18 @@ def check_alone() -> None:
         )
 
 
-def load(found: Contents, rows: Rows, say: Say) -> None:
-    """Fills the database that Django uses."""
+LOST = (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
+
+
+class UnknownOutcome(BackupError):
+    """The server went away while the transaction ended: nobody knows whether it was saved."""
+
+
+def load(
+    found: Contents, rows: Rows, say: Say, before_saving: Callable[[], object] = lambda: None
+) -> None:
+    """Fills the database that Django uses; `before_saving` is called as the last step before."""
+    saving = False
     connection.ensure_connection()
     try:
         with transaction.atomic():
@@ -230,8 +240,15 @@ def load(found: Contents, rows: Rows, say: Say) -> None:
             _fill(found, rows, say)
             say("tables: brought up to date ...")
             _bring_up_to_date()
-    except (DatabaseError, psycopg.Error) as error:
+            before_saving()
+            saving = True
+    except (DatabaseError, InterfaceError, psycopg.Error) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if saving and isinstance(error, LOST):
+            raise UnknownOutcome(
+                f"The database went away while the last step was saved ({reason}): it may hold the "
+                "backup or what it held before. Run the same command again with --replace."
+            ) from error
         raise BackupError(
             f"The database refused, and nothing was changed: {reason}. If somebody uses it, stop "
             "them; if its disk is full, make space; then start again."

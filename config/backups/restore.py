@@ -13,6 +13,8 @@ from django.core.cache import cache
 
 from config.backups import BackupError, Say, archive, database
 from config.backups.archive import Reader
+from config.backups.database import UnknownOutcome
+from config.run.interrupted_restore import is_unfinished, note_finished, note_unfinished
 from config.run.running_instance import lock_file
 from listening.audio import store
 
@@ -31,26 +33,42 @@ def described(reader: Reader) -> str:
 
 
 def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
-    """Puts the backup in the place of what is here; the number of old clips that were taken out."""
+    """Puts the backup in the place of what is here; the number of old clips that were taken out.
+
+    One that was cut off after it had changed the database is finished without `replace`.
+    """
+    var = Path(settings.EARNEST_VAR)
     found = reader.contents
     database.check_known(found)
     key = archive.key_in(reader)
     with stopped_house():
-        check_free(replace)
+        unfinished = is_unfinished(var)
+        check_free(replace or unfinished)
         database.check_alone()
         archive.check_space(reader)
         with _nothing_written_on_a_full_disk(), archive.staged(reader) as folder:
             with used_key(key):
-                new = archive.put_clips(reader, say)
+                new = archive.put_clips(reader, folder, say)
                 try:
-                    database.load(found, lambda table: reader.rows(table.name), say)
-                except BaseException:
-                    store.forget(new)
+                    database.load(
+                        found,
+                        lambda table: reader.rows(table.name),
+                        say,
+                        lambda: note_unfinished(var, reader.path),
+                    )
+                except BaseException as error:
+                    known = isinstance(error, Exception) and not isinstance(error, UnknownOutcome)
+                    if known and not unfinished:
+                        note_finished(var)
+                    if known or not is_unfinished(var):
+                        store.forget(new)
                     raise
             _put_in_place(reader, folder)
         cache.clear()
         queue_again(say)
-        return archive.forget_others(reader)
+        gone = archive.forget_others(reader)
+        note_finished(var)
+    return gone
 
 
 @contextmanager
@@ -72,8 +90,8 @@ def _put_in_place(reader: Reader, folder: Path) -> None:
     except OSError as error:
         raise BackupError(
             f"The database and the clips are restored, but the files of {settings.EARNEST_VAR} are "
-            f"not ({error.strerror or error}: {error.filename}). Correct that, then restore again "
-            "with --replace, before you start Earnest."
+            f"not ({error.strerror or error}: {error.filename}). Correct that, then run the same "
+            "command again. Earnest does not start before."
         ) from error
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from django import get_version
 from django.core.management import ManagementUtility, get_commands, load_command_class
 
+from config.environment import FULL
 from config.installation import version
 from config.missing_packages import chain_of, remedy
 from config.run.server_checks import bucket_problem
@@ -124,7 +125,15 @@ def command_of(words: list[str]) -> str:
 
 
 def path_problem(error: OSError) -> str:
-    """What is wrong with a file or folder that somebody named; empty for all else."""
+    """What is wrong with a file or folder that somebody named; empty for all else.
+
+    What fills a disk while it is written has no name in the error.
+    """
+    if error.errno in FULL and not error.filename:
+        return (
+            f"A file cannot be written: {error.strerror}. What was written last may be incomplete: "
+            "delete it, make space or name a folder on another disk, then run it again."
+        )
     if error.errno not in PATHS or not isinstance(error.filename, str | Path):
         return ""
     return f"“{error.filename}” cannot be read or written: {error.strerror}. Name another place."
@@ -142,10 +151,7 @@ SESSIONS = (
 )
 TAKEN = "Nothing was kept of the file that it wrote. Run it again."
 MOVED = "The database here is as it was, and the other one was not changed. Run it again."
-RESTORED = (
-    "If the files of EARNEST_VAR were replaced by then, it said so above. Run it again with "
-    "--replace before you start Earnest."
-)
+RESTORED = "Run the same command again: it finishes, and Earnest does not start before."
 OTHER = "Look at what it was to change before you run it again."
 READING = (
     *("export_study", "export_study_folder", "export_dataset", "export_scores", "analyse"),

@@ -35,6 +35,7 @@ def main() -> int:
     from config.environment import full_disk
     from config.run.command_help import execute
     from config.run.embedded_servers import EmbeddedError
+    from config.run.interrupted_restore import check_restored
     from config.run.running_instance import follow
     from config.run.server_checks import UnreachableError, wait_for_database
     from config.run.shared_server import join
@@ -46,6 +47,8 @@ def main() -> int:
         var = settings.EARNEST_VAR
         command = sys.argv[1] if len(sys.argv) > 1 else ""
         if needs_servers(sys.argv[1:]):
+            if command != "restore":
+                check_restored(var)
             wait_for_database()
             join(var, settings.EMBEDDED)
         if command in FOR_PEOPLE:

@@ -23,6 +23,7 @@ from typing import Any
 from django.conf import settings
 
 from config.installation import CODE
+from config.run.private_files import write_private
 
 LOOK_EVERY_S = 0.02
 RESEARCHER = "researcher"
@@ -158,13 +159,19 @@ def ensure_researcher() -> None:
     users = get_user_model()._default_manager
     if users.filter(username=RESEARCHER).exists():
         return
-    path = login_file()
-    if not path.exists():
+    password = _kept_password(path := login_file())
+    if not password:
         password = "-".join(secrets.token_hex(3) for _ in range(4))
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(f"user: {RESEARCHER}\npassword: {password}\n")
-    password = path.read_text().split("password:")[1].strip()
+        write_private(path, f"user: {RESEARCHER}\npassword: {password}\n".encode())
     users.create_superuser(username=RESEARCHER, password=password)
+
+
+def _kept_password(path: Path) -> str:
+    """The password of an earlier start; empty where its file is missing or was cut off."""
+    try:
+        return path.read_text().partition("password:")[2].strip()
+    except FileNotFoundError:
+        return ""
 
 
 def static_fingerprint() -> str:

@@ -10,6 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from config.run.interrupted_restore import check_restored
 from config.run.server_checks import UnreachableError, try_database, try_media, try_redis
 from config.run.supervisor import LONE_COMMANDS, MOST_CONNECTIONS, StartError, allow_open_files
 
@@ -30,6 +31,7 @@ def main() -> int:
     """Becomes the process, so that signals reach it; returns only where it cannot start."""
     try:
         command = command_of(sys.argv[1:])
+        check_restored(settings.EARNEST_VAR)
         try_database(pages=sys.argv[1:] == ["web"])
         try_redis()
         if sys.argv[1:] == ["prepare"]:  # others start without a bucket: answers need none

@@ -25,6 +25,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.environment import full_disk
 from config.installation import CODE
 from config.run.embedded_servers import VALKEY, EmbeddedError, socket_folder
+from config.run.interrupted_restore import check_restored, forget_staged
 from config.run.on_demand_worker import RestingQueue
 from config.run.preparation import AWAY_STATUS, is_as_left, result_file, start_fingerprint
 from config.run.private_files import close_all
@@ -275,10 +276,13 @@ class Supervisor:
     def run(self) -> int:
         self.take_lock()
         try:
+            check_restored(self.var)
             self.check_port()
             self.catch_signals()
             allow_open_files(2 * MOST_CONNECTIONS)
             say(f"Earnest starts; its data and logs are in {self.var} ...")
+            if words := forget_staged(self.var):
+                say(words)
             self.close_files()
             as_left = is_as_left(start_fingerprint())
             try_database()

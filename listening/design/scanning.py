@@ -41,10 +41,17 @@ LANGUAGE = re.compile(
     r"(ar|bg|bn|ca|cs|da|de|el|en|es|et|fa|fi|fr|he|hi|hr|hu|id|it|ja|ko|lt|lv|nb|nl|no|pl|pt|ro"
     r"|ru|sk|sl|sr|sv|ta|th|tr|uk|ur|vi|yue|zh)([-_][A-Za-z]{2,4})?"
 )
+BOOK = re.compile(
+    r"\d{2,3}_f\d{6}"
+)  # chapter and sentence: books of M-AILABS have texts of their own
+EMOTIONS = {
+    *("neutral", "happy", "sad", "angry", "anger", "surprise", "surprised", "fear", "disgust"),
+    *("amused", "sleepy", "sleepiness", "disgusted", "fearful", "happiness", "sadness", "bored"),
+    *("boredom", "excited", "calm", "whisper", "whispering", "laughing"),
+}
 # Folders that say how or in which language something is said, not which system says it.
 STYLE_WORDS = {
-    *("neutral", "happy", "sad", "angry", "anger", "surprise", "surprised", "fear", "disgust"),
-    *("calm", "whisper", "whispering", "laughing", "read", "spontaneous", "male", "female"),
+    *(*EMOTIONS, "read", "spontaneous", "male", "female"),
     *("train", "dev", "test", "wav", "wavs", "audio", "clips"),
 }
 
@@ -422,10 +429,12 @@ def _best(sounds: Sequence[str]) -> _Reading:
         r for r in readings if _is_single(r)
     ]
     if not tables:
+        usual = ["{system}/{sentence}", "{system}_{sentence}", "{sentence}_{system}"]
+        plain = sorted((r for r in readings if not r.left_out), key=lambda r: -r.evidence)
         raise UnclearNames(
             f"The names of {len(sounds)} sound files make no table of systems and sentences, like "
             f"“{sounds[0]}”.",
-            ["{system}/{sentence}", "{system}_{sentence}", "{sentence}_{system}"],
+            [r.pattern for r in plain[: len(usual)]] if len(plain) > 1 else usual,
         )
     most = max(r.filled * len(r.cells) for r in tables)
     full = [r for r in tables if r.filled * len(r.cells) > most - 1e-9]
@@ -433,7 +442,11 @@ def _best(sounds: Sequence[str]) -> _Reading:
     for reading in sorted(full, key=lambda r: sum(map(len, r.axes[0]))):
         distinct.setdefault(reading.partition, reading)  # the shortest names of systems
     best, *others = sorted(distinct.values(), key=lambda r: -r.evidence)
-    if all(ID_OF_A_CORPUS.fullmatch(name) for name in best.axes[0]):
+    systems, sentences = best.axes
+    of_a_corpus = all(map(ID_OF_A_CORPUS.fullmatch, systems)) or (
+        len(systems) > 1 and all(map(BOOK.fullmatch, sentences))
+    )
+    if of_a_corpus:
         alone = _of_one_system(sounds)
         if not best.is_table:
             return alone
@@ -441,6 +454,7 @@ def _best(sounds: Sequence[str]) -> _Reading:
         rivals = [alone, *(r for r in others[1:] if best.evidence - r.evidence < CLEARLY)]
     else:
         rivals = [r for r in others if best.evidence - r.evidence < CLEARLY]
+        rivals += _without_emotions(best, readings)
     if rivals:
         each = "; ".join(f"{r.pattern}: {_shown(r)}" for r in (best, *rivals))
         what = f"The names can be read in {1 + len(rivals)} ways. {each}."
@@ -449,6 +463,15 @@ def _best(sounds: Sequence[str]) -> _Reading:
         what = f"{doubt} Rename files, or choose how to read them. {best.pattern}: {_shown(best)}."
         raise UnclearNames(what, [best.pattern])
     return best
+
+
+def _without_emotions(best: _Reading, readings: Sequence[_Reading]) -> list[_Reading]:
+    """The reading where emotions are of the sentence, if all systems end in one: sam_angry."""
+    words = [re.fullmatch(r"(.+)[-_. ](.+)", system) for system in best.axes[0]]
+    if not all(match and match[2].casefold() in EMOTIONS for match in words):
+        return []
+    speakers = sorted({match[1] for match in words if match})
+    return [r for r in readings if r.axes[0] == speakers and r.partition != best.partition][:1]
 
 
 def _doubt(reading: _Reading) -> str:
@@ -499,6 +522,7 @@ def _of_one_system(sounds: Sequence[str]) -> _Reading:
     top, parts = _parts(sounds)
     name = _system_above(top)
     prefix = f"{top}/" if top else ""
+    prefix += "{*}/" * min(len(folders) for _, folders, _ in parts)
     alone = _Reading(f"all are of one system, called “{name}”", f"{prefix}{{sentence}}")
     for path, folders, stem in parts:
         alone.add(path, (name, "-".join((*folders, stem))))

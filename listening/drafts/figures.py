@@ -15,7 +15,7 @@ from listening.design.odds import TrapOdds, through_checks, through_traps
 from listening.design.settings import derive
 from listening.design.studyfile import Reading, StudyFile, read_sent_folder
 from listening.drafts.files import facts_of
-from listening.drafts.folder import folder_of, rows_of, table_of
+from listening.drafts.folder import rows_of, table_of, whole_folder_of
 from listening.models import Draft
 from listening.recruitment.connecting import connection_for
 from listening.recruitment.places import RECOMMENDED, Fees, fees_for
@@ -58,7 +58,7 @@ class Figures:
 
 def reading_of(draft: Draft) -> Reading:
     """The draft as the import reads it, with the import's own list of mistakes."""
-    return read_sent_folder(folder_of(draft))
+    return read_sent_folder(whole_folder_of(draft))
 
 
 def figures_of(draft: Draft, reading: Reading) -> Figures:

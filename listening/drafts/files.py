@@ -13,6 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from django.db import transaction
+
 from listening import audio
 from listening.audio import probe
 from listening.audio.long_sounds import NotDecoded
@@ -154,17 +156,28 @@ def _problem_file(draft: Draft, path: str) -> Path:
 
 
 def adopt(draft: Draft) -> bool:
-    """A whole study folder among what was uploaded becomes the draft; whether there was one."""
-    sounds = folder_of(draft) / SOUNDS
-    inside = study_folder(sounds)
-    if not (inside / TOML).exists():
-        return False
-    if inside == sounds:
-        inside = sounds.rename(place_of(draft) / "adopted")
-    _move_all(inside, folder_of(draft))
-    shutil.rmtree(place_of(draft) / "adopted", ignore_errors=True)
-    sounds.mkdir(exist_ok=True)
-    return True
+    """A whole study folder among what was uploaded becomes the draft; whether there was one.
+
+    Whoever is stopped in between leaves it in one place, from where the next call brings it.
+    """
+    adopted, sounds = place_of(draft) / "adopted", folder_of(draft) / SOUNDS
+    with transaction.atomic():
+        Draft.objects.select_for_update().get(pk=draft.pk)  # pages ask several times at once
+        found = adopted.exists()
+        if found:
+            _move_all(adopted, folder_of(draft))
+            shutil.rmtree(adopted)
+        sounds.mkdir(parents=True, exist_ok=True)
+        inside = study_folder(sounds)
+        if (inside / TOML).exists():
+            found = True
+            inside.rename(adopted)
+            sounds.mkdir(exist_ok=True)
+            _move_all(adopted, folder_of(draft))
+        if found:
+            Draft.objects.filter(pk=draft.pk).update(wishes=None)
+    shutil.rmtree(adopted, ignore_errors=True)
+    return found
 
 
 def _move_all(source: Path, target: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractUser
 
 Rows = list[dict[str, str]]
+CHANGED = "changed"  # in the place of a draft: tables on the way to their place
 
 
 class ChangedMeanwhile(Exception):
@@ -117,7 +117,7 @@ def delete(draft: Draft) -> None:
 
 def table_of(draft: Draft) -> Table:
     """study.toml as it is; empty where there is none yet. Unreadable where it is no TOML."""
-    path = folder_of(draft) / TOML
+    path = whole_folder_of(draft) / TOML
     try:
         return read_toml(path.read_bytes()) if path.exists() else {}
     except TomlError as error:
@@ -126,7 +126,7 @@ def table_of(draft: Draft) -> Table:
 
 def rows_of(draft: Draft) -> Rows:
     """stimuli.csv as it is; empty where there is none yet."""
-    path = folder_of(draft) / CSV
+    path = whole_folder_of(draft) / CSV
     if not path.exists():
         return []
     try:
@@ -200,18 +200,39 @@ def noted(draft: Draft, row: Draft, top: Mapping[str, Any], places: Iterable[str
 
 
 def _write(draft: Draft, contents: Mapping[str, str]) -> None:
-    """Replace tables of the draft: all of them, or none where the disk is full."""
-    written: dict[str, str] = {}
+    """Replace tables of the draft: all of them, or none where the disk is full.
+
+    They come to their place from a folder that is there as a whole: a process that is killed
+    between two of them leaves the rest to `whole_folder_of`.
+    """
+    if not contents:
+        return
+    new = place_of(draft) / f"{CHANGED}.new"
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
     try:
         for name, content in contents.items():
-            with tempfile.NamedTemporaryFile(
-                "w", dir=place_of(draft), encoding="utf-8", newline="", delete=False
-            ) as file:
-                written[file.name] = name
+            with (new / name).open("w", encoding="utf-8", newline="") as file:
                 file.write(content)
     except OSError:
-        for path in written:
-            Path(path).unlink()
+        shutil.rmtree(new)
         raise
-    for path, name in written.items():
-        os.replace(path, folder_of(draft) / name)
+    new.rename(place_of(draft) / CHANGED)
+    _put_in_place(draft)
+
+
+def _put_in_place(draft: Draft) -> None:
+    changed = place_of(draft) / CHANGED
+    for path in changed.iterdir():
+        os.replace(path, folder_of(draft) / path.name)
+    changed.rmdir()
+
+
+def whole_folder_of(draft: Draft) -> Path:
+    """The study folder, after a change that was cut off between its two tables is finished."""
+    if (place_of(draft) / CHANGED).exists():
+        with transaction.atomic():
+            row = Draft.objects.select_for_update().filter(pk=draft.pk).first()
+            if row is not None and (place_of(row) / CHANGED).exists():
+                _put_in_place(row)
+    return folder_of(draft)

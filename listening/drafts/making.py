@@ -9,7 +9,7 @@ from django.core.cache import cache
 from redis.exceptions import RedisError
 
 from listening.access.rights import EDIT, rights_in
-from listening.drafts.folder import delete, folder_of
+from listening.drafts.folder import delete, whole_folder_of
 from listening.drafts.moving import keep_together
 from listening.models import Draft, Study
 from listening.studies import Finding, StudyError, check_study, create_study, open_study
@@ -44,7 +44,7 @@ def make(draft: Draft, owner: AbstractUser) -> Study:
     seen = draft.revision
     replace = _is_own(draft, old)
     study = create_study(
-        folder_of(draft), owner, replace=replace, by=owner.get_username(), sent=True
+        whole_folder_of(draft), owner, replace=replace, by=owner.get_username(), sent=True
     )
     draft.study, draft.made_revision = study, seen
     draft.save(update_fields=["study", "made_revision"])

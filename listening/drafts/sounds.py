@@ -27,7 +27,6 @@ def arrange(draft: Draft, pattern: str = "") -> Scan | None:
     whole study folder brought its own table.
     """
     if adopt(draft):
-        Draft.objects.filter(pk=draft.pk).update(wishes=None)
         draft.wishes = None
         if not rows_of(draft):
             return arrange(draft, pattern)

@@ -1,6 +1,7 @@
 """The bundle of a report: every file, the same bytes again, LaTeX and Markdown that hold."""
 
 import csv
+import errno
 import io
 import json
 import re
@@ -151,6 +152,26 @@ def test_its_date_is_that_of_the_newest_rating(written):
 
 
 @pytest.mark.slow
+def test_a_full_disk_keeps_the_old_file_and_leaves_no_part_of_a_new_one(
+    report, table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    methods = tmp_path / "methods.txt"
+    methods.write_text("old")
+    real = Path.write_bytes
+
+    def full(path: Path, content: bytes) -> int:
+        if "methods.txt" not in path.name:
+            return real(path, content)
+        real(path, content[:9])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space"):
+        bundle(report, table, None, tmp_path, Wanted(figures=False))
+    assert methods.read_text() == "old"
+    assert not list(tmp_path.glob(".*"))
+
+
 def test_ratings_that_are_not_those_of_the_report_stay_out(report, table):
     for other in (None, table.iloc[:-1]):
         with zipfile.ZipFile(io.BytesIO(bundle_zip({**report, "parts": []}, other))) as archive:

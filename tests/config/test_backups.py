@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,14 +15,16 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, OperationalError, connection
 from moto import mock_aws
 
 from config.backups import BackupError, archive, database, restore
 from config.backups.archive import ABOUT, FORMAT, MANIFEST, Reader, Writer
 from config.backups.database import Contents
 from config.backups.database_move import move
-from config.run.server_checks import bucket_problem
+from config.run import commands, private_files, supervisor
+from config.run.interrupted_restore import NOTE, check_restored, forget_staged
+from config.run.server_checks import UnreachableError, bucket_problem
 from listening.audio import store
 from listening.models import Rater, Rating, Study
 from tests.factories import answer_all, arrive, make_study
@@ -294,16 +295,24 @@ def test_clips_for_a_bucket_need_no_space_on_this_disk(
 
 
 @pytest.fixture
-def house(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A house with ratings, a clip, a draft and a key, in a folder of its own."""
+def house_folder(tmp_path: Path, settings: Any) -> Path:
+    """A folder of its own for a house, with its clips in it."""
     var = tmp_path / "var"
-    (var / "drafts" / "code").mkdir(parents=True)
-    (var / "drafts" / "code" / "study.toml").write_text("begun")
-    (var / "secret_key").write_text(settings.SECRET_KEY)
+    var.mkdir()
     settings.EARNEST_VAR = var
     options = {"location": str(var / "media")}
     storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
     settings.STORAGES = {**settings.STORAGES, "default": storage}
+    return var
+
+
+@pytest.fixture
+def house(house_folder: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A house with ratings, a clip, a draft and a key."""
+    var = house_folder
+    (var / "drafts" / "code").mkdir(parents=True)
+    (var / "drafts" / "code" / "study.toml").write_text("begun")
+    (var / "secret_key").write_text(settings.SECRET_KEY)
     monkeypatch.setattr(restore.cache, "clear", lambda: None)  # other test processes share it
     monkeypatch.setattr(database, "check_alone", lambda: None)  # the tests' web process is there
     store.put_back(CLIP, io.BytesIO(b"sound"))
@@ -441,7 +450,7 @@ def test_a_restore_that_fails_leaves_no_key_behind(
     broken = {
         "staging": (archive.shutil, "copyfileobj"),
         "loading": (database, "_fill"),
-        "putting in place": (archive.os, "fsync"),
+        "putting in place": (private_files.os, "fsync"),
     }
     monkeypatch.setattr(*broken[step], no_space)
     with pytest.raises(CommandError, match=r"No space left"):
@@ -449,6 +458,96 @@ def test_a_restore_that_fails_leaves_no_key_behind(
     holders = [p for p in house.rglob("*") if p.is_file() and key in p.read_bytes()]
     assert holders == []
     assert not (house / "restoring").exists()
+
+
+class Killed(BaseException):
+    """Ends a restore where it is; nothing that handles errors takes it for one."""
+
+
+def killed(*_: object, **__: object) -> None:
+    raise Killed
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
+@pytest.mark.parametrize("step", [(archive, "put_in_place"), (archive, "forget_others")])
+def test_a_restore_that_is_killed_behind_the_database_is_finished_by_the_same_command(
+    house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: tuple[object, str]
+):
+    file, before = tmp_path / "house.tar", everything()
+    call_command("backup", str(file))
+    answer_all(arrive(make_study(key="added-later")))
+    (house / "drafts" / "code" / "study.toml").write_text("changed")
+    with monkeypatch.context() as until_killed:
+        until_killed.setattr(*step, killed)
+        with pytest.raises(Killed):
+            call_command("restore", str(file), replace=True)
+    with pytest.raises(UnreachableError, match=rf"A restore of {file} was cut off .* Finish it: "):
+        check_restored(house)
+    call_command("restore", str(file))  # without --replace: nobody has started what is there
+    check_restored(house)
+    assert everything() == before
+    assert (house / "drafts" / "code" / "study.toml").read_text() == "begun"
+    assert forget_staged(house) == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_restore_that_ends_before_the_database_changes_leaves_no_note(
+    house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    call_command("backup", str(tmp_path / "house.tar"))
+    monkeypatch.setattr(database, "_bring_up_to_date", killed)
+    with pytest.raises(Killed):
+        call_command("restore", str(tmp_path / "house.tar"), replace=True)
+    check_restored(house)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.medium
+def test_clips_stay_where_nobody_knows_whether_the_database_was_saved(
+    house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    call_command("backup", str(tmp_path / "house.tar"))
+    store.forget([CLIP])
+    wrapper: Any = connection
+    commit = wrapper._commit
+
+    def lost() -> None:
+        commit()
+        raise OperationalError("server closed the connection unexpectedly")
+
+    monkeypatch.setattr(connection, "_commit", lost)
+    with pytest.raises(CommandError, match=r"may hold the backup or .* Run the same command again"):
+        call_command("restore", str(tmp_path / "house.tar"), replace=True)
+    assert list(store.stored_names()) == [CLIP]
+    assert (house / NOTE).exists()
+
+
+def test_what_a_killed_restore_had_copied_is_deleted_at_the_next_start(house_folder: Path):
+    store.put_back(CLIP, io.BytesIO(b"sound"))
+    store.put_back(OTHER, io.BytesIO(b"new"))
+    (house_folder / "restoring" / "drafts").mkdir(parents=True)
+    (house_folder / "restoring" / "clips.txt").write_text(f"{OTHER}\n")
+    assert "cut off before it changed anything" in forget_staged(house_folder)
+    assert list(store.stored_names()) == [CLIP]
+    assert not (house_folder / "restoring").exists()
+
+
+@pytest.mark.parametrize("start", [supervisor.main, commands.main])
+def test_nothing_starts_on_a_restore_that_was_cut_off(
+    start: Any,
+    house_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    (house_folder / NOTE).write_text("/srv/earnest.tar\n2026-11-28 21:30 UTC\n")
+    monkeypatch.setattr("sys.argv", ["manage.py", "list_studies"])
+    try:
+        said = capsys.readouterr().err if start() else ""
+    except SystemExit as ended:
+        said = str(ended.code)
+    assert said.startswith("Earnest cannot start. A restore of /srv/earnest.tar was cut off (2026")
+    assert len(said.strip().splitlines()) == 1
 
 
 @pytest.mark.django_db(transaction=True)

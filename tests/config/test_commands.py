@@ -165,6 +165,19 @@ def test_a_place_that_cannot_be_written_is_a_sentence(
         command_help.execute()
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_disk_that_fills_up_under_a_command_is_a_sentence(
+    number: int, monkeypatch: pytest.MonkeyPatch
+):
+    def write(self: Any) -> None:
+        raise OSError(number, os.strerror(number))  # as write(2) does: it knows no name
+
+    monkeypatch.setattr(command_help.Commands, "execute", write)
+    monkeypatch.setattr(sys, "argv", ["earnest", "analyse"])
+    with pytest.raises(SystemExit, match=r"^CommandError: A file cannot be written: .* again\."):
+        command_help.execute()
+
+
 def test_a_server_that_is_away_is_no_place(monkeypatch: pytest.MonkeyPatch):
     def ask(self: Any) -> None:
         raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")

@@ -39,6 +39,20 @@ def test_of_several_open_studies_the_newest_is_named():
     assert rater_entry() == {"path": f"/r/{newest.link}/", "study": "newest"}
 
 
+@pytest.mark.parametrize("left_by_a_kill", [None, "", "user: researcher\n"])
+def test_a_first_login_that_was_cut_off_is_made_again(
+    settings: LazySettings, tmp_path: Path, left_by_a_kill: str | None
+):
+    settings.EARNEST_VAR = tmp_path
+    if left_by_a_kill is not None:
+        preparation.login_file().write_text(left_by_a_kill)
+    preparation.ensure_researcher()
+    user = get_user_model().objects.get(username=preparation.RESEARCHER)
+    password = preparation.login_file().read_text().split("password: ")[1].strip()
+    assert user.check_password(password)
+    assert preparation.login_file().stat().st_mode & 0o777 == 0o600
+
+
 # --- What need not be prepared again -------------------------------------------------------------
 
 

@@ -97,6 +97,25 @@ def test_a_value_that_no_setting_can_have_is_named(name: str, tmp_path: Path):
         variables.Variables(given)[name]
 
 
+@pytest.mark.parametrize("value", ["~no-such-account/x", "x" * 300])
+@pytest.mark.parametrize("name", ["EARNEST_VAR", "EARNEST_MODELS"])
+def test_a_path_that_no_folder_can_have_is_named(name: str, value: str):
+    with pytest.raises(ImproperlyConfigured, match=rf"^{name} is .*(no account|no path)[^\n]*\.$"):
+        variables.Variables({name: value})[name]
+    with pytest.raises(ImproperlyConfigured, match=r"^MEDIA_STORE is "):
+        environment.media_storage(value, 0o600, 0o700)
+
+
+@pytest.mark.parametrize("value", ["lab.mos", "lab.mos, lab.asr,", " a,b "])
+def test_modules_of_metrics_stand_between_commas(value: str):
+    name = "EARNEST_METRIC_MODULES"
+    assert variables.Variables({name: value})[name] == value.strip()
+    with pytest.raises(ImproperlyConfigured, match=name):  # at once, however long it is
+        variables.Variables({name: "a" * 3000 + "?"})[name]
+    with pytest.raises(ImproperlyConfigured, match=name):
+        variables.Variables({name: "a b"})[name]
+
+
 MORE = {
     "EARNEST_PUBLIC_URL": ("https://example.org/a?b=c", "host, and maybe port and path"),
     "EARNEST_JUDGE_BUDGET": ("20", "set EARNEST_JUDGE_PRICES"),

@@ -7,8 +7,10 @@ import hashlib
 import html
 import io
 import json
-import tempfile
+import os
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from listening.drafts.files import ignore, ignored_of, problems_of
 from listening.drafts.folder import folder_of, place_of, rows_of, table_of
 from listening.models import Draft, Membership, Project, Slot, Study
 from tests.factories import make_study
-from tests.listening.folders import write_sound
+from tests.listening.folders import make_folder, write_sound
 from tests.listening.test_studies import media  # noqa: F401
 
 pytestmark = pytest.mark.django_db
@@ -376,21 +378,81 @@ def test_a_full_disk_leaves_both_tables_as_they_were(
     draft = begun(ada)
     fill(ada, draft, tmp_path)
     before = {path: path.read_bytes() for path in place_of(draft).rglob("*") if path.is_file()}
-    real, names = tempfile.NamedTemporaryFile, iter(("study.toml", "stimuli.csv"))
+    real, begun_to_write = Path.open, []
 
-    def full(*given: Any, **named: Any) -> Any:
-        if next(names) == "stimuli.csv":
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return real(*given, **named)
+    def full(path: Path, mode: str = "r", *given: Any, **named: Any) -> Any:
+        if mode == "w":
+            begun_to_write.append(path.name)
+            if path.name == "stimuli.csv":
+                raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, mode, *given, **named)
 
-    monkeypatch.setattr(tempfile, "NamedTemporaryFile", full)
+    monkeypatch.setattr(Path, "open", full)
     role = {"do": "role", "condition": "vits", "role": "trap", "revision": draft.revision}
     answer = ada.post(f"/drafts/{draft.code}/do/", role)
     assert answer.status_code == 503
-    assert next(names, "") == ""  # both were to be written
+    assert begun_to_write == ["study.toml", "stimuli.csv"]
     after = {path: path.read_bytes() for path in place_of(draft).rglob("*") if path.is_file()}
     assert after == before
     assert Draft.objects.get().revision == draft.revision
+
+
+class Killed(BaseException):
+    """Ends a request where it is; nothing that handles errors takes it for one."""
+
+
+@contextmanager
+def killed_at(monkeypatch: pytest.MonkeyPatch, number: int) -> Iterator[None]:
+    """A request in it ends before it moves the file of this number to its place."""
+    real, left = os.replace, [number]
+
+    def replace(source: Any, target: Any) -> None:
+        left[0] -= 1
+        if not left[0]:
+            raise Killed
+        real(source, target)
+
+    with monkeypatch.context() as until_killed:
+        until_killed.setattr(os, "replace", replace)
+        with pytest.raises(Killed):
+            yield
+
+
+@pytest.mark.medium
+def test_a_change_that_is_killed_between_its_two_tables_is_finished(
+    ada: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft = begun(ada)
+    fill(ada, draft, tmp_path)
+    rename = {"do": "rename", "condition": "vits", "name": "other", "revision": draft.revision}
+    with killed_at(monkeypatch, 2):
+        ada.post(f"/drafts/{draft.code}/do/", rename)
+    assert ada.get(f"/drafts/{draft.code}/").status_code == 200
+    assert {row["condition"] for row in rows_of(draft)} == {"other", "human"}
+    assert {each["key"] for each in table_of(draft)["conditions"]} == {"other", "human"}
+    assert not list(place_of(draft).glob("changed*"))
+
+
+@pytest.mark.medium
+def test_an_uploaded_study_folder_that_was_half_moved_comes_whole(
+    ada: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_folder(tmp_path / "mine")
+    draft = begun(ada)
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        send(ada, draft, path.relative_to(folder).as_posix(), path.read_bytes())
+    arrange = {"do": "arrange"}
+    for number in (1, 2, 2):
+        with killed_at(monkeypatch, number):
+            ada.post(f"/drafts/{draft.code}/do/", arrange)
+    ada.post(f"/drafts/{draft.code}/do/", arrange)
+    draft.refresh_from_db()
+    assert draft.wishes is None
+    assert table_of(draft)["study"]["key"] == "small"
+    assert {row["file"] for row in rows_of(draft)} == {
+        f"audio/{n}.wav" for n in ("a1", "a2", "b1", "b2")
+    }
+    assert all((folder_of(draft) / row["file"]).is_file() for row in rows_of(draft))
 
 
 def test_a_change_that_could_not_be_read_again_is_refused(ada: Client) -> None:

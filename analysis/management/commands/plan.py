@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from analysis.management.command_options import add_input_options, input_of, pairs
+from listening.common.whole_files import write_whole
 
 if TYPE_CHECKING:
     from analysis.report.content import Content
@@ -194,5 +195,5 @@ def _written(folder: Path, made: Content, everything: Mapping[str, Any]) -> Iter
         files[f"{figure.key}.svg"] = figure_svg(figure, figure.key, standalone=True)
     for name, content in files.items():
         path = folder / name
-        path.write_text(content, encoding="utf-8")
+        write_whole(path, content.encode())
         yield path

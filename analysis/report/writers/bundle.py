@@ -34,6 +34,7 @@ from analysis.report.writers.methods_text import methods_tex, methods_text
 from analysis.report.writers.paper_bundle import README, boxes, file_list, paper_bundle
 from analysis.report.writers.paper_tables import paper_tables, part_tables
 from analysis.report.writers.report_card import CARD, card_files
+from listening.common.whole_files import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +109,7 @@ def bundle(
     for name, content in bundle_files(report, table, scores, wanted, progress):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        write_whole(path, content)
         written.append(path)
     return written
 
