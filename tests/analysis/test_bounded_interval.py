@@ -27,7 +27,7 @@ from tests.analysis.reference import BLANK, DATA, from_rows
 from tests.analysis.simulation import bounds, sizes
 
 NO_RULES = Options(rules=(), replicates=100)
-pytestmark = pytest.mark.usefixtures("without_models")
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 
 
 def codes(raters, items, each=1):

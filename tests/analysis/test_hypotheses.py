@@ -25,7 +25,8 @@ from listening.studies.analysis_rules import add_hypothesis, end_hypothesis
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import rows_of
 
-pytestmark = pytest.mark.usefixtures("without_models")
+PARTS = ("hypotheses",)
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 
 
 def rated(gap=0.0, raters=20, items=16, clip_sd=0.0, seed=1, **fields):

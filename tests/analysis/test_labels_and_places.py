@@ -19,6 +19,8 @@ from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, HiddenReference, screen
 from tests.analysis.reference import BLANK, rows_of
 
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 QUICK = Options(replicates=100)
 
 

@@ -19,6 +19,7 @@ from analysis.statistics.longform import (
 )
 from analysis.statistics.longform.paragraph_correlations import least_squares
 from tests.analysis.reference import BLANK, DATA, expected, heard_on_headphones
+from tests.analysis.simulation import bounds, sizes
 
 NAMES = {"n_sent": "n_sentences"}
 CLOSE = {"rel": 1e-9, "abs": 1e-12}
@@ -231,11 +232,12 @@ def test_words_are_the_paragraphs_own_or_the_sum_of_its_sentences():
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-def test_intervals_of_context_effects_cover_for_new_raters_and_paragraphs():
-    """40 paragraphs, 40 raters, 8 ratings a clip, 400 studies: nominal 95 %."""
-    rng, truth, studies, covered = np.random.default_rng(5), -0.5, 400, 0
+@sizes(40, 400)
+def test_intervals_of_context_effects_cover_for_new_raters_and_paragraphs(runs):
+    """40 paragraphs, 40 raters, 8 ratings a clip: nominal 95 %."""
+    rng, truth, covered = np.random.default_rng(5), -0.5, 0
     forms = (form_of("R1T1"), form_of("T1T1"))
-    for _ in range(studies):
+    for _ in range(runs):
         line, rater, own = (
             rng.normal(0, sd, size) for sd, size in ((0.2, (40, 2)), (0.4, 40), (0.2, (40, 2)))
         )
@@ -250,4 +252,5 @@ def test_intervals_of_context_effects_cover_for_new_raters_and_paragraphs():
         material = Material(forms=forms, y=y, form=c, rater=k, **where, **empty, **rest)
         (found,) = context_effects(material)
         covered += found.low < truth < found.high
-    assert 0.92 < covered / studies < 0.985
+    low, high = bounds(0.92, 0.985, of=400, runs=runs)
+    assert low < covered / runs < high

@@ -22,7 +22,7 @@ CASES = {
     "mos_s1": ("mos_s1", "lmm_isolation_simple"),
     "mos_s2": ("mos_s2", "lmm_isolation_simple"),
 }
-LARGE = pytest.param("att_s1", marks=pytest.mark.slow)  # 857 raters
+LARGE = pytest.param("att_s1", marks=pytest.mark.soak)  # 857 raters
 
 
 def data_of(name):

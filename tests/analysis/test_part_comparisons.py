@@ -21,6 +21,9 @@ from tests.analysis.reference import edge, expected, heard_on_headphones, rows_o
 from tests.analysis.shown_by import given_of, in_keys, in_report, made, table_named
 from tests.analysis.test_part_answer import rated
 
+PARTS = ("comparisons",)
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 CLOSE = {"rel": 1e-6, "abs": 1e-12}
 QUICK = Options(replicates=100)
 

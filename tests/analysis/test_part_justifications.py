@@ -22,6 +22,9 @@ from tests.analysis.part_of import given_of, part_of, rows_of_table
 from tests.analysis.rated_study import rated_study
 from tests.analysis.reference import BLANK
 
+PARTS = ("justifications",)
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 WORDS = {"Human": ["warm breath", "real laugh"], "Unclear": ["hard to say"],
          "Machine": ["robotic voice", "flat tone"]}  # fmt: skip
 ZH = {"Human": ["有感情", "像真人"], "Unclear": ["说不清"], "Machine": ["很机械", "停顿不自然"]}

@@ -17,6 +17,9 @@ from tests.analysis import longform_study
 from tests.analysis.reference import heard_on_headphones
 from tests.analysis.shown_by import in_keys
 
+PARTS = ("long_form",)
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 PLAIN = Options(rules=(), preset="long_form", replicates=100)
 TRUTH = longform_study.TRUTH["mos"]
 

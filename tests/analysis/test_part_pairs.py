@@ -17,6 +17,9 @@ from analysis.statistics.screening import screen
 from tests.analysis.reference import BLANK, DATA, expected
 from tests.analysis.shown_by import in_keys
 
+PARTS = ("pairs",)
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 NO_RULES = Options(rules=(), replicates=100)
 
 

@@ -25,6 +25,9 @@ from analysis.statistics.sensitivity import change, orders, sensitivity
 from tests.analysis.reference import rows_of, table_of
 from tests.analysis.shown_by import in_keys
 
+PARTS = ("screening",)
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 QUICK = Options(replicates=200)
 
 

@@ -54,7 +54,7 @@ def test_the_order_of_rows_changes_nothing_and_a_value_changes_the_hash():
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     texts=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=4),
     score=st.floats(allow_nan=False, allow_infinity=False),

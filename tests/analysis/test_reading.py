@@ -34,7 +34,8 @@ from analysis.statistics.screening import DEFAULT, HiddenReference, Review, defa
 from tests.analysis.reference import BLANK, mushra_s1, rows_of
 from tests.analysis.shown_by import made
 
-pytestmark = pytest.mark.usefixtures("without_models")
+PARTS = ("screening",)
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 ROOT = Path(__file__).resolve().parents[2]
 MOS = {"method": "mos"}
 QUICK = Options(replicates=100)  # with the rules that hold unless others are asked for

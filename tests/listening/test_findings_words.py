@@ -35,9 +35,7 @@ from tests.listening.test_studies import media  # noqa: F401
 MODULES = (prelaunch, designs, sounds, design_findings)
 MADE = {"warning": warning, "problem": problem}
 TABLES = "study|tasks|conditions|settings|sources|questionnaires|dimensions|analysis_rules"
-OF_A_FOLDER = re.compile(
-    rf"study\.toml|stimuli\.csv|\[\[?({TABLES})\b|\w+\[\d\]|\w+ = |\b[a-z]+_\w+"
-)
+OF_A_FOLDER = re.compile(rf"study\.toml|stimuli\.csv|\[\[?({TABLES})\b|\w\[\d\]|\w = |\b[a-z]+_\w+")
 
 
 @cache

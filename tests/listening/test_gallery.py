@@ -221,8 +221,18 @@ def test_every_preset_is_walked_with_all_that_surrounds_its_trials(
     assert state["study"]["language"] == file.language
 
 
+# With another language, in pairs, with practice; the others begin by the same code.
+BEGUN = ("mos_zh", "cmos", "p808")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *BEGUN,
+        *(pytest.param(name, marks=pytest.mark.soak) for name in sorted({*PRESETS} - {*BEGUN})),
+    ],
+)
 def test_a_walk_begins_at_the_first_page_as_raters_read_it(
     researcher: Client, name: str, tmp_path: Path
 ) -> None:
