@@ -225,6 +225,7 @@ def test_analyse_takes_breakdowns_rules_and_level(tmp_path, capsys):
     assert "3.75" in capsys.readouterr().out
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("words", "told"),
     [

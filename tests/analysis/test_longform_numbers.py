@@ -46,12 +46,14 @@ def same(ours, told) -> None:
         assert (mine.low, mine.high) == pytest.approx((row["lo"], row["hi"]), **CLOSE)
 
 
+@pytest.mark.medium
 def test_correlations_within_a_system_are_rs(mos_s1):
     told = expected("mos_s1")["clark_table1"]["single_system"]
     (one,) = [one for one in mos_s1 if one.speaker == told["system"]]
     same(within_correlates(one), told["table"])
 
 
+@pytest.mark.medium
 def test_pooled_correlations_are_rs_and_far_above_those_within(mos_s1):
     pooled = pooled_correlates(mos_s1)
     same(pooled, expected("mos_s1")["clark_table1"]["pooled"])
@@ -60,6 +62,7 @@ def test_pooled_correlations_are_rs_and_far_above_those_within(mos_s1):
     assert centred[0].r < 0.35
 
 
+@pytest.mark.medium
 def test_centred_is_the_partial_correlation_given_the_system(mos_s1):
     """By hand: residuals of both sides on a dummy per system, df less the systems."""
     y = np.concatenate([one.whole for one in mos_s1])
@@ -74,6 +77,7 @@ def test_centred_is_the_partial_correlation_given_the_system(mos_s1):
     assert (mine.r, mine.p) == pytest.approx((r, p), rel=1e-9)
 
 
+@pytest.mark.medium
 def test_regressions_by_position_are_rs(mos_s1):
     for found in by_position(mos_s1):
         told = expected("mos_s1")["clark_table2_pooled"][f"n{found.sentences}"]
@@ -144,6 +148,7 @@ def made(scores: dict[tuple[str, str, str], float], **fields) -> list:
     )
 
 
+@pytest.mark.medium
 def test_context_effects_pair_the_same_lines_and_weigh_them_the_same():
     rng = np.random.default_rng(3)
     scores, means = {}, {"R1T1": [], "T1T1": []}
@@ -182,6 +187,7 @@ def test_context_effects_pair_the_same_lines_and_weigh_them_the_same():
     assert by["line"] == pytest.approx(np.sum((difference - difference.mean()) ** 2) / 12**2)
 
 
+@pytest.mark.medium
 def test_a_speakers_context_is_not_compared_with_anothers():
     scores = {
         (name, f"p{i}.2", f"r{j}"): float(3 + (i + j) % 2)

@@ -320,7 +320,8 @@ def test_clustered_intervals_cover_and_the_models_do_not(runs):
     low, high = bounds(0.90, 0.985, of=300, runs=runs)
     for name in models:
         assert low < shares[name, "clustered"] < high, shares
-        assert shares[name, "model"] < 0.88, shares
+        most = 0.88 if runs == 300 else shares[name, "clustered"]
+        assert shares[name, "model"] < most, shares
 
 
 def simulated(rng):

@@ -38,6 +38,7 @@ def align():
     return part_of("agreement", table_of("align_s1"))
 
 
+@pytest.mark.medium
 def test_a_complete_design_has_rs_alpha_w_and_all_six_iccs(align):
     found, told = values(align), expected("align_s1")
     for metric in ("ordinal", "interval", "nominal"):
@@ -117,6 +118,7 @@ def test_a_pair_stored_the_other_way_round_is_the_same_pair():
         assert one[name] == pytest.approx(other[name], abs=0.02 if "rel" in name else 1e-6)
 
 
+@pytest.mark.medium
 def test_choices_without_scores_have_an_alpha_of_their_labels():
     table = rows_of(
         {("A", f"r{r}", f"i{i}"): 1.0 for r in range(4) for i in range(6)},

@@ -234,6 +234,7 @@ def test_codes_go_with_the_labels_that_they_were_made_from():
     assert first == CODES
 
 
+@pytest.mark.medium
 def test_without_codes_it_is_said_where_they_would_come_from():
     rows = [row | {"codes": ""} for row in reasoned()]
     shown = part_of("justifications", from_rows(rows))

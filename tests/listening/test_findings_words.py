@@ -120,6 +120,7 @@ def broken(tmp_path: Any, db: None) -> Study:
     return create_study(where, owner)
 
 
+@pytest.mark.medium
 def test_the_page_of_a_study_links_to_the_field(broken: Study, client: Client) -> None:
     client.force_login(broken.owner)
     page = client.get(f"/studies/{broken.key}/?check").content.decode()
@@ -134,6 +135,7 @@ def test_the_page_of_a_study_links_to_the_field(broken: Study, client: Client) -
     assert f'<a href="{address}#consent">Raters: Consent</a>' in page
 
 
+@pytest.mark.medium
 def test_a_launch_that_is_refused_says_it_in_fields(broken: Study, client: Client) -> None:
     client.force_login(broken.owner)
     sent = client.post(f"/studies/{broken.key}/state/", {"to": "open"}, follow=True)

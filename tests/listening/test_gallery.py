@@ -117,6 +117,7 @@ def gallery_url(**part: str) -> str:
 # --- All of it is there --------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_the_gallery_shows_every_method_check_questionnaire_and_preset(researcher: Client) -> None:
     page = researcher.get("/gallery/").content.decode()
     for part, keys in (
@@ -273,6 +274,7 @@ def test_training_and_every_kind_of_trap_come_up(researcher: Client) -> None:
     assert sorted(kind for kind in shown if kind) == ["gold", "instructed"]
 
 
+@pytest.mark.medium
 def test_context_is_joined_and_timed_as_an_import_makes_it(stored: Study) -> None:
     folder, database = example(GALLERY), StoredSource(stored)
     assert folder is not None

@@ -50,6 +50,7 @@ def test_importing_and_opening(tmp_path: Path, settings, monkeypatch) -> None:
     )
 
 
+@pytest.mark.medium
 def test_an_import_that_ends_before_it_opens_can_simply_be_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,6 +65,7 @@ def test_an_import_that_ends_before_it_opens_can_simply_be_run_again(
     assert "Open, with" in run("import_study", folder, "--open")
 
 
+@pytest.mark.medium
 def test_a_study_that_cannot_be_opened_stays_a_draft(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,6 +220,7 @@ def test_a_second_import_needs_replace(tmp_path: Path) -> None:
     assert "still belongs to ada" in said
 
 
+@pytest.mark.medium
 def test_an_ordinary_account_is_made_and_its_password_set_by_the_link_that_is_printed(
     client: Client,
 ) -> None:

@@ -228,6 +228,7 @@ def test_a_broken_page_speaks_the_browsers_language(chinese, monkeypatch):
     assert english_in(page.content.decode()) == []
 
 
+@pytest.mark.medium
 def test_researchers_read_english_whatever_their_browser_asks_for(chinese):
     client = Client()
     assert "Log in" in client.get("/login/", **CHINESE_BROWSER).content.decode()
@@ -245,6 +246,7 @@ def test_other_languages_get_english_around_their_own_words(db):
     assert "I agree to take part" in page
 
 
+@pytest.mark.medium
 def test_a_study_from_right_to_left_has_a_page_from_right_to_left(db):
     arabic = make_study(language="ar")
     assert '<html lang="en" dir="rtl">' in Client().get(f"/r/{arabic.link}/").content.decode()

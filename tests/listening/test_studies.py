@@ -325,6 +325,7 @@ def test_states_that_cannot_follow_each_other(owner: User, tmp_path: Path) -> No
     assert (study.state, study.opened_at) == ("closed", opened_at)
 
 
+@pytest.mark.medium
 def test_a_study_whose_audio_is_gone_does_not_open(owner: User, tmp_path: Path) -> None:
     study = create_study(make_folder(tmp_path / "study"), owner)
     audio.forget([study.stimuli.get(key="a2").served])
