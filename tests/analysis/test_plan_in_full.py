@@ -119,7 +119,7 @@ def test_power_of_one_mean_is_for_comparisons():
 @pytest.mark.slow
 def test_the_check_agrees_with_the_formula_and_stands_beside_it():
     proposal = propose(POWER)
-    checked = check(proposal, runs=200)
+    checked = check(proposal, runs=400)
     assert checked.power == pytest.approx(proposal.plan.reached, abs=0.08)
     assert checked.coverage_high > 0.93
     tables = {table.key: table for table in content_of(proposal, checked).tables}
