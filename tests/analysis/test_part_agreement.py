@@ -22,7 +22,7 @@ from analysis.statistics.options import Options
 from tests.analysis.part_of import given_of, part_of, rows_of_table
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
 
-PARTS = ("agreement",)
+PARTS = ("agreement", "raters")
 pytestmark = pytest.mark.usefixtures("answer_alone")
 
 EDGES = ["empty", "one_rating", "one_rater", "all_equal", "single_system", "separated", "missing",

@@ -22,7 +22,7 @@ from tests.analysis.part_of import given_of, part_of, rows_of_table
 from tests.analysis.rated_study import rated_study
 from tests.analysis.reference import BLANK
 
-PARTS = ("justifications",)
+PARTS = ("justifications", "example_reasons")
 pytestmark = pytest.mark.usefixtures("answer_alone")
 
 WORDS = {"Human": ["warm breath", "real laugh"], "Unclear": ["hard to say"],
