@@ -203,9 +203,9 @@ def test_draws_that_disagree_are_not_shown(monkeypatch):
         ("all_equal", "all"),
         ("disjoint_raters", ""),
         ("separated", ""),
-        ("single_system", ""),
+        pytest.param("single_system", "", marks=pytest.mark.soak),
         ("missing", "D has one rating"),
-        ("unicode", ""),
+        pytest.param("unicode", "", marks=pytest.mark.soak),
     ],
 )
 def test_edge_cases_are_said_in_words(part, name, said):

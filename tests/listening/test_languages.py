@@ -6,6 +6,7 @@ import gettext
 import io
 import json
 import re
+from functools import cache
 from html.parser import HTMLParser
 
 import pytest
@@ -23,17 +24,19 @@ OUR_NAMES = {"JavaScript", "Cookie", "Earnest", "Esc"}  # the same in every lang
 
 # --- The catalogue ---------------------------------------------------------------------------
 
+said_to_raters = cache(catalogue.sentences)
+
 
 @pytest.mark.slow
 def test_every_sentence_for_raters_has_a_chinese_translation():
     known = catalogue.translations()
-    missing = [s for s in catalogue.sentences() if not (known.get(s) and known.get(s).string)]
+    missing = [s for s in said_to_raters() if not (known.get(s) and known.get(s).string)]
     assert missing == [], "add them to locale/zh_Hans: python -m tests.catalogue"
 
 
 @pytest.mark.slow
 def test_no_translation_is_left_of_a_sentence_that_nobody_says():
-    said = catalogue.sentences()
+    said = said_to_raters()
     idle = [m.id for m in catalogue.translations() if m.id and m.id not in said]
     assert idle == [], "run python -m tests.catalogue"
 
