@@ -32,11 +32,6 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # The last of several is heard: what Playwright itself switches off, as far as it matters here,
-    # and a process that is kept ready for a next page, in vain in a context of one page.
-    "--disable-features=AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,"
-    "HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,OptimizationHints,PaintHolding,"
-    "ThirdPartyStoragePartitioning,SpareRendererForSitePerProcess",
 ]
 ELSEWHERE = {"LANGUAGE": "en_US", "LC_ALL": "C.UTF-8", "TZ": "UTC"}  # whatever this machine speaks
 PHONE = {

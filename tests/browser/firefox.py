@@ -21,7 +21,6 @@ from tests.browser.conftest import ELSEWHERE
 from tests.config.helpers import own_folder
 
 FIREFOX = ("firefox-esr", "firefox")
-PREFERENCES = {"layout.frame_rate": 20}  # without a card each picture costs a processor's time
 Reports = TypeVar("Reports", bound=Sequence[Any])
 
 
@@ -53,8 +52,7 @@ class Firefoxes:
             channel="moz-firefox",
             executable_path=bridge_in(self.folder),
             env=words,
-            firefox_user_prefs=PREFERENCES
-            | {k.replace("_", "."): v for k, v in preferences.items()},
+            firefox_user_prefs={k.replace("_", "."): v for k, v in preferences.items()},
         )
         return found, hung
 

@@ -45,8 +45,11 @@ def browser(start: Firefoxes, speaker: Loudspeaker) -> Browser:
     return start(speaker.environment)
 
 
-# With reasons, and clips side by side; the gallery's study has a task of each method.
-@pytest.mark.parametrize("name", ["att", "mushra", pytest.param("gallery", marks=pytest.mark.soak)])
+# Clips side by side; the gallery's study, with a task of each method, is taken in test_presets.py.
+RARELY = [pytest.param(name, marks=pytest.mark.soak) for name in ("att", "gallery")]
+
+
+@pytest.mark.parametrize("name", ["mushra", *RARELY])
 def test_a_study_is_taken_and_stored(take: Take, name: str) -> None:
     walk, session = take(name)
     assert {t.method for t in session.study.tasks.all()} == {
