@@ -16,7 +16,15 @@ setup(
     ],
     package_dir={f"earnest_files.{name}": name for name in FILES},
     package_data={
-        "": ["**/*.flac", "**/*.toml", "**/*.yaml"],
+        "": [
+            "**/*.bib",
+            "**/*.css",
+            "**/*.flac",
+            "**/*.html",
+            "**/*.pyi",
+            "**/*.toml",
+            "**/*.yaml",
+        ],
         "metrics": ["bundled/*"],
         **{f"earnest_files.{name}": ["**/*"] for name in FILES},
     },

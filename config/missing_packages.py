@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 from listening.common.command_name import IN_A_CLONE
 
 EXTRAS = {  # the names that code imports, by the extra that brings them
-    "analysis": ("matplotlib", "pandas", "pyarrow", "scipy", "threadpoolctl"),
+    "analysis": ("arviz_stats", "matplotlib", "pandas", "pyarrow", "scipy", "threadpoolctl"),
     "bayes": ("arviz", "nutpie", "pymc"),
     "metrics": (
         *("accelerate", "distillmos", "faster_whisper", "google", "jiwer", "librosa"),

@@ -222,7 +222,9 @@ class Mutations:
             at = self.random.randrange(len(value))
             value[at] = self._changed(value[at])
             return value
-        return self.random.choice(OTHER_KINDS) if self.random.random() < 0.4 else self.value()
+        # a copy: a list that stands in two places could come to hold itself, which is no JSON
+        other = deepcopy(self.random.choice(OTHER_KINDS))
+        return other if self.random.random() < 0.4 else self.value()
 
     def _parts(self, fields: list[tuple[str, Any]], files: dict[str, bytes]) -> bytes:
         out = b""

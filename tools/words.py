@@ -64,7 +64,7 @@ def _files(*patterns: str) -> list[Path]:
 
 COMMANDS = ("*/management/commands/*.py", "earnest/*.py", "config/run/command*.py")
 AREAS = {
-    "templates": lambda: _files("templates/**/*.html"),
+    "templates": lambda: _files("templates/**/*.html", "analysis/**/*.html"),
     "scripts": lambda: _files("static/js/**/*.js"),
     "commands": lambda: _files(*COMMANDS),
     "reports": lambda: _files("analysis/report/**/*.py"),

@@ -171,7 +171,10 @@ def check_edit(request: HttpRequest, board: Leaderboard) -> None:
 
 def shown_board(board: Leaderboard, link: Any) -> dict[str, Any]:
     """What the page and the read-only page show."""
-    from analysis.report.html.part_html import figure_html, no_link, table_html, warned
+    from markupsafe import Markup
+
+    from analysis.report.html.environment import join
+    from analysis.report.html.part_html import figure_html, no_link, table_html
 
     content = content_of(board)
     waits = board.state == Leaderboard.State.WAITING
@@ -182,14 +185,14 @@ def shown_board(board: Leaderboard, link: Any) -> dict[str, Any]:
         drawn = [each for each in content.figures if each.about == about]
         tables = [each for each in content.tables if each.about == about]
         html = table_html(tables[0], tables[0].key, link)
-        figures = "".join(figure_html(each, each.key, no_link) for each in drawn)
-        html += f'<div class="plots">{figures}</div>'
-        html += "".join(table_html(each, each.key, link) for each in tables[1:])
+        figures = join(figure_html(each, each.key, no_link) for each in drawn)
+        html += Markup('<div class="plots">{}</div>').format(figures)
+        html += join(table_html(each, each.key, link) for each in tables[1:])
         files = [(f"{each.key}.tex", link(f"{each.key}.tex")) for each in tables]
         shown["parts"].append({"title": about, "html": html, "tex": [f for f in files if f[1]]})
     return shown | {
         "sentences": content.sentences,
-        "warned": warned(content),
+        "warnings": content.warnings,
         "methods": content.methods,
         "bibtex": link(BIBTEX) if content.methods else "",
         "systems": _systems(content),

@@ -197,6 +197,8 @@ def _sections(request: HttpRequest, report: Report, private: Private) -> list[Se
     """The page's sections; a code that no rule foresaw is still taken out of them."""
     from dataclasses import replace
 
+    from markupsafe import Markup
+
     from analysis.report.html.brief import MOST_ROWS
     from analysis.report.html.page import sections
     from analysis.report.shared_report import without_codes
@@ -207,7 +209,7 @@ def _sections(request: HttpRequest, report: Report, private: Private) -> list[Se
     return [
         replace(
             each,
-            html=without_codes(each.html, private),
+            html=Markup(without_codes(str(each.html), private)),
             line=without_codes(each.line, private),
             headline=without_codes(each.headline, private),
         )

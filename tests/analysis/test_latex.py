@@ -10,7 +10,6 @@ import pytest
 from analysis.report.build import report_of
 from analysis.report.content import Column, Table
 from analysis.report.emphasis import BEST, SECOND
-from analysis.report.writers import latex
 from analysis.report.writers.bundle import bundle_files
 from analysis.report.writers.latex import PACKAGES, latex_table, sheets
 from analysis.report.writers.paper_results import results_grid
@@ -95,10 +94,14 @@ def test_every_table_fits_a_two_column_article(texts, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_table_that_is_too_wide_would_be_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(latex, "PAGE_PT", 600.0)
-    wide = {named.key: latex_table(named) for named in hard_tables()}
-    assert any("Overfull" in line for line in complaints(tmp_path, wide))
+def test_no_table_is_made_smaller_than_people_can_read(texts, tmp_path):
+    """Set without a limit, each is wider than its place by an amount that is still legible."""
+    limit = r"\ifdim\width>\linewidth\linewidth\else\width\fi"
+    unlimited = {name: text.replace(limit, r"\width") for name, text in texts.items()}
+    told = complaints(tmp_path, unlimited)
+    excess = [float(found[1]) for line in told if (found := re.search(r"\(([\d.]+)pt", line))]
+    assert len(excess) > 10
+    assert max(excess) < 230  # of 450 pt: six points instead of nine
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ from scipy.special import ndtri
 from analysis.statistics.mixed.convergence import (
     Quality,
     diagnose,
-    ess,
     ess_bulk,
     ess_tail,
     pareto_k,
@@ -22,13 +21,6 @@ ARVIZ = {  # kind: (rhat, ess bulk, ess tail) of the chains below, as ArviZ 0.23
     "alternating": (1.0016933037557212, 5087.83071666814, 1840.3138132844283),
     "shifted": (1.0339750635282074, 110.14640654900884, 1554.5563368266037),
     "heavy": (0.9990270307630347, 2073.9611395477755, 1951.6707595234595),
-}
-PARETO_K = {  # scale of t(5) log weights: k by az.psislw
-    0.5: 0.5967230008742749,
-    1.0: 0.9509090624851495,
-    2.0: 1.637170550576741,
-    0.1: 0.30422610346115203,
-    3.0: 2.308430391302823,
 }
 
 
@@ -57,22 +49,11 @@ def test_r_hat_and_effective_sample_sizes_are_arvizs(kind):
     assert (r_hat(x), ess_bulk(x), ess_tail(x)) == pytest.approx(ARVIZ[kind], rel=1e-10)
 
 
-@pytest.mark.parametrize("scale", list(PARETO_K))
-def test_pareto_k_is_arvizs(scale):
-    log_weights = np.random.default_rng(3).standard_t(5, 1000) * scale
-    assert pareto_k(log_weights) == pytest.approx(PARETO_K[scale], rel=1e-10)
-
-
 @pytest.mark.parametrize("k", [0.2, 0.5, 0.9])
 def test_pareto_k_recovers_the_shape_of_a_generalised_pareto_tail(k):
     u = np.random.default_rng(1).random(200_000)
     weights = 1 + (u**-k - 1) / k
     assert pareto_k(np.log(weights)) == pytest.approx(k, abs=0.06)
-
-
-def test_the_effective_size_of_an_autoregression_is_as_theory_has_it():
-    x = lfilter([1], [1, -0.6], np.random.default_rng(2).standard_normal((4, 20_000)), axis=1)
-    assert ess(x) == pytest.approx(80_000 * (1 - 0.6) / (1 + 0.6), rel=0.06)
 
 
 def test_equal_weights_have_no_tail_and_nearly_none_are_not_trusted():

@@ -12,7 +12,7 @@ from analysis.statistics.pairs.comparison_graph import (
     triads_summary,
 )
 from analysis.statistics.pairs.means_of_pairs import order_effect, pair_means, within_pairs
-from analysis.statistics.pairs.pair_ratings import from_table, pair_ratings
+from analysis.statistics.pairs.pair_ratings import pair_ratings, pairs_of
 from tests.analysis.korn_graubard import korn_graubard
 from tests.analysis.pairs_of import edge_pairs, met
 from tests.analysis.reference import rows_of, table_of
@@ -172,10 +172,10 @@ def test_a_ratings_table_is_read_with_its_orders():
         method="cmos",
         estimand="cmos",
     )
-    ratings = from_table(table)
+    ratings = pairs_of(table)
     assert (ratings.names, ratings.order.tolist()) == (("A", "B"), [1.0, 1.0])
     assert sorted(ratings.y) == [-2.0, 1.0]
-    assert len(from_table(table_of("cmos_s1")).y) == 3600
+    assert len(pairs_of(table_of("cmos_s1")).y) == 3600
 
 
 def test_ab_scores_are_centred_so_that_a_half_is_a_tie():
@@ -186,20 +186,18 @@ def test_ab_scores_are_centred_so_that_a_half_is_a_tie():
         method="ab",
         estimand="ab",
     )
-    (one,) = pair_means(from_table(table))
+    (one,) = pair_means(pairs_of(table))
     assert (one.wins, one.ties, one.losses, one.share.value) == (1, 1, 1, 0.5)
 
 
 def test_what_is_no_comparison_is_refused():
     mos = rows_of({("A", "r", "x"): 1.0})
     with pytest.raises(Undefined, match="MOS is no comparison"):
-        from_table(mos)
+        pairs_of(mos)
     with pytest.raises(Undefined, match="no ratings of pairs yet"):
-        from_table(mos[:0])
+        pairs_of(mos[:0])
     with pytest.raises(Undefined, match="several values of criterion"):
-        from_table(
-            rows_of({("A", "r", "x"): 1.0, ("A", "r", "y"): 1.0}).assign(criterion=["p", "q"])
-        )
+        pairs_of(rows_of({("A", "r", "x"): 1.0, ("A", "r", "y"): 1.0}).assign(criterion=["p", "q"]))
     with pytest.raises(Undefined, match="'A' is compared with itself"):
         pair_ratings(["A"], ["A"], [1.0], [0.0], ["r"], ["x"])
     with pytest.raises(Undefined, match="no score"):

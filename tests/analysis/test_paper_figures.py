@@ -12,6 +12,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from analysis.report.content import Figure
 from analysis.report.figures import scene
@@ -29,6 +30,7 @@ from analysis.report.figures.paper import (
 from tests.analysis.drawn import CHINESE, EVERY, HEATMAP, INTERVALS, NAUGHTY
 
 ROOT = Path(__file__).resolve().parents[2]
+WIDE = frozenset(CHINESE) - {" "}
 HARD = [f for f in NAUGHTY if f.key in ("one", "weird", "holes", "none")]
 
 
@@ -147,17 +149,28 @@ def test_letters_that_no_font_has_are_named():
     tamil = "\u0b95"
     assert missing_letters([INTERVALS]) == ""
     assert missing_letters([replace(INTERVALS, title=f"é {tamil}")]) == tamil
-    assert (missing_letters([replace(INTERVALS, x=CHINESE)]) == "") is (len(fonts(True)) > 1)
+    assert (missing_letters([replace(INTERVALS, x=CHINESE)]) == "") is (len(fonts(WIDE)) > 1)
 
 
 @pytest.mark.slow
 def test_names_in_chinese_are_letters_where_there_is_a_font_for_them():
     figure = replace(INTERVALS, rows=[{**INTERVALS.rows[0], "name": CHINESE}])
     made = paper_files(figure)
-    if len(fonts(True)) > 1:
+    if len(fonts(WIDE)) > 1:
         assert b"/Type3" in made["pdf"]  # outlines of the letters, as shapes
         assert sheet_for(figure).columns(CHINESE) >= 2 * len(CHINESE) - 1  # an em each, measured
         assert b"CJK" in made["pdf"]
+
+
+@pytest.mark.slow
+def test_names_that_are_read_from_right_to_left_are_drawn_so():
+    first, second = "\u05d0\u05d1"  # alef and bet of Hebrew, in the order of reading
+    figure = replace(INTERVALS, rows=[{**INTERVALS.rows[0], "name": first + second}])
+    drawn = paper_files(figure)["svg"].decode().partition(f"<!-- {first}{second} -->")[2]
+    glyphs = re.findall(r'<use xlink:href="#DejaVuSans-(\w+)"', drawn.partition("</g>")[0])
+    font = get_font(findfont(FontProperties(family=["DejaVu Sans"])))
+    from_the_left = [font.get_char_index(ord(letter)) for letter in (second, first)]
+    assert [int(glyph, 16) for glyph in glyphs] == from_the_left
 
 
 @pytest.mark.slow

@@ -307,10 +307,10 @@ def test_comparisons_against_one_side_say_who_won():
 @pytest.mark.slow
 def test_a_round_of_comparisons_is_decided_as_the_part_on_pairs_decides_it():
     from analysis.statistics.pairs.means_of_pairs import pair_means
-    from analysis.statistics.pairs.pair_ratings import from_table
+    from analysis.statistics.pairs.pair_ratings import pairs_of
 
     table = table_of("cmos_s1")
-    found = pair_means(from_table(table))
+    found = pair_means(pairs_of(table))
     clear = sum(pair.mean.claimed(0.95) for pair in found)
     assert sentence(table).startswith(f"{clear} of {len(found)} pairs are decided")
     assert "; v3 won 5 of 5, v4 lost 5 of 5; clearest" in sentence(table)

@@ -208,7 +208,7 @@ def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
     first = text[text.index('id="answer-1"') : text.index('id="differences-1"')]
     for told in ["<svg", "Before you rely on it", "raters are scripted", "Copy table"]:
         assert told in first
-    (listed,) = re.findall(r"Before you rely on it</h3><ul>(.*?)</ul>", first)
+    (listed,) = re.findall(r"Before you rely on it</h3><ul>(.*?)</ul>", first, re.DOTALL)
     assert 1 <= listed.count("<li>") <= 3
     assert "left out 10 ratings" in text
     for told in ["95 % interval", "Naive", run.table_hash, "Metrics against people"]:

@@ -26,6 +26,7 @@ from tests.factories import make_study, make_user
 from tools.locks import ROOT, pins
 
 IMPORTED_AS = {
+    "arviz-stats": "arviz_stats",
     "protobuf": "google",
     "faster-whisper": "faster_whisper",
     "silero-vad": "silero_vad",

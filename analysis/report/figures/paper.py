@@ -92,18 +92,16 @@ def panel_files(figures: Sequence[Figure], kinds: Sequence[str] = ("pdf", "svg")
 
 def missing_letters(figures: Iterable[Figure]) -> str:
     """The letters that no font of this machine has, in order: they are drawn as boxes."""
-    missing: set[str] = set()
-    for figure in figures:
-        letters = set("".join(_texts(figure))) - set("\n\t ")
-        known = _faces(fonts(_is_wide(figure)))
-        missing |= {x for x in letters if not any(each.get_char_index(ord(x)) for each in known)}
-    return "".join(sorted(missing))
+    letters = frozenset().union(*map(_letters, figures))
+    for family in fonts(letters):
+        letters = _without_glyph(letters, family)
+    return "".join(sorted(letters))
 
 
 def sheet_for(figure: Figure, width_in: float | None = None) -> scene.Sheet:
     """The sheet of that width, with the letters of the fonts that the figure takes."""
     width = (width_in or width_for(figure)) * 72 / _POINTS
-    return scene.Sheet(width, _MARGIN, _letter_width(fonts(_is_wide(figure))), paper=True)
+    return scene.Sheet(width, _MARGIN, _letter_width(fonts(_letters(figure))), paper=True)
 
 
 def width_for(figure: Figure) -> float:
@@ -113,15 +111,29 @@ def width_for(figure: Figure) -> float:
 
 
 @cache
-def fonts(wide_letters: bool) -> tuple[str, ...]:
-    """Matplotlib's own font, and one with wide letters if wanted and there is one."""
-    if not wide_letters:
-        return ("DejaVu Sans",)
+def fonts(letters: frozenset[str]) -> tuple[str, ...]:
+    """Matplotlib's own font, and those of this machine that have letters it lacks.
+
+    Of these, Chinese, Japanese and Korean ones and Noto's: each covers its script whole.
+    """
     from matplotlib import font_manager
 
+    chosen = ["DejaVu Sans"]
+    missing = _without_glyph(letters, chosen[0])
     known = {entry.name for entry in font_manager.fontManager.ttflist}
-    similar = sorted(name for name in known if "CJK" in name and "Sans" in name)
-    return ("DejaVu Sans", *[name for name in (*_CJK, *similar) if name in known][:1])
+    similar = sorted(name for name in known if "CJK" in name or name.startswith("Noto Sans"))
+    for family in dict.fromkeys([*_CJK, *similar]):
+        if not missing:
+            break
+        if family in known and (left := _without_glyph(missing, family)) < missing:
+            chosen.append(family)
+            missing = left
+    return tuple(chosen)
+
+
+def _without_glyph(letters: frozenset[str], family: str) -> frozenset[str]:
+    (face,) = _faces((family,))
+    return frozenset(letter for letter in letters if not face.get_char_index(ord(letter)))
 
 
 def _artists(mark: scene.Mark, ink: str, sheet: scene.Sheet) -> Iterator[Any]:
@@ -205,7 +217,8 @@ def _letter_width(families: tuple[str, ...]) -> Callable[[str], float]:
         font = next((each for each in known if each.get_char_index(ord(letter))), known[0])
         font.set_size(100, 72)
         with _no_word_of_missing_letters():
-            return float(font.load_char(ord(letter)).linearHoriAdvance / 65536 / 50)
+            glyph = font.load_glyph(font.get_char_index(ord(letter)))
+            return float(glyph.linearHoriAdvance / 65536 / 50)
 
     return columns
 
@@ -224,18 +237,16 @@ def _texts(figure: Figure) -> Iterator[str]:
         yield from (value for value in row.values() if isinstance(value, str))
 
 
-def _is_wide(figure: Figure) -> bool:
-    letters = {letter for text in _texts(figure) for letter in scene.plain(text)}
-    return any(scene.letter_columns(letter) > 1 for letter in letters)
+def _letters(figure: Figure) -> frozenset[str]:
+    return frozenset(letter for text in _texts(figure) for letter in scene.plain(text)) - {" "}
 
 
-def _settings(wide_letters: bool) -> dict[str, Any]:
-    families = fonts(wide_letters)
+def _settings(families: Sequence[str]) -> dict[str, Any]:
     return {
         "font.family": list(families),
         "lines.scale_dashes": False,
         "text.parse_math": False,
-        # outlines as TrueType; the wide letters of most fonts are of another kind: as shapes
+        # outlines as TrueType; those of many other fonts are of another kind: as shapes
         "pdf.fonttype": 3 if len(families) > 1 else 42,
         "svg.fonttype": "path",
         "svg.hashsalt": "earnest",
@@ -248,8 +259,8 @@ def _drawn_by_matplotlib(figures: Iterable[Figure]) -> Iterator[None]:
     """With the fonts that the figures need."""
     import matplotlib
 
-    wide = any(map(_is_wide, figures))
-    with matplotlib.rc_context(_settings(wide)), _no_word_of_missing_letters():
+    families = fonts(frozenset().union(*map(_letters, figures)))
+    with matplotlib.rc_context(_settings(families)), _no_word_of_missing_letters():
         yield
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from html import escape
 from typing import Any
+
+from markupsafe import Markup
 
 from analysis.report.content import Figure, Headline, content_from
 from analysis.report.figures import figure_svg, scene
 from analysis.report.figures.all_figures import part_keys
+from analysis.report.html.environment import render
 from analysis.report.html.part_html import Link
 from analysis.report.html.section import Section
 from analysis.report.interim_answer import LOOKING
@@ -32,14 +34,28 @@ def first_screen(
     number, title = f"answer-{place}", "The answer"
     if "within" in report:
         name = report["within"].partition(":")[2].replace("=", ": ") or report["within"].strip(":")
-        said = f'<p class="notice">This is about {escape(name)} only. The answer, its caveats and '
-        return Section(number, title, f"{said}the parts below are about all ratings.</p>")
+        notice = Markup(
+            '<p class="notice">This is about {} only. The answer, its caveats and the parts below '
+            "are about all ratings.</p>"
+        )
+        return Section(number, title, notice.format(name))
     headline = next(iter(headlines(answer, about)), Headline(about, ""))
     figure, name = _figure(answer, about)
     warned = caveats(report, headline)
-    plot = _plot(figure, name, report["provenance"]["level"]) if figure else ""
-    body = _grid(plot, _caveats(warned, place), _actions(place, name, link))
-    return Section(number, title, body, headline=headline.sentence or _nothing(report))
+    wide, phone = _drawn(figure, name) if figure and figure.rows else ("", "")
+    html = render(
+        "first_screen",
+        place=place,
+        figure=figure,
+        plot=Markup(wide),
+        phone=Markup(phone),
+        caption=_caption(figure, report["provenance"]["level"]) if figure else "",
+        caveats=[_first(text) for text in warned[:MOST_CAVEATS]],
+        more=len(warned) - MOST_CAVEATS,
+        paper=link(METHODS) and link(PAPER),
+        drawing=link(f"{name}.svg") if name else "",
+    )
+    return Section(number, title, html, headline=headline.sentence or _nothing(report))
 
 
 def caveats(report: Report, headline: Headline) -> list[str]:
@@ -92,22 +108,14 @@ def _figure(answer: PartRecord | None, about: str) -> tuple[Figure | None, str]:
     return next(mine, (None, ""))
 
 
-def _plot(figure: Figure, name: str, level: float) -> str:
-    """Twice: with names beside the data where the screen is wide, and for a phone."""
+def _drawn(figure: Figure, name: str) -> tuple[str, str]:
+    """The plot as SVG; intervals twice, with names beside the data and for a phone."""
     plain = replace(figure, rows=[_without_naive(row) for row in figure.rows], interval="")
-    wait = "" if figure.rows else "There are no bounds yet."
-    if wait:
-        return f'<p class="muted">{wait}</p>'
-    caption = f'<figcaption class="muted small">{escape(_caption(figure, level))}</figcaption>'
     if figure.drawing != "intervals":
-        return f'<figure class="chart">{figure_svg(plain, name)}{caption}</figure>'
+        return figure_svg(plain, name), ""
     narrow = scene.PAGE if len(figure.rows) <= MOST_ABOVE else scene.CLOSE
     wide = figure_svg(plain, f"{name}-wide", sheet=scene.WIDE)
-    phone = figure_svg(plain, f"{name}-phone", sheet=narrow)
-    return (
-        f'<figure class="chart chart-first"><div class="on-wide">{wide}</div>'
-        f'<div class="on-phone">{phone}</div>{caption}</figure>'
-    )
+    return wide, figure_svg(plain, f"{name}-phone", sheet=narrow)
 
 
 def _without_naive(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,38 +139,7 @@ def _caption(figure: Figure, level: float) -> str:
     return " ".join(texts)
 
 
-def _caveats(warned: Sequence[str], place: int) -> str:
-    if not warned:
-        return '<p class="muted small">Nothing was found that makes this answer weak.</p>'
-    lines = "".join(f"<li>{escape(_first(text))}</li>" for text in warned[:MOST_CAVEATS])
-    more = len(warned) - MOST_CAVEATS
-    words = f"and {more} more" if more > 0 else "More about it"
-    rest = f'<p class="small"><a href="#in-full-{place}">{words}</a></p>'
-    return f'<div class="caveats"><h3>Before you rely on it</h3><ul>{lines}</ul>{rest}</div>'
-
-
 def _first(text: str) -> str:
     """The first sentence; all of it stands in the family's full part."""
     head, stop, _ = text.partition(". ")
     return head + stop.strip()
-
-
-def _actions(place: int, figure: str, link: Link) -> str:
-    """What is taken along: nothing of it on a page that stands alone."""
-    drawn = link(f"{figure}.svg") if figure else ""
-    if not link(METHODS):
-        return ""
-    copy = f'<button class="button" type="button" data-copy="#in-full-{place} table" hidden>'
-    shown = f'<a class="button" href="{escape(drawn, quote=True)}">Figure</a>' if drawn else ""
-    return (
-        f'<div class="row actions">{copy}Copy table</button>{shown}'
-        '<a class="button" href="#methods">Methods paragraph</a>'
-        f'<a class="button" href="{escape(link(PAPER), quote=True)}">Paper files</a></div>'
-    )
-
-
-def _grid(plots: str, caveats_: str, actions: str) -> str:
-    return (
-        f'<div class="first-grid"><div class="first-plot">{plots}</div>'
-        f'<div class="first-side">{caveats_}</div>{actions}</div>'
-    )

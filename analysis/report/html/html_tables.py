@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any, Literal
+
+from markupsafe import Markup
 
 from analysis.formatting import (
     NOTHING,
@@ -17,6 +18,7 @@ from analysis.formatting import (
     p_value,
 )
 from analysis.report.emphasis import BEST, Emphasised
+from analysis.report.html.environment import join, render
 from analysis.report.report_schema import IntervalRow
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 MOST_OPEN = 60
 UNBROKEN = 40
+_BEST, _SECOND = Markup("<strong>{}</strong>"), Markup("<u>{}</u>")
+_LINK = Markup('<a href="{}">{}</a>')
 
 
 @dataclass(frozen=True)
@@ -42,23 +46,26 @@ def table(
     caption: str = "",
     scroll: bool = False,
     group: Callable[[Any], str] | None = None,
-) -> str:
+) -> Markup:
     """An HTML table whose first column heads its rows; all text is escaped here.
 
     ``group`` tells what heads a row and those after it that share it.
     """
-    head = "".join(f'<th scope="col"{_class(c)}>{escape(c.heading)}</th>' for c in columns)
-    bodies = (
-        _group(heading, len(columns)) + "".join(f"<tr>{_cells(row, columns)}</tr>" for row in some)
+    groups = [
+        (heading, [[_cell(column, row) for column in columns] for row in some])
         for heading, some in groupby(rows, group or (lambda row: ""))
-    )
-    body = "</tbody><tbody>".join(bodies)
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    place = ' class="table-wrap table-scroll" tabindex="0"' if scroll else ' class="table-wrap"'
-    return (
-        f'<div{place}><table class="table-compact">{title}<thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    ]
+    return render("table", columns=columns, groups=groups, caption=caption, scroll=scroll)
+
+
+def _cell(column: Column, row: Any) -> tuple[Column, str, bool]:
+    """The column, the text with its mark and link, and whether it stays on one line."""
+    text = html = column.text(row)
+    if isinstance(text, Emphasised):
+        html = (_BEST if text.mark == BEST else _SECOND).format(text)
+    if column.href and (target := column.href(row)):
+        html = _LINK.format(target, html)
+    return column, html, len(text) <= UNBROKEN
 
 
 def bounds(interval: IntervalRow | None, ends: Ends = None, decimals: int = 3) -> str:
@@ -89,7 +96,7 @@ def percent(line: Line | None) -> str:
 
 def noted(
     lines: Sequence[Line], columns: Sequence[Column], said: set[str], caption: str = ""
-) -> str:
+) -> Markup:
     """The table, and below it each note once; see `notes`."""
     naming = list(takewhile(lambda column: not column.numeric, columns))
     names = [tuple(column.text(line) for column in naming) for line in lines]
@@ -116,17 +123,15 @@ def notes(names: Sequence[tuple[str, ...]], lines: Sequence[Line], said: set[str
     return texts
 
 
-def foot(made: str, texts: Sequence[str] = ()) -> str:
+def foot(made: str, texts: Sequence[str] = ()) -> Markup:
     """Notes below a table: what its marks mean, and the texts (escaped here)."""
-    every = (*legend_of_marks(made), *texts)
-    return "".join(f'<p class="muted small">{escape(text)}</p>' for text in every)
+    line = Markup('<p class="muted small">{}</p>')
+    return join(line.format(text) for text in (*legend_of_marks(made), *texts))
 
 
-def fold(title: str, line: str, html: str) -> str:
+def fold(title: str, line: str, html: str) -> Markup:
     """A part that is closed at first: its title and a line that says what is in it."""
-    after = f": {escape(line)}" if line else ""
-    summary = f"<summary><span><strong>{escape(title)}</strong>{after}</span></summary>"
-    return f'<details class="fold">{summary}<div class="stack-s">{html}</div></details>'
+    return render("fold", title=title, line=line, html=html)
 
 
 def _named(some: Sequence[tuple[str, ...]], every: Sequence[tuple[str, ...]]) -> str:
@@ -137,31 +142,3 @@ def _named(some: Sequence[tuple[str, ...]], every: Sequence[tuple[str, ...]]) ->
         whole = len(alike) > 1 and all(other in some for other in alike)
         each[name[0] if whole else " ".join(name)] = None
     return listed(list(each))
-
-
-def _group(heading: str, columns: int) -> str:
-    if not heading:
-        return ""
-    return f'<tr><th scope="rowgroup" colspan="{columns}">{escape(heading)}</th></tr>'
-
-
-def _cells(row: Any, columns: Sequence[Column]) -> str:
-    cells = []
-    for place, column in enumerate(columns):
-        said = column.text(row)
-        text = escape(said)
-        kept = ' class="nowrap"' if len(text) <= UNBROKEN else ""
-        if isinstance(said, Emphasised):
-            tag = "strong" if said.mark == BEST else "u"
-            text = f"<{tag}>{text}</{tag}>"
-        where = column.href(row) if column.href else ""
-        text = f'<a href="{escape(where, quote=True)}">{text}</a>' if where else text
-        if place == 0:
-            cells.append(f'<th scope="row"{kept}>{text}</th>')
-        else:
-            cells.append(f"<td{_class(column)}>{text}</td>")
-    return "".join(cells)
-
-
-def _class(column: Column) -> str:
-    return ' class="number"' if column.numeric else ""

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from html import escape
 from typing import Any, Literal
+
+from markupsafe import Markup
 
 from analysis.formatting import NOTHING, Ends, listed, number
 from analysis.ratings.estimands import ends_of, estimand_of, family_title
 from analysis.report import interim_answer
 from analysis.report.condition_labels import CHOICE
-from analysis.report.content import Content, Table, content_from
+from analysis.report.content import Table, content_from
 from analysis.report.figures.all_figures import estimate_plots, falling, part_keys
 from analysis.report.html.brief import counted
+from analysis.report.html.environment import join, render
 from analysis.report.html.first_screen import caveats, headlines
 from analysis.report.html.html_tables import (
     MOST_OPEN,
@@ -28,7 +30,7 @@ from analysis.report.html.html_tables import (
     probability,
     table,
 )
-from analysis.report.html.part_html import Link, figure_html, part_html, table_html, warned
+from analysis.report.html.part_html import Link, content_html, part_html, table_html
 from analysis.report.html.section import ANSWER
 from analysis.report.interim_answer import is_interim
 from analysis.report.pivot import Line, lines_of
@@ -44,7 +46,7 @@ from analysis.report.report_schema import (
 
 def in_full(
     report: Report, parts: Sequence[PartRecord], about: str, said: set[str], link: Link, most: int
-) -> str:
+) -> Markup:
     """HTML of one family; ``report`` and ``parts`` are about it alone. Notes are added to ``said``.
 
     Its means stand first: they are the table that is copied.
@@ -52,63 +54,37 @@ def in_full(
     answer = next((p for p in parts if p["key"] == ANSWER and "within" not in report), None)
     shape = _shape(answer, parts if "within" not in report else (), most)
     found = list(estimands(report, said, shape))
-    estimated = "".join(html for _, html in found) or "<p>There is nothing to estimate yet.</p>"
+    estimated = join(html for _, html in found)
+    estimated = estimated or Markup("<p>There is nothing to estimate yet.</p>")
     others = _other_tables(answer, {title for title, _ in found}, link)
-    return estimated + others + _words(report, answer, about) + _basis(report)
+    return estimated + others + _words_and_rules(report, answer, about)
 
 
-def _words(report: Report, answer: PartRecord | None, about: str) -> str:
-    if answer is None or answer["problem"]:
-        return ""
-    said = "".join(f"<p>{escape(text)}</p>" for text in answer["sentences"])
-    lines = [text for each in headlines(answer, about) for text in caveats(report, each)]
-    warned = "".join(f"<li>{escape(text)}</li>" for text in lines)
-    title = "<h3>Before you rely on it</h3>"
-    notice = f'<div class="notice notice-warn">{title}<ul>{warned}</ul></div>' if warned else ""
-    return f"<h3>In words</h3>{said}{notice}"
+def _words_and_rules(report: Report, answer: PartRecord | None, about: str) -> Markup:
+    """The answer in words with every caveat; counts, and how many ratings each rule leaves out."""
+    told = answer is not None and not answer["problem"]
+    structural = set(report["provenance"].get("structural_rules", ()))
+    rows = [(row, row.get("ratings_told", row["ratings"])) for row in report["exclusions"]]
+    rows = [(row, n) for row, n in rows if n or row["rule"] not in structural]
+    return render(
+        "words_and_rules",
+        sentences=answer["sentences"] if answer and told else None,
+        caveats=[text for each in headlines(answer, about) for text in caveats(report, each)],
+        counts=_counts(report["data"]),
+        chosen=any(row["rule"] not in structural for row, _ in rows),
+        rules=[(row["what"], n) for row, n in rows],
+        several=len(report.get("design", ())) > 1,
+    )
 
 
-def _basis(report: Report) -> str:
-    return f'<div class="answer-basis stack-s">{_counts(report["data"])}{_rules(report)}</div>'
-
-
-def _counts(data: Counts) -> str:
-    figures = {
+def _counts(data: Counts) -> dict[str, int]:
+    return {
         "Ratings in the estimates": data["ratings_kept"],
         "Left out": data["ratings"] - data["ratings_kept"],
         "Raters": data["raters_kept"],
         "Items": data["items_kept"],
         "Conditions": data["conditions_kept"],
     }
-    shown = "".join(
-        f"<div><dt>{name}</dt><dd>{count:,}</dd></div>".replace(",", "\u202f")
-        for name, count in figures.items()
-    )
-    return f'<dl class="figures">{shown}</dl>'
-
-
-def _rules(report: Report) -> str:
-    """Which rules are in force and how many ratings each leaves out; always open."""
-    structural = set(report["provenance"].get("structural_rules", ()))
-    rows = [(row, row.get("ratings_told", row["ratings"])) for row in report["exclusions"]]
-    rows = [(row, n) for row, n in rows if n or row["rule"] not in structural]
-    chosen = [row for row, _ in rows if row["rule"] not in structural]
-    lines = "".join(f"<li>{escape(row['what'])}: {_gone(n)}</li>" for row, n in rows)
-    several = len(report.get("design", ())) > 1 and bool(lines)
-    of_all = "<p>Counts are those of all questions together.</p>" * several
-    if chosen:
-        return f'<div class="rules"><h3>Rules in force</h3>{of_all}<ul>{lines}</ul></div>'
-    none = "<p>No rule is in force: no rater and no session was left out.</p>"
-    return (
-        f'<div class="rules"><h3>Rules in force</h3>{none}{of_all}'
-        f"{f'<ul>{lines}</ul>' * bool(lines)}</div>"
-    )
-
-
-def _gone(count: int) -> str:
-    if not count:
-        return "left out nothing"
-    return f"left out {count:,} rating{'s' * (count != 1)}".replace(",", "\u202f")
 
 
 def _shape(answer: PartRecord | None, parts: Iterable[PartRecord], most: int) -> Shape:
@@ -132,13 +108,13 @@ def _has_tiers(table: Mapping[str, Any]) -> bool:
     return {"condition", "letters", "tier"} <= {column["key"] for column in table["columns"]}
 
 
-def _other_tables(answer: PartRecord | None, placed: set[str], link: Link) -> str:
+def _other_tables(answer: PartRecord | None, placed: set[str], link: Link) -> Markup:
     """The answer's tables whose letters and tiers do not stand with the estimates."""
     if answer is None or answer["problem"]:
-        return ""
+        return join([])
     shown = content_from(answer).tables
     names = part_keys(ANSWER, [table.key for table in shown])
-    return "".join(
+    return join(
         table_html(table, name, link)
         for table, name, plain in zip(shown, names, answer["tables"], strict=True)
         if table.about not in placed or not _has_tiers(plain)
@@ -196,7 +172,7 @@ class Shape:
 
 def estimands(
     report: Report, said: set[str], shape: Shape | None = None
-) -> Iterator[tuple[str, str]]:
+) -> Iterator[tuple[str, Markup]]:
     """(title, HTML) of each task, criterion and estimand; notes are added to ``said``."""
     shape = shape or Shape()
     drawn = {plot.about: plot for plot in estimate_plots(report)}
@@ -205,22 +181,23 @@ def estimands(
     for place, (title, of_family) in enumerate(families.items()):
         lines = falling(of_family)
         plot = drawn.get((title,)) if title not in shape.drawn else None
-        figure = f'<figure class="chart">{plot.svg}</figure>' if plot else ""
+        chart = Markup('<figure class="chart">{}</figure>')
+        figure = chart.format(Markup(plot.svg)) if plot else ""
         tiers = shape.tiers.get(title)
         shown = _means(report, lines, said, compared, shape.most, tiers)
         shown += foot("", [shape.notes[title]] if title in shape.notes else [])
         explained = EXPLAINED_OPEN if is_interim(report) else EXPLAINED
-        parts = [f'<p class="muted">{explained}</p>' if place == 0 else ""]
-        beside = f'{figure}<div class="stack-s">{shown}</div>'
-        parts.append(f'<div class="estimand">{beside}</div>' if figure else shown)
+        parts = [_muted(explained)] if place == 0 else []
+        beside = Markup('<div class="estimand">{}<div class="stack-s">{}</div></div>')
+        parts.append(beside.format(figure, shown) if figure else shown)
         parts.append(_other_intervals(report, title, said, shape.most))
         parts += _breakdowns(report, title, said, shape.most)
-        parts.append("" if title in shape.compared else _contrasts(report, title, said))
+        parts += [] if title in shape.compared else [_contrasts(report, title, said)]
         parts.append(_shares(report, title, said))
-        yield title, "".join(parts)
+        yield title, join(parts)
     for title in _only_counted(report, families):
         shown = _share_table(_share_lines(report, title), said)
-        yield title, f'<p class="muted">{COUNTED}</p><div class="stack-s">{shown}</div>'
+        yield title, _muted(COUNTED) + Markup('<div class="stack-s">{}</div>').format(shown)
 
 
 def _only_counted(report: Report, estimated: Iterable[str]) -> list[str]:
@@ -267,7 +244,7 @@ def _means(
     compared: str = "condition",
     most: int = 400,
     tiers: Mapping[str, Mapping[str, Any]] | None = None,
-) -> str:
+) -> Markup:
     ends, digits = ends_of(report, lines[0].row), decimals(lines)
     columns = [
         *_names(lines, compared),
@@ -293,13 +270,18 @@ def _tiers(tiers: Mapping[str, Mapping[str, Any]]) -> list[Column]:
     ]
 
 
-def _more(count: int, name: str) -> str:
+def _more(count: int, name: str) -> Markup:
     if count <= 0:
-        return ""
-    return f'<p class="muted small">{count} more rows are in the file {name}.</p>'
+        return join([])
+    text = Markup('<p class="muted small">{} more rows are in the file {}.</p>')
+    return text.format(count, name)
 
 
-def _other_intervals(report: Report, title: str, said: set[str], most: int) -> str:
+def _muted(text: str) -> Markup:
+    return Markup('<p class="muted">{}</p>').format(text)
+
+
+def _other_intervals(report: Report, title: str, said: set[str], most: int) -> Markup:
     """The bootstrap, and the means in which every rater weighs the same."""
     lines = by_family(lines_of(_rows(report, "estimates", OVERALL))).get(title, [])
     ends, digits = ends_of(report, lines[0].row), decimals(lines)
@@ -319,9 +301,9 @@ def _other_intervals(report: Report, title: str, said: set[str], most: int) -> s
         names.append(" and ".join(column.heading.split(" over")[0].lower() for column in columns))
     if raters:
         caption = "Means in which every rater weighs the same"
-        parts.append(f'<p class="muted">{caption}</p>{_means(report, raters, said, most=most)}')
+        parts.append(_muted(caption) + _means(report, raters, said, most=most))
         names.append("means over raters")
-    return fold("Other intervals", ", ".join(names), "".join(parts)) if parts else ""
+    return fold("Other intervals", ", ".join(names), join(parts)) if parts else join([])
 
 
 def _other(start: str, ends: Ends, digits: int, line: Line) -> str:
@@ -329,7 +311,7 @@ def _other(start: str, ends: Ends, digits: int, line: Line) -> str:
     return bounds(next(intervals, None), ends, digits)
 
 
-def _breakdowns(report: Report, title: str, said: set[str], most: int) -> Iterator[str]:
+def _breakdowns(report: Report, title: str, said: set[str], most: int) -> Iterator[Markup]:
     for breakdown in report["provenance"]["breakdowns"]:
         lines = by_family(lines_of(_rows(report, "estimates", breakdown))).get(title, [])
         lines = _weighed(lines, "ratings")
@@ -344,11 +326,11 @@ def _breakdowns(report: Report, title: str, said: set[str], most: int) -> Iterat
         )
 
 
-def _contrasts(report: Report, title: str, said: set[str]) -> str:
+def _contrasts(report: Report, title: str, said: set[str]) -> Markup:
     lines = _weighed(lines_of(_rows(report, "contrasts", OVERALL)), "ratings")
     lines = by_family(lines).get(title, [])
     if not lines:
-        return ""
+        return join([])
     digits = decimals(lines)
     shown_as = partial(bounds, decimals=digits)
     columns = [
@@ -362,7 +344,7 @@ def _contrasts(report: Report, title: str, said: set[str]) -> str:
         Column("Naive p", lambda line: probability(line.naive, "p"), numeric=True),
     ]
     why = "Whether intervals overlap says little: raters are shared, so look at differences."
-    shown = f'<p class="muted">{why}</p>{noted(lines, columns, said)}'
+    shown = _muted(why) + noted(lines, columns, said)
     number_of = counted(report).get(title, [len(lines), 0, 0])
     shown += _more(number_of[0] - len(lines), "contrasts.csv")
     differing = _differing(number_of, 1 - lines[0].row["level"])
@@ -383,10 +365,10 @@ def _differing(number_of: Sequence[int], alpha: float) -> str:
     return f"{clear} of {every} {pairs} differ (adjusted p < {alpha:.2g})"
 
 
-def _shares(report: Report, title: str, said: set[str]) -> str:
+def _shares(report: Report, title: str, said: set[str]) -> Markup:
     lines = _share_lines(report, title)
     if not lines:
-        return ""
+        return join([])
     pairs = any(line.row.get("versus_condition") for line in lines)
     return fold("Labels given", "" if pairs else _most_given(lines), _share_table(lines, said))
 
@@ -395,7 +377,7 @@ def _share_lines(report: Report, title: str) -> list[Line]:
     return [line for line in lines_of(report["shares"]) if _shares_title(line.row, title)]
 
 
-def _share_table(lines: Sequence[Line], said: set[str]) -> str:
+def _share_table(lines: Sequence[Line], said: set[str]) -> Markup:
     labels = list(dict.fromkeys(line.row["estimand"] for line in lines))
     cells = {(place_of(line), line.row["estimand"]): line for line in lines}
     places = list(dict.fromkeys(place_of(line) for line in lines))
@@ -467,7 +449,7 @@ SO_FAR = interim_answer.DIFFERENCES
 SHORT = ("condition", "versus", "difference", "p_adjusted")  # columns that are read first
 
 
-def differences(parts: Iterable[PartRecord], link: Link) -> str:
+def differences(parts: Iterable[PartRecord], link: Link) -> Markup:
     """HTML of the parts on differences, already about one family; empty without any.
 
     Tables are cut to name, difference, adjusted interval and p; whole they are folded below.
@@ -480,10 +462,10 @@ def differences(parts: Iterable[PartRecord], link: Link) -> str:
         shown.append(part_html(by_key[SO_FAR]))  # files hold the report of all ratings
     if PAIRS in by_key:
         shown.append(part_html(by_key[PAIRS], link))
-    return "".join(shown)
+    return join(shown)
 
 
-def _compared(part: PartRecord, link: Link) -> str:
+def _compared(part: PartRecord, link: Link) -> Markup:
     shown = content_from(part)
     names = part_keys(part["key"], [table.key for table in shown.tables])
     named = list(zip(shown.tables, names, strict=True))
@@ -492,22 +474,16 @@ def _compared(part: PartRecord, link: Link) -> str:
     every = [_short(table) for table, _ in named if "all" in table.key.split("-")]
     if reference:
         every = [_without_reference(table, reference) for table in every]
-    drawn = part_keys(part["key"], [figure.key for figure in shown.figures])
-    figures = "".join(
-        figure_html(figure, key, link) for figure, key in zip(shown.figures, drawn, strict=True)
+    full = join(table_html(table, name, link) for table, name in named)
+    short = join(table_html(table) for table in every if table.rows)
+    return content_html(
+        part,
+        shown,
+        link,
+        first_tables=join(table_html(table) for table in reference),
+        tables=short
+        + fold("Every difference in full", "effect sizes, single tests, within raters", full),
     )
-    full = "".join(table_html(table, name, link) for table, name in named)
-    return (
-        _said(shown)
-        + "".join(table_html(table) for table in reference)
-        + (f'<div class="plots">{figures}</div>' if figures else "")
-        + "".join(table_html(table) for table in every if table.rows)
-        + fold("Every difference in full", "effect sizes, single tests, within raters", full)
-    )
-
-
-def _said(shown: Content) -> str:
-    return "".join(f"<p>{escape(sentence)}</p>" for sentence in shown.sentences) + warned(shown)
 
 
 def _short(table: Table) -> Table:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from typing import Any
+
+from markupsafe import Markup
 
 from analysis.formatting import listed
 from analysis.report.condition_labels import family_labels, labelled
 from analysis.report.figures import PAGE_STYLE
 from analysis.report.html.brief import brief_of
+from analysis.report.html.environment import join, render
 from analysis.report.html.first_screen import METHODS, first_screen
-from analysis.report.html.html_tables import fold
 from analysis.report.html.in_full import COMPARED, PAIRS, SO_FAR, differences, in_full
 from analysis.report.html.part_html import Link, no_link, part_html
 from analysis.report.html.section import ANSWER, Section
@@ -35,35 +36,6 @@ GROUPS = {
     "clips": ("Scores of single clips", ("clip_scores",)),
 }
 OWN_PLACE = frozenset({ANSWER, COMPARED, PAIRS, SO_FAR})
-
-_STYLE = """
-:root{color-scheme:light dark;--line:#dcd9d2;--muted:#575d65}
-@media (prefers-color-scheme:dark){:root{--line:#34393e;--muted:#a8adb3}}
-body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:0 auto;padding:1rem;
-background:Canvas;color:CanvasText}
-h1,h2{line-height:1.25}section{margin-block:2.5rem}figure{margin:0;max-width:30rem}
-.figures{display:flex;flex-wrap:wrap;gap:.5rem 2.5rem}.figures dd{font-size:1.6rem}
-.notice{border-left:4px solid #b3541e;padding-left:1rem}.notice ul{padding-left:1rem;margin:0}
-.estimand{display:grid;grid-template-columns:minmax(0,1fr);gap:1.5rem;align-items:start}
-.plot{height:auto}.plot:not(.plot-wide){width:100%}
-.headline{font-size:1.35rem}.first-grid{display:grid;gap:1.5rem}.chart-first{max-width:46rem}
-.on-wide{display:none}@media (min-width:48rem){.on-wide{display:block}.on-phone{display:none}}
-.caveats ul{padding-left:1rem;margin:0}
-.contents{columns:16rem;padding-left:1rem}.contents li{break-inside:avoid}
-h3{font-size:1rem;margin:0 0 .25rem}.rules ul{padding-left:1rem;margin:0}
-@media (min-width:64rem){.estimand{grid-template-columns:22rem minmax(0,1fr)}
-.first-grid{grid-template-columns:minmax(0,1fr) 19rem}}
-details{border-top:1px solid var(--line);padding-block:.5rem}summary{cursor:pointer}
-summary h2{display:inline;font-size:1.15rem}
-.table-wrap{overflow-x:auto}.table-scroll{max-height:70vh;overflow:auto}
-table{border-collapse:collapse;font-size:.9rem}caption{text-align:left;color:var(--muted)}
-th,td{padding:.3rem .75rem .3rem 0;text-align:left;vertical-align:top;
-border-bottom:1px solid var(--line)}
-th[scope=row]{font-weight:500}.number{text-align:right;font-variant-numeric:tabular-nums;
-white-space:nowrap}.nowrap{white-space:nowrap}.muted{color:var(--muted)}.small{font-size:.875rem}
-.facts{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.3rem 1.5rem}
-dd{margin:0;overflow-wrap:anywhere}pre{white-space:pre-wrap;overflow-wrap:anywhere}
-"""
 
 
 def sections(
@@ -93,7 +65,7 @@ def sections(
     parts = [part for part in whole.get("parts", ()) if _shown(part)]
     every += _groups(parts, link)
     every.append(Section("not-made", "What could not be made", _not_made(parts), folded=True))
-    behind = _methods_paragraph(methods) + _methods(parts) + _input(report) + _provenance(report)
+    behind = _data_and_methods(report, parts, methods)
     every.append(Section("behind", "Behind the numbers", behind, folded=True, line=_origin(report)))
     return [section for section in every if section.html or section.headline]
 
@@ -116,7 +88,7 @@ def _family(
     first = first_screen(of_family, answer, about, place, link)
     yield Section(first.id, f"The answer{called}", first.html, headline=first.headline)
     whole = "within" not in report
-    apart = differences(parts, link) if whole else ""
+    apart = differences(parts, link) if whole else join([])
     yield Section(f"differences-{place}", f"Differences{called}", apart)
     full = in_full(of_family, parts, about, said, link, most)
     line = "every mean, interval, caveat and rule"
@@ -129,7 +101,7 @@ def _groups(parts: Sequence[PartRecord], link: Link) -> Iterator[Section]:
     known = {key for _, keys in GROUPS.values() for key in keys} | OWN_PLACE
     for name, (title, keys) in GROUPS.items():
         there = [by_key[key] for key in keys if key in by_key]
-        html = "".join(_in_group(part, link, alone=len(there) == 1) for part in there)
+        html = join(_in_group(part, link, alone=len(there) == 1) for part in there)
         yield Section(f"section-{name}", title, html, folded=True, line=_line(there))
     for key, part in by_key.items():
         if key in known:
@@ -137,9 +109,10 @@ def _groups(parts: Sequence[PartRecord], link: Link) -> Iterator[Section]:
         yield Section(f"part-{key}", part["title"], part_html(part, link), folded=True)
 
 
-def _in_group(part: PartRecord, link: Link, alone: bool) -> str:
-    title = "" if alone else f"<h3>{escape(part['title'])}</h3>"
-    return f'<div class="stack-s" id="part-{part["key"]}">{title}{part_html(part, link)}</div>'
+def _in_group(part: PartRecord, link: Link, alone: bool) -> Markup:
+    title = join([]) if alone else Markup("<h3>{}</h3>").format(part["title"])
+    place = Markup('<div class="stack-s" id="part-{}">{}</div>')
+    return place.format(part["key"], title + part_html(part, link))
 
 
 def _line(there: Sequence[PartRecord]) -> str:
@@ -155,40 +128,15 @@ def page_html(report: Report, link: Link = no_link, methods: str = "") -> str:
     ``link`` says where files are that lie beside it, as in a bundle; ``methods``: see `sections`.
     """
     studies = ", ".join(report["provenance"]["studies"]) or "ratings"
-    title = escape(f"Results of {studies}")
-    every = sections(brief_of(report, MOST_KEPT), None, link, MOST_KEPT, methods)
-    parts = "".join(map(_section_html, every))
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{_STYLE}{PAGE_STYLE}</style></head><body><h1>{title}</h1>"
-        f"{_dated(report)}"
-        f"{_contents(every)}{parts}</body></html>\n"
+    made_at = report["made_at"]  # in a bundle, which has no date of its own, of the newest rating
+    return render(
+        "page",
+        title=f"Results of {studies}",
+        figure_style=Markup(PAGE_STYLE),
+        sections=sections(brief_of(report, MOST_KEPT), None, link, MOST_KEPT, methods),
+        made_at=made_at,
+        of_ratings=made_at == report["provenance"].get("ratings_until"),
     )
-
-
-def _section_html(section: Section) -> str:
-    title = f'<h2 id="{section.id}">{escape(section.title)}</h2>'
-    if section.folded:
-        line = f' <span class="muted">{escape(section.line)}</span>' if section.line else ""
-        return f"<details><summary>{title}{line}</summary>{section.html}</details>"
-    said = f'<p class="headline">{escape(section.headline)}</p>' if section.headline else ""
-    return f'<section aria-labelledby="{section.id}">{title}{said}{section.html}</section>'
-
-
-def _dated(report: Report) -> str:
-    """When it was made; in a bundle, which has no date of its own, that of the newest rating."""
-    made_at = report["made_at"]
-    if not made_at:
-        return ""
-    until = made_at == report["provenance"].get("ratings_until")
-    words = "Ratings up to" if until else "Made at"
-    return f'<p class="muted">{words} <time>{escape(made_at)}</time>.</p>'
-
-
-def _contents(every: Sequence[Section]) -> str:
-    links = "".join(f'<li><a href="#{s.id}">{escape(s.title)}</a></li>' for s in every)
-    return f'<nav aria-label="On this page"><ul class="contents">{links}</ul></nav>'
 
 
 def _shown(part: PartRecord) -> bool:
@@ -201,56 +149,32 @@ def _cut(text: str, most: int = 95) -> str:
     return text[: text.rfind(" ", 0, most)].rstrip(",;: ") + " …"
 
 
-def _not_made(parts: Iterable[PartRecord]) -> str:
+def _not_made(parts: Iterable[PartRecord]) -> Markup:
     """Which parts these ratings do not allow, each with its reason and what would help."""
-    reasons = "".join(
-        f"<dt>{escape(part['title'])}</dt><dd>{escape(part['problem'])}</dd>"
-        for part in parts
-        if part["problem"]
-    )
-    why = "<p>These parts need something that the ratings do not have. All others are complete.</p>"
-    return f'{why}<dl class="facts">{reasons}</dl>' if reasons else ""
+    missing = [part for part in parts if part["problem"]]
+    return render("not_made", parts=missing) if missing else join([])
 
 
-def _methods_paragraph(methods: str) -> str:
-    if not methods:
-        return ""
-    words = "".join(f"<p>{escape(text)}</p>" for text in methods.strip().split("\n\n"))
-    copy = '<button class="button" type="button" data-copy="#methods-text" hidden>Copy</button>'
-    body = f'<div id="methods-text">{words}</div>{copy}'
-    return f'<div id="methods">{fold("Methods paragraph", METHODS, body)}</div>'
-
-
-def _methods(parts: Iterable[PartRecord]) -> str:
-    """The methods section in words, as the parts tell it."""
-    said = list(dict.fromkeys(text for part in parts for text in part.get("methods", ())))
-    if not said:
-        return ""
-    words = "".join(f"<p>{escape(text)}</p>" for text in said)
-    return fold("Methods in words, all of it", "what every part says of its procedure", words)
-
-
-def _input(report: Report) -> str:
-    """What was guessed of a file of ratings, and the columns of it that were not used."""
-    read: InputNotes = report.get("input", {"notes": [], "columns_not_used": []})
-    lines = "".join(f"<li>{escape(note)}</li>" for note in read["notes"])
-    unused = ", ".join(name or "(without a name)" for name in read["columns_not_used"])
-    if unused:
-        lines += f"<li>Columns of the file that are not used: {escape(unused)}.</li>"
-    return fold("Input", "how the file of ratings was read", f"<ul>{lines}</ul>") if lines else ""
-
-
-def _provenance(report: Report) -> str:
+def _data_and_methods(report: Report, parts: Iterable[PartRecord], methods: str) -> Markup:
+    """The methods, what was guessed of a file of ratings, and what made the report."""
     origin = report["provenance"]
+    read: InputNotes = report.get("input", {"notes": [], "columns_not_used": []})
     facts = {"made_at": report["made_at"], **origin}
-    listing = "".join(
-        f"<dt>{escape(name.replace('_', ' ').capitalize())}</dt><dd>{escape(_plain(value))}</dd>"
-        for name, value in facts.items()
-        if name != "again" and value not in ("", [], {})
+    return render(
+        "data_and_methods",
+        paragraph=methods.strip().split("\n\n") if methods else [],
+        file=METHODS,
+        methods=list(dict.fromkeys(text for part in parts for text in part.get("methods", ()))),
+        notes=read["notes"],
+        unused=", ".join(name or "(without a name)" for name in read["columns_not_used"]),
+        origin=_origin(report),
+        facts=[
+            (name.replace("_", " ").capitalize(), _plain(value))
+            for name, value in facts.items()
+            if name != "again" and value not in ("", [], {})
+        ],
+        again=origin["again"],
     )
-    command = "<p>The same numbers from the exported ratings:</p>"
-    command += f"<pre>{escape(origin['again'])}</pre>"
-    return fold("Made with", _origin(report), f'<dl class="facts">{listing}</dl>{command}')
 
 
 def _origin(report: Report) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from html import escape
 from typing import Any
+
+from markupsafe import Markup
 
 from analysis.formatting import counted, interval_text, number, p_value
 from analysis.report.content import Column, Content, Figure, Table, content_from
@@ -14,6 +15,7 @@ from analysis.report.figures import figure_svg
 from analysis.report.figures.all_figures import part_keys
 from analysis.report.figures.figure_table import figure_table
 from analysis.report.figures.svg import is_wide
+from analysis.report.html.environment import join, render
 from analysis.report.html.html_tables import Column as Shaped
 from analysis.report.html.html_tables import fold, table
 from analysis.report.report_schema import PartRecord
@@ -31,52 +33,55 @@ def no_link(name: str) -> str:
     return ""
 
 
-def part_html(part: PartRecord, link: Link = no_link) -> str:
+def part_html(part: PartRecord, link: Link = no_link) -> Markup:
     """The part's HTML; all text is escaped here.
 
     ``link`` says where the files of its figures and tables are, such as ``tiers-means.csv``
     (`analysis.report.files` has them by these names); without it, nothing is linked.
     """
     if part["problem"]:
-        return f'<p class="muted">{escape(part["problem"])}</p>'
+        return Markup('<p class="muted">{}</p>').format(part["problem"])
     shown = content_from(part)
-    words = "".join(f"<p>{escape(sentence)}</p>" for sentence in shown.sentences)
-    drawn = part_keys(part["key"], [figure.key for figure in shown.figures])
     named = part_keys(part["key"], [each.key for each in shown.tables])
-    figures = "".join(
-        figure_html(figure, key, link) for key, figure in zip(drawn, shown.figures, strict=True)
-    )
-    figures = f'<div class="plots">{figures}</div>' if figures else ""
-    tables = "".join(
-        table_html(each, key, link) for key, each in zip(named, shown.tables, strict=True)
-    )
-    return words + warned(shown) + figures + tables
+    tables = zip(named, shown.tables, strict=True)
+    return content_html(part, shown, link, tables=join(table_html(t, k, link) for k, t in tables))
 
 
-def figure_html(figure: Figure, key: str, link: Link = no_link, named: bool = True) -> str:
+def content_html(
+    part: PartRecord, shown: Content, link: Link, *, tables: str, first_tables: str = ""
+) -> Markup:
+    """A part's sentences, warnings and figures, with tables before and after the figures."""
+    keys = part_keys(part["key"], [figure.key for figure in shown.figures])
+    drawn = zip(keys, shown.figures, strict=True)
+    return render(
+        "part",
+        sentences=shown.sentences,
+        warnings=shown.warnings,
+        first_tables=first_tables,
+        figures=join(figure_html(figure, key, link) for key, figure in drawn),
+        tables=tables,
+    )
+
+
+def figure_html(figure: Figure, key: str, link: Link = no_link, named: bool = True) -> Markup:
     """The figure with its title, its note, links to its files, and its numbers as a folded table.
 
     ``key`` is the name of its files and begins its ids; ``named`` False leaves the title out.
     """
-    svg = figure_svg(figure, key)
-    wide = " chart-wide" if is_wide(svg) else ""
-    if wide:
-        label = escape(figure.title, quote=True)
-        svg = (
-            f'<div class="plot-scroll" tabindex="0" role="region" aria-label="{label}">{svg}</div>'
-        )
-    title = f"<figcaption>{escape(figure.title)}</figcaption>" if named else ""
-    note = f'<p class="muted small">{escape(figure.note)}</p>' if figure.note else ""
+    svg = Markup(figure_svg(figure, key))
+    behind = table_html(figure_table(figure), key, most=MOST_BEHIND)
     files = _links([f"{key}.{kind}" for kind in FILE_KINDS], link)
-    numbers = fold(
-        "Numbers in this figure",
-        counted(len(figure.rows), "row"),
-        table_html(figure_table(figure), key, most=MOST_BEHIND) + files,
+    return render(
+        "figure",
+        figure=figure,
+        title=figure.title if named else "",
+        svg=svg,
+        wide=is_wide(svg),
+        numbers=fold("Numbers in this figure", counted(len(figure.rows), "row"), behind + files),
     )
-    return f'<figure class="chart{wide}">{title}{svg}{note}{numbers}</figure>'
 
 
-def table_html(shown: Table, key: str = "", link: Link = no_link, most: int = MOST_ROWS) -> str:
+def table_html(shown: Table, key: str = "", link: Link = no_link, most: int = MOST_ROWS) -> Markup:
     """One table, folded where it says so, cut where it is too long to read."""
     columns = [
         Shaped(
@@ -91,9 +96,7 @@ def table_html(shown: Table, key: str = "", link: Link = no_link, most: int = MO
     cut = len(shown.rows) - len(rows)
     name = f"{key or shown.key}.csv"
     more = f"{counted(cut, 'further row')} in the file {name}." if cut else ""
-    below = "".join(
-        f'<p class="muted small">{escape(text)}</p>' for text in (shown.note, more) if text
-    )
+    below = join(Markup('<p class="muted small">{}</p>').format(x) for x in (shown.note, more) if x)
     below += _links([name], link) if key else ""
     heading = (lambda row: str(row.get(shown.group) or "")) if shown.group else None
     title = "" if shown.folded else shown.title
@@ -130,17 +133,8 @@ def _text(column: Column, row: Mapping[str, Any]) -> str:
     return str(value)
 
 
-def _links(names: Iterable[str], link: Link) -> str:
-    places = [(name, link(name)) for name in names]
-    linked = [
-        f'<a href="{escape(where, quote=True)}">{escape(name)}</a>'
-        for name, where in places
-        if where
-    ]
-    return f'<p class="small">{" · ".join(linked)}</p>' if linked else ""
-
-
-def warned(shown: Content) -> str:
-    """The warnings of a part, as a notice."""
-    notes = "".join(f"<li>{escape(text)}</li>" for text in shown.warnings)
-    return f'<div class="notice notice-warn"><ul>{notes}</ul></div>' if notes else ""
+def _links(names: Iterable[str], link: Link) -> Markup:
+    anchor = Markup('<a href="{}">{}</a>')
+    linked = [anchor.format(where, name) for name in names if (where := link(name))]
+    line = Markup('<p class="small">{}</p>')
+    return line.format(Markup(" · ").join(linked)) if linked else join([])

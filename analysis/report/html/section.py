@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from markupsafe import Markup
+
 ANSWER = "answer"  # the key of the part that stands first
 
 
@@ -17,7 +19,7 @@ class Section:
 
     id: str
     title: str
-    html: str
+    html: Markup
     folded: bool = False
     line: str = ""
     headline: str = ""

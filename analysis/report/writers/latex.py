@@ -1,44 +1,40 @@
-"""Tables as LaTeX for two-column papers: booktabs and array, nothing wider than its place."""
+"""Tables as LaTeX for two-column papers: booktabs, with what is too wide made smaller to fit."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from textwrap import wrap
 
 from analysis.report.emphasis import BEST, SECOND, Emphasised
-from analysis.report.writers.latex_text import (
-    breakable,
-    escaped,
-    least_width_pt,
-    letters_not_set,
-    pieces,
-    width_pt,
-)
+from analysis.report.writers.latex_text import breakable, escaped, letters_not_set, pieces
 from analysis.report.writers.paper_tables import Named, cells_of, is_number
 
-COLUMN_PT, PAGE_PT = 219.0, 450.0  # of an article on A4, the narrower one of the usual papers
-HEIGHT_PT = 525.0
-GAP_PT = 8.0  # between columns: twice \tabcolsep
-MOST_LINES = 3  # of a name in one column
-SHORT_PT = 50.0  # a text so short stays on one line
-MOST_WRAPPED_PT = 90.0  # that a text over both columns takes at least, where it is long
-BOLD = 1.16  # how much wider bold letters are
-MOST_KEYS = 2  # columns that are said again in each table of several
+PACKAGES = ("booktabs", "array", "graphicx")
+EMPHASIS = {BEST: "\\textbf", SECOND: "\\underline"}
+# Widths are counted in characters of half an em. A wider table is made smaller by \resizebox, down
+# to about two thirds; what is wider still stands in several tables.
+ONE_COLUMN, ONE_COLUMN_SMALLER = 52, 62
+BOTH_COLUMNS_SMALLER = 140
+WRAPPED = 26  # characters of a line of text in a table
+NARROWEST = 10
+MOST_LINES = 44  # of a table, its caption and its note, on a page
+MOST_WAITING = 8  # tables that LaTeX is given before it must print them; it holds 18 in old ones
 
-
-@dataclass(frozen=True)
-class Size:
-    """Of letters: LaTeX's name, how wide against ten points, and the height of a line in pt."""
-
-    name: str
-    scale: float
-    line_pt: float
-
-
-SMALL = Size("small", 0.926, 11.0)
-SIZES = (SMALL, Size("footnotesize", 0.851, 9.5), Size("scriptsize", 0.82, 8.0))
+_FLOAT = r"""\begin{%(kind)s}[tbp]
+  \centering\sloppy
+%(again)s  \caption{%(caption)s}%(label)s
+  \small\setlength{\tabcolsep}{4pt}\setlength{\abovetopsep}{4pt}
+  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%%
+  \begin{tabular}{@{}%(columns)s@{}}
+    \toprule
+    %(heads)s \\
+    \midrule
+%(body)s    \bottomrule
+  \end{tabular}}%(note)s
+\end{%(kind)s}
+"""
 
 
 @dataclass(frozen=True)
@@ -66,190 +62,15 @@ class Grid:
 
 @dataclass(frozen=True)
 class Sheet:
-    """One table of a grid: its columns with their widths (None: as wide as they are), its rows."""
+    """One table of a grid: whether it takes both columns of the page, its columns and its rows.
 
-    wide: bool  # over both columns of the page
-    size: Size
+    ``widths`` are in characters; texts that are longer are wrapped.
+    """
+
+    wide: bool
     columns: Sequence[int]
-    widths: Sequence[float | None]
-    heads: Sequence[Sequence[str]]  # in lines
+    widths: Sequence[int]
     rows: Sequence[Sequence[str] | str]
-
-
-@dataclass(frozen=True)
-class _Need:
-    """What a column takes, pt: as it is, and at least."""
-
-    natural: float
-    least: float
-    numeric: bool
-
-
-def sheets(grid: Grid) -> list[Sheet]:
-    """The tables that the grid is set in: mostly one."""
-    every = range(len(grid.heads))
-    for wide, size in _places():
-        needs = [_need(grid, place, size, wide) for place in every]
-        if _sum(need.least for need in needs) <= _room(wide):
-            return list(_over_pages(grid, wide, size, every, needs))
-    wide, size = True, SIZES[-1]
-    needs = [_need(grid, place, size, wide) for place in every]
-    return [
-        sheet
-        for columns in _beside(grid, needs, _room(wide))
-        for sheet in _over_pages(grid, wide, size, columns, [needs[c] for c in columns])
-    ]
-
-
-def _places() -> Iterator[tuple[bool, Size]]:
-    yield from ((False, size) for size in SIZES[:2])
-    yield from ((True, size) for size in SIZES)
-
-
-def _room(wide: bool) -> float:
-    return PAGE_PT if wide else COLUMN_PT
-
-
-def _need(grid: Grid, place: int, size: Size, wide: bool) -> _Need:
-    cells, head = list(grid.cells(place)), grid.heads[place]
-    natural = max(map(_set_pt, cells), default=0.0)
-    of_head = max((width_pt(word) for word in head.split(" ")), default=0.0)
-    numeric = grid.numeric[place]
-    if numeric:
-        least = max(natural, of_head)
-    else:
-        pieces = max((least_width_pt(text) for text in (*cells, head)), default=0.0)
-        third = natural if natural <= SHORT_PT else natural / MOST_LINES
-        wrapped = min(third, MOST_WRAPPED_PT) if wide else third
-        least = pieces if grid.narrow else max(pieces, wrapped)
-    natural = max(natural, width_pt(head))
-    # half a point for what LaTeX rounds
-    return _Need(natural * size.scale + 0.5, least * size.scale + 0.5, numeric)
-
-
-def _set_pt(cell: str) -> float:
-    """The width of a cell at ten points; bold letters are wider."""
-    bold = isinstance(cell, Emphasised) and cell.mark == BEST
-    return width_pt(cell) * (BOLD if bold else 1.0)
-
-
-def _sum(widths: Iterable[float]) -> float:
-    """The width of columns beside each other."""
-    every = list(widths)
-    return sum(every) + GAP_PT * (len(every) - 1)
-
-
-def _beside(grid: Grid, needs: Sequence[_Need], room: float) -> Iterator[list[int]]:
-    """Columns for several tables; each begins with those that say what a row is about."""
-    first = [n for n, numeric in enumerate(grid.numeric[:MOST_KEYS]) if not numeric]
-    keys = [n for n in first if n == first.index(n)] or [0]
-    held = list(keys)
-    for place in range(len(needs)):
-        if place in keys:
-            continue
-        if len(held) > len(keys) and _sum(needs[n].least for n in (*held, place)) > room:
-            yield held
-            held = list(keys)
-        held.append(place)
-    yield held
-
-
-def _widths(needs: Sequence[_Need], room: float) -> list[float | None]:
-    """None where a column is as wide as it is; else what it gets of what is left."""
-    if _sum(need.natural for need in needs) <= room:
-        return [None] * len(needs)
-    left = room - _sum(need.least for need in needs)
-    asked = sum(need.natural - need.least for need in needs if not need.numeric)
-    made: list[float | None] = []
-    for need in needs:
-        more = left * (need.natural - need.least) / asked if asked else 0.0
-        given = min(need.least + more, need.natural)
-        made.append(None if need.numeric or given >= need.natural else math.floor(given * 10) / 10)
-    return made
-
-
-def _over_pages(
-    grid: Grid, wide: bool, size: Size, columns: Sequence[int], needs: Sequence[_Need]
-) -> Iterator[Sheet]:
-    room = _room(wide)
-    widths = _widths(needs, room)
-    whole = _sum(need.natural for need in needs) <= room
-    heads = [
-        [grid.heads[c]] if whole or not need.numeric else _stacked(grid.heads[c], need, size)
-        for c, need in zip(columns, needs, strict=True)
-    ]
-    heights = [_height(grid, row, columns, widths, size) for row in grid.rows]
-    lines = max(map(len, heads), default=1) + 2
-    around = sum(_paragraph(text, room) for text in (grid.caption, grid.note))
-    most = max(HEIGHT_PT - around - lines * size.line_pt, 20 * size.line_pt)
-    for start, end in pairwise(_cuts(heights, most)):
-        rows = [
-            row if isinstance(row, str) else [row[c] for c in columns]
-            for row in grid.rows[start:end]
-        ]
-        yield Sheet(wide, size, columns, widths, heads, rows)
-
-
-def _cuts(heights: Sequence[float], most: float) -> list[int]:
-    """Where the rows are cut, so that none of the tables is higher than that."""
-    cuts, height = [0], 0.0
-    for place, each in enumerate(heights):
-        if height and height + each > most:
-            cuts.append(place)
-            height = 0.0
-        height += each
-    return [*cuts, len(heights)]
-
-
-def _stacked(head: str, need: _Need, size: Size) -> list[str]:
-    """The heading in as many lines as its column's least width asks for."""
-    lines = [""]
-    for word in head.split(" "):
-        longer = f"{lines[-1]} {word}".strip()
-        if not lines[-1] or width_pt(longer) * size.scale <= need.least:
-            lines[-1] = longer
-        else:
-            lines.append(word)
-    return lines
-
-
-def _height(
-    grid: Grid,
-    row: Sequence[str] | str,
-    columns: Sequence[int],
-    widths: Sequence[float | None],
-    size: Size,
-) -> float:
-    if isinstance(row, str):
-        return 1.5 * size.line_pt
-    lines = [
-        _lines(row[c], width / size.scale)
-        for c, width in zip(columns, widths, strict=True)
-        if width is not None
-    ]
-    return max(lines, default=1) * size.line_pt
-
-
-def _lines(text: str, width: float) -> int:
-    """In how many lines a text is broken, at ten points."""
-    count, used = 1, 0.0
-    for word in text.split(" "):
-        for place, piece in enumerate(pieces(word)):
-            space = width_pt(" ") if used and not place else 0.0
-            used += space + width_pt(piece)
-            if used > width:
-                count, used = count + 1, width_pt(piece)
-    return count
-
-
-def _paragraph(text: str, room: float) -> float:
-    """The height of a text as wide as its table, pt."""
-    return 12.0 * _lines(text, room) if text else 0.0
-
-
-PACKAGES = ("booktabs", "array")
-EMPHASIS = {BEST: "\\textbf", SECOND: "\\underline"}
-MOST_WAITING = 8  # tables that LaTeX is given before it must print them; it holds 18 in old ones
 
 
 def latex_table(named: Named) -> str:
@@ -275,7 +96,7 @@ def sentence(text: str) -> str:
 
 
 def latex_grid(grid: Grid) -> str:
-    """The table in as many floats as it needs (`latex_layout`), with caption, label and note.
+    """The table in as many floats as it needs, with caption, label and note.
 
     Needs the `PACKAGES`. Names in letters that pdfLaTeX does not know need XeLaTeX or LuaLaTeX
     with a font that has them; then the first line says so.
@@ -294,64 +115,162 @@ def other_engine(letters: str) -> Iterator[str]:
         yield f"% XeLaTeX or LuaLaTeX, and a font that has these letters (as ctex sets): {some}\n"
 
 
+def sheets(grid: Grid) -> list[Sheet]:
+    """The tables that the grid is set in: mostly one."""
+    widths = _widths(grid)
+    wide = not grid.narrow and _total(widths) > ONE_COLUMN_SMALLER
+    return [
+        Sheet(wide, columns, [widths[c] for c in columns], rows)
+        for columns in _beside(grid, widths)
+        for rows in _over_pages(grid, wide, columns, widths)
+    ]
+
+
+def _widths(grid: Grid) -> list[int]:
+    """What the columns take: with headings of numbers in one line where there is room for it."""
+    places = range(len(grid.heads))
+    whole = [_width(grid, place, [grid.heads[place]]) for place in places]
+    if _total(whole) <= ONE_COLUMN:
+        return whole
+    stacked = [_width(grid, place, grid.heads[place].split(" ")) for place in places]
+    return _narrowed(grid, stacked) if grid.narrow else stacked
+
+
+def _width(grid: Grid, place: int, head_lines: Sequence[str]) -> int:
+    """What a column takes: numbers as they are, text at most `WRAPPED` or its longest piece."""
+    cells, head = [*grid.cells(place)], grid.heads[place]
+    longest = max(map(len, cells), default=0)
+    if grid.numeric[place]:
+        return max(longest, *map(len, head_lines))
+    return max(_unbroken(grid, place), min(max(longest, len(head)), WRAPPED))
+
+
+def _unbroken(grid: Grid, place: int) -> int:
+    """The longest piece of a column's texts that LaTeX cannot break."""
+    words = (word for text in (*grid.cells(place), grid.heads[place]) for word in text.split(" "))
+    return max((len(piece) for word in words for piece in pieces(word)), default=0)
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + 2 * (len(widths) - 1)
+
+
+def _narrowed(grid: Grid, widths: Sequence[int]) -> list[int]:
+    """The widths with texts wrapped earlier, so that the table fits one column as it is."""
+    texts = [n for n, numeric in enumerate(grid.numeric) if not numeric]
+    made = list(widths)
+    for place in sorted(texts, key=lambda n: -widths[n]):
+        spare = _total(made) - ONE_COLUMN
+        made[place] = max(min(made[place] - max(spare, 0), made[place]), NARROWEST)
+        made[place] = min(max(made[place], _unbroken(grid, place)), widths[place])
+    return made
+
+
+def _beside(grid: Grid, widths: Sequence[int]) -> Iterator[list[int]]:
+    """Columns of several tables; each begins with the one that says what a row is about."""
+    key = next((n for n, numeric in enumerate(grid.numeric) if not numeric), 0)
+    held = [key]
+    for place in range(len(widths)):
+        if place == key:
+            continue
+        if len(held) > 1 and _total([widths[n] for n in (*held, place)]) > BOTH_COLUMNS_SMALLER:
+            yield held
+            held = [key]
+        held.append(place)
+    yield held
+
+
+def _over_pages(
+    grid: Grid, wide: bool, columns: Sequence[int], widths: Sequence[int]
+) -> Iterator[list[Sequence[str] | str]]:
+    """The rows of each page, so that a table with its caption and note is not higher than one."""
+    across = 2 * ONE_COLUMN if wide else ONE_COLUMN
+    around = sum(_lines(text, across) for text in (grid.caption, grid.note))
+    around += max(_lines(grid.heads[c], widths[c]) for c in columns)
+    most = max(MOST_LINES - around, MOST_LINES // 3)
+    texts = [c for c in columns if not grid.numeric[c]]
+    whole = _total([widths[c] for c in columns])
+    cuts, height = [0], 0
+    for place, row in enumerate(grid.rows):
+        if isinstance(row, str):
+            lines = 1 + _lines(row, whole)
+        else:
+            lines = max([_lines(row[c], widths[c]) for c in texts], default=1)
+        if height and height + lines > most:
+            cuts.append(place)
+            height = 0
+        height += lines
+    for start, end in pairwise([*cuts, len(grid.rows)]):
+        yield [
+            row if isinstance(row, str) else [row[c] for c in columns]
+            for row in grid.rows[start:end]
+        ]
+
+
+def _lines(text: str, width: int) -> int:
+    return len(wrap(text, width)) if text else 0
+
+
 def _float(grid: Grid, sheet: Sheet, number: int, of: int) -> str:
-    kind = "table*" if sheet.wide else "table"
     more = "" if number == 0 else " (continued)"
-    again = "  \\addtocounter{table}{-1}%\n" if number else ""
-    label = "" if number else f"\n  \\label{{tab:{grid.key}}}"
-    ends = number == of - 1 and grid.note
     words = f"\\raggedright\\footnotesize {breakable(grid.note)}"
-    note = f"\n  \\par\\smallskip\\parbox{{\\linewidth}}{{{words}}}" if ends else ""
-    return (
-        f"\\begin{{{kind}}}[tbp]\n  \\centering\\sloppy\n{again}"
-        f"  \\caption{{{breakable(grid.caption[:-1] + more + grid.caption[-1:])}}}{label}\n"
-        f"  \\{sheet.size.name}\\setlength{{\\tabcolsep}}{{{GAP_PT / 2:g}pt}}\n"
-        f"  \\begin{{tabular}}{{@{{}}{_shape(grid, sheet)}@{{}}}}\n"
-        f"    \\toprule\n    {_heads(sheet)} \\\\\n    \\midrule\n"
-        f"{_body(sheet)}    \\bottomrule\n  \\end{{tabular}}{note}\n\\end{{{kind}}}\n"
-    )
+    ends = number == of - 1 and grid.note
+    return _FLOAT % {
+        "kind": "table*" if sheet.wide else "table",
+        "again": "  \\addtocounter{table}{-1}%\n" if number else "",
+        "caption": breakable(grid.caption[:-1] + more + grid.caption[-1:]),
+        "label": "" if number else f"\n  \\label{{tab:{grid.key}}}",
+        "columns": "".join(_column(grid, sheet)),
+        "heads": " & ".join(_heads(grid, sheet)),
+        "body": "".join(f"    {line} \\\\\n" for line in _body(grid, sheet)),
+        "note": f"\n  \\par\\smallskip\\parbox{{\\linewidth}}{{{words}}}" if ends else "",
+    }
 
 
-def _shape(grid: Grid, sheet: Sheet) -> str:
-    kinds = []
+def _is_wrapped(grid: Grid, sheet: Sheet, place: int) -> bool:
+    column = sheet.columns[place]
+    texts = (grid.heads[column], *grid.cells(column))
+    return not grid.numeric[column] and max(map(len, texts)) > sheet.widths[place]
+
+
+def _column(grid: Grid, sheet: Sheet) -> Iterator[str]:
+    for place, (column, width) in enumerate(zip(sheet.columns, sheet.widths, strict=True)):
+        if _is_wrapped(grid, sheet, place):
+            # the empty space lets TeX break the first word of a cell too
+            yield f">{{\\raggedright\\arraybackslash\\hspace{{0pt}}}}p{{{width / 2:g}em}}"
+        else:
+            yield "r" if grid.numeric[column] else "l"
+
+
+def _heads(grid: Grid, sheet: Sheet) -> Iterator[str]:
     for column, width in zip(sheet.columns, sheet.widths, strict=True):
-        wrapped = f">{{\\raggedright\\arraybackslash}}p{{{width:g}pt}}" if width else "l"
-        kinds.append("r" if grid.numeric[column] else wrapped)
-    return "".join(kinds)
+        head = grid.heads[column]
+        lines = wrap(head, width, break_long_words=False, break_on_hyphens=False)
+        if not grid.numeric[column]:
+            yield breakable(head)
+        elif len(lines) > 1:
+            stacked = "\\\\".join(map(escaped, lines))
+            yield f"\\begin{{tabular}}[b]{{@{{}}r@{{}}}}{stacked}\\end{{tabular}}"
+        else:
+            yield escaped(head)
 
 
-def _heads(sheet: Sheet) -> str:
-    shown = zip(sheet.heads, sheet.widths, strict=True)
-    return " & ".join(_head(lines, width) for lines, width in shown)
-
-
-def _head(lines: Sequence[str], width: float | None) -> str:
-    if len(lines) == 1:
-        return breakable(lines[0]) if width else escaped(lines[0])
-    stacked = "\\\\".join(map(escaped, lines))
-    return f"\\begin{{tabular}}[b]{{@{{}}r@{{}}}}{stacked}\\end{{tabular}}"
-
-
-def _body(sheet: Sheet) -> str:
-    return "".join(f"    {line}\n" for line in _tex_lines(sheet))
-
-
-def _tex_lines(sheet: Sheet) -> Iterator[str]:
+def _body(grid: Grid, sheet: Sheet) -> Iterator[str]:
     across = len(sheet.columns)
+    wrapped = [_is_wrapped(grid, sheet, place) for place in range(across)]
     for place, row in enumerate(sheet.rows):
         if isinstance(row, str):
             space = "\\addlinespace " * (place > 0)
-            width = min(width_pt(row), COLUMN_PT)
-            shape = f"@{{}}>{{\\raggedright}}p{{{width:.1f}pt}}@{{}}"
-            yield f"{space}\\multicolumn{{{across}}}{{{shape}}}{{\\itshape {breakable(row)}}} \\\\"
+            width = min(len(row), _total(sheet.widths)) / 2
+            shape = f"@{{}}>{{\\raggedright}}p{{{width:g}em}}@{{}}"
+            yield f"{space}\\multicolumn{{{across}}}{{{shape}}}{{\\itshape {breakable(row)}}}"
         else:
-            cells = zip(row, sheet.widths, strict=True)
-            yield " & ".join(_cell(text, width) for text, width in cells) + " \\\\"
+            yield " & ".join(_cell(*each) for each in zip(row, wrapped, strict=True))
 
 
-def _cell(text: str, width: float | None) -> str:
+def _cell(text: str, wrapped: bool) -> str:
     """A cell; one that begins with a bracket is held apart from the row's end before it."""
-    made = breakable(text) if width else escaped(text)
+    made = breakable(text) if wrapped else escaped(text)
     if isinstance(text, Emphasised):
         return f"{EMPHASIS[text.mark]}{{{made}}}"
     return f"{{}}{made}" if text.startswith("[") else made

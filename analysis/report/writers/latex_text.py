@@ -1,7 +1,4 @@
-"""Text as LaTeX: every character stands for itself, and how wide it is at most in Computer Modern.
-
-The widths are what makes a table fit: conferences set Times, which is narrower.
-"""
+"""Text as LaTeX: every character stands for itself."""
 
 from __future__ import annotations
 
@@ -57,27 +54,6 @@ _SPECIAL = {
 }
 _CAPITALS = frozenset("ΓΔΘΛΞΠΣΥΦΨΩ")  # the other capital letters of Greek look like Latin ones
 _SCRIPTS = {"<super>": "^", "<sub>": "_"}
-_WIDTHS = {  # pt in cmr10 at 10 pt
-    2.8: "!',.:;<[]_`il",
-    3.06: "fj",
-    3.34: "-",
-    3.62: "I",
-    3.95: "()trs",
-    4.45: "cez",
-    5.01: '$*/0123456789agot "',
-    5.28: "kvxyqJ",
-    5.56: "Sbdhnpu",
-    6.26: "ZL",
-    6.81: "FEP",
-    7.23: "BCTw",
-    7.51: "RAHNUVXY",
-    7.85: "D&+=@KOQG",
-    8.34: "#%m",
-    9.17: "M",
-    10.3: "W",
-}
-_WIDTH = {letter: width for width, letters in _WIDTHS.items() for letter in letters}
-_WIDEST = 10.3
 _ACCENTS = frozenset("\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327")
 _PLAIN = frozenset("ßæœøłÆŒØŁıÅå“”‘’„¡¿£§¶†‡")  # that LaTeX sets from any font
 _BREAKS = re.compile(r"(?<=[_/.:=,;+\u2e80-\uffef-])")  # behind signs and Chinese letters
@@ -101,16 +77,6 @@ def pieces(word: str) -> list[str]:
     cut = [part for part in _BREAKS.split(word) if part]
     most = LONGEST_PIECE
     return [part[n : n + most] for part in cut for n in range(0, len(part), most)]
-
-
-def width_pt(text: str) -> float:
-    """How wide the text is at most, in points, at ten points in Computer Modern Roman."""
-    return sum(_WIDTH.get(letter) or _other_width(letter) for letter in text)
-
-
-def least_width_pt(text: str) -> float:
-    """How wide the widest piece of it is that cannot be broken, in points at ten points."""
-    return max((width_pt(part) for word in text.split(" ") for part in pieces(word)), default=0.0)
 
 
 def letters_not_set(texts: Iterable[str]) -> str:
@@ -147,9 +113,3 @@ def _is_set(letter: str) -> bool:
         return True
     base, *marks = list(unicodedata.normalize("NFD", letter))
     return ord(letter) < 0x180 and base.isascii() and _ACCENTS.issuperset(marks) and len(marks) == 1
-
-
-def _other_width(letter: str) -> float:
-    """Letters with accents are as wide as without, mathematics as wide as the widest of it."""
-    base = unicodedata.normalize("NFD", letter)[0]
-    return _WIDTH.get(base, _WIDEST if base != "—" else 10.0)

@@ -92,13 +92,13 @@ def bare_kappa(
 ) -> tuple[float | None, Bounds]:
     """Kappa of x and y (n,), and its bounds; None where undefined, no bounds for no replicates."""
     table = _table(rounded_half_up(x, categories), rounded_half_up(y, categories), len(categories))
-    value = float(_kappas(table[None], weights)[0])
+    value = float(kappas(table[None], weights)[0])
     if np.isnan(value):
         return None, None
-    return value, _bootstrap_bounds(table, weights, level, replicates, seed) if replicates else None
+    return value, bootstrap_bounds(table, weights, level, replicates, seed) if replicates else None
 
 
-def _bootstrap_bounds(
+def bootstrap_bounds(
     table: Floats, weights: str, level: float, replicates: int, seed: int
 ) -> tuple[float, float] | None:
     """Percentile bounds of kappa from a table of counts (K, K); None when they cannot be made."""
@@ -108,14 +108,14 @@ def _bootstrap_bounds(
     rng = np.random.default_rng(seed)
     drawn = rng.multinomial(n, (table / n).reshape(-1), size=replicates)
     shaped = drawn.reshape(-1, *table.shape).astype(np.float64)
-    return percentile_interval(_kappas(shaped, weights), level)
+    return percentile_interval(kappas(shaped, weights), level)
 
 
 def _table(a: Codes, b: Codes, k: int) -> Floats:
     return np.bincount(a * k + b, minlength=k * k).reshape(k, k).astype(np.float64)
 
 
-def _kappas(tables: Floats, weights: str) -> Floats:
+def kappas(tables: Floats, weights: str) -> Floats:
     """1 - sum w O / sum w E for each table (B, K, K); NaN where the expected sum is 0."""
     k = tables.shape[1]
     apart = np.abs(np.arange(k)[:, None] - np.arange(k)[None, :]).astype(np.float64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from analysis.arrays import Codes, Floats
@@ -51,16 +53,44 @@ def krippendorff_alpha(
     if not paired.any():
         return ratings.undefined(name, level, "no unit has two ratings: agreement is undefined")
     unit_code = np.unique(ratings.unit[paired], return_inverse=True)[1]
-    alpha = (_Interval if metric == "interval" else _Counted)(unit_code, ratings.y[paired], metric)
-    n_units = int(unit_code.max()) + 1
-    value = alpha.of(np.arange(n_units))
-    if np.isnan(value):
+    y = ratings.y[paired]
+    if metric == "nominal":
+        counts = _counts(unit_code, np.unique(y, return_inverse=True)[1])
+        value, bounds = nominal_alpha(counts, level=level, replicates=replicates, seed=seed)
+    else:
+        made = _Interval(unit_code, y) if metric == "interval" else _Ordinal(unit_code, y)
+        value, bounds = _bootstrapped(made, int(unit_code.max()) + 1, level, replicates, seed)
+    if value is None:
         return ratings.undefined(name, level, ALL_EQUAL)
-    rng = np.random.default_rng(seed)
-    drawn = [alpha.of(rng.integers(0, n_units, n_units)) for _ in range(replicates)]
-    bounds = _bounds(value, np.array(drawn), n_units, level)
     note = "" if bounds else "too few units that differ: no interval"
     return ratings.measured(name, value, bounds, level, BOOTSTRAP, note)
+
+
+def nominal_alpha(
+    counts: Floats, *, level: float = 0.95, replicates: int = REPLICATES, seed: int = 0
+) -> tuple[float | None, Bounds]:
+    """Nominal alpha and its bounds from how often each unit was put into each category (U, V).
+
+    Every unit has two ratings or more. No value where all ratings are equal, no bounds where too
+    few units differ.
+    """
+    return _bootstrapped(_Nominal(counts), len(counts), level, replicates, seed)
+
+
+class _Alpha(Protocol):
+    def of(self, units: Codes) -> float:
+        """Alpha of these units (with repetition); NaN where all their ratings are equal."""
+
+
+def _bootstrapped(
+    alpha: _Alpha, n_units: int, level: float, replicates: int, seed: int
+) -> tuple[float | None, Bounds]:
+    value = alpha.of(np.arange(n_units))
+    if np.isnan(value):
+        return None, None
+    rng = np.random.default_rng(seed)
+    drawn = [alpha.of(rng.integers(0, n_units, n_units)) for _ in range(replicates)]
+    return value, _bounds(value, np.array(drawn), n_units, level)
 
 
 def _bounds(value: float, drawn: Floats, n_units: int, level: float) -> Bounds:
@@ -80,7 +110,7 @@ def _bounds(value: float, drawn: Floats, n_units: int, level: float) -> Bounds:
 class _Interval:
     """Interval alpha from each unit's size, sum and sum of squares: any number of values."""
 
-    def __init__(self, unit: Codes, y: Floats, metric: str) -> None:
+    def __init__(self, unit: Codes, y: Floats) -> None:
         y = y - y.mean()
         self.size = np.bincount(unit).astype(np.float64)
         self.sum, self.square = np.bincount(unit, weights=y), np.bincount(unit, weights=y**2)
@@ -97,23 +127,46 @@ class _Interval:
         return 1 - float(self.apart[units].sum()) / expected
 
 
-class _Counted:
-    """Nominal or ordinal alpha from counts; units with equal counts are kept as one kind."""
+class _Nominal:
+    """Nominal alpha from each unit's counts by category (U, V)."""
 
-    def __init__(self, unit: Codes, y: Floats, metric: str) -> None:
-        self.metric = metric
-        self.values, code = np.unique(y, return_inverse=True)
-        counts = _counts(unit, code, int(unit.max()) + 1, len(self.values))
+    def __init__(self, counts: Floats) -> None:
+        self.counts, self.size = counts, counts.sum(axis=1)
+        self.apart = (self.size**2 - (counts**2).sum(axis=1)) / (self.size - 1)
+
+    def of(self, units: Codes) -> float:
+        drawn = np.bincount(units, minlength=len(self.size)).astype(np.float64)
+        n, marginal = float(drawn @ self.size), drawn @ self.counts
+        expected = n**2 - float((marginal**2).sum())
+        if expected <= 1e-12 * n:
+            return float("nan")
+        return 1 - float(drawn @ self.apart) * (n - 1) / expected
+
+
+class _Ordinal:
+    """Ordinal alpha from counts; units with equal counts are kept as one kind."""
+
+    def __init__(self, unit: Codes, y: Floats) -> None:
+        counts = _counts(unit, np.unique(y, return_inverse=True)[1])
         self.kinds, kind = np.unique(counts, axis=0, return_inverse=True)
         self.kind = kind.reshape(-1)
 
     def of(self, units: Codes) -> float:
-        """Alpha of these units (with repetition); NaN where all their ratings are equal."""
+        """1 - D_o / D_e; the squared distance of two values counts the ratings in between."""
         weight = np.bincount(self.kind[units], minlength=len(self.kinds)).astype(np.float64)
-        return _alpha(_coincidences(self.kinds, weight), self.metric)
+        coincidences = _coincidences(self.kinds, weight)
+        marginal = coincidences.sum(axis=1)
+        middle = np.cumsum(marginal) - marginal / 2  # ratings up to the middle of each value
+        distance = (middle[:, None] - middle[None, :]) ** 2
+        n = marginal.sum()
+        expected = float(marginal @ distance @ marginal) / (n - 1) if n > 1 else 0.0
+        if expected <= 1e-12 * max(1.0, float(distance.max())):
+            return float("nan")
+        return 1 - float((coincidences * distance).sum()) / expected
 
 
-def _counts(unit: Codes, code: Codes, n_units: int, n_values: int) -> Floats:
+def _counts(unit: Codes, code: Codes) -> Floats:
+    n_units, n_values = int(unit.max()) + 1, int(code.max()) + 1
     at = np.bincount(unit * n_values + code, minlength=n_units * n_values)
     return np.asarray(at.reshape(n_units, n_values), dtype=np.float64)
 
@@ -123,22 +176,3 @@ def _coincidences(counts: Floats, weight: Floats) -> Floats:
     share = weight / (counts.sum(axis=1) - 1)
     scaled = counts * share[:, None]
     return np.asarray(scaled.T @ counts - np.diag(scaled.sum(axis=0)), dtype=np.float64)
-
-
-def _alpha(coincidences: Floats, metric: str) -> float:
-    """1 - D_o/D_e; NaN when the expected disagreement is 0."""
-    marginal = coincidences.sum(axis=1)
-    distance = _distances(marginal, metric)
-    n = marginal.sum()
-    expected = float(marginal @ distance @ marginal) / (n - 1) if n > 1 else 0.0
-    if expected <= 1e-12 * max(1.0, float(distance.max())):
-        return float("nan")
-    return 1 - float((coincidences * distance).sum()) / expected
-
-
-def _distances(marginal: Floats, metric: str) -> Floats:
-    """Squared differences (V, V) of the metric; the ordinal one counts the ratings in between."""
-    if metric == "nominal":
-        return np.asarray(1.0 - np.eye(len(marginal)))
-    middle = np.cumsum(marginal) - marginal / 2  # ratings up to the middle of each value
-    return np.asarray((middle[:, None] - middle[None, :]) ** 2)

@@ -1,12 +1,9 @@
-"""Agreement about categories without an order: Krippendorff's alpha, Fleiss' and Cohen's kappa.
-
-Counts in, one resampling of items for all of them; NumPy alone, so that a page can ask.
-"""
+"""Agreement about categories without an order: Krippendorff's alpha, Fleiss' and Cohen's kappa."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -15,11 +12,12 @@ import numpy as np
 
 from analysis.arrays import Floats
 from analysis.formatting import counted
+from analysis.statistics.agreement.agreement_result import Bounds
+from analysis.statistics.agreement.kappa import bootstrap_bounds, kappas
+from analysis.statistics.agreement.krippendorff import REPLICATES, nominal_alpha
+from analysis.statistics.intervals import percentile_interval
 
-REPLICATES = 2000
 LEVEL = 0.95
-BOOTSTRAP = "bootstrap over items, percentile"
-_LEAST_FILLED = 0.9
 Verdicts = Mapping[int, Mapping[int, str]]  # item -> reviewer -> category
 
 
@@ -32,6 +30,9 @@ class Measure:
     high: float | None
     items: int
     note: str = ""
+
+
+NOTHING = Measure(None, None, None, 0, "no item has two verdicts")
 
 
 def first_verdicts(rows: Iterable[Mapping[str, Any]]) -> dict[int, dict[int, str]]:
@@ -62,7 +63,10 @@ def alpha(verdicts: Verdicts, categories: Sequence[str], seed: int = 0) -> Measu
     Krippendorff (2019), Content Analysis, 4th ed., ch. 12.
     """
     counts = _counts(verdicts, categories)
-    return _measured(counts[counts.sum(axis=1) > 1], _alphas, seed)
+    several = counts[counts.sum(axis=1) > 1]
+    if not len(several):
+        return NOTHING
+    return _measure(*nominal_alpha(several, level=LEVEL, seed=seed), len(several))
 
 
 def fleiss_kappa(verdicts: Verdicts, categories: Sequence[str], seed: int = 0) -> Measure:
@@ -70,9 +74,14 @@ def fleiss_kappa(verdicts: Verdicts, categories: Sequence[str], seed: int = 0) -
     counts = _counts(verdicts, categories)
     sizes = counts.sum(axis=1).astype(np.int64)
     if not (sizes > 1).any():
-        return Measure(None, None, None, 0, "no item has two verdicts")
+        return NOTHING
     common = int(np.bincount(sizes[sizes > 1]).argmax())
-    return _measured(counts[sizes == common], _fleiss, seed)
+    kinds, number = np.unique(counts[sizes == common], axis=0, return_counts=True)
+    value = float(_fleiss(kinds, number[None].astype(np.float64))[0])
+    rng, items = np.random.default_rng(seed), int(number.sum())
+    drawn = rng.multinomial(items, number / items, size=REPLICATES).astype(np.float64)
+    bounds = percentile_interval(_fleiss(kinds, drawn), LEVEL) if items > 1 else None
+    return _measure(None if np.isnan(value) else value, bounds, items)
 
 
 def cohen_kappas(
@@ -81,14 +90,24 @@ def cohen_kappas(
     """Cohen's (1960) kappa of each two reviewers, over the items that both judged."""
     reviewers = sorted({each for said in verdicts.values() for each in said})
     place = {category: n for n, category in enumerate(categories)}
-    size, found = len(categories), {}
-    for pair in combinations(reviewers, 2):
-        both = [said for said in verdicts.values() if pair[0] in said and pair[1] in said]
-        cells = np.zeros((len(both), size * size))
-        for row, said in enumerate(both):
-            cells[row, place[said[pair[0]]] * size + place[said[pair[1]]]] = 1
-        found[pair] = _measured(cells, _cohen, seed)
+    found = {}
+    for a, b in combinations(reviewers, 2):
+        table = np.zeros((len(categories), len(categories)))
+        for said in verdicts.values():
+            if a in said and b in said:
+                table[place[said[a]], place[said[b]]] += 1
+        found[a, b] = _cohen(table, seed)
     return found
+
+
+def _cohen(table: Floats, seed: int) -> Measure:
+    items = int(table.sum())
+    if not items:
+        return NOTHING
+    value = float(kappas(table[None], "none")[0])
+    if np.isnan(value):
+        return _measure(None, None, items)
+    return _measure(value, bootstrap_bounds(table, "none", LEVEL, REPLICATES, seed), items)
 
 
 def same(verdicts: Verdicts) -> tuple[int, int]:
@@ -106,32 +125,13 @@ def _counts(verdicts: Verdicts, categories: Sequence[str]) -> Floats:
     return counts
 
 
-def _measured(rows: Floats, measure: Callable[[Floats, Floats], Floats], seed: int) -> Measure:
-    """A measure of weighted kinds of rows: equal items are kept once, with their number."""
-    if not len(rows):
-        return Measure(None, None, None, 0, "no item has two verdicts")
-    kinds, number = np.unique(rows, axis=0, return_counts=True)
-    value = float(measure(kinds, number[None].astype(np.float64))[0])
-    if np.isnan(value):
+def _measure(value: float | None, bounds: Bounds, items: int) -> Measure:
+    if value is None:
         note = "all verdicts are the same: without variation agreement is undefined"
-        return Measure(None, None, None, len(rows), note)
-    rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(len(rows), number / len(rows), size=REPLICATES).astype(np.float64)
-    values = measure(kinds, drawn)
-    known = values[np.isfinite(values)]
-    if len(rows) < 2 or len(known) < _LEAST_FILLED * REPLICATES:
-        return Measure(value, None, None, len(rows), "too few items that differ: no interval")
-    low, high = np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Measure(value, float(low), float(high), len(rows))
-
-
-def _alphas(kinds: Floats, weights: Floats) -> Floats:
-    """1 - D_o / D_e for each row of weights (B, K) of kinds of items (K, V)."""
-    size = kinds.sum(axis=1)
-    apart = (size**2 - (kinds**2).sum(axis=1)) / (size - 1)
-    n, marginal = weights @ size, weights @ kinds
-    expected = n**2 - (marginal**2).sum(axis=1)
-    return 1 - _over(weights @ apart * (n - 1), expected)
+        return Measure(None, None, None, items, note)
+    if bounds is None:
+        return Measure(value, None, None, items, "too few items that differ: no interval")
+    return Measure(value, *bounds, items)
 
 
 def _fleiss(kinds: Floats, weights: Floats) -> Floats:
@@ -140,20 +140,10 @@ def _fleiss(kinds: Floats, weights: Floats) -> Floats:
     items = weights.sum(axis=1)
     share = weights @ kinds / (items * m)[:, None]
     by_chance = (share**2).sum(axis=1)
-    return 1 - _over(1 - weights @ agreed / items, 1 - by_chance)
-
-
-def _cohen(kinds: Floats, weights: Floats) -> Floats:
-    size = int(np.sqrt(kinds.shape[1]))
-    tables = (weights @ kinds).reshape(-1, size, size) / weights.sum(axis=1)[:, None, None]
-    agreed = np.trace(tables, axis1=1, axis2=2)
-    by_chance = (tables.sum(axis=2) * tables.sum(axis=1)).sum(axis=1)
-    return 1 - _over(1 - agreed, 1 - by_chance)
-
-
-def _over(above: Floats, below: Floats) -> Floats:
-    nan = np.full(len(above), np.nan)
-    return np.asarray(np.divide(above, below, out=nan, where=below > 1e-12))
+    expected = 1 - by_chance
+    nan = np.full(len(expected), np.nan)
+    apart = np.divide(1 - weights @ agreed / items, expected, out=nan, where=expected > 1e-12)
+    return np.asarray(1 - apart, dtype=np.float64)
 
 
 FEW = 10  # items with the aspect, of which an interval tells little

@@ -10,6 +10,7 @@ from scipy import linalg, stats
 
 from analysis.arrays import Floats
 from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.correlations import fisher_interval
 from analysis.statistics.longform.condition_names import ISOLATION, PARAGRAPH
 from analysis.statistics.longform.long_form_table import Material
 
@@ -208,12 +209,11 @@ def pearson(
     if n < FEWEST or spread < 1e-12:
         return None, None, None, None
     r = float(np.clip(np.corrcoef(x, y)[0, 1], -1, 1))
-    if abs(r) > 1 - 1e-12:
+    bounds = fisher_interval("pearson", r, n, level)
+    if bounds is None:
         return r, None, None, 0.0
-    half = float(stats.norm.ppf((1 + level) / 2)) / (n - 3) ** 0.5
-    low, high = np.tanh(np.arctanh(r) + np.array([-half, half]))
     t = r * ((n - 2) / (1 - r * r)) ** 0.5
-    return r, float(low), float(high), float(2 * stats.t.sf(abs(t), n - 2))
+    return r, *bounds, float(2 * stats.t.sf(abs(t), n - 2))
 
 
 LENGTHS = (2, 3, 4)

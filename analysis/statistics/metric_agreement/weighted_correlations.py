@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Codes, Floats
+from analysis.statistics.agreement.kappa import kappas
 from analysis.statistics.metric_agreement.resampled_units import (
     FEWEST_UNITS,
     OF_ERRORS,
@@ -90,19 +91,13 @@ def pairs_of(n: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
 
 def weighted_kappa(x: Codes, h: Codes, w: Floats, k: int) -> Floats:
     """Quadratic weighted kappa of categories: x (M, S) and h (B, S), both below k."""
-    steps = np.arange(k, dtype=np.float64)
     held = (x[:, :, None] == np.arange(k)).astype(np.float64)  # M, S, K
     flat = held.transpose(1, 0, 2).reshape(x.shape[1], -1)  # S, M K
     tables = np.empty((len(h), len(x), k, k))  # category of x, of h
     for category in range(k):
         drawn = np.where(h == category, w, 0.0)
         tables[..., category] = (drawn @ flat).reshape(len(h), len(x), k)
-    apart = (steps[:, None] - steps[None, :]) ** 2
-    n = np.maximum(tables.sum(axis=(2, 3)), 1.0)
-    observed = (tables * apart).sum(axis=(2, 3))
-    expected = np.einsum("bmi,ij,bmj->bm", tables.sum(axis=3), apart, tables.sum(axis=2)) / n
-    empty = np.full(expected.shape, np.nan)
-    return np.asarray(1 - np.divide(observed, expected, out=empty, where=expected > 0))
+    return kappas(tables.reshape(-1, k, k), "quadratic").reshape(len(h), len(x))
 
 
 def error(x: Floats, h: Floats, w: Floats, spare: Floats | float = 0.0, power: int = 1) -> Floats:

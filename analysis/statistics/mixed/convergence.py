@@ -1,19 +1,17 @@
 """Whether draws can be trusted: R-hat, effective sample sizes, Pareto k, and the refusal.
 
-Vehtari, Gelman, Simpson, Carpenter, Buerkner 2021, Bayesian Analysis 16(2): rank-normalised split
-R-hat (section 4.1, eq. 14), bulk and tail effective sample size (section 4.3). Vehtari et al.
-2024, J. Mach. Learn. Res. 25(72): Pareto k of importance weights, with the generalised Pareto fit
-of Zhang and Stephens 2009, Technometrics 51(3).
+ArviZ computes them. Vehtari, Gelman, Simpson, Carpenter, Buerkner 2021, Bayesian Analysis 16(2):
+rank-normalised split R-hat, bulk and tail effective sample size. Vehtari et al. 2024, J. Mach.
+Learn. Res. 25(72): Pareto k of importance weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
-from scipy import fft, stats
-from scipy.special import ndtri
 
 from analysis.statistics.mixed.model_errors import Refusal
 from analysis.statistics.mixed.sufficient_statistics import Floats
@@ -114,106 +112,44 @@ def r_hat(draws: Floats) -> float:
 
     NaN for constant draws or fewer than 4 a chain.
     """
-    if draws.shape[1] < 4 or np.ptp(draws) == 0 or not np.isfinite(draws).all():
-        return float("nan")
-    split = _split(draws)
-    folded = np.abs(split - np.median(split))
-    return max(_plain_r_hat(_normal_scores(split)), _plain_r_hat(_normal_scores(folded)))
+    return _measured("rhat", draws)
 
 
 def ess_bulk(draws: Floats) -> float:
     """The effective sample size for the middle of the distribution, of draws (chains, draws)."""
-    if draws.shape[1] < 4 or np.ptp(draws) == 0 or not np.isfinite(draws).all():
-        return float("nan")
-    return ess(_normal_scores(_split(draws)))
+    return _measured("ess", draws, method="bulk")
 
 
 def ess_tail(draws: Floats) -> float:
     """The smaller effective sample size of the 5 % and 95 % quantiles, of draws (chains, draws)."""
+    return _measured("ess", draws, method="tail", prob=(0.05, 0.95))
+
+
+def _measured(measure: str, draws: Floats, **options: Any) -> float:
+    from arviz_stats.base import array_stats
+
     if draws.shape[1] < 4 or np.ptp(draws) == 0 or not np.isfinite(draws).all():
         return float("nan")
-    ends = np.quantile(draws, [0.05, 0.95])
-    return min(ess(_split((draws <= end).astype(np.float64))) for end in ends)
-
-
-def ess(chains: Floats) -> float:
-    """The effective sample size of chains (chains, draws) by Geyer's initial monotone sequence.
-
-    Vehtari et al. 2021, eq. 10-11; negative correlation lowers it to no more than S log10(S).
-    """
-    m, n = chains.shape
-    covariance = _autocovariance(chains).mean(axis=0)
-    within = covariance[0] * n / (n - 1)
-    total = covariance[0] + (float(np.var(chains.mean(axis=1), ddof=1)) if m > 1 else 0.0)
-    if not total > 0:
-        return float("nan")
-    rho = 1.0 - (within - covariance) / total
-    rho[0] = 1.0
-    even = 2 * ((n - 3) // 2)  # lags in pairs (0, 1), (2, 3), ...
-    pairs = rho[0:even:2] + rho[1:even:2]
-    negative = np.flatnonzero(pairs < 0)
-    last = int(negative[0]) if len(negative) else len(pairs)
-    kept = np.minimum.accumulate(pairs[:last])
-    tail = max(float(rho[2 * last]), 0.0)
-    tau = max(-1.0 + 2.0 * float(kept.sum()) + tail, 1.0 / np.log10(m * n))
-    return float(m * n / tau)
+    return float(getattr(array_stats, measure)(draws, chain_axis=0, draw_axis=1, **options))
 
 
 def pareto_k(log_weights: Floats) -> float:
     """The shape k of the upper tail of importance weights given by their logarithms (S,).
 
     Up to 0.7 the weights can be trusted (Vehtari et al. 2024, section 3.2.4). The tail is the
-    largest min(S/5, 3 sqrt(S)) weights. Infinity when fewer than 25 weights are above 0.
+    largest min(S/5, 3 sqrt(S)) weights. Infinity when fewer than 25 weights are above 0; below 0
+    where the largest are equal.
     """
+    from arviz_stats.base import array_stats
+
     finite = np.sort(log_weights[np.isfinite(log_weights)])
     size = int(np.ceil(min(len(log_weights) / 5, 3 * len(log_weights) ** 0.5)))
     if size < 5 or len(finite) <= size or len(finite) < 25:
         return float("inf")
-    weights = np.exp(finite - finite[-1])
-    tail = weights[-size:] - weights[-size - 1]
-    if tail[-1] <= 1e-12:
+    if np.exp(finite[-size - 1] - finite[-1]) >= 1 - 1e-12:
         return -0.5  # all large weights are the same: no tail at all
-    return _generalised_pareto_k(np.maximum(tail, 1e-300))
-
-
-def _generalised_pareto_k(x: Floats) -> float:
-    """Zhang and Stephens' (2009) k of exceedances x (n,) ascending, pulled to 0.5 as 10 values."""
-    n, m = len(x), 30 + int(len(x) ** 0.5)
-    b = 1.0 - np.sqrt(m / (np.arange(1, m + 1) - 0.5))
-    b = b / (3.0 * x[int(n / 4 + 0.5) - 1]) + 1.0 / x[-1]
-    k = np.log1p(-b[:, None] * x).mean(axis=1)
-    profile = n * (np.log(-b / k) - k - 1.0)
-    weight = np.exp(profile - profile.max())
-    mean_b = float(b @ weight / weight.sum())
-    k_of_mean = float(np.log1p(-mean_b * x).mean())
-    return (n * k_of_mean + 10 * 0.5) / (n + 10)
+    return float(array_stats.psislw(-log_weights)[1])  # it takes log likelihoods, which it negates
 
 
 def _bad_first(value: float) -> float:
     return value if np.isfinite(value) else float("inf")
-
-
-def _split(draws: Floats) -> Floats:
-    half = draws.shape[1] // 2
-    return np.concatenate([draws[:, :half], draws[:, -half:]])
-
-
-def _normal_scores(chains: Floats) -> Floats:
-    ranks = stats.rankdata(chains, axis=None).reshape(chains.shape)
-    return np.asarray(ndtri((ranks - 0.375) / (chains.size + 0.25)))
-
-
-def _plain_r_hat(chains: Floats) -> float:
-    n = chains.shape[1]
-    between = float(np.var(chains.mean(axis=1), ddof=1))
-    within = float(np.var(chains, axis=1, ddof=1).mean())
-    return float(np.sqrt((n - 1) / n + between / within)) if within > 0 else float("nan")
-
-
-def _autocovariance(chains: Floats) -> Floats:
-    """Autocovariances (chains, draws) at lags 0 and up, divided by the number of draws."""
-    n = chains.shape[1]
-    length = fft.next_fast_len(2 * n)
-    spectrum = fft.rfft(chains - chains.mean(axis=1, keepdims=True), n=length, axis=1)
-    raw = fft.irfft(spectrum * np.conj(spectrum), n=length, axis=1)
-    return np.asarray(raw[:, :n] / n, dtype=np.float64)

@@ -108,7 +108,7 @@ def pair_ratings(
     )
 
 
-def from_table(table: pd.DataFrame) -> PairRatings:
+def pairs_of(table: pd.DataFrame) -> PairRatings:
     """The rated pairs of a ratings table that holds one family of pairs of which one is preferred.
 
     Traps and empty scores are left out; AB scores (1, 0.5, 0) are centred at 0.5. Raises Undefined

@@ -38,7 +38,7 @@ from analysis.statistics.pairs.comparison_graph import (
     wins_of,
 )
 from analysis.statistics.pairs.means_of_pairs import Measured, share_right, shares_right
-from analysis.statistics.pairs.pair_ratings import PairRatings, from_table
+from analysis.statistics.pairs.pair_ratings import PairRatings, pairs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def _contents(each: FamilyInput) -> Iterator[Content]:
     if len(use) and estimand.discriminates:
         yield right(use, each)
     elif len(use):
-        ratings = from_table(use)
+        ratings = pairs_of(use)
         yield preferred(ratings, each, shares=estimand.neutral != 0)
         for make in (strengths, rounds):
             try:
