@@ -33,7 +33,7 @@ STORED = (
     *("state", "result", "brief", "ratings", "ratings_mark", "scores_mark", "table_hash"),
     *("scores_hash", "version", "code", "started_at", "finished_at", "share"),
 )
-pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
+pytestmark = pytest.mark.usefixtures("without_models")
 ROOT = Path(__file__).resolve().parents[2]
 QUICK = Options(replicates=200).parameters()
 
@@ -196,7 +196,6 @@ def test_the_answer_is_shown_before_the_rest_is_made(owner, study):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("every_part")
 def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
     score_stimuli(study)
     run = analysed(study)
@@ -218,7 +217,6 @@ def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
 
 
 @pytest.mark.medium
-@pytest.mark.usefixtures("every_part")
 def test_the_contents_lead_to_every_part(owner, study):
     analysed(study)
     text = page(owner, study).content.decode()
@@ -469,7 +467,6 @@ def test_ratings_are_streamed_and_hash_as_the_analysis_did(owner, study):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("every_part")
 def test_every_file_of_an_analysis_can_be_taken(owner, study):
     score_stimuli(study)
     run = analysed(study)

@@ -27,7 +27,7 @@ from listening.selectors import RATER_CODE
 from listening.sessions import lifecycle
 from tests.factories import make_study, make_user
 
-pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
+pytestmark = pytest.mark.usefixtures("without_models")
 WORDS = 'id="part-justifications"'  # the part that is made of reasons
 
 
@@ -73,7 +73,6 @@ def test_every_part_of_a_report_is_decided_on():
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("every_part")
 def test_a_link_shows_the_results_without_codes_or_words(owner, study):
     analysed(study, preset="lfs")
     everything = owner.get(f"/studies/{study.key}/results/").content.decode()
@@ -93,7 +92,6 @@ def test_a_link_shows_the_results_without_codes_or_words(owner, study):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("every_part")
 def test_a_link_leads_nowhere_else_and_its_answers_are_kept_nowhere(owner, study):
     analysed(study)
     other = make_study(key="other")

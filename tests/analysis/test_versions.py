@@ -32,7 +32,7 @@ from tests.factories import make_study, make_user
 from tests.listening.test_researcher_pages import messages_of, page_of, words_of
 from tests.own_cache import empty_cache
 
-pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
+pytestmark = pytest.mark.usefixtures("without_models")
 RATERS, ITEMS, CONDITIONS = 24, 8, 3
 MARGIN = 0.2
 
@@ -226,7 +226,6 @@ def test_no_study_is_combined_with_one_that_is_no_version_of_it(versions):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("every_part")
 def test_the_page_compares_and_combines_and_a_withdrawal_reaches_it(client, versions):
     first, second = versions
     client.force_login(second.owner)
