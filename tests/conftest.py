@@ -65,11 +65,14 @@ def django_db_modify_db_settings(
 ) -> None:
     """Before the database of the tests is made, its server runs, and there is one to copy."""
     if POSTGRES in settings.EMBEDDED:
-        from tests.migrated import template
+        from django.test import TransactionTestCase
+
+        from tests.migrated import delete_rows, template
 
         with django_db_blocker.unblock():
             name = template(settings.EARNEST_VAR)
         connection.settings_dict["TEST"]["TEMPLATE"] = name
+        TransactionTestCase._fixture_teardown = lambda self: delete_rows()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

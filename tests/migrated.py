@@ -1,18 +1,24 @@
-"""A database with every migration, made once: each test process copies it and migrates nothing."""
+"""A database with every migration, made once: each test process copies it and migrates nothing.
+
+After a test that commits, its rows are deleted. Django would truncate every table, used or not, and
+then make each content type and permission anew: a third of a second, several hundred times.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+from functools import cache
 from pathlib import Path
 
 import django
 from django.apps import apps
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 
 PREFIX = "earnest_migrated_"
 UNFINISHED = "earnest_migrating"
+OF_MODELS = {"django_content_type", "auth_permission"}  # these rows are the same in every test
 
 
 def template(var: Path) -> str:
@@ -55,3 +61,22 @@ def migrate(name: str) -> None:
         connection.close()
         test["NAME"] = own
         settings.DATABASES[connection.alias]["NAME"] = connection.settings_dict["NAME"] = given
+
+
+def delete_rows() -> None:
+    """Empty all tables, once whoever still writes into them (a web process) has ended."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_deletion())
+
+
+@cache
+def _deletion() -> str:
+    every = set(connection.introspection.django_table_names(only_existing=True)) - OF_MODELS
+    tables = [connection.ops.quote_name(name) for name in sorted(every)]
+    return "; ".join(
+        (
+            f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE",
+            "SET LOCAL session_replication_role = replica",  # in any order, and without triggers
+            *(f"DELETE FROM {table}" for table in tables),
+        )
+    )

@@ -12,7 +12,18 @@ HOURS = 10 * 3600.0
 
 
 @pytest.mark.slow
-def test_every_step_measures_something_without_a_card(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        pytest.param(["srmr", "whisper"], id="some"),
+        pytest.param(
+            ["networks", "presets", "srmr", "whisper", "auto_att"],
+            id="every",
+            marks=pytest.mark.soak,
+        ),
+    ],
+)
+def test_every_step_measures_something_without_a_card(tmp_path, monkeypatch, wanted):
     """In one process, so that packages are imported once; the real one has a process per step."""
     from benchmarks.gpu import __main__ as benchmark
     from benchmarks.gpu.steps import STEPS
@@ -27,14 +38,15 @@ def test_every_step_measures_something_without_a_card(tmp_path, monkeypatch):
 
     monkeypatch.setattr(benchmark, "child", here)
     monkeypatch.setattr(benchmark, "making_networks", lambda given, place: Made())
-    wanted = [step.key for step in STEPS if step.key != "tests"]  # which the suite runs itself
+    if len(wanted) > 2:  # the suite itself runs the tests
+        assert wanted == [step.key for step in STEPS if step.key != "tests"]
     words = ["--out", str(tmp_path), "--device=cpu", "--minutes=600", f"--steps={','.join(wanted)}"]
     assert benchmark.main(words) == 0
     lines = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
     assert [line for line in lines if "failed" in line or "failures" in line] == []
     measured = Counter(line["step"] for line in lines if "not_run" not in line)
     assert set(wanted) <= set(measured)
-    assert measured["networks"] >= 7
+    assert "networks" not in wanted or measured["networks"] >= 7
     page = (tmp_path / "summary.md").read_text()
     assert all(step.title in page for step in STEPS if step.key in wanted)
 
@@ -46,6 +58,7 @@ class Made:
         return 0
 
 
+@pytest.mark.medium
 def test_a_step_that_fails_or_lacks_a_package_is_a_row_and_the_next_one_runs(tmp_path):
     from benchmarks.gpu.journal import Journal
     from benchmarks.gpu.steps import Setting, row

@@ -26,6 +26,7 @@ def words_of(path: Path) -> Iterator[str]:
             yield node.value
 
 
+@pytest.mark.medium
 def test_no_message_says_how_a_command_is_typed_by_itself():
     sources = [path for app in APPS for path in modules(app).values() if path != SOURCE]
     named = [path for path in sources if "manage.py" in path.read_text()]

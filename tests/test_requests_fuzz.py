@@ -201,7 +201,7 @@ class Fuzz:
         return method, path, response.status_code
 
 
-@pytest.mark.parametrize("requests", [600, pytest.param(100_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("requests", [300, pytest.param(100_000, marks=pytest.mark.soak)])
 @pytest.mark.medium
 def test_no_request_ends_in_an_error_of_ours(requests, monkeypatch, caplog):
     monkeypatch.setattr(limits, "LIMITS", ())  # else most would be sent away unread

@@ -47,15 +47,16 @@ def study(shared_study: Any, db: None) -> Any:
 
 
 @pytest.fixture(scope="module")
-def answer_alone() -> Iterator[Any]:
-    """Reports of this module hold the answer and no other part, unless one is asked for by name."""
+def answer_alone(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Reports of this module hold the answer, parts asked for by name, and those of its PARTS."""
     from analysis.report import build
     from analysis.report.part import Part, PartInput
 
     every = build.parts_to_make
+    always = {"answer", *getattr(request.module, "PARTS", ())}
 
     def few(inputs: PartInput) -> list[type[Part]]:
-        wanted = {"answer", *inputs.options.parts}
+        wanted = {*always, *inputs.options.parts}
         return [part for part in every(inputs) if part.key in wanted]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -61,6 +61,7 @@ def aligned():
     return {name: by_key(e for e in found if e.metric == name) for name in names}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "metric", ["judge_best", "judge_mid", "judge_weak", "mosnet_a", "mosnet_b"]
 )
@@ -80,6 +81,7 @@ def test_numbers_are_rs(aligned, metric):
     assert 0.85 < (srcc.high - srcc.low) / (high - low) < 1.3
 
 
+@pytest.mark.medium
 def test_a_constant_metric_says_so(aligned):
     for name in ("srcc", "plcc", "krcc"):
         each = aligned["judge_const"][STIMULUS, name, AS_IS]
@@ -166,7 +168,7 @@ def values_of(own, metric):
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-@sizes(15, 60)
+@sizes(8, 60)
 def test_intervals_cover_what_other_raters_and_items_would_give(runs):
     held, every = [], []
     for seed in range(runs):
@@ -233,6 +235,7 @@ def test_metrics_of_chance_are_told_apart_as_often_as_they_should_be(runs):
     assert np.mean(np.array(p) < 0.05) < 0.05 + 3 * (0.05 * 0.95 / len(p)) ** 0.5
 
 
+@pytest.mark.medium
 def test_within_conditions_is_what_is_left_without_their_means():
     human, metric = {}, {}
     for c in range(4):
@@ -249,6 +252,7 @@ def test_within_conditions_is_what_is_left_without_their_means():
     assert found[CONDITION, "srcc", AS_IS].p == pytest.approx(2 / 24)  # two of all orders
 
 
+@pytest.mark.medium
 def test_ties_within_conditions_are_ties_whatever_rounding_does():
     rng = np.random.default_rng(11)
     human = {(f"c{c}", f"r{r}", f"i{i}"): float(rng.integers(1, 6))
@@ -262,6 +266,7 @@ def test_ties_within_conditions_are_ties_whatever_rounding_does():
     assert found[WITHIN, "srcc", AS_IS].value == pytest.approx(wanted, abs=1e-12)
 
 
+@pytest.mark.medium
 def test_two_conditions_and_missing_values_are_said_and_counted():
     rng = np.random.default_rng(3)
     table, metric, _ = study(rng, conditions=2)
@@ -321,7 +326,7 @@ def test_fishers_interval_is_that_of_scipy():
 
 
 @pytest.mark.slow
-@sizes(20, 100)
+@sizes(10, 100)
 @pytest.mark.parametrize("conditions", [4, 8])
 def test_intervals_per_condition_hold_what_other_raters_and_items_give(conditions, runs):
     """Simulated before: MAE 0.87 to 0.94 on the scale of logarithms."""
@@ -364,6 +369,7 @@ def test_the_mapping_is_the_best_monotonic_cubic(rising):
         monotonic_cubic(x[:7], y[:7])
 
 
+@pytest.mark.medium
 def test_a_mapping_that_fits_makes_errors_vanish_and_leaves_ranks():
     x = np.linspace(-1, 1, 40)
     made = monotonic_cubic(10 + 5 * x, 3 + x**3)
@@ -378,6 +384,7 @@ def test_a_mapping_that_fits_makes_errors_vanish_and_leaves_ranks():
     assert "4 of the 8" in found[CONDITION, "rmse", MAPPED].note
 
 
+@pytest.mark.medium
 def test_the_ceiling_is_what_the_true_qualities_reach():
     table, _, quality = study(np.random.default_rng(8), conditions=12, raters=40, each=8)
     own = units(table)
@@ -389,6 +396,7 @@ def test_the_ceiling_is_what_the_true_qualities_reach():
     assert srcc.n == 12
 
 
+@pytest.mark.medium
 def test_the_ceiling_within_conditions_is_that_of_what_is_left():
     """Conditions far apart raise the ceiling per stimulus, and leave that within them alone."""
     rng = np.random.default_rng(10)

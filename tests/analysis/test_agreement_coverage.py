@@ -67,7 +67,7 @@ def test_the_absolute_icc_holds_with_raters_of_their_own_level(form, truth, runs
     assert holds(got, 0.92, 0.98, of=1000, runs=runs)
 
 
-@sizes(20, 120)
+@sizes(10, 120)
 def test_the_interval_of_the_mixed_model_holds_where_ratings_are_missing(runs):
     got = coverage(
         lambda rng, _: icc_mixed(*crossed(rng, 0.5, 0.7), raters_per_unit=4)[1], 0.5, runs

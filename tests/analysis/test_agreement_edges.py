@@ -190,6 +190,7 @@ def asked(session, stimulus, position, score, **more):
     }
 
 
+@pytest.mark.medium
 def test_pairs_of_one_question_are_found_in_a_table():
     table = from_rows(
         [

@@ -27,7 +27,7 @@ from tests.analysis.reference import BLANK, DATA, from_rows
 from tests.analysis.simulation import bounds, sizes
 
 NO_RULES = Options(rules=(), replicates=100)
-pytestmark = pytest.mark.usefixtures("without_models")
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 
 
 def codes(raters, items, each=1):
@@ -313,6 +313,7 @@ def test_a_report_says_who_won_every_answer(estimand):
     assert "a (" in answer.split("preferred")[0]
 
 
+@pytest.mark.medium
 def test_a_report_says_that_x_was_always_told():
     (row,) = rows_of_table(part_of("pairs", compared("abx", [1.0] * 64, 8, 8), NO_RULES), "abx")
     assert row["p"] < 1e-4
@@ -321,6 +322,7 @@ def test_a_report_says_that_x_was_always_told():
     assert "more often than by guessing" in told
 
 
+@pytest.mark.medium
 def test_a_report_makes_no_claim_of_one_listener():
     told = part_of("pairs", compared("abx", [1.0] * 8, 1, 8), NO_RULES)["sentences"][0]
     assert "No test for other listeners and items: one rater only" in told
@@ -330,6 +332,7 @@ def test_a_report_makes_no_claim_of_one_listener():
     assert "is preferred" not in told
 
 
+@pytest.mark.medium
 def test_both_orders_have_the_interval_too():
     shown = part_of("pairs", compared("cmos", [2.0] * 64, 8, 8), NO_RULES)
     (row,) = rows_of_table(shown, "pairs_by_order")
@@ -370,7 +373,7 @@ def test_intervals_near_the_edge_hold(runs, share, turned):
 
 
 @pytest.mark.slow
-@sizes(300, 3000)
+@sizes(100, 3000)
 def test_raters_of_one_mind_each_are_seldom_taken_for_a_majority(runs):
     """Half of all people always prefer a, half b: six or eight of them agree by chance."""
     rng = np.random.default_rng(12)

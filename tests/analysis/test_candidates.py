@@ -38,6 +38,7 @@ def test_references_and_anchors_are_known_by_their_names():
     }
 
 
+@pytest.mark.medium
 def test_in_mushra_filtered_ones_are_anchors_and_the_reference_may_be_asked_for():
     names = ["A", "lowpass35", "LP 7k", "R"]
     assert list(roles(names, "R", estimand="mushra").values()) == [

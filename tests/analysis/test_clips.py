@@ -179,6 +179,7 @@ def test_bt500_leaves_equal_ratings_and_few_of_them_alone():
     assert far[0].rejected is False  # to one side
 
 
+@pytest.mark.medium
 def test_pairs_stand_one_way_round_with_their_scores():
     kind = {"method": "cmos", "estimand": "cmos", "criterion": "", "item": "x"}
     rows = [
@@ -232,6 +233,7 @@ def test_where_a_rater_has_all_weight_the_part_says_so():
     assert "fewer than 6 ratings a clip: BT.500 can reject nobody" in told
 
 
+@pytest.mark.medium
 def test_the_part_shows_a_head_and_names_the_files():
     table, _ = simulated(np.random.default_rng(2))
     shown = part_of("clip_scores", table, STIMULUS)

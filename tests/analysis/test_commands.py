@@ -22,7 +22,7 @@ from tests.analysis.reference import DATA, MOS_COLUMNS
 from tests.config.helpers import PATIENCE_S
 
 # Models are in what a process of its own makes: test_analyse_runs_on_a_machine_without_database
-pytestmark = pytest.mark.usefixtures("without_models")
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 ROOT = Path(__file__).resolve().parents[2]
 NO_FIGURES = ["--everything", "--figures", "none"]  # quicker
 QUICK = ["--replicates", "200"]
@@ -47,6 +47,7 @@ OF_A_STUDY = "participants"  # a part that no CSV of ratings can have
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("every_part")
 def test_analyse_of_the_exported_csv_gives_the_numbers_of_the_export(
     study, tmp_path, capsys, monkeypatch
 ):
@@ -104,6 +105,7 @@ def test_an_export_is_at_most_ten_files_and_says_the_answer_before_it_lists_them
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("every_part")
 def test_the_export_holds_every_file_and_every_rating(study, tmp_path):
     score_stimuli(study)
     call_command("export_study", study.key, "--out", str(tmp_path), *QUICK, *NO_FIGURES)
@@ -166,6 +168,7 @@ def test_analysing_into_the_folder_of_the_file_leaves_that_file_as_it_is(tmp_pat
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("every_part")
 def test_a_study_without_scores_has_no_score_files(study, tmp_path):
     call_command("export_study", study.key, "--out", str(tmp_path), *QUICK, *NO_FIGURES)
     found = exported(tmp_path)
@@ -222,6 +225,7 @@ def test_analyse_takes_breakdowns_rules_and_level(tmp_path, capsys):
     assert "3.75" in capsys.readouterr().out
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -91,6 +91,7 @@ def test_a_strong_effect_is_told_by_its_name_and_in_its_direction(
         assert text.startswith(f"{best} ({method.estimand.name} ")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("key", sorted(Method.registry))
 def test_without_a_method_there_is_a_question_or_a_guess_that_is_named(
     key: str, tmp_path: Path
@@ -110,6 +111,7 @@ def test_without_a_method_there_is_a_question_or_a_guess_that_is_named(
         )
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("key", sorted(Method.registry))
 def test_the_estimand_alone_tells_the_method_and_both_must_agree(key: str, tmp_path: Path) -> None:
     estimand = Method.registry[key].estimand.key

@@ -25,7 +25,8 @@ from listening.studies.analysis_rules import add_hypothesis, end_hypothesis
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import rows_of
 
-pytestmark = pytest.mark.usefixtures("without_models")
+PARTS = ("hypotheses",)
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 
 
 def rated(gap=0.0, raters=20, items=16, clip_sd=0.0, seed=1, **fields):
@@ -95,6 +96,7 @@ def test_non_inferiority_and_equivalence_are_two_one_sided_t_tests_far_from_the_
     )
 
 
+@pytest.mark.medium
 def test_what_is_shown_for_these_items_need_not_hold_for_others():
     table = rated(0.25, items=4, clip_sd=0.4, seed=3)
     found = decided("A is better than B", table)
@@ -109,6 +111,7 @@ def test_what_is_shown_for_these_items_need_not_hold_for_others():
                                                     "estimated")  # fmt: skip
 
 
+@pytest.mark.medium
 def test_a_lower_rank_is_better():
     table = rated(-0.8).assign(method="rank", estimand="rank")
     assert decided("A is better than B", table).main.shown
@@ -116,6 +119,7 @@ def test_a_lower_rank_is_better():
     assert decided("A is non-inferior to B within 0.1", table).main.shown
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("turned", [False, True])
 def test_pairs_are_seen_from_the_first_condition(turned):
     scores = {("A", f"r{r}", f"i{i}"): 1.0 - (r * i % 3 == 1) for r in range(9) for i in range(8)}
@@ -129,6 +133,7 @@ def test_pairs_are_seen_from_the_first_condition(turned):
     assert not decided("B is non-inferior to A within 0.1", table).main.shown
 
 
+@pytest.mark.medium
 def test_several_hypotheses_share_the_error():
     table = rated(0.12)
     alone = decided("A is better than B", table).main
@@ -139,12 +144,14 @@ def test_several_hypotheses_share_the_error():
     assert among[2].main.shown
 
 
+@pytest.mark.medium
 def test_what_was_not_rated_is_named():
     found = decided("A is better than C", rated())
     assert (found.value, found.main.shown, found.note) == (None, None, "no ratings of C")
     assert "no task in other" in decided("A is better than B in other", rated()).note
 
 
+@pytest.mark.medium
 def test_the_part_says_what_is_shown_and_what_is_no_evidence():
     options = Options(
         rules=(),
@@ -178,6 +185,7 @@ def test_the_command_tests_what_it_is_given(tmp_path, capsys):
         call_command("analyse", str(path), "--hypothesis", "A is equivalent to B")
 
 
+@pytest.mark.medium
 def test_the_interval_for_these_items_is_clustered_by_raters_alone():
     """Where every rater hears every item it is the t interval of raters' means."""
     table = rated(clip_sd=0.5)

@@ -6,8 +6,9 @@ import pytest
 from analysis.report.planning.interim_narrative import box
 from analysis.statistics.planning import PlanningError
 from analysis.statistics.planning.interim import interim
+from tests.analysis.simulation import sizes
 
-RUNS, RATERS, CONDITIONS = 1000, 60, 3
+RATERS, CONDITIONS = 60, 3
 
 
 def means_of(scores, names=None, ratings=5):
@@ -165,13 +166,14 @@ def test_words_name_conditions_as_pages_do():
 
 
 @pytest.mark.slow
-def test_all_bounds_hold_at_all_looks_and_plain_intervals_do_not():
+@sizes(200, 1000)
+def test_all_bounds_hold_at_all_looks_and_plain_intervals_do_not(runs):
     """Scores 0, .5 or 1 with rare successes; peeking after every rater, all pairs at once."""
     rng = np.random.default_rng(20261122)
     share = np.array([0.05, 0.1, 0.15])
     held = plain = 0
     n = np.arange(1, RATERS + 1)
-    for _ in range(RUNS):
+    for _ in range(runs):
         y = (rng.random((RATERS, CONDITIONS, 3)) < share[:, None]).mean(axis=2)
         # the bounds only ever narrow (running intersection): the last ones hold if all do
         lines = interim(means_of(y), (0, 1)).lines
@@ -183,5 +185,5 @@ def test_all_bounds_hold_at_all_looks_and_plain_intervals_do_not():
         mean = np.cumsum(x) / n
         sd = np.sqrt(np.maximum(np.cumsum(x**2) / n - mean**2, 0) * n / np.maximum(n - 1, 1))
         plain += bool((np.abs(mean + 0.1) <= 1.99 * sd / np.sqrt(n))[9:].all())
-    assert held / RUNS >= 0.95 - 3 * (0.95 * 0.05 / RUNS) ** 0.5
-    assert plain / RUNS < 0.85
+    assert held / runs >= 0.95 - 3 * (0.95 * 0.05 / runs) ** 0.5
+    assert plain / runs < 0.85

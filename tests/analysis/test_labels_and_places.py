@@ -19,6 +19,8 @@ from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, HiddenReference, screen
 from tests.analysis.reference import BLANK, rows_of
 
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 QUICK = Options(replicates=100)
 
 
@@ -73,6 +75,7 @@ def several(labels: dict[tuple[str, str], str]) -> pd.DataFrame:
     return table(rows, method="free_choice", estimand="choice")
 
 
+@pytest.mark.medium
 def test_an_answer_of_several_labels_counts_for_each() -> None:
     answers = {("a", "r1"): "x|y", ("a", "r2"): "x", ("b", "r1"): "y", ("b", "r2"): "z"}
     shares = values(MeanScore().shares(several(answers)))
@@ -154,6 +157,7 @@ def mushra(hidden: dict[str, list[float]]) -> pd.DataFrame:
     return table(rows, method="mushra", estimand="mushra")
 
 
+@pytest.mark.medium
 def test_scores_against_an_open_reference_are_not_taken_apart_by_it() -> None:
     two = mushra({"r1": [95, 90], "r2": [100, 80]})
     two.loc[two["item"] == "i1", "versus_condition"] = "another reference"
@@ -163,6 +167,7 @@ def test_scores_against_an_open_reference_are_not_taken_apart_by_it() -> None:
     assert default_breakdowns(two)
 
 
+@pytest.mark.medium
 def test_raters_who_miss_the_hidden_reference_too_often_are_left_out() -> None:
     fine, missed = [90.0] * 20, [90.0] * 20
     fine[:3] = [89.0] * 3  # 15 % of the items, and no more

@@ -76,6 +76,7 @@ def test_decimal_commas_of_r_are_read(read):
     assert sorted(set(reading.table["score"])) == [1.5, 2.5, 3.5, 4.5, 5.5]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("encoding", "name", "said"),
     [("cp1252", "Jörg", "Windows-1252 (for example “Jörg”)"), ("gb18030", "王芳", "GB 18030")],
@@ -138,6 +139,7 @@ def pymushra() -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.medium
 def test_tables_of_webmushra_and_pymushra_are_recognised(read):
     with pytest.raises(RatingsError, match="column trial_id: 9 of 27 rows say training"):
         read(webmushra(), constants={})
@@ -173,6 +175,7 @@ def batch(endings: tuple[str, ...] = ("",)) -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.medium
 def test_a_batch_of_the_p808_toolkit_is_read_with_its_traps(read):
     with pytest.raises(RatingsError, match="--condition-pattern REGEX"):
         read(batch())
@@ -214,6 +217,7 @@ def qualtrics() -> str:
     return "\n".join(lines)
 
 
+@pytest.mark.medium
 def test_an_export_of_qualtrics_asks_for_its_columns_and_its_previews(read):
     with pytest.raises(RatingsError) as caught:
         read(qualtrics())
@@ -253,6 +257,7 @@ def test_many_columns_of_scores_are_not_all_written_out(read):
         read("\n".join(lines))
 
 
+@pytest.mark.medium
 def test_an_export_of_label_studio_is_read_without_what_was_cancelled(read):
     lines = ["annotation_id,annotator,audio,created_at,rating,was_cancelled"]
     lines += [
@@ -289,6 +294,7 @@ def asked(read, head: str, *rows: str, **how: object) -> list[str]:
     return [problem.removeprefix("mine.csv: ") for problem in caught.value.problems]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("column", "values", "flagged"),
     [
@@ -315,6 +321,7 @@ def test_a_column_that_speaks_against_counting_its_rows_is_asked_about(
     assert question.startswith(f"column {column}: 1 of 5 rows say {flagged}: are they ratings?")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("column", "values"),
     [
@@ -333,6 +340,7 @@ def test_a_column_of_another_meaning_is_not(read, column, values):
     assert len(read("\n".join([f"rater,condition,item,score,{column}", *rows])).table) == 5
 
 
+@pytest.mark.medium
 def test_values_that_begin_alike_share_a_question_and_an_answer(read):
     head = "rater,condition,item,score"
     rows = [f"r{r},A,training{i},3" for r in range(3) for i in range(4)]
@@ -352,6 +360,7 @@ def test_a_column_by_which_rows_were_chosen_is_not_called_unused(read):
     assert "Not used: the column mood." in notes
 
 
+@pytest.mark.medium
 def test_scores_that_use_a_tenth_of_the_scale_are_asked_about(read):
     rows = [f"r{r},{c},i{i},{1 + (r + i) % 5}" for r in range(4) for i in range(4) for c in "AB"]
     lines, mushra = ["rater,condition,item,score", *rows], {"method": "mushra"}
@@ -364,6 +373,7 @@ def test_scores_that_use_a_tenth_of_the_scale_are_asked_about(read):
 REPEATED = "rater,condition,item,score,{}"
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("column", "first"),
     [
@@ -410,6 +420,7 @@ def test_rows_that_stand_twice_are_dropped_where_a_time_tells_ratings_apart(read
     assert "1 row repeats another row in every column and does not count again." in reading.notes
 
 
+@pytest.mark.medium
 def test_equal_ratings_without_anything_that_tells_them_apart_are_asked_about(read):
     rows = [f"r{r},A,i{i},1" for r in (1, 2) for i in (1, 2)] * 2
     (question,) = asked(read, ",".join(HEAD), *rows)
@@ -451,6 +462,7 @@ def test_places_that_are_missing_are_refused_with_their_rows(read):
     assert problem.startswith("mine.csv, rows 2, 3, 4 and 3 more, column score: places of a screen")
 
 
+@pytest.mark.medium
 def test_a_preference_may_be_the_name_of_the_system_that_was_chosen(read):
     head = "rater,condition,versus_condition,item,label"
     rows = ["r1,new,old,i1,new", "r2,new,old,i1,old", "r3,new,old,i2,New", "r4,new,old,i2,tie"]

@@ -19,6 +19,7 @@ from analysis.statistics.longform import (
 )
 from analysis.statistics.longform.paragraph_correlations import least_squares
 from tests.analysis.reference import BLANK, DATA, expected, heard_on_headphones
+from tests.analysis.simulation import bounds, sizes
 
 NAMES = {"n_sent": "n_sentences"}
 CLOSE = {"rel": 1e-9, "abs": 1e-12}
@@ -45,12 +46,14 @@ def same(ours, told) -> None:
         assert (mine.low, mine.high) == pytest.approx((row["lo"], row["hi"]), **CLOSE)
 
 
+@pytest.mark.medium
 def test_correlations_within_a_system_are_rs(mos_s1):
     told = expected("mos_s1")["clark_table1"]["single_system"]
     (one,) = [one for one in mos_s1 if one.speaker == told["system"]]
     same(within_correlates(one), told["table"])
 
 
+@pytest.mark.medium
 def test_pooled_correlations_are_rs_and_far_above_those_within(mos_s1):
     pooled = pooled_correlates(mos_s1)
     same(pooled, expected("mos_s1")["clark_table1"]["pooled"])
@@ -59,6 +62,7 @@ def test_pooled_correlations_are_rs_and_far_above_those_within(mos_s1):
     assert centred[0].r < 0.35
 
 
+@pytest.mark.medium
 def test_centred_is_the_partial_correlation_given_the_system(mos_s1):
     """By hand: residuals of both sides on a dummy per system, df less the systems."""
     y = np.concatenate([one.whole for one in mos_s1])
@@ -73,6 +77,7 @@ def test_centred_is_the_partial_correlation_given_the_system(mos_s1):
     assert (mine.r, mine.p) == pytest.approx((r, p), rel=1e-9)
 
 
+@pytest.mark.medium
 def test_regressions_by_position_are_rs(mos_s1):
     for found in by_position(mos_s1):
         told = expected("mos_s1")["clark_table2_pooled"][f"n{found.sentences}"]
@@ -143,6 +148,7 @@ def made(scores: dict[tuple[str, str, str], float], **fields) -> list:
     )
 
 
+@pytest.mark.medium
 def test_context_effects_pair_the_same_lines_and_weigh_them_the_same():
     rng = np.random.default_rng(3)
     scores, means = {}, {"R1T1": [], "T1T1": []}
@@ -181,6 +187,7 @@ def test_context_effects_pair_the_same_lines_and_weigh_them_the_same():
     assert by["line"] == pytest.approx(np.sum((difference - difference.mean()) ** 2) / 12**2)
 
 
+@pytest.mark.medium
 def test_a_speakers_context_is_not_compared_with_anothers():
     scores = {
         (name, f"p{i}.2", f"r{j}"): float(3 + (i + j) % 2)
@@ -231,11 +238,12 @@ def test_words_are_the_paragraphs_own_or_the_sum_of_its_sentences():
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-def test_intervals_of_context_effects_cover_for_new_raters_and_paragraphs():
-    """40 paragraphs, 40 raters, 8 ratings a clip, 400 studies: nominal 95 %."""
-    rng, truth, studies, covered = np.random.default_rng(5), -0.5, 400, 0
+@sizes(40, 400)
+def test_intervals_of_context_effects_cover_for_new_raters_and_paragraphs(runs):
+    """40 paragraphs, 40 raters, 8 ratings a clip: nominal 95 %."""
+    rng, truth, covered = np.random.default_rng(5), -0.5, 0
     forms = (form_of("R1T1"), form_of("T1T1"))
-    for _ in range(studies):
+    for _ in range(runs):
         line, rater, own = (
             rng.normal(0, sd, size) for sd, size in ((0.2, (40, 2)), (0.4, 40), (0.2, (40, 2)))
         )
@@ -250,4 +258,5 @@ def test_intervals_of_context_effects_cover_for_new_raters_and_paragraphs():
         material = Material(forms=forms, y=y, form=c, rater=k, **where, **empty, **rest)
         (found,) = context_effects(material)
         covered += found.low < truth < found.high
-    assert 0.92 < covered / studies < 0.985
+    low, high = bounds(0.92, 0.985, of=400, runs=runs)
+    assert low < covered / runs < high

@@ -53,6 +53,7 @@ def test_one_rating_has_a_mean_and_reasons():
         assert "one rating only" in found["A", interval].note
 
 
+@pytest.mark.medium
 def test_one_rater_has_a_naive_interval_and_no_clustered_one():
     found = fitted("one_rater")
     assert found["A", NAIVE].low is not None
@@ -116,6 +117,7 @@ def test_effects_that_cancel_leave_the_whole_scale_and_without_one_say_so():
     assert "cancel" in two_way.note
 
 
+@pytest.mark.medium
 def test_disjoint_raters_are_flagged_in_the_contrast():
     table = edge("disjoint_raters")
     contrast = next(c for c in MeanScore().contrasts(table) if c.interval == TWO_WAY)
@@ -137,6 +139,7 @@ def test_a_row_that_stands_twice_and_a_missing_score_are_left_out_and_counted():
     assert (counts["missing_score"], counts["duplicate"]) == (1, 0)
 
 
+@pytest.mark.medium
 def test_traps_never_enter_an_estimate():
     table = rows_of({("A", "r1", "i1"): 0.5, ("A", "r2", "i2"): 1})
     with_trap = rows_of({("A", "r1", "i1"): 0}, trap="flawed", trap_passed=True)

@@ -31,6 +31,7 @@ def by_condition(estimates, interval, weighting="ratings"):
     }
 
 
+@pytest.mark.medium
 def test_hls_and_its_t_interval_are_rs(att):
     found = by_condition(MeanScore(intervals=("two_way",)).fit(att), NAIVE)
     rows = expected("att_s1")["hls"]["system"]
@@ -42,6 +43,7 @@ def test_hls_and_its_t_interval_are_rs(att):
         assert (mine.low, mine.high) == pytest.approx((row["t_lo"], row["t_hi"]), abs=1e-12)
 
 
+@pytest.mark.medium
 def test_rater_weighted_hls_is_rs(att):
     found = by_condition(MeanScore(intervals=("two_way",)).fit(att), NAIVE_RATERS, "raters")
     for row in expected("att_s1")["hls"]["system_rater_weighted"]:
@@ -76,6 +78,7 @@ def test_every_breakdown_of_hls_is_rs(att, by, key):
         assert (mine.low, mine.high) == pytest.approx((row["t_lo"], row["t_hi"]), abs=1e-12)
 
 
+@pytest.mark.medium
 def test_label_shares_are_rs(att):
     found = {(e.condition, e.estimand): e for e in MeanScore().shares(att) if e.interval == NAIVE}
     for row in expected("att_s1")["hls"]["system"]:
@@ -100,6 +103,7 @@ def test_mos_per_task_and_its_t_interval_are_rs():
         assert (mine.low, mine.high) == pytest.approx((row["t_lo"], row["t_hi"]), abs=1e-12)
 
 
+@pytest.mark.medium
 def test_cmos_per_pair_is_rs():
     made = MeanScore(intervals=("two_way",), weightings=("ratings",))
     found = {
@@ -131,6 +135,7 @@ def test_the_shares_of_a_comparison_do_not_depend_on_which_clip_came_first():
     assert [step for step, _ in steps] == sorted((step for step, _ in steps), reverse=True)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["att_s1", "mos_s1"])
 def test_one_way_and_two_way_standard_errors_are_rs(name, att, isolation):
     table = att if name == "att_s1" else isolation
@@ -172,6 +177,7 @@ def test_bootstrap_differences_are_paired_as_rs_are(att):
         assert found[pair].high == pytest.approx(row["hi"], abs=0.05 * width)
 
 
+@pytest.mark.medium
 def test_naive_contrasts_are_rs_welch_tests_with_holm(att):
     made = MeanScore(intervals=("two_way",), weightings=("ratings",))
     found = {
@@ -186,6 +192,7 @@ def test_naive_contrasts_are_rs_welch_tests_with_holm(att):
         assert mine.p == pytest.approx(row["welch_p"], rel=1e-8)
 
 
+@pytest.mark.medium
 def test_clustered_contrasts_agree_with_rs_mixed_model(att):
     """Another method on the same data: the widths differ by little more than a third."""
     made = MeanScore(intervals=("two_way",), weightings=("ratings",))

@@ -11,13 +11,14 @@ from analysis.ratings.reference import roles_of
 from analysis.ratings.table import from_csv, from_study, table_hash, to_csv
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html, sections
-from analysis.report.parts.models import Models
 from analysis.statistics.options import Options
 from listening.methods import Method, method_named
 from listening.models import Condition, Criterion, Stimulus, Study
 from listening.sessions import allocation, lifecycle
 from listening.sessions.task_rules import parts_of
 from tests import factories
+
+pytestmark = pytest.mark.usefixtures("answer_alone")
 
 QUICK = Options(replicates=100)
 LEVEL = {"cond-0": 1, "cond-1": 3, "cond-2": 5}  # what every rater thinks; cond-2 is the reference
@@ -110,11 +111,11 @@ def place(row: dict[str, Any]) -> str:
 @pytest.mark.django_db
 @pytest.mark.parametrize("key", sorted(Method.registry))
 def test_the_results_of_a_method_are_what_raters_said(
-    key: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+    key: str, tmp_path: Any, request: pytest.FixtureRequest
 ) -> None:
-    """With models for one method of each kind; for all: test_every_sentence_of_a_whole_report."""
-    if key not in ("ab", "att", "mushra", "p835"):
-        monkeypatch.setattr(Models, "applies", lambda self, given: False)
+    """With every part for one method of each kind: test_places_agree.py reads those of others."""
+    if key in ("ab", "att", "mushra", "p835"):
+        request.getfixturevalue("every_part")
     study = a_study(key)
     rate(study)
     table = from_study(study.key)

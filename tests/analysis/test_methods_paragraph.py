@@ -101,6 +101,7 @@ def test_it_has_at_most_250_words_and_its_references_and_no_others(reports):
                 assert named or not OF_TRAPS.search(text)
 
 
+@pytest.mark.medium
 def test_no_procedure_is_named_that_was_not_used(reports):
     clustered = {"cameron2011", "satterthwaite1946"}
     for key in reports:
@@ -113,6 +114,7 @@ def test_no_procedure_is_named_that_was_not_used(reports):
         assert "PyMC" not in methods_text(reports[key])
 
 
+@pytest.mark.medium
 def test_several_differences_are_one_family_and_several_pairs_are_adjusted(reports):
     report = reports["mos"]
     row = next(row for row in report["estimates"] if row["weighting"] == "ratings")

@@ -30,7 +30,10 @@ def monte_carlo_errors(mean, mcse, r):
     return abs(mean - r["mean"]) / np.hypot(mcse, r["sd"] / r["ess_bulk"] ** 0.5)
 
 
-@pytest.fixture(scope="module", params=["att_s1", "att_s2"])
+LARGE = pytest.param("att_s1", marks=pytest.mark.soak)  # 857 raters
+
+
+@pytest.fixture(scope="module", params=[LARGE, "att_s2"])
 def case(request):
     data = att(request.param)
     found = sums(data.y, data.codes("rater"), data.codes("system"))
@@ -165,7 +168,7 @@ def test_a_half_normal_prior_keeps_its_mass_where_the_data_say_nothing():
 
 @pytest.mark.slow
 @pytest.mark.no_cover
-@sizes(40, 200)
+@sizes(15, 200)
 def test_ranks_of_the_truth_among_draws_are_uniform(runs):
     """Simulation-based calibration (Talts et al. 2018): parameters drawn from the prior."""
     rng = np.random.default_rng(11)

@@ -27,7 +27,6 @@ from analysis.statistics.mixed.ordinal_fit import (
 )
 from tests.analysis.mixed_data import att, column, mos, posterior_reference, values
 from tests.analysis.reference import edge, expected
-from tests.analysis.simulation import sizes
 
 HLS = np.array([0.0, 0.5, 1.0])
 
@@ -294,14 +293,13 @@ def test_the_prior_is_told_in_words():
     assert str(OrdinalPrior()).startswith("condition logits ~ Normal(0, 2.5); gaps between cut")
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.no_cover
-@sizes(10, 30)
-def test_ranks_of_the_truth_among_draws_are_uniform(runs):
+def test_ranks_of_the_truth_among_draws_are_uniform():
     """Simulation-based calibration (Talts et al. 2018): parameters drawn from the prior."""
     rng = np.random.default_rng(12)
     ranks = []
-    for seed in range(runs):
+    for seed in range(30):
         gap, rater, inner = np.abs(rng.standard_normal(3)) * (2.0, 2.0, 1.0)
         p = Parameters(2.5 * rng.standard_normal(2), np.array([-gap, gap]) / 2, rater, inner)
         labels = simulated_labels(rng, raters=10, repeats=4, p=p)

@@ -22,7 +22,7 @@ CASES = {
     "mos_s1": ("mos_s1", "lmm_isolation_simple"),
     "mos_s2": ("mos_s2", "lmm_isolation_simple"),
 }
-LARGE = pytest.param("att_s1", marks=pytest.mark.slow)  # 857 raters
+LARGE = pytest.param("att_s1", marks=pytest.mark.soak)  # 857 raters
 
 
 def data_of(name):
@@ -37,6 +37,7 @@ def case(request):
     return fit, expected(name)[model]
 
 
+@pytest.mark.medium
 def test_means_errors_and_sds_are_rs(case):
     fit, r = case
     np.testing.assert_allclose(fit.estimate, values(r["fixef"]), rtol=2e-8)
@@ -49,6 +50,7 @@ def test_means_errors_and_sds_are_rs(case):
     assert fit.notes == ()
 
 
+@pytest.mark.medium
 def test_means_with_satterthwaite_degrees_are_emmeans(case):
     fit, r = case
     found = means(fit)
@@ -57,6 +59,7 @@ def test_means_with_satterthwaite_degrees_are_emmeans(case):
     np.testing.assert_allclose(found.high, column(r["emmeans"], "upper.CL"), rtol=1e-6)
 
 
+@pytest.mark.medium
 def test_all_pairs_plain_holm_and_tukey_are_emmeans(case):
     fit, r = case
     found = pairs(fit)

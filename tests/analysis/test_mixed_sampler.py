@@ -101,6 +101,7 @@ def test_raters_who_rate_each_condition_once_are_ranked():
     assert np.sqrt(both**2 + rest**2).mean() == pytest.approx(0.5**0.5, rel=0.1)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("raters", "conditions", "pick"),
     [(60, 1, lambda rater, condition: rater >= 0), (40, 4, lambda r, c: r % 4 == c)],

@@ -58,6 +58,7 @@ def test_items_that_conditions_do_not_share_alike_are_no_difference_of_condition
     assert abs(adjusted) < 0.15
 
 
+@pytest.mark.medium
 def test_the_order_of_rows_changes_nothing(isolation):
     once, again = mixed_model(isolation), mixed_model(isolation.sample(frac=1, random_state=3))
     assert once.names == again.names
@@ -125,6 +126,7 @@ def test_separated_scores_have_an_ordinal_posterior():
     assert result.comparison.p_best[0] > 0.95
 
 
+@pytest.mark.medium
 def test_one_condition_has_a_mean_and_no_pairs():
     result = mixed_model(edge("single_system"), bayesian=True)
     assert result.means.value == pytest.approx([2.667], abs=0.001)
@@ -141,6 +143,7 @@ def test_raters_apart_widen_the_difference_and_a_note_says_what_was_left_out():
     assert result.notes[0].startswith("rater:condition was left out: no rater rated two conditions")
 
 
+@pytest.mark.medium
 def test_missing_scores_are_dropped_and_names_survive():
     assert len(arrays_of(edge("missing")).y) == 56  # of 57: a row of 58 stands there twice
     assert mixed_model(edge("unicode")).names == (('Sys "B", v2',), ("系统甲",))

@@ -117,6 +117,7 @@ def test_equal_ratings_make_every_group_test_undefined_in_words(test):
     assert "undefined" in found.result.note
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["one_rater", "missing", "disjoint_raters"])
 def test_welch_on_the_edges_is_rs(name):
     table = screen(edge(name)).kept((Duplicate(),)) if name == "missing" else edge(name)
@@ -146,6 +147,7 @@ def test_one_rater_has_tests_over_items_and_none_over_raters():
     assert "fewer than two units" in group_test(scores, "rm_anova").result.note
 
 
+@pytest.mark.medium
 def test_separated_conditions_have_no_t_test():
     for one in pair_tests(of_table(edge("separated")), "welch"):
         assert one.result.p is None
@@ -163,6 +165,7 @@ def test_a_single_condition_has_nothing_to_compare():
         assert "fewer than two" in result.note
 
 
+@pytest.mark.medium
 def test_every_result_says_what_it_takes_as_given():
     scores = of_table(edge("missing"))
     assert "independent" in pair_tests(scores, "mann_whitney")[0].result.warning
@@ -208,6 +211,7 @@ def test_values_that_do_not_pair_are_refused():
         paired_t([1, 2, 3], [1, 2])
 
 
+@pytest.mark.medium
 def test_unknown_names_are_told():
     scores = of_table(edge("missing"))
     with pytest.raises(Undefined, match="known are welch"):
@@ -218,6 +222,7 @@ def test_unknown_names_are_told():
         pair_tests(scores, "paired_t", "ratings")
 
 
+@pytest.mark.medium
 def test_a_result_is_a_flat_row():
     row = pair_tests(of_table(edge("missing")), "welch")[0].row()
     assert (row["condition"], row["versus"], row["n"]) == ("A", "B", "23 + 25")

@@ -104,6 +104,7 @@ def test_matched_tests_are_rs_over_raters_and_items(both, unit):
     assert checked == len(both[1])
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("name", ["mos_s1", "mos_s2"])
 def test_kruskal_wallis_friedman_and_anova_are_rs(name):
     scores, told = isolation(name), expected(name)
@@ -123,6 +124,7 @@ def test_kruskal_wallis_friedman_and_anova_are_rs(name):
     assert anova.p == pytest.approx(row["p"], rel=1e-6)
 
 
+@pytest.mark.medium
 def test_kruskal_wallis_is_rs_on_twenty_thousand_labels():
     scores, _ = SETS["att_s1"]
     mine, row = group_test(scores(), "kruskal").result, expected("att_s1")["kruskal"]

@@ -31,7 +31,8 @@ from tests.analysis.reference import BLANK, DATA
 from tests.analysis.test_against import compared, study
 
 QUICK = Options(replicates=200)
-pytestmark = pytest.mark.usefixtures("without_models")
+PARTS = ("against_people", "clip_validation", "trap_detection", "lfs")
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 ATT = {"task": "att", "method": "att", "estimand": "hls", "criterion": "human"}
 
 

@@ -22,6 +22,9 @@ from analysis.statistics.options import Options
 from tests.analysis.part_of import given_of, part_of, rows_of_table
 from tests.analysis.reference import edge, expected, heard_on_headphones, rows_of, table_of
 
+PARTS = ("agreement", "raters")
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 EDGES = ["empty", "one_rating", "one_rater", "all_equal", "single_system", "separated", "missing",
          "unicode", "disjoint_raters"]  # fmt: skip
 
@@ -35,6 +38,7 @@ def align():
     return part_of("agreement", table_of("align_s1"))
 
 
+@pytest.mark.medium
 def test_a_complete_design_has_rs_alpha_w_and_all_six_iccs(align):
     found, told = values(align), expected("align_s1")
     for metric in ("ordinal", "interval", "nominal"):
@@ -114,6 +118,7 @@ def test_a_pair_stored_the_other_way_round_is_the_same_pair():
         assert one[name] == pytest.approx(other[name], abs=0.02 if "rel" in name else 1e-6)
 
 
+@pytest.mark.medium
 def test_choices_without_scores_have_an_alpha_of_their_labels():
     table = rows_of(
         {("A", f"r{r}", f"i{i}"): 1.0 for r in range(4) for i in range(6)},

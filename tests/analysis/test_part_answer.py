@@ -142,6 +142,7 @@ def test_edge_data_are_answered_honestly(name, told):
     assert told in sentence(edge(name))
 
 
+@pytest.mark.medium
 def test_a_system_alone_has_korn_and_graubards_interval():
     table = edge("single_system")
     codes = [pd.factorize(table[name])[0] for name in ("rater", "item")]
@@ -185,6 +186,7 @@ def test_every_shape_of_an_order_has_its_words(differ, told):
     assert told in ordered(differ)
 
 
+@pytest.mark.medium
 def test_what_equals_and_what_beats_the_reference_is_told():
     text = ordered("AC AD", "C")
     assert "C, the reference that was asked for: A is above it; B" in text
@@ -355,6 +357,7 @@ def test_labels_without_scores_are_counted():
     assert figure.drawing == "shares"
 
 
+@pytest.mark.medium
 def test_a_csv_of_turing_ratings_is_answered_without_a_report():
     table = from_csv(
         DATA / "edge" / "edge_one_rater.csv",

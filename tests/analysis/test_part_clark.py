@@ -138,6 +138,7 @@ def test_preferences_stand_by_setting_from_one_side(tmp_path: Path) -> None:
     assert (effect["name"], effect["value"]) == ("R1T1 (new over old) − Ti (new over old)", 2.0)
 
 
+@pytest.mark.medium
 def test_scores_beside_an_open_reference_are_of_their_own_clip(tmp_path: Path) -> None:
     """On a MUSHRA screen every row names the reference, too; it is no side of a comparison."""
     head = "task,method,estimand,criterion,rater,paragraph,item,condition,versus_condition,"

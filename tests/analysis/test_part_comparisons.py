@@ -21,6 +21,9 @@ from tests.analysis.reference import edge, expected, heard_on_headphones, rows_o
 from tests.analysis.shown_by import given_of, in_keys, in_report, made, table_named
 from tests.analysis.test_part_answer import rated
 
+PARTS = ("comparisons",)
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 CLOSE = {"rel": 1e-6, "abs": 1e-12}
 QUICK = Options(replicates=100)
 
@@ -60,6 +63,7 @@ def test_differences_naive_tests_and_effect_sizes_are_rs(name, isolation):
         assert ends == pytest.approx([row["welch_lo"], row["welch_hi"]], **CLOSE)
 
 
+@pytest.mark.medium
 def test_differences_within_raters_and_items_are_rs(isolation):
     rows = table_named(isolation, "comparisons-within").rows
     for mine, row, sign in by_pair(rows, expected("mos_s1")["pairs_isolation"]):
@@ -92,6 +96,7 @@ def test_decisions_are_those_of_the_reports_files():
     assert table_named(shown, "comparisons-best").rows[0]["versus"] == "A"
 
 
+@pytest.mark.medium
 def test_each_family_is_adjusted_by_itself_and_agrees_with_its_intervals(isolation):
     rows = table_named(isolation, "comparisons-reference").rows
     assert {row["versus"] for row in rows} == {"natural"}
@@ -153,6 +158,7 @@ def test_the_reference_is_recognised_asked_for_or_missed(isolation):
     assert "X, asked for as the reference, is not among" in absent.sentences[0]
 
 
+@pytest.mark.medium
 def test_the_heatmap_has_each_pair_once_and_marks_what_differs(isolation):
     (figure,) = isolation.figures
     assert (figure.drawing, len(figure.rows)) == ("heatmap", 66)

@@ -22,6 +22,9 @@ from tests.analysis.part_of import given_of, part_of, rows_of_table
 from tests.analysis.rated_study import rated_study
 from tests.analysis.reference import BLANK
 
+PARTS = ("justifications", "example_reasons")
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 WORDS = {"Human": ["warm breath", "real laugh"], "Unclear": ["hard to say"],
          "Machine": ["robotic voice", "flat tone"]}  # fmt: skip
 ZH = {"Human": ["有感情", "像真人"], "Unclear": ["说不清"], "Machine": ["很机械", "停顿不自然"]}
@@ -231,6 +234,7 @@ def test_codes_go_with_the_labels_that_they_were_made_from():
     assert first == CODES
 
 
+@pytest.mark.medium
 def test_without_codes_it_is_said_where_they_would_come_from():
     rows = [row | {"codes": ""} for row in reasoned()]
     shown = part_of("justifications", from_rows(rows))

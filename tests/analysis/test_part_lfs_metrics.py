@@ -67,6 +67,7 @@ def tables(shown: Content) -> dict[str, Table]:
     return {table.key: table for table in shown.tables}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("key", SPEAKERS)
 def test_the_papers_numbers_come_out_in_its_order_and_groups(key: str) -> None:
     told = [row for row in PUBLISHED if row["table"] == key]
@@ -103,6 +104,7 @@ THEIR_AVERAGES = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("key", "speakers"), [("table14", "1"), ("table15", "2")])
 def test_the_papers_numbers_by_language_come_out_in_its_order(key: str, speakers: str) -> None:
     told = [row for row in BY_LANGUAGE if row["table"] == key]

@@ -17,6 +17,9 @@ from tests.analysis import longform_study
 from tests.analysis.reference import heard_on_headphones
 from tests.analysis.shown_by import in_keys
 
+PARTS = ("long_form",)
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 PLAIN = Options(rules=(), preset="long_form", replicates=100)
 TRUTH = longform_study.TRUTH["mos"]
 
@@ -57,12 +60,14 @@ def test_the_study_is_what_its_generator_makes():
     assert (folder / longform_study.TRUTH_FILE).read_text("utf-8") == longform_study.truth_text()
 
 
+@pytest.mark.medium
 def test_every_stimulus_of_the_study_has_eight_ratings_of_different_raters(study):
     each = study.groupby("stimulus")["rater"].agg(["size", "nunique"])
     assert (each == longform_study.PER_STIMULUS).all().all()
     assert study.groupby("task")["rater"].nunique().min() >= 35
 
 
+@pytest.mark.medium
 def test_figure_2_puts_the_conditions_in_the_order_they_were_made_in(found):
     (figure,) = [figure for figure in found.figures if figure.key == "long_form_conditions_1"]
     mos = {row["name"]: row for row in figure.rows}
@@ -76,6 +81,7 @@ def test_figure_2_puts_the_conditions_in_the_order_they_were_made_in(found):
         assert row["low"] < row["naive_low"] < row["naive_high"] < row["high"]
 
 
+@pytest.mark.medium
 def test_figure_3_has_each_turn_of_a_conversation_apart(found):
     for place, key in ((2, "F1M1"), (3, "M2F2")):
         (figure,) = [f for f in found.figures if f.key == f"long_form_conditions_{place}"]
@@ -84,6 +90,7 @@ def test_figure_3_has_each_turn_of_a_conversation_apart(found):
         assert names >= {"Ri line 1", "Ri line 2", "Ti line 1", "Ti line 2", "R1T1", "T1T1"}
 
 
+@pytest.mark.medium
 def test_the_papers_t_tests_stand_beside_clustered_ones(found):
     rows = rows_of(found, "long_form_tests_1")
     assert len(rows) == 45
@@ -100,6 +107,7 @@ def test_the_papers_t_tests_stand_beside_clustered_ones(found):
         )
 
 
+@pytest.mark.medium
 def test_the_same_lines_score_less_after_real_speech_than_after_synthetic(found):
     rows = {row["name"]: row for row in rows_of(found, "context_effects_1")}
     effect = rows["R1T1 − T1T1"]
@@ -111,6 +119,7 @@ def test_the_same_lines_score_less_after_real_speech_than_after_synthetic(found)
     assert any("after 1 line of real speech than" in text for text in found.sentences)
 
 
+@pytest.mark.medium
 def test_table_1_has_the_eight_correlates_within_each_speaker(found):
     rows = rows_of(found, "correlates_1")
     assert [row["speaker"] for row in rows] == ["T"] * 8 + ["R"] * 8
@@ -120,6 +129,7 @@ def test_table_1_has_the_eight_correlates_within_each_speaker(found):
     assert not any("pooling" in text for text in found.sentences)  # one synthetic voice: no trap
 
 
+@pytest.mark.medium
 def test_table_2_has_a_regression_per_number_of_sentences(found):
     fits = [row for row in rows_of(found, "position_fits_1") if row["speaker"] == "T"]
     assert [(row["sentences"], row["n"]) for row in fits] == [(2, 46), (3, 31), (4, 15)]
@@ -129,6 +139,7 @@ def test_table_2_has_a_regression_per_number_of_sentences(found):
     assert len(terms) == 3 + 4 + 5
 
 
+@pytest.mark.medium
 def test_other_questions_side_by_side_are_warned_of_once(found):
     told = [text for text in found.warnings if "different questions" in text]
     assert len(told) == 1
@@ -147,6 +158,7 @@ def test_a_report_with_the_preset_holds_it(study, words, without_models):
     assert {table["key"] for table in made["tables"]} >= {"correlates", "positions"}
 
 
+@pytest.mark.medium
 def test_it_is_made_for_the_preset_alone_and_where_there_are_paragraphs(study):
     assert not LongForm.always
     table = study.iloc[:200]

@@ -203,9 +203,9 @@ def test_draws_that_disagree_are_not_shown(monkeypatch):
         ("all_equal", "all"),
         ("disjoint_raters", ""),
         ("separated", ""),
-        ("single_system", ""),
+        pytest.param("single_system", "", marks=pytest.mark.soak),
         ("missing", "D has one rating"),
-        ("unicode", ""),
+        pytest.param("unicode", "", marks=pytest.mark.soak),
     ],
 )
 def test_edge_cases_are_said_in_words(part, name, said):
@@ -218,6 +218,7 @@ def test_edge_cases_are_said_in_words(part, name, said):
     assert "nan" not in text.lower().split()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("part", [Models, Ordinal])
 def test_a_single_rating_is_refused(part):
     with pytest.raises(ValueError, match="there is nothing to model"):
@@ -225,6 +226,7 @@ def test_a_single_rating_is_refused(part):
     assert not part().applies(given(edge("empty")))
 
 
+@pytest.mark.medium
 def test_pairs_and_ranks_have_no_model_of_conditions():
     scores = {(c, f"r{r}", f"i{i}"): float(r > 2) for c in "AB" for r in range(4) for i in range(3)}
     pairs = rows_of(scores, method="cmos", estimand="cmos", versus_condition="C")

@@ -18,6 +18,9 @@ from tests.analysis.reference import (
 from tests.analysis.shown_by import given_of, in_keys, in_report, made, table_named
 from tests.analysis.test_part_answer import rated
 
+PARTS = ("named_tests",)
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 CLOSE = {"rel": 1e-6, "abs": 1e-12}
 QUICK = Options(replicates=100, parts=("named_tests",))
 HEADINGS = {(test, unit): heading for test, unit, heading in PAIRED}

@@ -17,6 +17,9 @@ from analysis.statistics.screening import screen
 from tests.analysis.reference import BLANK, DATA, expected
 from tests.analysis.shown_by import in_keys
 
+PARTS = ("pairs",)
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 NO_RULES = Options(rules=(), replicates=100)
 
 
@@ -139,6 +142,7 @@ def test_graded_answers_are_put_in_order_and_drawn():
     assert cells["v3", "v3"] is None
 
 
+@pytest.mark.medium
 def test_an_unbeaten_condition_has_no_strength_and_the_others_do():
     found = shown(edge("bt_unbeaten"))
     assert any(text.startswith("A was never beaten") for text in found.warnings)
@@ -150,6 +154,7 @@ def test_an_unbeaten_condition_has_no_strength_and_the_others_do():
     assert not any(">" in text for text in found.sentences)
 
 
+@pytest.mark.medium
 def test_groups_that_never_met_have_no_common_ranking():
     found = shown(edge("bt_disconnected"))
     assert any("A, B | C, D" in text and "no common ranking" in text for text in found.warnings)
@@ -158,6 +163,7 @@ def test_groups_that_never_met_have_no_common_ranking():
     assert not any("A > " in text or "B > " in text for text in found.sentences)
 
 
+@pytest.mark.medium
 def test_a_cycle_has_equal_strengths_and_is_told():
     found = shown(edge("bt_cycle"))
     strengths = [row["value"] for row in rows_of(found, "strengths")]
@@ -167,6 +173,7 @@ def test_a_cycle_has_equal_strengths_and_is_told():
     assert (majorities["circular"], majorities["mean_consistence"]) == (1, 0)
 
 
+@pytest.mark.medium
 def test_only_ties_have_no_winner_and_no_model():
     found = shown(edge("bt_all_ties"))
     assert any(text.startswith("Every answer is a tie") for text in found.sentences)
@@ -174,6 +181,7 @@ def test_only_ties_have_no_winner_and_no_model():
     assert all(row["tie_share"] == 1 for row in rows_of(found, "pairs"))
 
 
+@pytest.mark.medium
 def test_ab_is_told_as_a_share():
     table = made(method="ab", estimand="ab")
     found = shown(table)
@@ -187,6 +195,7 @@ def test_ab_is_told_as_a_share():
     assert "a is preferred" in found.sentences[0]
 
 
+@pytest.mark.medium
 def test_abx_is_held_against_guessing_exactly_and_clustered():
     table = made().assign(method="abx", estimand="abx")
     table["score"] = (table["score"] > 0).astype(float)
@@ -201,18 +210,21 @@ def test_abx_is_held_against_guessing_exactly_and_clustered():
     assert "more often than by guessing" in found.sentences[0]
 
 
+@pytest.mark.medium
 def test_abx_by_guessing_claims_no_equality():
     table = made().assign(method="abx", estimand="abx")
     table["score"] = np.arange(len(table)) // 2 % 2 * 1.0
     assert "does not show that there is no difference" in shown(table).sentences[0]
 
 
+@pytest.mark.medium
 def test_a_first_clip_that_is_unknown_is_a_warning():
     found = shown(made(presented_first=""))
     assert any("give the column presented_first" in text for text in found.warnings)
     assert not any(table.key == "order_effect" for table in found.tables)
 
 
+@pytest.mark.medium
 def test_orders_that_are_not_balanced_point_to_the_balanced_means():
     table = made(600)
     second = np.arange(len(table)) % 4 > 0
@@ -222,6 +234,7 @@ def test_orders_that_are_not_balanced_point_to_the_balanced_means():
     assert any("not heard equally often (a and b)" in text for text in found.warnings)
 
 
+@pytest.mark.medium
 def test_a_clip_that_is_always_second_is_seen_whichever_way_the_pair_is_named():
     table = made(600)
     turned = np.arange(len(table)) % 2 > 0
@@ -234,6 +247,7 @@ def test_a_clip_that_is_always_second_is_seen_whichever_way_the_pair_is_named():
     assert any("not heard equally often (a and b)" in text for text in found.warnings)
 
 
+@pytest.mark.medium
 def test_wins_ties_and_losses_stand_under_their_headings():
     (table,) = [table for table in shown(made()).tables if table.key == "pairs"]
     headed = {column.heading: column.key for column in table.columns}
@@ -249,6 +263,7 @@ def test_two_criteria_are_kept_apart():
     assert all(text.startswith("CMOS · pairs · ") for text in found.sentences)
 
 
+@pytest.mark.medium
 def test_a_condition_against_itself_is_left_out_and_told():
     table = made()
     table.loc[:9, "versus_condition"] = "a"

@@ -361,7 +361,9 @@ def test_the_stored_study_is_the_simulated_one(made: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.soak)])
-@pytest.mark.parametrize("preset", ["att", "lfs", "nvv", "long_form"])
+@pytest.mark.parametrize(
+    "preset", ["att", "lfs", pytest.param("nvv", marks=pytest.mark.soak), "long_form"]
+)
 def test_the_command_of_the_docs_runs(
     preset: str, whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -387,6 +389,7 @@ def nvv() -> Content:
     return in_keys(Nvv().make(replace(given(reading.table), order=reading.order)))
 
 
+@pytest.mark.medium
 def test_means_by_system_language_and_criterion_come_near_the_truth(nvv: Content) -> None:
     table = tables(nvv)["table4"]
     assert [heading for heading, _ in table.grouped()] == ["tags", "captions"]
@@ -620,6 +623,7 @@ def test_cmos_is_languages_and_systems_by_criteria_as_printed() -> None:
     assert cell(table.columns[2], table.rows[0]) == "+0.65"
 
 
+@pytest.mark.medium
 def test_cmos_with_against_without(nvv: Content) -> None:
     rows = {(row["language"], row["condition"]): row for row in tables(nvv)["table6"].rows}
     for (language, system), means in simulated_nvv.CMOS.items():

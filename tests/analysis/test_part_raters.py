@@ -58,6 +58,7 @@ def test_each_rater_against_the_rest_is_as_in_r(align):
         assert mine["plcc_interval_low"] < mine["plcc"] < mine["plcc_interval_high"]
 
 
+@pytest.mark.medium
 def test_the_spread_of_opinions_is_as_in_r(align, mos):
     (a,) = rows_of_table(align, "sos")
     assert a["value"] == pytest.approx(expected("align_s1")["sos"]["a"], rel=1e-9)
@@ -80,6 +81,7 @@ def test_raters_of_isolated_sentences_correlate_with_the_rest_as_in_r():
         assert mine["srcc"] == pytest.approx(wanted["spearman"], rel=1e-9)
 
 
+@pytest.mark.medium
 def test_figures_are_cut_to_what_can_be_read_and_tables_hold_all(mos):
     (figure,) = [
         f for f in mos["figures"] if f["key"] == "versus-rest" and "isolation" in f["about"]
@@ -91,6 +93,7 @@ def test_figures_are_cut_to_what_can_be_read_and_tables_hold_all(mos):
     assert drawn == sorted(drawn)
 
 
+@pytest.mark.medium
 def test_half_steps_avoided_are_told_on_a_scale_of_half_steps_alone(mos, align):
     """35 in 100 raters of mos_s1 rate in whole steps by design."""
     isolation = [text for text in mos["sentences"] if "isolation" in text]

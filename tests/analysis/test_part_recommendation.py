@@ -39,6 +39,7 @@ def test_mushra_has_means_over_assessors_medians_and_quartiles():
     assert (figure.drawing, figure.ends) == ("boxes", (0.0, 100.0))
 
 
+@pytest.mark.medium
 def test_p808_has_votes_sd_and_the_interval_that_it_prints():
     scores = {
         (c, f"r{r}", f"i{i}"): 1 + (r + i + len(c)) % 5

@@ -58,6 +58,7 @@ def test_without_each_rater_and_item_the_sums_are_those_of_the_rest():
         assert seen == len(np.unique(own))
 
 
+@pytest.mark.medium
 def test_claims_are_those_of_the_report():
     table = rated({"a": 0.0, "b": 0.1, "c": 1.0})
     comparison = comparison_of(the_cell(table), "", 0.95)

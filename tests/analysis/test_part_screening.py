@@ -25,6 +25,9 @@ from analysis.statistics.sensitivity import change, orders, sensitivity
 from tests.analysis.reference import rows_of, table_of
 from tests.analysis.shown_by import in_keys
 
+PARTS = ("screening",)
+pytestmark = pytest.mark.usefixtures("answer_alone")
+
 QUICK = Options(replicates=200)
 
 
@@ -76,6 +79,7 @@ def test_the_part_is_in_a_report():
     json.loads(report_json(report))
 
 
+@pytest.mark.medium
 def test_the_exclusions_of_the_reference_set_are_those_of_r(att):
     rules = {row["rule"]: row for row in table_named(att, "screening_rules")["rows"]}
     assert (rules["att_traps"]["ratings"], rules["att_traps"]["blocks"]) == (22_211 - 19_992, 317)
@@ -89,6 +93,7 @@ def test_the_exclusions_of_the_reference_set_are_those_of_r(att):
     assert att["sentences"][1].startswith("The order of the conditions is the same with and")
 
 
+@pytest.mark.medium
 def test_means_without_the_rule_stand_beside_those_in_force(att):
     rows = {
         (row["condition"], row["scheme"]): row

@@ -132,7 +132,7 @@ def sentences_hold_no_slips(report):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ALONE)
-@sizes(4, 46)
+@sizes(2, 46)
 def test_conditions_rated_one_by_one_are_told_alike_everywhere(method, runs):
     for seed in range(runs):
         alone_are_told_alike(study(method, seed))
@@ -201,7 +201,7 @@ def sentence_agrees(s, text, claims):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", PAIRED)
-@sizes(4, 46)
+@sizes(2, 46)
 def test_pairs_are_told_alike_in_the_answer_and_in_their_part(method, runs):
     for seed in range(runs):
         pairs_are_told_alike(method, study(method, seed))

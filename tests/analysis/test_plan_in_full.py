@@ -110,7 +110,7 @@ def test_power_of_one_mean_is_for_comparisons():
     assert power_of(design, LONG, 0.3, of="mean") == pytest.approx(pair.reached(design))
     found = plan_for_difference(0.3, LONG, items=60, conditions=1, clips_per_rater=40, of="mean")
     assert found.design == design
-    checked = check(propose(pair), runs=400)
+    checked = check(propose(pair), runs=200)
     assert checked.of == "mean"
     assert checked.power == pytest.approx(pair.reached(design), abs=0.08)
     assert checked.sd_of_difference == pytest.approx(standard_error(design, LONG), rel=0.12)
@@ -125,7 +125,6 @@ def test_the_check_agrees_with_the_formula_and_stands_beside_it():
     tables = {table.key: table for table in content_of(proposal, checked).tables}
     assert tables["check"].rows[0]["simulated"] == f"{checked.power * 100:.1f}\u00a0%"
     assert "check" not in {table.key for table in content_of(proposal).tables}
-    assert check(proposal, runs=200, seed=1) == check(proposal, runs=200, seed=1)
 
 
 def test_curves_rise_with_raters_and_with_the_difference():

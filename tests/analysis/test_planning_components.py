@@ -86,6 +86,7 @@ def test_known_components_are_recovered_without_bias():
     assert (np.abs(drawn.mean(axis=0) - known) < 4 * error).all()
 
 
+@pytest.mark.medium
 def test_a_negative_variance_becomes_0_and_is_told():
     rng = np.random.default_rng(0)
     notes = []

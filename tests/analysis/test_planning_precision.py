@@ -83,6 +83,7 @@ def test_half_widths_use_the_degrees_of_the_default_interval():
         half_width(STUDY, LONG, of="ratio")
 
 
+@pytest.mark.medium
 def test_power_agrees_with_textbook_numbers():
     assert power(2.8016, 1) == pytest.approx(0.8, abs=1e-4)
     assert power(0, 1) == pytest.approx(0.05)

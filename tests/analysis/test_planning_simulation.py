@@ -57,6 +57,7 @@ def test_scores_can_be_rounded_to_the_steps_of_a_scale():
     assert {1.0, 5.0} <= set(y)
 
 
+@pytest.mark.medium
 def test_a_check_of_the_same_seed_is_the_same():
     design = Design(8, 8, 3, 2)
     one, two = (simulated_check(design, LONG, 0.3, runs=20, seed=4) for _ in range(2))

@@ -68,6 +68,7 @@ def test_who_guesses_is_found_by_the_model_of_labels(crowd):
     assert model.informedness[:-6].min() > model.informedness[-6:].max()
 
 
+@pytest.mark.medium
 def test_severity_and_noise_cover_what_was_simulated(crowd):
     model = severity(crowd["unit"], crowd["rater"], crowd["y"])
     inside = (model.bias_low < crowd["bias"]) & (crowd["bias"] < model.bias_high)

@@ -34,7 +34,8 @@ from analysis.statistics.screening import DEFAULT, HiddenReference, Review, defa
 from tests.analysis.reference import BLANK, mushra_s1, rows_of
 from tests.analysis.shown_by import made
 
-pytestmark = pytest.mark.usefixtures("without_models")
+PARTS = ("screening",)
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 ROOT = Path(__file__).resolve().parents[2]
 MOS = {"method": "mos"}
 QUICK = Options(replicates=100)  # with the rules that hold unless others are asked for
@@ -121,6 +122,7 @@ def test_a_near_miss_of_a_column_is_refused_with_both_remedies(read, column, mea
     assert f"--column {meant}={column}, or --ignore-column {column}" in problem
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("column", ["colour", "pid", "age", "text", "trial", "comment", "device"])
 def test_a_column_of_ones_own_is_no_near_miss(read, column):
     assert read(lines(column, "x")).columns_not_used == (column,)
@@ -147,6 +149,7 @@ def test_what_the_options_ask_for_must_be_there(read, how, told):
     assert told in problems(read, lines("colour", "x"), **how)[0]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("column", "value", "told"),
     [
@@ -240,6 +243,7 @@ def test_a_label_that_the_scale_lacks_is_named_with_its_row(read):
     ]
 
 
+@pytest.mark.medium
 def test_scores_outside_the_usual_scale_are_named_but_not_in_a_studys_own_export(read):
     text = "rater,condition,item,score,study\nr1,A,i1,7,{0}\nr2,A,i1,3,{0}\n"
     assert read(text.format("")).notes == (
@@ -427,6 +431,7 @@ def test_a_condition_has_one_role(read):
     ]
 
 
+@pytest.mark.medium
 def test_the_hidden_reference_of_mushra_is_found_by_its_role():
     table = mushra_s1()
     named = HiddenReference(condition="ref").reasons(table)

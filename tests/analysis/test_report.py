@@ -21,7 +21,7 @@ from analysis.statistics.screening import AnswerTime, AttTraps, screen
 from tests.analysis.korn_graubard import korn_graubard
 from tests.analysis.reference import edge, rows_of, table_of
 
-pytestmark = pytest.mark.usefixtures("without_models")
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 MADE_AT = "2026-01-01T00:00:00Z"
 QUICK = Options(replicates=200)
 EVIL = "<img src=x onerror=alert(1)>"
@@ -91,6 +91,7 @@ def test_default_breakdowns_are_the_columns_that_vary(report):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("every_part")
 def test_the_same_table_seed_and_date_give_the_same_bytes(with_models):
     again = from_rows(to_rows(small().sample(frac=1, random_state=1)))
     first, second = (report_of(t, options=QUICK, made_at=MADE_AT) for t in (small(), again))
@@ -114,6 +115,7 @@ def test_a_report_from_the_written_csv_is_the_same_report(tmp_path, of_small):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["empty", "one_rating", "one_rater", "all_equal", "unicode"])
+@pytest.mark.usefixtures("every_part")
 def test_reports_of_edge_data_are_complete_and_hold_no_nan(name, tmp_path):
     report = report_of(edge(name), options=QUICK, made_at=MADE_AT)
     json.loads(report_json(report))
@@ -138,6 +140,7 @@ def test_csv_tables_hold_all_rows_with_provenance(report):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("every_part")
 def test_formulas_in_names_are_neutralised_in_every_csv():
     table = rows_of({("=cmd()", "r1", "i1"): 1, ("=cmd()", "r2", "i2"): 2})
     report = report_of(table, options=QUICK)
@@ -177,6 +180,7 @@ def test_the_page_is_well_formed_and_a_strict_policy_lets_its_parts_through(repo
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("every_part")
 def test_what_raters_and_researchers_typed_is_escaped_everywhere():
     table = small(voice=EVIL, task=EVIL, criterion=EVIL, dimension=EVIL, system=EVIL)
     table["condition"] = EVIL + table["condition"]

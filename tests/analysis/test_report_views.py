@@ -198,6 +198,7 @@ def test_labels_stand_in_rows_and_in_the_spans_of_sentences():
     assert twins["estimates"][0]["condition"] == "Same (sys-1)"
 
 
+@pytest.mark.medium
 def test_the_catalogue_is_that_of_the_registry():
     registered = [
         (key, part.title, part.order, part.always, part.presets)

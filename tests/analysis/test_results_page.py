@@ -344,6 +344,7 @@ def test_nobody_else_cancels_repeats_or_makes_files(client, study):
     assert AnalysisRun.objects.count() == 1
 
 
+@pytest.mark.medium
 def test_a_failed_run_tells_its_reason_escaped(owner, study):
     AnalysisRun.objects.create(
         study=study,

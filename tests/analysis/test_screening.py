@@ -57,6 +57,7 @@ def test_a_block_counts_if_flawed_and_one_of_two_human_traps_are_passed(traps, v
     assert ("b" in kept_blocks(rows, AttTraps())) is valid
 
 
+@pytest.mark.medium
 def test_a_block_of_two_sets_must_pass_in_both():
     rows = block("b", [("flawed", True)] * 2 + [("human", True)] * 2 + [("human", False)] * 2)
     assert kept_blocks(rows, AttTraps()) == {"b"}
@@ -64,6 +65,7 @@ def test_a_block_of_two_sets_must_pass_in_both():
     assert kept_blocks(rows, AttTraps()) == set()
 
 
+@pytest.mark.medium
 def test_the_rule_can_be_tightened_and_other_kinds_named():
     rows = block("b", [("flawed", True), ("human", False), ("human", True)])
     assert kept_blocks(rows, AttTraps((("human", 2, 2),))) == set()
@@ -171,6 +173,7 @@ def test_a_rating_whose_place_went_to_another_is_left_out_and_traps_are_not_aske
     assert sum(told.values()) == 8 - len(screened.kept(DEFAULT))
 
 
+@pytest.mark.medium
 def test_the_reference_set_keeps_what_r_kept():
     told = expected("att_s1")["screening"]
     screened = screen(table_of("att_s1"), DEFAULT)

@@ -19,7 +19,7 @@ from listening.selectors import trap_plans
 from listening.sessions import allocation, lifecycle
 from tests.factories import add_task, an_answer, arrive, current, make_study
 
-pytestmark = pytest.mark.usefixtures("without_models")
+pytestmark = pytest.mark.usefixtures("without_models", "answer_alone")
 NO_FIGURES = ["--everything", "--figures", "none"]
 QUICK = ["--replicates", "200"]
 HUMANS = {

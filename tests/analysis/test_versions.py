@@ -219,6 +219,7 @@ def test_a_clip_that_was_mended_stands_apart(versions):
     assert "1 clips of the same name differ" in notes_of("second", wanted())[1]
 
 
+@pytest.mark.medium
 def test_no_study_is_combined_with_one_that_is_no_version_of_it(versions):
     with pytest.raises(NotCombined, match="no earlier version"):
         combined_table("first", Options(versions=("second",)))

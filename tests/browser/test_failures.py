@@ -133,7 +133,7 @@ def test_with_javascript_off_the_page_says_so(
 # --- Ad blockers ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", ["trial.js", "session.js", "dom.js"])
+@pytest.mark.parametrize("module", ["trial.js", "session.js"])
 def test_a_script_that_an_ad_blocker_holds_back_is_missed_in_words(
     serve: Serve, new_page: NewPage, module: str
 ) -> None:

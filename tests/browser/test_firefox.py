@@ -1,4 +1,4 @@
-"""Firefox as its users have it: every method, and what it says when things fail."""
+"""Firefox as its users have it: whole studies, and what it says when things fail."""
 
 from __future__ import annotations
 
@@ -45,8 +45,13 @@ def browser(start: Firefoxes, speaker: Loudspeaker) -> Browser:
     return start(speaker.environment)
 
 
-def test_every_method_is_answered_and_stored(take: Take) -> None:
-    walk, session = take("gallery")
+# Clips side by side; the gallery's study, with a task of each method, is taken in test_presets.py.
+RARELY = [pytest.param(name, marks=pytest.mark.soak) for name in ("att", "gallery")]
+
+
+@pytest.mark.parametrize("name", ["mushra", *RARELY])
+def test_a_study_is_taken_and_stored(take: Take, name: str) -> None:
+    walk, session = take(name)
     assert {t.method for t in session.study.tasks.all()} == {
         t.task.method for t in session.trials.select_related("task")
     }

@@ -1,4 +1,8 @@
-"""Every preset in a real Chromium that hears it: from consent over every stage to the code."""
+"""Presets in a real Chromium that hears them: from consent over every stage to the code.
+
+Every method and widget, a joined study and one with training, checks and four tasks are walked in
+each run; the presets that hold no more than these, in `make soak`.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,8 @@ from listening.models import Study
 from tests.browser.conftest import PHONE
 from tests.browser.taken import Take, everything_is_stored
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.soak
 def test_att_asks_for_reasons_and_offers_breaks(take: Take) -> None:
     walk, session = take("att")
     everything_is_stored(walk, session)
@@ -20,6 +23,7 @@ def test_att_asks_for_reasons_and_offers_breaks(take: Take) -> None:
     assert session.trials.filter(trap="flawed").count() == 1
 
 
+@pytest.mark.slow
 def test_long_form_joins_lines_and_checks_for_headphones(take: Take) -> None:
     walk, session = take("long_form")
     everything_is_stored(walk, session)
@@ -28,6 +32,7 @@ def test_long_form_joins_lines_and_checks_for_headphones(take: Take) -> None:
     assert session.trials.filter(stimulus__derived=True).count() == 5
 
 
+@pytest.mark.soak
 def test_lfs_compares_long_recordings(take: Take) -> None:
     walk, session = take("lfs")
     everything_is_stored(walk, session)
@@ -35,6 +40,7 @@ def test_lfs_compares_long_recordings(take: Take) -> None:
     assert session.trials.filter(versus__isnull=False).count() == 1
 
 
+@pytest.mark.soak
 def test_nvv_asks_up_to_five_questions_about_a_clip(take: Take) -> None:
     walk, session = take("nvv")
     everything_is_stored(walk, session)
@@ -48,6 +54,7 @@ def test_nvv_asks_up_to_five_questions_about_a_clip(take: Take) -> None:
     assert any(f"How convincing is this sound: {kind}?" in asked for kind in kinds)
 
 
+@pytest.mark.soak
 def test_mushra_rates_seven_clips_against_a_reference(take: Take) -> None:
     walk, session = take("mushra")
     everything_is_stored(walk, session)
@@ -55,6 +62,7 @@ def test_mushra_rates_seven_clips_against_a_reference(take: Take) -> None:
     assert all(trial.playback["switches"] >= 7 for trial in session.trials.all())
 
 
+@pytest.mark.slow
 def test_p808_trains_checks_and_asks_in_four_ways(take: Take) -> None:
     walk, session = take("p808")
     everything_is_stored(walk, session)
@@ -63,6 +71,7 @@ def test_p808_trains_checks_and_asks_in_four_ways(take: Take) -> None:
     assert [len(given.labels) for given in walk.answered].count(3) == 1
 
 
+@pytest.mark.slow
 def test_a_phone_answers_every_method_and_every_widget(take: Take) -> None:
     walk, session = take("gallery", **PHONE)
     stored = Study.objects.get(pk=session.study_id)

@@ -21,19 +21,6 @@ def att(trials: int) -> Story:
     return Story([ATT], [(0, [0.3], None)] * trials)
 
 
-@pytest.mark.parametrize("task", [ATT, MOS], ids=["att", "mos"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_answers_do_not_move_when_they_unlock(serve, new_page: NewPage, task, width) -> None:
-    page = new_page(viewport={"width": width, "height": 800})
-    enter(page, serve(Story([task], [(0, [0.3], None)] * 2)))
-    place = "document.querySelector('fieldset.criterion').getBoundingClientRect().top"
-    page.evaluate("Promise.all(document.getAnimations().map((each) => each.finished))")
-    before = page.evaluate(place)
-    hear(page)
-    expect(page.locator("fieldset.criterion")).to_be_enabled()
-    assert page.evaluate(place) == before
-
-
 def test_a_key_pressed_too_early_flashes_the_line_that_says_why(serve: Serve, new_page) -> None:
     page = new_page()
     enter(page, serve(att(1)))
@@ -85,7 +72,6 @@ def test_a_reason_that_is_too_long_says_so_and_does_not_grow_past_the_screen(
 @pytest.mark.parametrize(
     ("reasons", "asked"),
     [
-        (["xxxxxxxxxxxx"], "repeats one word"),
         (["robot robot Robot, robot!"], "repeats one word"),
         (["嗯嗯嗯嗯嗯嗯嗯嗯嗯嗯嗯"], "repeats one word"),
         ([REASON, f"  {REASON.upper()} "], "have given this reason before"),
@@ -109,12 +95,11 @@ def test_a_reason_that_says_nothing_is_asked_for_again_once(
     wait_stored(page, server, len(reasons))
 
 
-@pytest.mark.parametrize("reason", [REASON, "no no it is not human at all", "A monotonous voice"])
-def test_other_reasons_go_at_once(serve: Serve, new_page, reason) -> None:
+def test_another_reason_goes_at_once(serve: Serve, new_page) -> None:
     page = new_page()
     server = serve(att(1))
     enter(page, server)
-    answer(page, reason)
+    answer(page, "no no it is not human at all")
     page.get_by_role("button", name="Next").click()
     wait_stored(page, server, 1)
 

@@ -112,7 +112,7 @@ def test_a_slider_counts_only_when_it_was_touched(serve: Serve, new_page: NewPag
 
 @pytest.mark.parametrize(
     ("span", "key", "label"),
-    [([0, 1, 0.05], "End", "1"), ([1, 5, 0.1], "ArrowRight", "3.1"), ([-3, 3, 0.5], "Home", "-3")],
+    [([1, 5, 0.1], "ArrowRight", "3.1"), ([-3, 3, 0.5], "Home", "-3")],
 )
 def test_a_slider_speaks_numbers_as_the_server_does(
     serve: Serve, new_page: NewPage, span: list[float], key: str, label: str

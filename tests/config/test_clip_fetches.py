@@ -141,6 +141,7 @@ def served(request, tmp_path):
     return path
 
 
+@pytest.mark.medium
 def test_a_clip_counts_with_its_last_byte(monkeypatch, trials, served):
     assert asked(monkeypatch, trials[0], {}, served=served) == [(200, len(SOUND))]
     assert trials[0].fetched == 1
@@ -152,6 +153,7 @@ SHORT_OF_IT = (
 )
 
 
+@pytest.mark.medium
 def test_what_holds_less_than_the_clip_does_not_count(monkeypatch, trials, served):
     several = [part("0-9,20-")] if isinstance(served, Path) else []  # else it is sent whole
     for headers in (*SHORT_OF_IT, *several):

@@ -110,6 +110,7 @@ def test_every_command_that_needs_servers_says_what_was_done_when_it_loses_them(
     assert set(command_help.DONE) <= own
 
 
+@pytest.mark.medium
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("line", ["list_studies", "study_status voices", "delete_study voices"])
 def test_a_command_that_loses_the_database_ends_in_a_sentence(

@@ -136,6 +136,7 @@ def test_the_last_user_stops_the_server_and_not_the_first(var: Path):
     assert processes_in(var) == []
 
 
+@pytest.mark.medium
 @pytest.mark.usefixtures("data")
 def test_rows_are_there_after_a_stop_and_a_start(var: Path):
     for _ in range(2):

@@ -9,6 +9,7 @@ from listening.common.async_connections import LoopPool
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("pooler", "scans", "plans"), [(False, "off", "force_generic_plan"), (True, "on", "auto")]
 )

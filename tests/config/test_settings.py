@@ -192,6 +192,7 @@ def test_the_docs_list_the_table_of_settings():
     assert page == settings_table.written(page), "python -m tools.settings_table writes it"
 
 
+@pytest.mark.medium
 def test_every_setting_that_is_read_anywhere_is_in_the_table():
     tracked = subprocess.run(
         ["git", "ls-files"], cwd=BASE_DIR, capture_output=True, text=True, check=True

@@ -121,7 +121,7 @@ def test_the_languages_of_the_pages_stay(slim):
         assert code.partition("-")[0] in slim.LANGUAGES
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # all packages at work take long; CI builds, starts and scores with the image
 def test_nothing_goes_that_earnest_reads(slim, tmp_path):
     done = start(tmp_path, "-c", READ, *ROOMS, DJANGO_SETTINGS_MODULE="config.settings")
     assert done.returncode == 0, done.stderr

@@ -73,6 +73,7 @@ def web(servers: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ser
 # --- Pages -------------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_page_arrives_with_all_its_headers(web: Served):
     response = get(f"{web.url}/environ?q=%C3%A4", headers={"X-One": "1", "X_Two": "2"})
     assert response.headers.get_list("set-cookie") == ["a=1", "b=2"]
@@ -84,10 +85,12 @@ def test_a_page_arrives_with_all_its_headers(web: Served):
     assert "HTTP_X_TWO" not in environ  # it would pass for X-Two behind a careful proxy
 
 
+@pytest.mark.medium
 def test_liveness_asks_no_page(web: Served):
     assert get(f"{web.url}/livez").status_code == 200
 
 
+@pytest.mark.medium
 def test_an_encoded_path_reaches_the_pages_as_pep_3333_says(web: Served):
     response = get(f"{web.url}/environ")
     assert "PATH_INFO=/environ" in response.text
@@ -120,6 +123,7 @@ def test_a_head_request_gets_headers_and_no_body(web: Served):
     assert head(f"{web.url}/endless").status_code == 200
 
 
+@pytest.mark.medium
 def test_a_streamed_answer_arrives_while_it_is_made(web: Served):
     with get_streamed(f"{web.url}/slow") as response:
         for number, part in enumerate(response.iter_raw()):
@@ -128,17 +132,20 @@ def test_a_streamed_answer_arrives_while_it_is_made(web: Served):
     assert number == 2
 
 
+@pytest.mark.medium
 def test_a_client_that_leaves_ends_the_stream(web: Served):
     with get_streamed(f"{web.url}/endless") as response:
         next(response.iter_raw())
     wait_for((web.clips / "closed").exists)
 
 
+@pytest.mark.medium
 def test_a_stream_that_breaks_is_not_taken_for_whole(web: Served):
     with pytest.raises(httpx.TransportError), get_streamed(f"{web.url}/breaking") as reply:
         reply.read()
 
 
+@pytest.mark.medium
 def test_an_error_outside_django_is_a_plain_500_and_logged(web: Served):
     response = get(f"{web.url}/fails")
     assert response.status_code == 500
@@ -146,6 +153,7 @@ def test_an_error_outside_django_is_a_plain_500_and_logged(web: Served):
     wait_for(lambda: "RuntimeError: outside Django" in web.log.read_text())
 
 
+@pytest.mark.medium
 def test_a_client_that_leaves_in_the_middle_of_its_upload_does_no_harm(web: Served):
     client = http.client.HTTPConnection("127.0.0.1", web.port)
     client.putrequest("POST", "/echo")
@@ -180,6 +188,7 @@ def clip(web: Served, name: str, **headers: str) -> httpx.Response:
     return get(f"{web.url}/c/{name}", headers=MINE | names)
 
 
+@pytest.mark.medium
 @both
 def test_a_clip_tells_nothing_but_its_sound(web: Served, name: str):
     response = clip(web, name)
@@ -194,6 +203,7 @@ def test_a_clip_tells_nothing_but_its_sound(web: Served, name: str):
     assert "human" not in str(response.headers)
 
 
+@pytest.mark.medium
 @both
 @pytest.mark.parametrize(
     ("wanted", "first", "last"),
@@ -214,6 +224,7 @@ def test_a_range_gets_206_and_its_bytes(web: Served, name: str, wanted: str, fir
     assert response.headers["content-length"] == str(last - first + 1)
 
 
+@pytest.mark.medium
 @both
 @pytest.mark.parametrize("wanted", [f"bytes={len(SOUND)}-", "bytes=-0"])
 def test_a_range_beyond_the_end_gets_416(web: Served, name: str, wanted: str):
@@ -222,6 +233,7 @@ def test_a_range_beyond_the_end_gets_416(web: Served, name: str, wanted: str):
     assert response.headers["content-range"] == f"bytes */{len(SOUND)}"
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("wanted", ["bytes=5-2", "bytes=-", "bytes=0-1,3-4", "lines=1-2", "x"])
 def test_what_is_no_range_of_a_short_clip_gets_all_of_it(web: Served, wanted: str):
     response = clip(web, IN_MEMORY, Range=wanted)
@@ -237,6 +249,7 @@ def test_a_range_of_an_older_clip_gets_the_whole_one(web: Served, name: str):
     assert clip(web, name, If_None_Match=etag).status_code == 304
 
 
+@pytest.mark.medium
 @both
 def test_head_and_other_methods(web: Served, name: str):
     url = f"{web.url}/c/{name}"
@@ -257,12 +270,14 @@ def test_foreign_unknown_and_lost_clips_look_the_same(web: Served):
     assert foreign.headers.keys() == unknown.headers.keys() == lost.headers.keys()
 
 
+@pytest.mark.medium
 def test_a_failing_look_up_is_a_plain_500(web: Served):
     response = get(f"{web.url}/c/broken", headers=MINE)
     assert response.status_code == 500
     assert "database away" not in response.text
 
 
+@pytest.mark.medium
 def test_clips_wait_while_the_database_is_away(web: Served):
     response = get(f"{web.url}/c/away", headers=MINE)
     assert (response.status_code, response.headers["retry-after"]) == (503, "5")
@@ -279,15 +294,18 @@ async def echo(web: Served, origin: str, path: str = "/ws/echo") -> str:
         return str(await asyncio.wait_for(socket.recv(), PATIENCE_S))
 
 
+@pytest.mark.medium
 def test_a_socket_answers_and_knows_who_is_logged_in(web: Served):
     assert asyncio.run(echo(web, web.url)) == "AnonymousUser: hello"
 
 
+@pytest.mark.medium
 def test_a_socket_from_another_site_is_refused(web: Served):
     with pytest.raises(websockets.InvalidStatus):
         asyncio.run(echo(web, "https://evil.example.org"))
 
 
+@pytest.mark.medium
 def test_a_socket_without_a_route_is_refused(web: Served):
     with pytest.raises((websockets.InvalidStatus, websockets.ConnectionClosed)):
         asyncio.run(echo(web, web.url, "/ws/nowhere"))

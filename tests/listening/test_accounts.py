@@ -273,6 +273,7 @@ def watches(client: Client) -> bool:
     return monitor._check_right() == 0
 
 
+@pytest.mark.medium
 def test_others_are_asked_for_nothing(ada, settings):
     settings.EARNEST_REQUIRE_TWO_FACTOR = "superusers"
     client = Client()

@@ -127,6 +127,7 @@ def other_connection():
     return psycopg.connect(**own, autocommit=True)
 
 
+@pytest.mark.medium
 def test_a_plain_answer_is_stored_and_told_as_the_view_tells_it(session):
     trial = current(session)
     told = sent(session, body_for(session), pieces=3)
@@ -138,6 +139,7 @@ def test_a_plain_answer_is_stored_and_told_as_the_view_tells_it(session):
     assert told["state"] == json.loads(json.dumps(state_of(session, own=False)))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("changes", "headers"),
     [
@@ -175,6 +177,7 @@ def test_who_has_questions_first_is_told_them_by_the_door():
     assert (expected["stage"], state_told(session)) == ("questionnaire", expected)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "meanwhile",
     [
@@ -253,6 +256,7 @@ def test_a_block_that_failed_its_traps_is_handed_on_with_its_last_answer():
     assert told["state"] == json.loads(json.dumps(state_of(session, own=False)))
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("short", [True, False])
 def test_the_last_answer_ends_the_session_and_its_own_browser_alone_gets_the_code(own, short):
@@ -286,6 +290,7 @@ def test_who_skipped_much_is_marked_for_a_look_at_the_end(session):
     assert told["state"] == json.loads(json.dumps(state_of(session, own=False)))
 
 
+@pytest.mark.medium
 def test_answers_that_come_at_once_share_statements_and_are_told_apart(monkeypatch):
     sessions_ = [arrive(study) for study in [make_study()] for _ in range(6)]
     state_of(sessions_[0], own=False)
@@ -324,6 +329,7 @@ def test_what_no_database_takes_fails_nobody_else_in_its_batch(monkeypatch, tria
     assert [each == LEFT for each in told] == [False, True, False, False]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("table", ["session", "block", "trial"])
 def test_whose_rows_are_locked_waits_in_the_view_and_keeps_nobody_else_waiting(table):
     study = make_study()
@@ -362,6 +368,7 @@ def test_rules_that_this_process_has_not_read_are_read_by_the_view(session):
     assert not Rating.objects.exists()
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "meanwhile",
     [

@@ -137,6 +137,7 @@ def test_both_ends_are_dither_of_a_length_drawn_at_random(tmp_path: Path):
     assert len(lengths) > 9
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("in_step", [False, True])
 def test_a_sound_that_comes_twice_in_a_trial_shares_no_bytes_and_no_length(
     tmp_path: Path, in_step: bool
@@ -154,6 +155,7 @@ def test_a_sound_that_comes_twice_in_a_trial_shares_no_bytes_and_no_length(
     assert len(lengths) == 4
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("in_step", [False, True])
 def test_no_two_places_of_a_trial_have_the_same_length(tmp_path: Path, in_step: bool):
     """Whatever the key draws: 12 appearances in 20 trials."""
@@ -182,6 +184,7 @@ def test_size_follows_from_length_whatever_sounds(tmp_path: Path):
     assert max(rates) < appearance.MOST_BITS + 0.1
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("rate_hz", "channels", "seconds"),
     [(8_000, 1, 0.1), (16_000, 1, 6.3), (22_050, 2, 3.0), (44_100, 1, 13.0), (96_000, 2, 0.5)],

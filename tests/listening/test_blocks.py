@@ -29,6 +29,7 @@ def material(items: int, conditions: int) -> list[PlannedTrial]:
 designs = st.tuples(st.integers(1, 12), st.integers(1, 9), st.integers(1, 14), st.integers(1, 4))
 
 
+@pytest.mark.medium
 @given(designs, st.integers(0, 10**6))
 @settings(max_examples=150, deadline=None)
 def test_every_stimulus_is_planned_exactly_n_times_and_items_do_not_repeat(design, seed):
@@ -74,6 +75,7 @@ def test_blocks_of_scattered_cells_are_full_and_each_cell_comes_once(repeat_item
                 assert len({s.trial.item for s in block.slots}) == 10
 
 
+@pytest.mark.medium
 @given(designs, st.integers(0, 10**6))
 @settings(max_examples=150, deadline=None)
 def test_with_repeated_items_no_stimulus_repeats_and_blocks_stay_balanced(design, seed):
@@ -137,6 +139,7 @@ def test_places_of_conditions_and_their_sequences_are_uniform():
     assert chisquare(list(follows.values())).pvalue > LEVEL
 
 
+@pytest.mark.medium
 def test_trap_places_are_uniform_and_their_number_exact():
     plan = TrapPlan.from_dict(ATT_TRAPS)
     pool = {"flawed": [101, 102], "human": [201, 202, 203]}

@@ -131,6 +131,7 @@ def private(tmp_path_factory):
     server.server_close()
 
 
+@pytest.mark.medium
 def test_a_certificate_of_an_own_authority_is_trusted_when_it_is_named(private):
     url, own = private
     with pytest.raises(CommandError, match=r"certificate .* is not trusted .* --ca FILE"):

@@ -319,6 +319,7 @@ def test_scripted_raters_know_neither_django_nor_the_database():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.medium
 def test_a_clip_that_is_rated_and_a_trap_is_answered_as_rated(study):
     """Its bytes do not tell the rater which of the two it is."""
     rated = study.stimuli.filter(trap="").first()

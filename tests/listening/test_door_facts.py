@@ -61,6 +61,7 @@ def test_the_first_page_promises_the_session_and_says_what_is_needed(client: Cli
     assert "if you have some" in shown(client, make_study(key="plain"))
 
 
+@pytest.mark.medium
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("ids", "told"),

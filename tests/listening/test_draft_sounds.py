@@ -99,6 +99,7 @@ def test_a_flawed_clip_is_spoilt_and_has_the_length_level_and_spectrum_of_its_so
     assert other["level_db"] == pytest.approx(own["level_db"], abs=2)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("kind", FLAWS)
 def test_a_flawed_clip_has_the_noise_of_its_source_in_pauses(kind: str) -> None:
     """Digital silence, or a quieter room than in the other clips, would name the trap."""

@@ -134,6 +134,7 @@ def test_on_its_date_a_study_forgets_who_took_part_and_keeps_the_ratings():
     assert erasure.erase_due() == []  # once
 
 
+@pytest.mark.medium
 def test_an_erasure_leaves_of_playback_what_says_nothing_of_the_device():
     study = make_study(erase_after_days=0)
     session = arrive(study)

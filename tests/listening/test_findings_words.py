@@ -35,9 +35,7 @@ from tests.listening.test_studies import media  # noqa: F401
 MODULES = (prelaunch, designs, sounds, design_findings)
 MADE = {"warning": warning, "problem": problem}
 TABLES = "study|tasks|conditions|settings|sources|questionnaires|dimensions|analysis_rules"
-OF_A_FOLDER = re.compile(
-    rf"study\.toml|stimuli\.csv|\[\[?({TABLES})\b|\w+\[\d\]|\w+ = |\b[a-z]+_\w+"
-)
+OF_A_FOLDER = re.compile(rf"study\.toml|stimuli\.csv|\[\[?({TABLES})\b|\w\[\d\]|\w = |\b[a-z]+_\w+")
 
 
 @cache
@@ -122,6 +120,7 @@ def broken(tmp_path: Any, db: None) -> Study:
     return create_study(where, owner)
 
 
+@pytest.mark.medium
 def test_the_page_of_a_study_links_to_the_field(broken: Study, client: Client) -> None:
     client.force_login(broken.owner)
     page = client.get(f"/studies/{broken.key}/?check").content.decode()
@@ -136,6 +135,7 @@ def test_the_page_of_a_study_links_to_the_field(broken: Study, client: Client) -
     assert f'<a href="{address}#consent">Raters: Consent</a>' in page
 
 
+@pytest.mark.medium
 def test_a_launch_that_is_refused_says_it_in_fields(broken: Study, client: Client) -> None:
     client.force_login(broken.owner)
     sent = client.post(f"/studies/{broken.key}/state/", {"to": "open"}, follow=True)

@@ -117,6 +117,7 @@ def gallery_url(**part: str) -> str:
 # --- All of it is there --------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_the_gallery_shows_every_method_check_questionnaire_and_preset(researcher: Client) -> None:
     page = researcher.get("/gallery/").content.decode()
     for part, keys in (
@@ -221,8 +222,18 @@ def test_every_preset_is_walked_with_all_that_surrounds_its_trials(
     assert state["study"]["language"] == file.language
 
 
+# With another language, in pairs, with practice; the others begin by the same code.
+BEGUN = ("mos_zh", "cmos", "p808")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *BEGUN,
+        *(pytest.param(name, marks=pytest.mark.soak) for name in sorted({*PRESETS} - {*BEGUN})),
+    ],
+)
 def test_a_walk_begins_at_the_first_page_as_raters_read_it(
     researcher: Client, name: str, tmp_path: Path
 ) -> None:
@@ -263,6 +274,7 @@ def test_training_and_every_kind_of_trap_come_up(researcher: Client) -> None:
     assert sorted(kind for kind in shown if kind) == ["gold", "instructed"]
 
 
+@pytest.mark.medium
 def test_context_is_joined_and_timed_as_an_import_makes_it(stored: Study) -> None:
     folder, database = example(GALLERY), StoredSource(stored)
     assert folder is not None

@@ -65,6 +65,7 @@ NO_JSON = [
 ]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("door", ["answers", "checks", "withdraw"])
 @pytest.mark.parametrize("body", [*NO_OBJECTS, *NO_JSON], ids=lambda body: repr(body[:12]))
 def test_a_body_that_is_no_object_gets_the_one_sentence(session, door, body):
@@ -148,6 +149,7 @@ def test_other_kinds_of_bodies_are_refused(session, kind):
     assert (response.status_code, response.json()["error"]) == (415, "malformed")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("method", ["put", "patch", "delete", "options", "trace"])
 @pytest.mark.parametrize("door", ["", "answers/", "checks/", "withdraw/"])
 def test_other_methods_do_nothing_and_describe_nothing(session, method, door):
@@ -157,6 +159,7 @@ def test_other_methods_do_nothing_and_describe_nothing(session, method, door):
     assert b"Django" not in response.content
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "code", ["%00", "a%00b", "%ff", "%F0%9F%92%A9", "..%2f..", "a" * 500, "%0d%0a"]
 )

@@ -13,6 +13,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from listening import studies
 from listening.audio.store import stored_names
 from listening.design import studyfile
 from listening.management.commands import import_study
@@ -50,6 +51,7 @@ def test_importing_and_opening(tmp_path: Path, settings, monkeypatch) -> None:
     )
 
 
+@pytest.mark.medium
 def test_an_import_that_ends_before_it_opens_can_simply_be_run_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,6 +66,7 @@ def test_an_import_that_ends_before_it_opens_can_simply_be_run_again(
     assert "Open, with" in run("import_study", folder, "--open")
 
 
+@pytest.mark.medium
 def test_a_study_that_cannot_be_opened_stays_a_draft(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,6 +221,7 @@ def test_a_second_import_needs_replace(tmp_path: Path) -> None:
     assert "still belongs to ada" in said
 
 
+@pytest.mark.medium
 def test_an_ordinary_account_is_made_and_its_password_set_by_the_link_that_is_printed(
     client: Client,
 ) -> None:
@@ -299,11 +303,20 @@ def test_the_demo_is_made_once() -> None:
     assert Study.objects.count() == 1
 
 
-@pytest.mark.slow
-def test_the_demo_belongs_to_the_researcher_that_there_is() -> None:
+def test_the_demo_belongs_to_the_researcher_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Asked(Exception):
+        """Ends the command before it imports."""
+
+    def ask(folder: Path, owner: User) -> None:
+        raise Asked(folder.name, owner)
+
     User.objects.create_user("researcher", password="their own")
-    run("ensure_demo")
-    assert Study.objects.get().owner.check_password("their own")
+    monkeypatch.setattr(studies, "create_study", ask)
+    with pytest.raises(Asked) as asked:
+        run("ensure_demo")
+    name, owner = asked.value.args
+    assert name == "demo"
+    assert owner.check_password("their own")
 
 
 @pytest.mark.medium

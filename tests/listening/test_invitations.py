@@ -175,6 +175,7 @@ def test_mails_go_out_once_and_reminders_to_who_has_not_come(study, panel, serve
     assert not invitations.send(bob.pk, "Come", "{link}", reminder=True)  # a job that comes twice
 
 
+@pytest.mark.medium
 def test_mails_whose_job_was_lost_are_sent_and_the_page_says_that_they_are_under_way(
     study, panel, server, client, monkeypatch
 ):

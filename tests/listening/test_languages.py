@@ -6,6 +6,7 @@ import gettext
 import io
 import json
 import re
+from functools import cache
 from html.parser import HTMLParser
 
 import pytest
@@ -23,17 +24,19 @@ OUR_NAMES = {"JavaScript", "Cookie", "Earnest", "Esc"}  # the same in every lang
 
 # --- The catalogue ---------------------------------------------------------------------------
 
+said_to_raters = cache(catalogue.sentences)
+
 
 @pytest.mark.slow
 def test_every_sentence_for_raters_has_a_chinese_translation():
     known = catalogue.translations()
-    missing = [s for s in catalogue.sentences() if not (known.get(s) and known.get(s).string)]
+    missing = [s for s in said_to_raters() if not (known.get(s) and known.get(s).string)]
     assert missing == [], "add them to locale/zh_Hans: python -m tests.catalogue"
 
 
 @pytest.mark.slow
 def test_no_translation_is_left_of_a_sentence_that_nobody_says():
-    said = catalogue.sentences()
+    said = said_to_raters()
     idle = [m.id for m in catalogue.translations() if m.id and m.id not in said]
     assert idle == [], "run python -m tests.catalogue"
 
@@ -228,6 +231,7 @@ def test_a_broken_page_speaks_the_browsers_language(chinese, monkeypatch):
     assert english_in(page.content.decode()) == []
 
 
+@pytest.mark.medium
 def test_researchers_read_english_whatever_their_browser_asks_for(chinese):
     client = Client()
     assert "Log in" in client.get("/login/", **CHINESE_BROWSER).content.decode()
@@ -245,6 +249,7 @@ def test_other_languages_get_english_around_their_own_words(db):
     assert "I agree to take part" in page
 
 
+@pytest.mark.medium
 def test_a_study_from_right_to_left_has_a_page_from_right_to_left(db):
     arabic = make_study(language="ar")
     assert '<html lang="en" dir="rtl">' in Client().get(f"/r/{arabic.link}/").content.decode()

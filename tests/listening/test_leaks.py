@@ -82,6 +82,7 @@ def found(sent: list[Sent]) -> set[str]:
     return {leak.fact for leak in leaks([each.sighting() for each in sent])}
 
 
+@pytest.mark.medium
 def test_what_is_sent_tells_nothing(sent: list[Sent]):
     assert [str(leak) for leak in leaks([each.sighting() for each in sent])] == []
 
@@ -151,12 +152,14 @@ PLANTED: dict[str, Change] = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("fact", PLANTED)
 def test_a_leak_that_names_the_reader_is_found(sent: list[Sent], fact: str):
     changed = [PLANTED[fact](each) if each.group == "human" else each for each in sent]
     assert fact in found(changed)
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("fact", ["padding_bytes", "head_fields", "rumble_db", "start_db"])
 def test_a_leak_that_names_a_single_trap_is_found(sent: list[Sent], fact: str):
     few = [each for each in sent if each.group == "synthetic"][:16]
@@ -177,11 +180,13 @@ KNOWN_AGAIN: dict[str, Change] = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("fact", KNOWN_AGAIN)
 def test_a_value_by_which_a_clip_is_known_again_is_found(sent: list[Sent], fact: str):
     assert fact in found([KNOWN_AGAIN[fact](each) for each in sent])
 
 
+@pytest.mark.medium
 def test_a_clip_may_be_known_again_by_where_its_lines_meet(sent: list[Sent]):
     """Who listens knows the place as well; the page's mark lies up to 0.2 s beside it."""
     marks = [said(each, **{MARKS: {"places": [0.5 + each.item]}}) for each in sent]
@@ -217,6 +222,7 @@ def by_chance(rng: np.random.Generator, clips: int, systems: int) -> list[Sighti
     return made
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(("clips", "systems"), [(6, 2), (12, 3), (40, 4)])
 def test_chance_is_no_leak(clips: int, systems: int):
     rng = np.random.default_rng(5)
@@ -248,6 +254,7 @@ def test_a_drawn_letter_that_only_two_clips_got_is_no_leak():
     assert leaks(sightings) == []
 
 
+@pytest.mark.medium
 def test_every_fact_of_a_file_has_a_title(sent: list[Sent]):
     assert set(facts_of(sent[0].data)) == set(FACTS)
     assert {each.fact for each in verdicts([each.sighting() for each in sent])} >= {"offset"}

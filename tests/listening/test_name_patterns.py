@@ -56,6 +56,7 @@ def names(pattern, path):
     return found and (found.system, found.sentence)
 
 
+@pytest.mark.medium
 def test_patterns_match_as_the_regular_expressions_do_that_they_mean():
     pick = random.Random(7)
     compared = matched = 0
@@ -103,6 +104,7 @@ def seconds(pattern: str, path: str, rounds: int = 20) -> float:
     return time.process_time() - began
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("pattern", "letters"),
     [

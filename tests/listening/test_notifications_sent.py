@@ -90,6 +90,7 @@ def test_an_address_that_is_gone_is_written_to_no_more_and_the_page_says_so(
     assert messages == ["Started: what happened meanwhile is told within a minute."]
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "address",
     [

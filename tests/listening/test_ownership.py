@@ -131,6 +131,7 @@ def finished(study) -> tuple[Client, Session]:
     return client, session
 
 
+@pytest.mark.medium
 def test_the_code_is_shown_where_the_session_began_and_nowhere_else(finished):
     client, session = finished
     for look in (lambda c: c.get(f"/api/s/{session.code}/").json(),):

@@ -319,6 +319,7 @@ def long_silence(tmp_path):
     return path
 
 
+@pytest.mark.medium
 def test_long_sounds_are_left_to_the_process_with_a_deadline(long_silence, monkeypatch):
     asked = []
 

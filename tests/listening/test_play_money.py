@@ -90,6 +90,7 @@ def cost(rewards: int) -> Decimal:
 # --- A study -------------------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_a_study_from_its_draft_to_the_last_payment(double, prolific):
     draft = prolific.create_study(BODY)
     assert (draft.status, draft.maximum_minutes, draft.currency) == ("UNPUBLISHED", 60, "GBP")
@@ -133,6 +134,7 @@ def test_a_study_from_its_draft_to_the_last_payment(double, prolific):
     assert [paid[each]["bonuses"] for each in (first, second, third)] == [[], [20], [75]]
 
 
+@pytest.mark.medium
 def test_paying_a_batch_twice_pays_twice(double, prolific):
     study = published(double, prolific)
     submission = double.enter(study, *double.participants())
@@ -146,6 +148,7 @@ def test_paying_a_batch_twice_pays_twice(double, prolific):
     assert available(prolific) == before - 2 * cost(50)
 
 
+@pytest.mark.medium
 def test_a_lost_reply_may_stand_for_money_that_went_out(double, prolific):
     study = published(double, prolific)
     submission = double.enter(study, *double.participants())
@@ -162,6 +165,7 @@ def test_a_lost_reply_may_stand_for_money_that_went_out(double, prolific):
     assert prolific.submission(submission).bonuses == (50,)
 
 
+@pytest.mark.medium
 def test_a_draft_whose_reply_was_lost_is_there(double, prolific):
     project = prolific.projects(prolific.workspaces()[0].id)[0].id
     before = len(prolific.project_studies(project))
@@ -171,6 +175,7 @@ def test_a_draft_whose_reply_was_lost_is_there(double, prolific):
     assert len(prolific.project_studies(project)) == before + 1
 
 
+@pytest.mark.medium
 def test_a_study_that_the_balance_does_not_cover_stays_a_draft(double, prolific):
     double.set(balance=1000)
     study = prolific.create_study(BODY).id
@@ -180,6 +185,7 @@ def test_a_study_that_the_balance_does_not_cover_stays_a_draft(double, prolific)
     assert prolific.study(study).status == "UNPUBLISHED"
 
 
+@pytest.mark.medium
 def test_fields_are_named_when_they_are_refused(double, prolific):
     with pytest.raises(Refused) as refused:
         prolific.create_study({**BODY, "maximum_allowed_time": 20, "reward": 0, "name": ""})
@@ -189,6 +195,7 @@ def test_fields_are_named_when_they_are_refused(double, prolific):
     assert {*refused.value.fields} == {"maximum_allowed_time"}
 
 
+@pytest.mark.medium
 def test_a_workspace_without_a_feature_is_told_so(double, prolific):
     double.set(features={"fixed_screen_out": False, "test_study": False})
     with pytest.raises(Refused) as refused:
@@ -204,6 +211,7 @@ def test_a_workspace_without_a_feature_is_told_so(double, prolific):
     assert double.submit(double.enter(copy, tester), "DONE") == "AWAITING REVIEW"
 
 
+@pytest.mark.medium
 def test_a_researchers_code_pays_a_part(double, prolific):
     study = published(double, prolific, completion_codes=[*CODES, PART])
     submission = double.enter(study, *double.participants())
@@ -214,6 +222,7 @@ def test_a_researchers_code_pays_a_part(double, prolific):
     assert double.ledger()["submissions"][submission]["reward"] == 120
 
 
+@pytest.mark.medium
 def test_codes_do_what_their_actions_say(double, prolific):
     group = prolific.create_group("heard it", prolific.workspaces()[0].id)
     actions = {
@@ -235,6 +244,7 @@ def test_codes_do_what_their_actions_say(double, prolific):
     assert prolific.submission(back).status == "RETURNED"
 
 
+@pytest.mark.medium
 def test_screen_outs_end_with_their_slots(double, prolific):
     one = {**CODES[1]["actions"][0], "slots": 1}
     codes = [CODES[0], {**CODES[1], "actions": [one]}]
@@ -251,6 +261,7 @@ def test_screen_outs_end_with_their_slots(double, prolific):
     assert prolific.change_study(study, {"total_available_places": 5}).places == 5
 
 
+@pytest.mark.medium
 def test_the_same_bulk_approval_is_passed_over_for_five_minutes(double, prolific):
     study = published(double, prolific)
     submission = double.enter(study, *double.participants())
@@ -266,6 +277,7 @@ def test_the_same_bulk_approval_is_passed_over_for_five_minutes(double, prolific
     assert prolific.submission(submission).status == "APPROVED"
 
 
+@pytest.mark.medium
 def test_a_rejection_frees_the_place_and_is_told(double, prolific):
     study = published(double, prolific, total_available_places=1)
     (who,) = double.participants()
@@ -284,6 +296,7 @@ def test_a_rejection_frees_the_place_and_is_told(double, prolific):
 # --- Time, pages, filters ------------------------------------------------------------------------
 
 
+@pytest.mark.medium
 def test_time_runs_out_and_nobody_reviews(double, prolific):
     study = published(double, prolific)
     held, open_, sent = double.participants(3)
@@ -299,6 +312,7 @@ def test_time_runs_out_and_nobody_reviews(double, prolific):
     assert prolific.submission(sent).status == "APPROVED"
 
 
+@pytest.mark.medium
 def test_a_quota_study_sends_people_by_the_id_of_a_child(double, prolific):
     study = published(double, prolific)
     child = double.ask("POST", f"/studies/{study}/child")["child"]
@@ -308,6 +322,7 @@ def test_a_quota_study_sends_people_by_the_id_of_a_child(double, prolific):
     assert (found.study, found.parent_study) == (child, study)
 
 
+@pytest.mark.medium
 def test_lists_come_in_pages_and_end_with_a_404(double, prolific):
     double.set(max_page_size=2, one_at_a_time=False)
     study = published(double, prolific)
@@ -324,6 +339,7 @@ def test_lists_come_in_pages_and_end_with_a_404(double, prolific):
     double.set(max_page_size=200, one_at_a_time=True)
 
 
+@pytest.mark.medium
 def test_filters_and_groups_choose_who_may_take_part(double, prolific):
     workspace = prolific.workspaces()[0].id
     (young,), (old,) = double.participants(age=20), double.participants(age=60)
@@ -341,6 +357,7 @@ def test_filters_and_groups_choose_who_may_take_part(double, prolific):
     double.reserve(study, old)
 
 
+@pytest.mark.medium
 def test_a_browser_walks_from_the_list_to_the_end(double, prolific):
     study = published(double, prolific, is_external_study_url_secure=True)
     (who,) = double.participants()
@@ -362,6 +379,7 @@ def test_a_browser_walks_from_the_list_to_the_end(double, prolific):
     assert prolific.submission(told["sub"]).code == "DONE"
 
 
+@pytest.mark.medium
 def test_a_page_takes_a_code_by_hand_none_and_a_return(double, prolific):
     study = published(double, prolific)
     for who, path, form in zip(
@@ -433,6 +451,7 @@ def test_the_signature_is_that_of_the_known_example():
     assert hooks.sign("test-secret", "1700000000", body) == signature
 
 
+@pytest.mark.medium
 def test_events_are_sent_signed_and_again_when_refused(double, prolific, receiver):
     workspace = prolific.workspaces()[0].id
     address = f"http://127.0.0.1:{receiver.server_address[1]}/hook"
@@ -479,6 +498,7 @@ def capitals(receiver: Receiver) -> list[tuple[dict[str, str], bytes]]:
     return [({name.title(): v for name, v in h.items()}, body) for h, body in receiver.got]
 
 
+@pytest.mark.medium
 def test_reads_bear_with_every_fault_of_the_transport(double, prolific):
     study = published(double, prolific)
     for name in ("too_many", "error_500", "error_500_after", "drop_before", "drop_after"):
@@ -492,6 +512,7 @@ def test_reads_bear_with_every_fault_of_the_transport(double, prolific):
     assert {fault["hits"] for fault in double.faults() if fault["count"] == 0} == {1}
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("shape", ["wrapped", "error_bare", "error_message"])
 def test_errors_have_the_shape_that_is_asked_for(double, prolific, shape):
     if shape != "wrapped":
@@ -527,6 +548,7 @@ def test_the_double_shares_no_code_with_the_product():
     assert first - sys.stdlib_module_names == {"jwt", "cryptography"}
 
 
+@pytest.mark.medium
 def test_a_wrong_token_is_refused(double):
     with Prolific("wrong", api=double.url) as stranger, pytest.raises(Refused) as refused:
         stranger.me()

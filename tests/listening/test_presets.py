@@ -168,10 +168,20 @@ def _entries(task: dict[str, Any]) -> list[dict[str, Any]]:
     return [*task.get("examples", ()), *task.get("training", ())]
 
 
+# The others are imported, opened and planned where they are crawled: tests/test_no_method_leaks.py.
+ALWAYS = ("ab", "mos_zh")
+
+
 @pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.usefixtures("media")
-@every_preset
+@pytest.mark.parametrize(
+    "preset",
+    [
+        pytest.param(preset, id=name, marks=[] if name in ALWAYS else pytest.mark.soak)
+        for name, preset in PRESETS.items()
+    ],
+)
 def test_a_preset_is_imported_opened_and_planned(preset: Preset, tmp_path: Path) -> None:
     User.objects.create_user("ada")
     folder = tmp_path / preset.name

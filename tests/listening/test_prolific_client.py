@@ -146,6 +146,7 @@ REPEATED = {
 }
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("problem", UNKNOWN.values(), ids=UNKNOWN)
 @pytest.mark.parametrize("name", [*ONCE, "pay_bonuses"])
 def test_what_a_repeat_would_do_twice_is_sent_once(name, problem):
@@ -155,6 +156,7 @@ def test_what_a_repeat_would_do_twice_is_sent_once(name, problem):
     assert len(api.asked) == 1
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("problem", UNKNOWN.values(), ids=UNKNOWN)
 @pytest.mark.parametrize("name", [*REPEATED, "change_study", "study"])
 def test_an_answer_that_says_nothing_is_unknown_for_every_call(name, problem):

@@ -112,6 +112,7 @@ def test_scripted_raters_can_be_told_by_their_code_in_every_export(study):
     assert enter(Client(), study).rater.code.startswith("r-")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     "word", ["{{%PROLIFIC_PID%}}", "undefined", "null", "5f1c0a", "5f" * 13, "zz" * 12]
 )

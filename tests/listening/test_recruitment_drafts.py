@@ -123,6 +123,7 @@ def test_a_limit_stops_publishing_and_bonuses(double: Double) -> None:
     assert not BonusBatch.objects.exists()
 
 
+@pytest.mark.medium
 def test_too_little_balance_is_said_and_the_draft_stays(double: Double) -> None:
     recruitment = make_recruitment()
     drafting.send_draft(recruitment)
@@ -142,6 +143,7 @@ def test_features_that_are_refused_are_replaced_and_named(double: Double) -> Non
     assert not recruitment.secure
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("fault", ["drop_after", "error_500_after", "drop_before"])
 def test_a_lost_reply_makes_neither_two_drafts_nor_none(double: Double, fault: str) -> None:
     recruitment = make_recruitment()

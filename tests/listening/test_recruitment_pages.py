@@ -339,6 +339,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
+@pytest.mark.medium
 def test_an_event_is_believed_once_and_only_says_where_to_look(
     client: Client, double: Double, looked: list[int]
 ) -> None:
@@ -375,6 +376,7 @@ def test_an_event_that_is_not_prolifics_does_nothing(
     assert (looked, HookEvent.objects.count()) == ([], 0)
 
 
+@pytest.mark.medium
 def test_events_are_subscribed_to_and_a_plain_server_says_why_not(
     ada: Client, double: Double, settings: Any
 ) -> None:

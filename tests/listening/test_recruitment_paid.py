@@ -48,6 +48,7 @@ def test_a_bonus_is_written_down_then_paid_then_seen(double: Double) -> None:
     assert paying.write_batch(recruitment) is None
 
 
+@pytest.mark.medium
 def test_the_same_bonus_twice_is_one(double: Double) -> None:
     _, person = owed_one(double)
     paying.decide_bonus(person.row(), "thanks", 150, "ada")

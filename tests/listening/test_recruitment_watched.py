@@ -19,6 +19,7 @@ from tests.play_money import Double
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.medium
 def test_a_returned_place_is_free_here_too(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work(2)
@@ -71,6 +72,7 @@ def test_sessions_and_submissions_are_compared(double: Double) -> None:
     assert strangers[0].mismatches[0].kind == "unknown_submission"
 
 
+@pytest.mark.medium
 def test_a_withdrawn_rater_is_known_for_pay_alone(double: Double) -> None:
     recruitment = make_published(double)
     person = Person(double, recruitment).work(3)
@@ -151,6 +153,7 @@ def test_who_comes_by_a_child_study_is_ours_everywhere(double: Double, apart: bo
     double.set(children_apart=False)
 
 
+@pytest.mark.medium
 def test_a_made_up_address_is_asked_about_once_a_day(
     double: Double, monkeypatch: pytest.MonkeyPatch
 ) -> None:

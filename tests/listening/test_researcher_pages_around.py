@@ -129,6 +129,7 @@ def test_questionnaires_are_shown_with_how_many_answered(owner, study):
     assert "after after after the trials 1 0 –" in text
 
 
+@pytest.mark.medium
 def test_a_study_with_nothing_around_has_no_such_section(client):
     make_study(key="around")
     client.force_login(Study.objects.get().owner)
@@ -143,6 +144,7 @@ def trapped(client: Any, **fields: Any) -> str:
     return page(client)
 
 
+@pytest.mark.medium
 def test_traps_are_shown_with_the_odds_of_guessing(client):
     text = trapped(client)
     assert "Traps beside every 5 clips: 2 “gold”, 2 to pass" in text
@@ -151,6 +153,7 @@ def test_traps_are_shown_with_the_odds_of_guessing(client):
     assert "One answer given all the time passes every set" in text
 
 
+@pytest.mark.medium
 def test_traps_that_a_guess_often_passes_are_warned_of(client):
     text = trapped(client, tolerance=1.0)
     assert "within 1" in text
@@ -181,6 +184,7 @@ def test_the_audio_turing_test_is_shown_with_its_known_odds(client):
     assert "1 practice trial before the first clip. 2 clips repeated" in text
 
 
+@pytest.mark.medium
 def test_traps_whose_answers_are_not_on_the_scale_do_not_stop_the_page(client):
     text = trapped(client, expected=["perfect"])
     assert "How often a guess passes cannot be said: “perfect” is not on this scale" in text

@@ -32,6 +32,7 @@ def test_signs_are_facts_about_the_text_and_how_it_came():
     assert flags("As an AI language model, I cannot hear.") == {"machine_like"}
 
 
+@pytest.mark.medium
 def test_another_language_is_told_where_it_is_sure_and_never_of_a_few_words():
     french = "Le rythme est trop régulier et la voix ne respire jamais entre les phrases"
     spanish = "El ritmo es muy uniforme y no respira nunca entre las frases"

@@ -38,6 +38,7 @@ def loaded(session):
     return Client().post(f"/api/s/{session.code}/loaded/", {}, content_type="application/json")
 
 
+@pytest.mark.medium
 def test_a_browser_whose_page_ran_and_told_what_it_played_shows_no_sign():
     session = arrived(FIREFOX)
     assert loaded(session).json() == {"stored": True}
@@ -45,6 +46,7 @@ def test_a_browser_whose_page_ran_and_told_what_it_played_shows_no_sign():
     assert (session.status, session.review) == ("finished", "")
 
 
+@pytest.mark.medium
 def test_real_time_alone_is_no_evidence_of_a_person():
     session = arrived({"User-Agent": "python-requests/2.32"})
     assert taken(session, playback={"stalls": 0}) == [
@@ -73,6 +75,7 @@ def test_what_asks_as_no_browser_does_is_named(headers, secure, agent):
     assert arrived(headers, secure=secure).agent == agent
 
 
+@pytest.mark.medium
 def test_sessions_from_before_are_not_held_to_it():
     session = arrived(FIREFOX)
     Session.objects.update(scripts_ran=None)

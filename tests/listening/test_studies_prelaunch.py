@@ -55,27 +55,32 @@ def replace(folder: Path, clip: str, samples: np.ndarray, rate: int = RATE) -> N
     soundfile.write(folder / "audio" / f"{clip}.wav", samples, rate)
 
 
+@pytest.mark.medium
 def test_nothing_is_said_about_a_clean_study(folder: Path) -> None:
     assert found(folder) == []
 
 
+@pytest.mark.medium
 def test_a_study_without_consent_or_contact(tmp_path: Path) -> None:
     said = [finding.what for finding in found(make_folder(tmp_path / "study"))]
     assert said == ["There is no consent text.", "Raters are not told whom to write to."]
 
 
+@pytest.mark.medium
 def test_conditions_of_different_loudness(folder: Path) -> None:
     for seed, clip in enumerate(("b1", "b2"), start=7):
         replace(folder, clip, noise(level=0.05, seed=seed))
     assert re.search(r"“sys-a” is 1[12]\.\d LU louder than “sys-b”", the_warning(folder))
 
 
+@pytest.mark.medium
 def test_a_difference_of_five_units_is_let_pass(folder: Path) -> None:
     for seed, clip in enumerate(("b1", "b2"), start=7):
         replace(folder, clip, noise(level=0.2 / 10 ** (5 / 20), seed=seed))
     assert found(folder) == []
 
 
+@pytest.mark.medium
 def test_sampling_rates_that_differ_by_condition(folder: Path) -> None:
     for seed, clip in enumerate(("b1", "b2"), start=7):
         replace(folder, clip, noise(seed=seed, rate=24_000, level=0.24), 24_000)
@@ -84,18 +89,21 @@ def test_sampling_rates_that_differ_by_condition(folder: Path) -> None:
     assert "sys-a 16000 Hz; sys-b 24000 Hz" in said
 
 
+@pytest.mark.medium
 def test_rates_that_are_mixed_alike_in_all_conditions_betray_nothing(folder: Path) -> None:
     for seed, clip in enumerate(("a1", "b1"), start=7):
         replace(folder, clip, noise(seed=seed, rate=24_000, level=0.24), 24_000)
     assert found(folder) == []
 
 
+@pytest.mark.medium
 def test_channels_that_differ_by_condition(folder: Path) -> None:
     for seed, clip in enumerate(("b1", "b2"), start=7):
         replace(folder, clip, np.stack([noise(seed=seed, level=0.14)] * 2, axis=1))
     assert "number of channels differs" in the_warning(folder)
 
 
+@pytest.mark.medium
 def test_clipping_leading_silence_and_very_short_clips(folder: Path) -> None:
     replace(folder, "a1", np.clip(noise(level=0.2) * 10, -1, 1) * 1.0)
     replace(folder, "a2", np.concatenate([np.zeros(2 * RATE), noise(1)]))
@@ -125,6 +133,7 @@ def test_dead_channels_and_channels_in_antiphase_are_named(folder: Path) -> None
     ]
 
 
+@pytest.mark.medium
 def test_lengths_that_headers_do_not_state_are_told(folder: Path) -> None:
     path = folder / "audio" / "a1.wav"
     whole = bytearray(path.read_bytes())
@@ -134,6 +143,7 @@ def test_lengths_that_headers_do_not_state_are_told(folder: Path) -> None:
     assert "read to its end (0.50 s)" in audio.probed(path).length_note
 
 
+@pytest.mark.medium
 def test_clips_that_one_loudness_does_not_reach_are_told(folder: Path) -> None:
     toml = folder / "study.toml"
     toml.write_text(toml.read_text().replace("[study]", "[study]\nloudness_lufs = -20", 1))
@@ -159,12 +169,14 @@ def test_floats_over_full_scale_are_clipped_unless_a_gain_brings_them_back(
     assert ("Clipped (full scale reached): “a1”." in said) == is_told
 
 
+@pytest.mark.medium
 def test_digital_silence_stops_the_launch(folder: Path) -> None:
     replace(folder, "a1", np.zeros(RATE))
     first = found(folder)[0]
     assert (first.level, "Digital silence: “a1”" in first.what) == ("problem", True)
 
 
+@pytest.mark.medium
 def test_the_same_file_behind_two_stimuli(folder: Path) -> None:
     (folder / "audio" / "a2.wav").write_bytes((folder / "audio" / "b1.wav").read_bytes())
     assert "The same file stands behind “a2”, “b1”" in the_warning(folder)
@@ -207,6 +219,7 @@ def test_traps_that_can_be_told_without_listening(
         assert found(folder) == []
 
 
+@pytest.mark.medium
 def test_stored_audio_that_changed_is_a_problem(folder: Path) -> None:
     study = create_study(folder, User.objects.create_user("researcher"))
     stimulus = study.stimuli.get(key="b1")
@@ -218,6 +231,7 @@ def test_stored_audio_that_changed_is_a_problem(folder: Path) -> None:
     assert "“b1” has changed" in finding.what
 
 
+@pytest.mark.medium
 def test_problems_come_before_warnings(folder: Path) -> None:
     replace(folder, "b2", np.zeros(RATE))
     replace(folder, "a2", np.concatenate([np.zeros(2 * RATE), noise(1)]))

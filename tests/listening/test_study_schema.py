@@ -94,6 +94,7 @@ def test_the_label_of_a_place_is_that_of_its_innermost_field(place, label):
     assert label_at(place) == label
 
 
+@pytest.mark.medium
 def test_the_address_and_the_command_give_the_same_schema(client, capsys):
     call_command("schema")
     written = json.loads(capsys.readouterr().out)
@@ -106,6 +107,7 @@ def test_the_address_and_the_command_give_the_same_schema(client, capsys):
     assert client.post("/schema/study.json").status_code == 405
 
 
+@pytest.mark.medium
 def test_a_process_that_reads_no_study_does_not_load_the_schema():
     """Pydantic and the tables take 0.4 s of each start."""
     top = re.compile(r"^(from|import) (pydantic|.*studyfile(\.| import )schema)\b", re.MULTILINE)

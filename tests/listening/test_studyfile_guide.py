@@ -17,6 +17,7 @@ from tools import study_tables
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "study-folder.md").read_text("utf-8")
 
 
+@pytest.mark.medium
 def test_every_field_is_in_the_guide() -> None:
     """The tables are made from the schema; what they leave out stands in a sentence."""
     assert study_tables.written(GUIDE) == GUIDE, "python -m tools.study_tables writes them"

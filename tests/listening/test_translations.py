@@ -173,6 +173,7 @@ def test_mistakes_in_a_tasks_words_are_named(
     assert words in f"{problem.what} {problem.remedy}"
 
 
+@pytest.mark.medium
 def test_the_door_offers_the_languages_and_keeps_who_arrived(study: Study) -> None:
     page = Client().get(f"/r/{study.link}/?PROLIFIC_PID={'5f' * 12}").content.decode()
     assert "Hello." in page
@@ -215,6 +216,7 @@ def test_the_preview_speaks_each_language_as_the_session_does(study: Study) -> N
     assert preview["preview_end"]["text"] == "谢谢参加。"
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize("tag", ["fr", "zh", "<script>", "", "en"])
 def test_a_language_that_is_not_offered_leaves_the_studys_own(study: Study, tag: str) -> None:
     page = Client().get(f"/r/{study.link}/", {"lang": tag}).content.decode()
@@ -243,6 +245,7 @@ def state_of(session: Session) -> dict:
     return Client().get(f"/api/s/{session.code}/").json()
 
 
+@pytest.mark.medium
 def test_questions_and_checks_speak_the_chosen_language(study: Study) -> None:
     session = arrived(study, lang="zh-Hans")
     form = state_of(session)["questionnaire"]
@@ -273,6 +276,7 @@ def test_practice_answers_in_the_chosen_language(study: Study, label: str, words
     assert reply.json()["feedback"]["text"] == words
 
 
+@pytest.mark.medium
 def test_a_session_keeps_its_language_and_others_have_theirs(study: Study) -> None:
     chinese, english = enter(study, lang="zh-Hans"), enter(study)
     told = state_of(chinese)
@@ -297,6 +301,7 @@ def test_a_session_keeps_its_language_and_others_have_theirs(study: Study) -> No
     assert told["study"]["title"] == "A small study"
 
 
+@pytest.mark.medium
 def test_the_page_refusals_and_the_end_speak_the_chosen_language(study: Study) -> None:
     session = enter(study, lang="zh-Hans")
     page = Client().get(f"/s/{session.code}/").content.decode()
@@ -317,6 +322,7 @@ def test_the_page_refusals_and_the_end_speak_the_chosen_language(study: Study) -
     assert end["next"].startswith("完成代码")
 
 
+@pytest.mark.medium
 def test_a_language_without_words_of_its_own_shows_the_studys(study: Study) -> None:
     session = enter(study, lang="de")
     told = state_of(session)
@@ -324,6 +330,7 @@ def test_a_language_without_words_of_its_own_shows_the_studys(study: Study) -> N
     assert told["tasks"][0]["title"] == "How natural?"
 
 
+@pytest.mark.medium
 def test_the_study_as_exported_has_its_languages(study: Study, tmp_path: Path) -> None:
     studies.export_study(study, tmp_path / "out")
     found = read_folder(tmp_path / "out").study

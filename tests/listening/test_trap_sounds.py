@@ -21,6 +21,7 @@ def sounds(session) -> list[str]:
     return list(session.trials.order_by("position").values_list("stimulus__sha256", flat=True))
 
 
+@pytest.mark.medium
 def test_a_trap_is_never_the_sound_of_a_rated_clip_beside_it():
     study = make_study(conditions=2, items=10, traps={"flawed": 2, "human": 10}, task=TASK)
     same_sound(study)

@@ -187,6 +187,7 @@ def test_a_correction_reaches_raters_from_then_on_and_sessions_tell_which_words_
     }
 
 
+@pytest.mark.medium
 def test_the_log_and_the_definition_keep_before_and_after(study):
     frozen = corrected(study, {"texts/welcome": "Welcome."}, same_meaning=False)
     change = {"place": "texts › welcome", "before": "Welcom.", "after": "Welcome."}
@@ -198,6 +199,7 @@ def test_the_log_and_the_definition_keep_before_and_after(study):
     assert 'welcome = "Welcom."' in first.toml
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("words", "fields", "reason"),
     [

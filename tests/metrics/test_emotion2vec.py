@@ -59,6 +59,7 @@ def test_a_recording_of_other_emotion_is_further_away(tmp_path):
     assert metric.measure([WAVES[0]], [Material()])[0].reason == "no reference audio"
 
 
+@pytest.mark.medium
 def test_checkpoints_that_do_not_fit_are_refused_by_name(tmp_path):
     folder = tiny_predictors.emotion2vec(tmp_path)
     stored = torch.load(folder / "model.pt", weights_only=True)["model"]

@@ -67,6 +67,7 @@ def test_coherence_is_the_mean_of_ten_answers_with_seeds_of_their_own(server):
     assert details["models"] == ["tester-2026-11"]
 
 
+@pytest.mark.medium
 def test_the_repeats_share_one_file_of_audio(server, monkeypatch):
     made = []
     real = judge_module.sound

@@ -98,6 +98,7 @@ def test_tries_end(client, server, fault, reason):
 WROTE_NOTHING = ("refusal", "filtered", "empty", "no choices", "page", "400")
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [

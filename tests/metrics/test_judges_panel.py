@@ -41,6 +41,7 @@ def server(judge_server, tmp_path):
     judge_server.reset()
 
 
+@pytest.mark.medium
 def test_items_are_spread_evenly_over_folds_and_raters():
     planned = sheets(candidates(), Plan())
     folds = {sheet.item: sheet.fold for sheet in planned}

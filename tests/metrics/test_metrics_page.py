@@ -178,6 +178,7 @@ def test_a_metric_has_a_page_of_its_own(study, owner):
     assert missing.status_code == 404
 
 
+@pytest.mark.medium
 def test_scores_leave_as_files(study, owner):
     a, *_ = study.stimuli.order_by("condition__key", "key")
     keep(a, 2.0)

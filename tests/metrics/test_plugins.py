@@ -56,6 +56,7 @@ def test_a_module_of_the_setting_brings_metrics_too(lab):
     )
 
 
+@pytest.mark.medium
 @pytest.mark.parametrize(
     ("code", "said"),
     [

@@ -89,6 +89,7 @@ def test_silence_and_snippets_are_not_asked_about(whisper):
     assert whisper.transcript(take(noise(0.05))).reason.startswith("too short")
 
 
+@pytest.mark.medium
 def test_a_missing_model_is_named_with_its_place(tmp_path):
     with pytest.raises(weights.Unavailable, match=r"Systran/faster-whisper-large-v3.*model.bin"):
         recogniser.loaded("faster_whisper", Options(), "cpu")

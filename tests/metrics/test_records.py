@@ -90,6 +90,7 @@ def test_a_failed_score_is_tried_again_and_the_newest_counts(tmp_path, words):
     assert missing(path, [clip()], [metric]) == [0]
 
 
+@pytest.mark.medium
 def test_long_records_are_read_again_and_not_held_in_memory(tmp_path, words):
     path, count = tmp_path / "out.jsonl", 200
     clips = [clip(text=f"é {n}") for n in range(count)]

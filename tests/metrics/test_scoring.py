@@ -255,6 +255,7 @@ def test_score_files_works_without_a_database():
         assert record["provenance"]["packages"]["torch"]
 
 
+@pytest.mark.medium
 def test_score_files_names_the_files_that_failed_and_scores_the_rest(tmp_path):
     out, err = StringIO(), StringIO()
     text = tmp_path / "text.wav"

@@ -81,6 +81,7 @@ def test_a_batch_equals_one_by_one(make, monkeypatch):
         assert values(metric, alone) == pytest.approx(values(metric, score), rel=ROUNDING)
 
 
+@pytest.mark.medium
 def test_silent_chunks_are_left_out(make):
     metric, wave = make(chunk_s=2), reference.wave("human-0880-clean")[:32_000]
     padded = torch.cat([wave, torch.zeros(32_000)])

@@ -174,6 +174,7 @@ def test_the_envelope_is_that_of_scipy_at_quick_and_slow_lengths(padded):
     assert np.abs(found - np.abs(hilbert(padded_wave))).max() < 1e-11
 
 
+@pytest.mark.medium
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 10**8))
 def test_transform_lengths_are_quick_and_little_longer(n_samples):

@@ -57,6 +57,7 @@ def test_a_rating_that_is_seen_after_one_with_a_larger_number_is_not_lost():
     assert (again["ratings"], again["next"]) == ([], answer["next"])
 
 
+@pytest.mark.medium
 @pytest.mark.django_db(transaction=True)
 def test_who_waits_too_long_for_a_writer_is_told_to_come_again(monkeypatch):
     study = make_study(key="voices")
