@@ -54,6 +54,13 @@ class Accounts(DefaultAccountAdapter):  # type: ignore[misc]  # allauth is untyp
         except ValueError:
             return NO_ADDRESS
 
+    def is_safe_url(self, url: str | None) -> bool:
+        """Whether a login may go on to that page; half an IPv6 address is no address."""
+        try:
+            return bool(super().is_safe_url(url))
+        except ValueError:
+            return False
+
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 

@@ -83,6 +83,15 @@ def is_in(client: Client) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("page", ["//[", "https://[::1", "//[gallery]/", "\\\\["])
+def test_a_login_does_not_go_on_to_what_is_no_address(ada, page):
+    client = Client(raise_request_exception=True)
+    log_in(client)
+    for way in ("/login/", "/login/passkey/"):
+        assert client.get(way, {"next": page}).status_code in (200, 302)
+        assert client.post(way, {"next": page}).status_code in (200, 302)
+
+
 def test_a_log_in_asks_for_the_code_and_goes_on_to_the_page_that_was_asked_for(ada, monkeypatch):
     client = Client()
     log_in(client)

@@ -233,6 +233,11 @@ complete = "https://lab.example/credit?survey_code={participant}"
         ('key = "a"\nkind = "sona"\nparticipant = "lang"', "sources[1].participant", "another"),
         ('key = "a"\nkind = "link"\nown_ids = true', "sources[1].kind", "panel"),
         (
+            'key = "a"\nkind = "sona"\nreturn_urls = {complete = "https://[x"}',
+            "sources[1].return_urls.complete",
+            "https://",
+        ),
+        (
             'key = "a"\nkind = "sona"\nreturn_urls = {complete = "ftp://x"}',
             "sources[1].return_urls.complete",
             "https://",

@@ -240,9 +240,13 @@ def return_url(value: Any, longest: int) -> str:
     clean = text(value, longest)
     if not clean:
         return clean
-    parts = urlsplit(clean)
+    wrong = Wrong(f"“{clean}” is no address.", "Write the whole of it: https://…")
+    try:
+        parts = urlsplit(clean)
+    except ValueError:  # such as one half of [ ]
+        raise wrong from None
     if parts.scheme not in ("http", "https") or not parts.netloc or HOLE.search(parts.netloc):
-        raise Wrong(f"“{clean}” is no address.", "Write the whole of it: https://…")
+        raise wrong
     unknown = [hole for hole in HOLE.findall(clean) if hole not in HOLES]
     if unknown:
         known = quoted("{" + hole + "}" for hole in HOLES)

@@ -12,7 +12,7 @@ from functools import cache
 from math import ceil
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from listening.recruitment.prolific import wire
 from listening.recruitment.prolific.wire import (
@@ -312,7 +312,7 @@ class Prolific:
             link = ((reply.get("_links") or {}).get("next") or {}).get("href")
             if not link:
                 return
-            following = dict(parse_qsl(urlsplit(str(link)).query, keep_blank_values=True))
+            following = dict(parse_qsl(str(link).partition("?")[2], keep_blank_values=True))
             if not following or following == asked:
                 return
             asked = following  # only its query: the token goes nowhere else

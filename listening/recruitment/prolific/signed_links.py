@@ -63,10 +63,13 @@ def is_signed_for(token: str, *, path: str, prolific_id: str, session: str) -> b
             leeway=LEEWAY_S,
             options={"require": required, "verify_aud": False},  # it has a query: see below
         )
-    except jwt.PyJWTError:
+        page = urlsplit(str(claims["aud"]))
+    except (
+        jwt.PyJWTError,
+        ValueError,
+    ):  # or the audience is no address
         return False
     own = urlsplit(settings.EARNEST_PUBLIC_URL)
-    page = urlsplit(str(claims["aud"]))
     signed = claims.get("prolific")
     participant = signed.get("PROLIFIC_PID", "") if isinstance(signed, dict) else ""
     return (
