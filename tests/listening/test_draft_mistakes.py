@@ -43,7 +43,6 @@ SAID = {
     "study.loudness_lufs": ("draft", "One loudness for all, in LUFS", "loudness"),
     "study.key": ("draft-review", "Key", "key"),
     "conditions[1].key": ("draft", "Condition", "systems"),
-    "of.no.page": ("draft-review", "", ""),
 }
 
 
@@ -54,6 +53,17 @@ def test_a_place_of_the_folder_is_said_as_page_and_field(place: str) -> None:
     assert (shown.page, shown.field, shown.anchor) == SAID[place]
     assert shown.page_name == PAGES[shown.page]
     assert shown.words == "It is wrong. Change it."
+
+
+def test_what_no_page_changes_is_said_as_its_place_in_the_file_to_upload_again() -> None:
+    problem = Problem("study.toml", "of.no[2].page", "It is wrong.", "Change it.")
+    (shown,) = shown_mistakes([Mistake(problem, ())], TOP, ROWS)
+    assert (shown.page, shown.anchor) == ("draft", "add")
+    assert shown.field == "study.toml, of.no[2].page"
+    assert shown.words == (
+        "It is wrong. Change it. No page changes this. Correct it in your study.toml and upload "
+        "that here again."
+    )
 
 
 def test_a_row_of_the_table_is_said_as_its_file() -> None:

@@ -18,6 +18,8 @@ from listening.web.researcher.draft_fields import CODES, TEXTS
 
 SOUNDS, QUESTIONS, RATERS = "draft", "draft-questions", "draft-raters"
 REVIEW = "draft-review"
+NOWHERE = (REVIEW, "")  # page and label of what no page changes
+UPLOAD = "No page changes this. Correct it in your study.toml and upload that here again."
 PAGES = {SOUNDS: "Sounds", QUESTIONS: "Questions", RATERS: "Raters", REVIEW: "Review and open"}
 TASK = r"tasks\[(?P<n>\d+)\]"
 # Place in study.toml -> page, and the id of the field there; its label is that of the schema.
@@ -104,6 +106,10 @@ def _shown(
     if file != TOML:
         return ShownMistake(SOUNDS, PAGES[SOUNDS], file, "", words)
     page, label, anchor = field_at(place)
+    if place and (page, label) == NOWHERE:
+        in_file = f"{mistake.first.what} {mistake.first.remedy}".rstrip()
+        field = f"{TOML}, {place}"
+        return ShownMistake(SOUNDS, PAGES[SOUNDS], field, "add", f"{in_file} {UPLOAD}")
     named = re.match(TASK, place)
     field = ", ".join(filter(None, [_task(top, named and named["n"]), label]))
     return ShownMistake(page, PAGES[page], field, anchor, words)
@@ -115,7 +121,7 @@ def field_at(place: str) -> tuple[str, str, str]:
         if match := re.fullmatch(pattern, place):
             task = match.groupdict().get("n")
             return page, _label(place), anchor.format(n=int(task) - 1) if task else anchor
-    return REVIEW, "", ""
+    return (*NOWHERE, "")
 
 
 def _label(place: str) -> str:
