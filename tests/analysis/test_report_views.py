@@ -12,6 +12,7 @@ from analysis.report.build import report_of
 from analysis.report.catalogue import catalogue, presets
 from analysis.report.condition_labels import labelled
 from analysis.report.html.brief import brief_of, counted
+from analysis.report.html.html_tables import Column, table
 from analysis.report.html.page import sections
 from analysis.report.html.view import View, slices, titles, viewed
 from analysis.report.part import Part
@@ -230,3 +231,10 @@ def test_letters_that_would_fill_a_figure_give_way_to_tiers():
     assert found == {"A": "tier 1", "B": "tier 2"}
     assert "tier" in told
     assert _marks(SimpleNamespace(tiers=None, alpha=0.05)) == ({}, "")
+
+
+def test_a_difference_of_names_that_run_right_to_left_keeps_its_order_in_a_table():
+    pair = "\u05d0 − \u05d1"
+    shown = table([pair, "A − B"], [Column("Difference", str)])
+    assert "\u2068\u05d0\u2069 − \u2068\u05d1\u2069</th>" in shown
+    assert '<th scope="row" class="nowrap">A − B</th>' in shown

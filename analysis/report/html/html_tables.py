@@ -18,6 +18,7 @@ from analysis.formatting import (
     p_value,
 )
 from analysis.report.emphasis import BEST, Emphasised
+from analysis.report.figures.scene import isolated
 from analysis.report.html.environment import join, render
 from analysis.report.report_schema import IntervalRow
 
@@ -60,9 +61,10 @@ def table(
 
 def _cell(column: Column, row: Any) -> tuple[Column, str, bool]:
     """The column, the text with its mark and link, and whether it stays on one line."""
-    text = html = column.text(row)
+    text = column.text(row)
+    html = isolated(text)  # of names that are read from right to left, "A − B" keeps its order
     if isinstance(text, Emphasised):
-        html = (_BEST if text.mark == BEST else _SECOND).format(text)
+        html = (_BEST if text.mark == BEST else _SECOND).format(html)
     if column.href and (target := column.href(row)):
         html = _LINK.format(target, html)
     return column, html, len(text) <= UNBROKEN
