@@ -140,9 +140,10 @@ class _Piece:
             verdicts = [row["rope"] for row in rows if row["rope"] is not None]
             apart = sum(verdict in (ABOVE, BELOW) for verdict in verdicts)
             equal = verdicts.count(EQUAL)
+            are = "is" if apart == 1 else "are"
             yield (
                 f"If differences up to {self._half()} do not matter{self._why()}, "
-                f"{apart} are larger, {equal} smaller and {len(verdicts) - apart - equal} "
+                f"{apart} {are} larger, {equal} smaller and {len(verdicts) - apart - equal} "
                 f"undecided, by the same {self.s.level * 100:g} % intervals."
             )
         if self.reference:
