@@ -159,5 +159,5 @@ def test_the_judges_of_lfs_bench_stand_as_printed(aspect: str) -> None:
     own = label_of(aspect, best["judge"])
     assert next(iter(scores)) == own
     judges = sum(row["judge"] not in PREDICTORS for row in printed)
-    assert f"of {judges} scores of this aspect, {own} follows people most closely" in sentence
+    assert f"of {judges} scores of this aspect, {own} correlates most closely" in sentence
     assert shown.title.startswith(f"Tables {4 if aspect == 'richness' else 5} and 6 of LFS-Bench")

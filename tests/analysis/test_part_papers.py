@@ -235,7 +235,7 @@ def test_automatic_scores_against_people_are_those_of_r(lfs: Content) -> None:
         assert rows[name]["mae"] == pytest.approx(told["mae"], rel=1e-9)
         assert rows[name]["kind"] == ("judge" if name.startswith("judge_") else "metric")
     assert next(iter(rows)) == "judge_best"
-    assert "judge_best follows people most closely" in lfs.sentences[0]
+    assert "judge_best correlates most closely with human ratings" in lfs.sentences[0]
     versus = {row["versus"]: row for row in tables(lfs)["williams"].rows}
     told = expected("align_s1")["dependent_correlation_best_vs_mid"]
     assert versus["judge_mid"]["p"] == pytest.approx(told["p"], rel=1e-6)
@@ -304,12 +304,12 @@ def test_the_headline_of_an_aspect_is_about_its_own_measure() -> None:
     """Fidelity follows richness of these clips more closely; the paper holds the judge's to it."""
     scores = {"squim_pesq": HUMAN, RICHNESS: OWN}
     (sentence,) = aspect_study("expressive_richness", scores, HUMAN).sentences[-1:]
-    assert f"{RICHNESS} follows people with SRCC" in sentence
+    assert f"{RICHNESS} correlates with human ratings: SRCC" in sentence
     assert "squim_pesq" not in sentence
     (sentence,) = aspect_study("timbre_stability", scores, HUMAN).sentences[-1:]
     assert "no clip that was rated here has a score of timbre" in sentence
     (sentence,) = aspect_study("my_own", scores, HUMAN).sentences[-1:]
-    assert "of 2 automatic scores, squim_pesq follows people most closely" in sentence
+    assert "of 2 automatic scores, squim_pesq correlates most closely" in sentence
 
 
 @pytest.mark.medium

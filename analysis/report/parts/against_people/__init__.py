@@ -129,23 +129,24 @@ def sentences(of: Gathered, ceilings: CeilingsFor) -> Iterator[str]:
     what = words_of(STIMULUS, of)
     if first is None or first.value is None:
         yield (
-            f"{family_prefix(of.title)}no metric has a defined correlation with people per {what}."
+            f"{family_prefix(of.title)}no metric has a defined correlation with human ratings "
+            f"per {what}."
         )
         return
     if first.n < FEW:
         plural = PLURALS[what]
         yield (
-            f"{family_prefix(of.title)}{first.n} {plural} are too few to say how metrics go "
-            f"with people: {FEW} "
-            "or more are needed. The table has their correlations and intervals."
+            f"{family_prefix(of.title)}{first.n} {plural} are too few to say how metrics "
+            f"correlate with human ratings: {FEW} or more are needed. The table "
+            "has their correlations and intervals."
         )
         return
     best = of.called(names[0])
-    among = f"of {len(names)} metrics, {best} goes" if len(names) > 1 else f"{best} goes"
+    among = f"of {len(names)} metrics, {best}" if len(names) > 1 else best
     closely = " most closely" if len(names) > 1 else ""
     sentence = (
-        f"{family_prefix(of.title)}{among} with people{closely} per {what}: "
-        f"{_valued(first)} over {first.n}"
+        f"{family_prefix(of.title)}{among} correlates{closely} with human ratings per "
+        f"{what}: {_valued(first)} over {first.n}"
     )
     sentence += _clear(first) + _rivals(of, names, first)
     own = ceilings(names[0])

@@ -177,12 +177,12 @@ def _sentence(scores: Sequence[Row], title: str, units: Gathered) -> str:
     best = about[0]
     called, n = units.called(best["who"]), best.get("n", 0)
     if best.get("srcc") is None:
-        return f"{family_prefix(title)}{called} has no defined rank correlation with people."
+        return f"{family_prefix(title)}{called} has no defined rank correlation with human ratings."
     if n < FEW:
         return (
             f"{family_prefix(title)}{counted(n, 'clip')} with a score are too few to say how "
             f"closely {called} "
-            f"follows people ({FEW} or more are needed)."
+            f"correlates with human ratings ({FEW} or more are needed)."
         )
     ends = "no interval"
     if best["srcc_low"] is not None:
@@ -191,11 +191,11 @@ def _sentence(scores: Sequence[Row], title: str, units: Gathered) -> str:
     most = max(row.get("n", 0) for row in about)
     few = f", of {most} that have others: not the same clips" * (n < most)
     if len(about) == 1:
-        return f"{family_prefix(title)}{called} follows people with {srcc}."
+        return f"{family_prefix(title)}{called} correlates with human ratings: {srcc}."
     what = "automatic scores" if own is None else "scores of this aspect"
     return (
-        f"{family_prefix(title)}of {len(about)} {what}, {called} follows people most closely "
-        f"({srcc}{few}). The "
+        f"{family_prefix(title)}of {len(about)} {what}, {called} correlates most closely "
+        f"with human ratings ({srcc}{few}). The "
         "best of several is flattered by being chosen from the same ratings."
     )
 
@@ -215,7 +215,7 @@ def _figure(
     ]
     return Figure(
         f"alignment{suffix}",
-        f"Rank correlation with people{family_span(title, ' · {}')}",
+        f"Rank correlation with human ratings{family_span(title, ' · {}')}",
         "intervals",
         rows,
         x="SRCC over clips",

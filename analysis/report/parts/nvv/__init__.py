@@ -296,7 +296,7 @@ def _panel(
     title = f"Figure 2 of {PAPER}: mean {heading_of(criterion)} by type"
     title += f" · {task_title(task, inputs)}{at}"
     ends = _ends(family, criterion)
-    note = _HEATMAP_NOTE + (_CELLS if own or not known else "") + (_UNTOLD if not own else "")
+    note = _HEATMAP_NOTE + (_CELLS if own else _UNTOLD)
     return [Figure(key, title, "heatmap", rows, "Type", "System", ends, note=note)]
 
 
