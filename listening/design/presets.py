@@ -55,6 +55,7 @@ def write_preset(preset: Preset, demo: Path, target: Path) -> int:
     for what in _obstacles(target):
         raise PresetError(what)
     sounds = preset.sounds
+    is_new = not target.exists()
     try:
         (target / "audio").mkdir(parents=True, exist_ok=True)
         for sound in sounds:
@@ -63,7 +64,15 @@ def write_preset(preset: Preset, demo: Path, target: Path) -> int:
         toml = KEY_LINE.sub(f'key = "{study_key(preset, target)}"', preset.toml, count=1)
         (target / TOML).write_text(toml, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise PresetError(f"“{target}” cannot be written: {error.strerror}.") from error
+        if is_new:
+            shutil.rmtree(target, ignore_errors=True)
+        else:  # it was empty
+            shutil.rmtree(target / "audio", ignore_errors=True)
+            (target / CSV).unlink(missing_ok=True)
+            (target / TOML).unlink(missing_ok=True)
+        raise PresetError(
+            f"“{target}” cannot be written: {error.strerror}. What was written is deleted again."
+        ) from error
     return len(sounds)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import importlib
 import io
 import re
@@ -430,6 +431,26 @@ def test_a_file_in_the_way_is_said(tmp_path: Path) -> None:
         write_preset(PRESETS["att"], DEMO, tmp_path / "link")
     with pytest.raises(PresetError, match="cannot be written: Not a directory"):
         write_preset(PRESETS["att"], DEMO, tmp_path / "study" / "inside")
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+def test_a_full_disk_leaves_no_part_of_a_study_folder(tmp_path, monkeypatch, is_new):
+    target = tmp_path / "study"
+    if not is_new:
+        target.mkdir()
+    copied = []
+
+    def copy_until_full(source, place):
+        copied.append(place)
+        place.write_bytes(b"half")
+        if len(copied) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("listening.design.presets.shutil.copyfile", copy_until_full)
+    with pytest.raises(PresetError, match="No space left on device"):
+        write_preset(PRESETS["att"], DEMO, target)
+    assert len(copied) == 2
+    assert list(tmp_path.rglob("*")) == ([] if is_new else [target])
 
 
 @pytest.mark.parametrize(

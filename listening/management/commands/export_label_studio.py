@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from listening.audio import local_path
 from listening.common.command_name import command
+from listening.common.whole_files import write_whole
 from listening.management.other_tools import review_named
 from listening.review import ReviewError
 from listening.review.label_studio import tasks_of
@@ -42,8 +43,8 @@ class Command(BaseCommand):
         for name, copy in made.copies.items():
             shutil.copyfile(local_path(copy), out / "clips" / name)
         tasks = json.dumps(made.tasks, ensure_ascii=False, indent=1)
-        (out / "tasks.json").write_text(tasks, encoding="utf-8")
-        (out / "labeling.xml").write_text(made.config, encoding="utf-8")
+        write_whole(out / "tasks.json", tasks.encode())
+        write_whole(out / "labeling.xml", made.config.encode())
         left = job.items.count() - len(made.tasks)
         without = f" {left:,} items that train, or whose clip was replaced, are not in it." * (
             left > 0

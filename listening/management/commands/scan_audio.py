@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from listening.common.spreadsheets import TableError, decoded, located, raw_bytes
+from listening.common.whole_files import write_whole
 from listening.design.pasted_texts import UnclearTexts, texts_in
 from listening.design.scanning import Scan, UnclearNames, scan, stimuli_of
 from listening.design.studyfile import CSV
@@ -54,7 +55,7 @@ class Command(BaseCommand):
             raise CommandError(f"{unclear.what}{remedy}") from None
         texts = self._texts(options["texts"], found)
         rows = [{**row, "text": texts.get(row["item"], "")} for row in stimuli_of(found)]
-        target.write_text(rows_text(rows), "utf-8", newline="")
+        write_whole(target, rows_text(rows).encode())
         self._tell(found, target, texts)
 
     def _texts(self, file: Path | None, found: Scan) -> dict[str, str]:

@@ -22,6 +22,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.urls import reverse
 
 from listening.common.command_name import command
+from listening.common.whole_files import write_whole
 from listening.models import Rating, Study
 from listening.recruitment.evidence import evidence_of
 from listening.sessions.simulated_raters import (
@@ -257,6 +258,6 @@ def _of_certificate(url: str, error: str) -> str:
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
     try:
-        path.write_text(json.dumps(content, indent=2) + "\n")
+        write_whole(path, (json.dumps(content, indent=2) + "\n").encode())
     except OSError as error:
         raise CommandError(f"{path} cannot be written: {error.strerror}.") from None

@@ -11,6 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.common.whole_files import write_whole
 from listening.selectors import no_study
 from metrics.auto_att import baseline, dataset, distributed, evaluate, predict, report, run
 from metrics.auto_att.model import MODEL, ModelPlan
@@ -127,11 +128,11 @@ class Command(BaseCommand):
             self.stdout.write(table(report.table4(found, voices)))
         self.stdout.write(f"The paper's: {report.SOURCE}. Other voices, raters and texts.")
         if options["report"]:
-            Path(options["report"]).write_text(report.markdown(found), encoding="utf-8")
+            write_whole(Path(options["report"]), report.markdown(found).encode())
             self.stdout.write(f"written: {options['report']}")
         if options["out"]:
             text = json.dumps(results, indent=1, ensure_ascii=False)
-            Path(options["out"]).write_text(text, encoding="utf-8")
+            write_whole(Path(options["out"]), text.encode())
 
 
 def add_dataset(parser: CommandParser) -> None:

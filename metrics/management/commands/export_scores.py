@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.common.whole_files import write_whole
 from listening.selectors import no_study
 from metrics.core.input_warnings import TITLES
 from metrics.scoring.clip_warnings import ANY, NoSuchWarning, study_filter
@@ -64,5 +65,5 @@ class Command(BaseCommand):
         if not out:
             self.stdout.write(text, ending="")
             return
-        Path(out).write_text(text, encoding="utf-8")
+        write_whole(Path(out), text.encode())
         self.stdout.write(f"{count} scores written to {out}")

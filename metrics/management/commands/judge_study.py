@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import io
 import json
 import statistics
 from collections import Counter
@@ -13,6 +14,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from listening.common.whole_files import write_whole
 from metrics.core import decoding, texts, vocalisations
 from metrics.core.silence import silence
 from metrics.core.weights import Unavailable
@@ -253,7 +255,7 @@ def write_ratings(
         for sheet, reply, rated in answers
     ]
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text.encode())
 
 
 def write_scores(
@@ -262,17 +264,18 @@ def write_scores(
     """A row per stimulus and criterion: the mean over raters; empty where none answered."""
     scores = by_stimulus(ratings)
     columns = ["stimulus", "metric", "version", "value", "reason", "higher_is_better", "n_raters"]
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        for name in [criterion.name for criterion in criteria(task_rubric)]:
-            for clip in candidates:
-                given = scores.get((clip.stimulus, name), [])
-                value = round(statistics.fmean(given), 6) if given else ""
-                reason = "" if given else "no judge answered"
-                metric = f"judge_panel_{name}"
-                row = [clip.stimulus, metric, task_rubric.name, value, reason, 1, len(given)]
-                writer.writerow(row)
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(columns)
+    for name in [criterion.name for criterion in criteria(task_rubric)]:
+        for clip in candidates:
+            given = scores.get((clip.stimulus, name), [])
+            value = round(statistics.fmean(given), 6) if given else ""
+            reason = "" if given else "no judge answered"
+            metric = f"judge_panel_{name}"
+            row = [clip.stimulus, metric, task_rubric.name, value, reason, 1, len(given)]
+            writer.writerow(row)
+    write_whole(path, file.getvalue().encode())
 
 
 def agree(ratings: list[PanelRating]) -> list[list[str]]:
