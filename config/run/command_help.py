@@ -185,11 +185,17 @@ DONE = {
 
 
 def problem(error: BaseException, command: str) -> str:
-    """The sentence for a command that lost a server; empty for every other error."""
+    """The sentence for a command that lost a server or lacks tables; empty for other errors."""
     from psycopg import InterfaceError, OperationalError
+    from psycopg.errors import UndefinedColumn, UndefinedTable
 
     from config.operations.unavailable import AWAY
 
+    if any(isinstance(each, UndefinedTable | UndefinedColumn) for each in chain_of(error)):
+        return (
+            "The database lacks tables or columns of this version. "
+            f"Run `{PROGRAM} migrate`, then run the command again."
+        )
     kinds = (*AWAY, InterfaceError, OperationalError)
     lost = next((each for each in chain_of(error) if isinstance(each, kinds)), None)
     if lost is None:

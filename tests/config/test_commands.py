@@ -140,6 +140,19 @@ def test_a_command_that_loses_the_database_ends_in_a_sentence(
     connection.close()
 
 
+@pytest.mark.django_db
+def test_a_command_on_a_database_without_tables_says_how_they_are_made(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE listening_study RENAME TO elsewhere")
+    monkeypatch.setattr(sys, "argv", ["manage.py", "list_studies"])
+    with pytest.raises(SystemExit) as ended:
+        command_help.execute()
+    assert "lacks tables or columns of this version" in str(ended.value.code)
+    assert "migrate`" in str(ended.value.code)
+
+
 def test_an_error_of_the_code_is_no_lost_server():
     assert command_help.problem(ValueError("broken"), "import_study") == ""
     lost = ValueError("broken")
