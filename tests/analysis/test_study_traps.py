@@ -3,6 +3,7 @@
 import json
 import random
 import shlex
+from html import unescape
 
 import pytest
 from django.core.management import call_command
@@ -162,6 +163,6 @@ def test_the_page_uses_and_names_the_plan(study, client, monkeypatch):
     run = AnalysisRun.objects.get()
     assert run.parameters["rules"][1].startswith("task_traps:att/human=2/2,mos/")
     run_analysis(run.pk)
-    text = client.get(reverse("results", args=[study.key])).content.decode()
+    text = unescape(client.get(reverse("results", args=[study.key])).content.decode())
     assert "2 of 2 “human” traps in task att" in text
-    assert "--rule &#x27;task_traps:att/human=2/2" in text
+    assert "--rule 'task_traps:att/human=2/2" in text
