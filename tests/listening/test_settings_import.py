@@ -73,7 +73,7 @@ def test_only_the_ends_of_a_joined_clip_are_cut(tmp_path: Path, owner: User) -> 
     wave, _ = served(study.stimuli.get(key=last["stimulus"]))  # lines stay as they are
     start = round((last["start_s"] - stimulus.trimmed_s) * rate)
     kept = samples[start:][150:-3000]
-    assert np.allclose(kept, wave[150 : 150 + len(kept)], atol=2**-15)  # low frequencies of the cut
+    assert np.allclose(kept, wave[150 : 150 + len(kept)], atol=2**-13)  # low frequencies of the cut
     assert first["start_s"] == 0
 
 
