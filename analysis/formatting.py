@@ -99,6 +99,11 @@ def short(value: float) -> str:
     return f"{value + 0.0:g}".replace("-", MINUS)
 
 
+def whole_number(value: float) -> str:
+    """A whole number with a narrow blank between thousands, as pages show it."""
+    return f"{value:,.0f}".replace(",", "\u202f")
+
+
 def counted(count: int, noun: str) -> str:
     """A number of things: 1 rater, 1,200 raters."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

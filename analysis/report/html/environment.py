@@ -9,6 +9,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from analysis.formatting import whole_number
+
 
 def render(template: str, **values: Any) -> Markup:
     """The template ``NAME.html`` with these values, escaped unless they are `Markup`."""
@@ -29,10 +31,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["count"] = _count
+    made.filters["count"] = whole_number
     return made
-
-
-def _count(value: float) -> str:
-    """A whole number with a narrow blank between thousands."""
-    return f"{value:,.0f}".replace(",", "\u202f")

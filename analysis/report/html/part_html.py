@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from analysis.formatting import counted, interval_text, number, p_value
+from analysis.formatting import counted, interval_text, number, p_value, whole_number
 from analysis.report.content import Column, Content, Figure, Table, content_from
 from analysis.report.emphasis import Emphasised
 from analysis.report.figures import figure_svg
@@ -129,7 +129,7 @@ def _text(column: Column, row: Mapping[str, Any]) -> str:
     if column.kind == "p":
         return p_value(value)
     if column.kind == "count":
-        return f"{value:,.0f}".replace(",", "\u202f")
+        return whole_number(value)
     return str(value)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from analysis.formatting import whole_number
 from analysis.report.content import Column, Content, Figure, Table, column, table_row
 from analysis.report.planning.planning_narrative import (
     amount,
     answer,
     assumptions,
-    count,
     gap,
     in_words,
     methods,
@@ -152,11 +152,11 @@ def _plan_table(proposal: Proposal) -> Table:
     goal = "Half width reached" if need.goal == HALF_WIDTH else "Power reached"
     reached = number(plan.reached) if need.goal == HALF_WIDTH else f"{plan.reached * 100:.0f} %"
     facts = [
-        Fact("Raters whose ratings count", count(design.raters_in_all)),
-        Fact("Ratings of each clip", count(design.ratings_per_clip)),
+        Fact("Raters whose ratings count", whole_number(design.raters_in_all)),
+        Fact("Ratings of each clip", whole_number(design.ratings_per_clip)),
         Fact("Clips per rater", number(design.ratings_per_rater)),
-        Fact("Ratings of each condition", count(design.ratings_per_condition)),
-        Fact("Ratings in all", count(design.ratings)),
+        Fact("Ratings of each condition", whole_number(design.ratings_per_condition)),
+        Fact("Ratings in all", whole_number(design.ratings)),
         Fact(goal, reached),
     ]
     return Table.of(Fact, "plan", "The plan", facts, note=plan.note)
@@ -165,7 +165,7 @@ def _plan_table(proposal: Proposal) -> Table:
 def _money_table(proposal: Proposal) -> Table:
     cost = proposal.cost
     facts = [
-        Fact("Sessions to recruit", count(cost.sessions)),
+        Fact("Sessions to recruit", whole_number(cost.sessions)),
         Fact("One session", minutes(cost.session_minutes)),
         Fact("Pay of a session", amount(cost.pay / cost.sessions, cost.currency)),
         Fact("Hours paid", number(cost.hours)),
@@ -209,7 +209,7 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
             sure=f"{checked.coverage_low * 100:.1f}–{checked.coverage_high * 100:.1f}\u00a0%",
         ),
     ]
-    note = f"{count(checked.runs)} simulated studies of this plan, analysed like a real one."
+    note = f"{whole_number(checked.runs)} simulated studies of this plan, analysed like a real one."
     return Table.of(CheckRow, "check", "The formula, checked by simulation", rows, note=note)
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from analysis.formatting import whole_number
 from analysis.statistics.planning.precision import DIFFERENCE
 from analysis.statistics.planning.requirements import HALF_WIDTH
 from analysis.statistics.planning.study_design import BETWEEN, RANDOM, PlanningError
@@ -18,19 +19,14 @@ FEW_RATERS, FEW_ITEMS = 20, 15
 LONG_SESSION_MIN = 45.0
 
 
-def count(value: float) -> str:
-    """A whole number with its thousands apart."""
-    return f"{value:,.0f}".replace(",", "\u202f")
-
-
 def number(value: float) -> str:
     """A number with three digits that say something."""
-    return count(value) if abs(value) >= 100 else f"{value:.3g}"
+    return whole_number(value) if abs(value) >= 100 else f"{value:.3g}"
 
 
 def amount(value: float, currency: str) -> str:
     """Money with its currency, pence for small sums."""
-    written = count(value) if value >= 100 or value == 0 else f"{value:.2f}"
+    written = whole_number(value) if value >= 100 or value == 0 else f"{value:.2f}"
     return f"{written if value == 0 or value >= 0.1 else f'{value:.3f}'} {currency}".strip()
 
 
@@ -46,7 +42,8 @@ def answer(proposal: Proposal) -> list[str]:
     d = plan.design
     of = "the difference of two conditions" if need.of == DIFFERENCE else "a mean"
     level = f"{need.level * 100:g} %"
-    head = f"{count(d.raters_in_all)} raters, {count(d.ratings_per_clip)} ratings of each clip"
+    raters, per_clip = whole_number(d.raters_in_all), whole_number(d.ratings_per_clip)
+    head = f"{raters} raters, {per_clip} ratings of each clip"
     if need.goal == HALF_WIDTH:
         what = f"give {of} a {level} interval of ± {number(plan.reached)}"
         met = plan.reached <= need.size
@@ -60,10 +57,10 @@ def answer(proposal: Proposal) -> list[str]:
         met = plan.reached >= need.power
         wanted = f"{need.power * 100:g} %"
     verdict = "" if met else f" That is less than the {wanted} wanted."
-    sentences = [f"{head} ({count(d.ratings)} ratings in all) {what}.{verdict}"]
+    sentences = [f"{head} ({whole_number(d.ratings)} ratings in all) {what}.{verdict}"]
     sentences.append(
         f"A session lasts about {minutes(cost.session_minutes)}; "
-        f"{count(cost.sessions)} sessions cost {amount(cost.total, cost.currency)} in all, "
+        f"{whole_number(cost.sessions)} sessions cost {amount(cost.total, cost.currency)} in all, "
         f"{amount(cost.fees, cost.currency)} of it fees."
     )
     if proposal.better:
@@ -83,8 +80,8 @@ def _better(proposal: Proposal, better: ItemsRow) -> str:
     currency = proposal.cost.currency
     return (
         f"More items serve better than more raters here: with {better.items} instead of "
-        f"{proposal.requirements.items} items, {count(better.raters)} raters and "
-        f"{count(better.ratings_per_clip)} ratings of each clip are enough "
+        f"{proposal.requirements.items} items, {whole_number(better.raters)} raters and "
+        f"{whole_number(better.ratings_per_clip)} ratings of each clip are enough "
         f"({amount(better.total, currency)} in all)."
     )
 
@@ -166,8 +163,8 @@ def gap(proposal: Proposal, checked: SimulatedCheck) -> str:
         remedy = "More items are needed for it."
     else:
         remedy = (
-            f"About {count(more.raters_in_all)} raters, {count(more.ratings_per_clip)} ratings of "
-            "each clip, should do."
+            f"About {whole_number(more.raters_in_all)} raters, "
+            f"{whole_number(more.ratings_per_clip)} ratings of each clip, should do."
         )
     than = "wider than wanted" if need.goal == HALF_WIDTH else "less than wanted"
     return (
