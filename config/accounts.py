@@ -113,6 +113,12 @@ def allauth_settings(host: str, scheme: str, providers: tuple[SignOn, ...]) -> d
         # config/limits.py counts before. Few codes of a second factor, so that none is hit upon:
         "ACCOUNT_RATE_LIMITS": {"login_failed": "20/m/ip,5/5m/key", "reauthenticate": "10/m/user"},
         "MFA_ADAPTER": "listening.accounts.adapters.SecondFactors",
+        "MFA_FORMS": {
+            "add_webauthn": "listening.accounts.security_keys.AddKey",
+            "authenticate_webauthn": "listening.accounts.security_keys.SecondFactorKey",
+            "login_webauthn": "listening.accounts.security_keys.PasskeyLogin",
+            "reauthenticate_webauthn": "listening.accounts.security_keys.ConfirmByKey",
+        },
         "MFA_SUPPORTED_TYPES": ["totp", "webauthn", "recovery_codes"],
         "MFA_ALLOW_UNVERIFIED_EMAIL": True,
         "MFA_PASSKEY_LOGIN_ENABLED": True,

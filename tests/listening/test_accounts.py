@@ -1,10 +1,14 @@
 """Second factors, keys, and the list of log-ins: who comes in, and what ends."""
 
+import json
 import logging
 import re
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from allauth.core import context
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import (
@@ -13,15 +17,18 @@ from allauth.mfa.totp.internal.auth import (
     generate_totp_secret,
     hotp_value,
 )
+from allauth.mfa.webauthn.internal import auth as webauthn_auth
 from allauth.usersessions.models import UserSession
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
+from django.db import transaction
 from django.test import Client
 
 from listening.access.projects import make_project
 from listening.accounts.adapters import SecondFactors
 from listening.accounts.logins import browser_of
+from listening.accounts.security_keys import AddKey, ConfirmByKey, PasskeyLogin
 from listening.jobs import forget_ended_log_ins
 from listening.models import Membership, Role
 from listening.web.researcher.live_monitor import StudyMonitor
@@ -209,6 +216,59 @@ def test_a_key_is_a_second_factor_and_a_passkey_needs_no_password(ada):
     third.post("/logout/")
     third.post("/login/passkey/", form)
     assert not is_in(third)  # an answer is good for one question
+
+
+NO_CREDENTIALS = (
+    *("", "null", "[]", '"x"', "{", "1" * 5_000, '{"id": ' + "9" * 5_000 + "}", "[" * 10_000),
+    *('{"a":' * 10_000, '{"id": "\\u0000"}', '{"id": "\\ud800"}', '{"id": 1e999}', "x" * 30_000),
+)
+OTHER_VALUES = (None, True, -1, 2**70, 1.5, "", "x", "é", "A" * 5_000, [], [[]], {}, {"x": None})
+
+
+def changed_places(value: Any) -> Iterator[Any]:
+    """The value once for each key below it and each other value at that key, or without the key."""
+    for key in value:
+        for other in OTHER_VALUES:
+            yield {**value, key: other}
+        yield {name: kept for name, kept in value.items() if name != key}
+        if isinstance(value[key], dict):
+            yield from ({**value, key: inner} for inner in changed_places(value[key]))
+
+
+@pytest.mark.medium
+def test_a_credential_that_no_key_sends_is_refused(ada):
+    """On all pages that ask for a key; a stored one is read again on each later page."""
+    client, key = Client(), SoftKey()
+    log_in(client)
+    prove(client)
+    for text in NO_CREDENTIALS:
+        form = {"name": "Blue", "credential": text}
+        assert client.post("/account/keys/add/", form).status_code == 200, text[:40]
+    page = client.get("/account/keys/add/")
+    request, adding = page.wsgi_request, json.loads(key.made(page.context["js_data"]))
+    state = request.session[webauthn_auth.STATE_SESSION_KEY]
+    for other in changed_places(adding):
+        with transaction.atomic(), context.request_context(request):
+            webauthn_auth.set_state(state)
+            form = AddKey(data={"name": "Blue", "credential": json.dumps(other)}, user=ada)
+            if form.is_valid():
+                webauthn_auth.WebAuthn.add(ada, "Blue", form.cleaned_data["credential"])
+                page_of(client, "/account/")
+            transaction.set_rollback(True)
+    options = client.get("/account/keys/add/").context["js_data"]
+    client.post("/account/keys/add/", {"credential": key.made(options)})
+    second = Client()
+    log_in(second)
+    for text in NO_CREDENTIALS:
+        empty_cache()  # of what limits count
+        assert second.post("/login/second/", {"credential": text}).status_code == 200, text[:40]
+        for asking, path in ((client, "/account/confirm/key/"), (Client(), "/login/passkey/")):
+            assert asking.post(path, {"credential": text}).status_code == 302, (path, text[:40])
+    with context.request_context(request):
+        challenge = webauthn_auth.begin_authentication(ada)
+        for other in changed_places(json.loads(key.used({"request_options": challenge}))):
+            PasskeyLogin(data={"credential": json.dumps(other)}).is_valid()
+            ConfirmByKey(data={"credential": json.dumps(other)}, user=ada).is_valid()
 
 
 def test_what_was_sealed_with_a_key_that_is_lost_fits_nothing():
