@@ -295,7 +295,7 @@ def label_of(row: Mapping[str, Any]) -> str:
 
 
 MOST_DRAWN = 60
-MORE = "More is under Comparisons of pairs."
+MORE = "More is under Paired comparisons."
 DECIDED = "the {:g} % interval leaves a draw out."
 SIMULTANEOUS = "simultaneous for all {} pairs (Šidák 1967)"
 NO_PAIRS = "no rating names two different conditions: nothing is compared"
