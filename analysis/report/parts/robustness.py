@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from analysis.citations import citation
 from analysis.formatting import enumerated, interval_text, listed, number, percent
 from analysis.name_spans import condition_span, family_prefix
 from analysis.ratings.breakdowns import coded_column
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 RATER_MODELS = "rater_models"  # the part that asks for models of raters
 METHOD = (
     "Every claimed difference was decided again under each other set of rules, in other analyses "
-    "(a multiverse analysis, Steegen, Tuerlinckx, Gelman and Vanpaemel 2016), and without each "
+    f"(a multiverse analysis, {citation('steegen2016')}), and without each "
     "rater and each item in turn, where the adjustment for the family is that of the main analysis."
 )
 

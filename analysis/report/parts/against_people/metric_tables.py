@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.citations import cite
 from analysis.formatting import listed
 from analysis.report.content import Column, Table
 from analysis.report.parts.against_people.metric_data import Gathered
@@ -166,11 +167,12 @@ def mapped_table(of: Gathered, suffix: str) -> list[Table]:
         columns.append(Column("note", "Note"))
     note = (
         "After: the metric mapped onto the human scale by the cubic of least squares that never "
-        "turns on the range of the data (ITU-T P.1401). SRCC and KRCC do not change by it. Before: "
-        "of metrics on the raters' scale alone (by their declared range; where they have none, by "
-        "their values). RMSE divides by n less the 4 numbers of the mapping; RMSE* counts only "
-        "what lies outside the human interval. Intervals hold the mapping as it is. The mapping is "
-        "fitted to these very scores, so errors after it are flattered, more so where they are few."
+        f"turns on the range of the data {cite('itu_p1401')}. SRCC and KRCC do not change by it. "
+        "Before: of metrics on the raters' scale alone (by their declared range; where they have "
+        "none, by their values). RMSE divides by n less the 4 numbers of the mapping; RMSE* "
+        "counts only what lies outside the human interval. Intervals hold the mapping as it is. "
+        "The mapping is fitted to these very scores, so errors after it are flattered, more so "
+        "where they are few."
     )
     named = "Errors on the human scale, before and after a mapping"
     return [Table(f"mapped{suffix}", named, columns, rows, note, of.title, True)]

@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from analysis.citations import cite
 from analysis.formatting import counted, enumerated, interval_text, listed, number, percent
-from analysis.name_spans import VERSUS, condition_span, family_span, names_in
+from analysis.name_spans import VERSUS, condition_span, family_span, names_in, resolve
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of, family_title
 from analysis.ratings.reference import Reference
@@ -289,7 +290,7 @@ def label_of(row: Mapping[str, Any]) -> str:
 MOST_DRAWN = 60
 MORE = "More is under Comparisons of pairs."
 DECIDED = "the {:g} % interval leaves a draw out."
-SIMULTANEOUS = "simultaneous for all {} pairs (Šidák 1967)"
+SIMULTANEOUS = f"simultaneous for all {{}} pairs {resolve(cite('sidak1967'))}"
 NO_PAIRS = "no rating names two different conditions: nothing is compared"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from analysis.citations import cite_author
 from analysis.formatting import beware, interval_text, number
 from analysis.ratings.estimands import name_of
 from analysis.ratings.study_scores import WORDS
@@ -100,7 +101,7 @@ MOST_NAMED = 3
 METHOD = (
     "Context effects: over the lines rated in both conditions, each weighing the same, the mean "
     "difference of a line's means, two-way clustered over raters and paragraphs, all at once by "
-    "Šidák (1967); beside it the paired t test over lines."
+    f"{cite_author('sidak1967')}; beside it the paired t test over lines."
 )
 NOTE = (
     "Only lines rated in both conditions count, each against itself. The paired t test takes the "

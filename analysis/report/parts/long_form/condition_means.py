@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from analysis.arrays import Codes, Floats
+from analysis.citations import cite, cite_author
 from analysis.formatting import beware
 from analysis.name_spans import condition_span
 from analysis.ratings.estimands import estimand_of
@@ -38,14 +39,14 @@ IN_WORDS = {
     CONTEXT: "sentences after a context",
 }
 QUESTIONS = (
-    "Scores of different questions stand side by side ({}), as in Clark et al. (2019), and "
-    "usually from different raters: a difference between settings holds the setting, the question "
-    "and the raters. Within one setting it holds less of that."
+    f"Scores of different questions stand side by side ({{}}), as in {cite_author('clark2019')}, "
+    "and usually from different raters: a difference between settings holds the setting, the "
+    "question and the raters. Within one setting it holds less of that."
 )
 METHOD = (
-    "Conditions as in Clark et al. (2019): mean opinion scores with two-way clustered intervals "
-    "over raters and paragraphs (Cameron, Gelbach and Miller 2011); differences likewise, adjusted "
-    "over all pairs shown by their joint distribution (Hothorn, Bretz and Westfall 2008); beside "
+    f"Conditions as in {cite_author('clark2019')}: mean opinion scores with two-way clustered "
+    f"intervals over raters and paragraphs {cite('cameron2011')}; differences likewise, adjusted "
+    f"over all pairs shown by their joint distribution {cite('hothorn2008')}; beside "
     "them two-tailed independent t tests, of ratings and of stimulus means."
 )
 

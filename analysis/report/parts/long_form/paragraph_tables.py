@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from analysis.citations import citation, cite_author
 from analysis.formatting import interval_text
 from analysis.report.content import Column, Content, Figure, Table, column, columns_of, table_row
 from analysis.statistics.longform import (
@@ -27,7 +28,7 @@ MOST_OPEN = 3  # speakers
 MOST_TRIED = 20
 METHOD = (
     "Paragraph MOS against sentence MOS within each speaker over paragraphs: Pearson's r with "
-    "Fisher's z interval (Clark et al. 2019, table 1), and least squares on sentence MOS by "
+    f"Fisher's z interval ({citation('clark2019')}, table 1), and least squares on sentence MOS by "
     "position for paragraphs of 2, 3 and 4 sentences (table 2), classical standard errors."
 )
 TRAP = (
@@ -220,7 +221,7 @@ def _warnings(material: Material, every: Sequence[ParagraphScores]) -> list[str]
     return warnings
 
 
-PAPER = "Clark et al. (2019)"
+PAPER = cite_author("clark2019")
 NAMES = {
     "mean": "mean sentence {mean}",
     "first": "first sentence {mean}",

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Codes, Floats
+from analysis.citations import cite, cite_author
 from analysis.formatting import beware, counted, first_of, interval_text
 from analysis.name_spans import condition_span, family_prefix
 from analysis.ratings.breakdowns import Family
@@ -99,7 +100,7 @@ MOST_DRAWN = 30
 ABX_METHOD = (
     "ABX: the share of right answers against 0.5 (guessing), with a two-way clustered interval "
     "(raters, items) and, as if ratings were independent, Clopper and Pearson's exact interval "
-    "and the exact one-sided binomial test. The pairs are adjusted together (Šidák 1967)."
+    f"and the exact one-sided binomial test. The pairs are adjusted together {cite('sidak1967')}."
 )
 ABX_NOTE = (
     "Exact: binomial, as if every answer were independent of the others; with several answers per "
@@ -253,8 +254,8 @@ NOTE = (
     "decided every pair."
 )
 METHOD = (
-    "Circular triads (a over b, b over c, c over a) and the coefficient of consistence by Kendall "
-    "and Babington Smith (1940); a triad of coin tosses is circular with a chance of 0.25."
+    "Circular triads (a over b, b over c, c over a) and the coefficient of consistence by "
+    f"{cite_author('kendall1940')}; a triad of coin tosses is circular with a chance of 0.25."
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.citations import cite
 from analysis.formatting import beware, counted, interval_text, listed, number
 from analysis.name_spans import condition_span
 from analysis.report.content import Column, Content, Figure, Table, column, picked, table_row
@@ -26,9 +27,9 @@ MOST_DRAWN = 30
 LOPSIDED = 0.1  # from one half: how often one of a pair was heard second
 METHOD = (
     "Each pair's mean (and share of wins, a tie counting half) has a two-way clustered interval, "
-    "over raters and items (Cameron, Gelbach and Miller 2011; Korn and Graubard 1998). "
-    "Intervals and p hold for all pairs at once (Šidák 1967): a preference is claimed where the "
-    "interval leaves a draw out."
+    f"over raters and items {cite('cameron2011', 'korn1998')}. "
+    f"Intervals and p hold for all pairs at once {cite('sidak1967')}: a preference is claimed "
+    "where the interval leaves a draw out."
 )
 LABELS = {"win_share": "first preferred", "tie_share": "tie", "loss_share": "other preferred"}
 NAIVE = (

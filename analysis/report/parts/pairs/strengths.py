@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import LinAlgWarning
 
 from analysis.arrays import Floats
+from analysis.citations import cite, cite_author
 from analysis.formatting import beware
 from analysis.name_spans import condition_span
 from analysis.report.content import Content, Figure, Table, column, columns_of, picked, table_row
@@ -34,10 +35,11 @@ MODELS: dict[str, Callable[[PairRatings], AbilityFit]] = {
 }
 METHODS = {
     "thurstone": "Thurstone's case V for graded answers: cumulative probit, symmetric cut points "
-    "(Agresti 1992)",
-    "davidson": "Davidson's (1970) model of wins and ties",
-    "bradley_terry": "Bradley and Terry's (1952) model, ties as half a win to each",
-    "least_squares": "Scheffé's (1952) least squares on the scores",
+    f"{cite('agresti1992')}",
+    "davidson": f"{cite_author('davidson1970', possessive=True)} model of wins and ties",
+    "bradley_terry": f"{cite_author('bradley1952', possessive=True)} model, ties as half a win to "
+    "each",
+    "least_squares": f"{cite_author('scheffe1952', possessive=True)} least squares on the scores",
 }
 NO_INTERVAL = "no clustered interval: one rater or item only, or their sums cancel"
 ALL_TIES = (

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from analysis.arrays import Floats
+from analysis.citations import cite
 from analysis.formatting import counted, first_of, interval_text
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family
@@ -51,7 +52,7 @@ REPEAT_COLUMNS = (
 )
 REPEAT_METHODS = (
     "Self-consistency on repeated clips: the share of second answers within one step of the first, "
-    "and the SD of one answer, SD(second - first) / sqrt 2 (Bland and Altman 1996)."
+    f"and the SD of one answer, SD(second - first) / sqrt 2 {cite('bland1996')}."
 )
 
 
@@ -251,8 +252,8 @@ COLUMNS = (
     Column("note", "Note"),
 )
 METHODS = (
-    "The SOS parameter a (Hossfeld et al. 2011) is fitted by least squares through the origin: the "
-    "variance of a clip's ratings against (mean - low)(high - mean), bootstrap over clips."
+    f"The SOS parameter a {cite('hossfeld2011')} is fitted by least squares through the origin: "
+    "the variance of a clip's ratings against (mean - low)(high - mean), bootstrap over clips."
 )
 
 

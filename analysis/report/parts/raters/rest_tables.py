@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.arrays import Floats
+from analysis.citations import citation, cite
 from analysis.formatting import counted, listed
 from analysis.name_spans import family_prefix
 from analysis.report.content import Column, Content, Figure, Table
@@ -47,7 +48,8 @@ METHODS = (
     "Each rater is compared with the mean of the other raters' ratings of the same clips: Pearson "
     "(PLCC), Spearman (SRCC), Kendall's tau-b (KRCC), quadratically weighted kappa (QWK, rounded "
     "half up to the scale's steps) and mean absolute error (MAE). Bias and inconsistency are those "
-    "of the subject model of ITU-T P.910 (Li et al. 2020) as published, and with the unbiased step."
+    f"of the subject model of {citation('itu_p910')} {cite('li2020')} as published, and with the "
+    "unbiased step."
 )
 
 
@@ -214,9 +216,9 @@ def _note(categories: Sequence[float], own: bool, model: SubjectModel) -> str:
         steps += " (the slider cut into these)"
     texts = [
         "Shared: clips that others rated too. Bias: how far above the others the rater marks. "
-        "Inconsistency: SD of the rater's own noise as ITU-T P.910 has it, which is too small, and "
-        f"unbiased. {steps}. Intervals are naive within a rater. This is human agreement itself, "
-        "so no ceiling stands beside it."
+        f"Inconsistency: SD of the rater's own noise as {citation('itu_p910')} has it, which is "
+        f"too small, and unbiased. {steps}. Intervals are naive within a rater. This is human "
+        "agreement itself, so no ceiling stands beside it."
     ]
     if not model.converged:
         texts.append(
