@@ -30,6 +30,11 @@ from analysis.report.part import FamilyInput, FamilyPart, Part, PartInput
 from analysis.statistics.clustered_variance import two_way_intervals
 from analysis.statistics.intervals import TWO_WAY, clustered
 from analysis.statistics.justifications import (
+    FEWEST_RATERS,
+    FEWEST_REASONS,
+    MOST_TERMS,
+    PRIOR,
+    Groups,
     TermLogOdds,
     TermTable,
     code_table,
@@ -37,9 +42,6 @@ from analysis.statistics.justifications import (
     term_log_odds,
     term_table,
 )
-from analysis.statistics.justifications.label_groups import Groups
-from analysis.statistics.justifications.log_odds import PRIOR
-from analysis.statistics.justifications.terms import FEWEST_RATERS, FEWEST_REASONS, MOST_TERMS
 from analysis.statistics.options import Options
 
 if TYPE_CHECKING:

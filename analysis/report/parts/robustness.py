@@ -27,16 +27,6 @@ from analysis.report.part import Part, PartInput
 from analysis.report.parts.screening import one_rule_more
 from analysis.report.ranking import Ranking, key_of, on_one_footing, rankings
 from analysis.statistics.robustness import (
-    Claim,
-    Comparison,
-    Outcome,
-    Variant,
-    comparison_of,
-    fewest_to_turn,
-    outcome,
-)
-from analysis.statistics.robustness.claims import Found
-from analysis.statistics.robustness.variants import (
     ITEM,
     KINDS,
     MORE,
@@ -44,9 +34,17 @@ from analysis.statistics.robustness.variants import (
     RATER,
     RULES,
     WAYS,
+    Claim,
+    Comparison,
+    Found,
+    Outcome,
+    Variant,
+    comparison_of,
+    fewest_to_turn,
     in_other_ways,
     left_out,
     of_intervals,
+    outcome,
     under_rules,
 )
 from analysis.statistics.sensitivity import Scheme, in_force, schemes

@@ -23,9 +23,15 @@ from analysis.report.content import (
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.long_form.condition_means import condition_tests, conditions
 from analysis.report.parts.long_form.paragraph_tables import paragraphs
-from analysis.statistics.longform import ContextEffect, Material, context_effects, materials
-from analysis.statistics.longform.condition_names import ISOLATION, in_words
-from analysis.statistics.longform.long_form_table import is_long_form
+from analysis.statistics.longform import (
+    ISOLATION,
+    ContextEffect,
+    Material,
+    context_effects,
+    in_words,
+    is_long_form,
+    materials,
+)
 from analysis.statistics.options import Options
 
 NOTHING = (

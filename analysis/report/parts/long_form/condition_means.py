@@ -20,14 +20,14 @@ from analysis.statistics.clustered_variance import two_way_intervals
 from analysis.statistics.comparisons.simultaneous import Decision, decide_pairs
 from analysis.statistics.comparisons.two_sample_tests import student_t
 from analysis.statistics.intervals import Clustered, clustered, naive_interval
-from analysis.statistics.longform.condition_names import (
+from analysis.statistics.longform import (
     CONTEXT,
     ISOLATION,
     PARAGRAPH,
     SETTINGS,
     Form,
+    Material,
 )
-from analysis.statistics.longform.long_form_table import Material
 
 MOST_NAMED = 12
 TURNS = 2  # conversations cut to two turns: each turn is a speaker of its own

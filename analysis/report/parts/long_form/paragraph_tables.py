@@ -11,17 +11,19 @@ from analysis.formatting import interval_text
 from analysis.report.content import Column, Content, Figure, Table, column, columns_of, table_row
 from analysis.statistics.longform import (
     CORRELATES,
+    FEWEST,
+    ISOLATION,
+    PARAGRAPH,
     Correlate,
     Material,
     ParagraphScores,
     Regression,
     by_position,
+    in_words,
     paragraph_scores,
     pooled_correlates,
     within_correlates,
 )
-from analysis.statistics.longform.condition_names import ISOLATION, PARAGRAPH, in_words
-from analysis.statistics.longform.paragraph_correlations import FEWEST
 
 WITHIN, CENTRED, POOLED = "one speaker", "all, own means taken away", "all pooled (the trap)"
 MOST_OPEN = 3  # speakers

@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.arrays import Bools
 from analysis.name_spans import condition_span
-from analysis.ratings.grouping import Breakdown
+from analysis.ratings.breakdowns import Breakdown
 from analysis.report.part import PartInput
 from analysis.statistics.comparisons.simultaneous import ranking_draws
 from analysis.statistics.comparisons.systems_under_test import Candidates, candidates

@@ -7,9 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.ratings.breakdowns import Family, families
+from analysis.ratings.breakdowns import Breakdown, Family, families
 from analysis.ratings.estimands import estimand_of
-from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import newest_scores
 from analysis.report.content import (
     Column,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from analysis.formatting import words_of
-from analysis.ratings.breakdowns import Family
-from analysis.ratings.grouping import Breakdown
+from analysis.ratings.breakdowns import Breakdown, Family
 from analysis.report.content import Column, Content, Table
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import PartInput
