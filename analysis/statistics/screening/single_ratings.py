@@ -1,4 +1,4 @@
-"""Rules that look at ratings one by one: its answer, its justification, what it is of, records."""
+"""Rules that look at ratings one by one: the answer, its reason, its clip, and what a file says."""
 
 from __future__ import annotations
 

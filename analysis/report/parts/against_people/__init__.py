@@ -15,11 +15,6 @@ from analysis.ratings.estimands import name_of
 from analysis.ratings.metric_scores import metrics_of, reasons
 from analysis.report.content import Content, Figure, titled, together
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.against_people.ceiling_tables import (
-    ceiling_table,
-    ceilings_of,
-    preferences,
-)
 from analysis.report.parts.against_people.metric_data import Gathered, gathered
 from analysis.report.parts.against_people.metric_tables import (
     FEW,
@@ -27,6 +22,8 @@ from analysis.report.parts.against_people.metric_tables import (
     PLURALS,
     Ceilings,
     CeilingsFor,
+    ceiling_table,
+    ceilings_of,
     correlation_table,
     holm_of,
     mapped_table,
@@ -34,6 +31,7 @@ from analysis.report.parts.against_people.metric_tables import (
     ordered,
     point_rows,
     point_table,
+    preferences,
     top_of,
     words_of,
 )

@@ -14,7 +14,7 @@ from analysis.report.part import Part, PartInput
 from analysis.report.parts.answer import caveats, narrative
 from analysis.report.parts.answer.caveats import Caveat
 from analysis.report.parts.answer.narrative import ranking_sentences
-from analysis.report.parts.models.model_fits import TOO_NARROW, sized
+from analysis.report.parts.models import TOO_NARROW, sized
 from analysis.report.ranking import Ranking, key_of, rankings
 from analysis.statistics.intervals import TWO_WAY
 
