@@ -30,9 +30,8 @@ from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardLink
 from analysis.name_spans import resolve
 from analysis.report.content import Content, Table
 from analysis.web.board_jobs import content_of, made_when_due
+from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
 from analysis.web.sharing import (
-    LINK_DAYS,
-    MOST_LINK_DAYS,
     MOST_OPEN,
     TOKEN_BYTES,
     count_opening,

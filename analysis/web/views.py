@@ -24,7 +24,7 @@ from analysis.web.combining import MARGIN, RIGHT, check_versions, combined_state
 from analysis.web.first_runs import analyse_when_due, default_options
 from analysis.web.forms import form_of, options_of
 from analysis.web.jobs import asked_file, asked_run, cancel_run, start_run
-from analysis.web.sharing import sharing
+from analysis.web.results_links import sharing
 from listening.common.signals import acted
 from listening.selectors import method_facts, study_head_or_404
 
