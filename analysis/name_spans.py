@@ -1,19 +1,19 @@
-"""Spans of names in sentences: a label takes the place of a key when the text is written.
+"""Spans of names and citations in sentences, resolved when the text is written.
 
 A sentence is made before it is known what a reader will call a condition or a family. A span keeps
 the key apart from the words around it, so that nothing is searched for in prose. Every writer
-resolves the spans of what it writes, once.
+resolves the spans of what it writes, once. A citation keeps the key of its work in the same way.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from analysis.formatting import SPAN_CLOSE, SPAN_OPEN, quote_name
 
-CONDITION, FAMILY = "c", "f"
+CONDITION, FAMILY, CITATION = "c", "f", "w"
 OPEN, CLOSE, BETWEEN = SPAN_OPEN, SPAN_CLOSE, "\ue0f2"
 _SPAN = re.compile(f"{OPEN}(.){BETWEEN}([^{BETWEEN}]*){BETWEEN}([^{CLOSE}]*){CLOSE}")
 _MARKS = re.compile(f"[{OPEN}{CLOSE}{BETWEEN}]")
@@ -52,6 +52,11 @@ def family_prefix(title: str) -> str:
     return family_span(title, PREFIX)
 
 
+def citation_span(key: str, written: str) -> str:
+    """A work in a sentence as it is written there, with its key in the bibliography."""
+    return _span(CITATION, written, key)
+
+
 def resolve(text: str, names: Names = KEYS) -> str:
     """The text with a label, or a key where there is none, in the place of each span."""
     if OPEN not in text:
@@ -65,6 +70,8 @@ def resolve(text: str, names: Names = KEYS) -> str:
 
 def _label(match: re.Match[str], names: Names) -> str:
     kind, form, key = match.groups()
+    if kind == CITATION:
+        return form
     if kind == CONDITION:
         return quote_name(names.conditions.get(key, key))
     if form != "{}" and key in names.omitted:
@@ -87,6 +94,16 @@ def starts_with_family(text: str, titles: Container[str]) -> bool:
 def names_in(text: str) -> list[str]:
     """The keys of the conditions that a text names."""
     return [key for kind, _, key in _SPAN.findall(text) if kind == CONDITION]
+
+
+def split_at_citations(text: str) -> Iterator[tuple[str, str, str]]:
+    """Yield (text before, work as written, its key) per citation; the rest last, without a key."""
+    at = 0
+    for match in _SPAN.finditer(text):
+        if match[1] == CITATION:
+            yield text[at : match.start()], match[2], match[3]
+            at = match.end()
+    yield text[at:], "", ""
 
 
 def _span(kind: str, form: str, key: str) -> str:

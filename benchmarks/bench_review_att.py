@@ -140,7 +140,7 @@ def schemes_tried(table: Any) -> Iterator[tuple[str, Sequence[Any]]]:
 
 def conclusions(world: World) -> list[list[object]]:
     from analysis.ratings.table import from_study
-    from analysis.statistics.robustness.variants import under_rules
+    from analysis.statistics.robustness import under_rules
     from analysis.statistics.screening import screen
 
     table = from_study(KEY)

@@ -26,7 +26,7 @@ ORDER = {
         *("judges", "suite", "scoring", "jobs", "testing", "web", "admin", "apps", "management"),
     ),
     "analysis": (
-        *("arrays", "formatting", "name_spans", "ratings", "statistics", "report"),
+        *("arrays", "formatting", "name_spans", "citations", "ratings", "statistics", "report"),
         *("models", "web", "apps", "admin", "management"),
     ),
 }
@@ -55,6 +55,7 @@ PURE = (
         "analysis.arrays",
         "analysis.formatting",
         "analysis.name_spans",
+        "analysis.citations",
         "analysis.ratings",
         "analysis.statistics",
     ),

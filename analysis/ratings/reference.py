@@ -58,7 +58,7 @@ def reference_of(
         candidates = [name for name in names if roles.get(name) == ROLE]
         why = "the reference by its role"
     else:
-        candidates = [name for name in names if _plain(name) in CALLED_SO]
+        candidates = [name for name in names if plain_name(name) in CALLED_SO]
         why = "taken as the reference by its name"
     if len(candidates) == 1:
         return Reference(candidates[0], why)
@@ -72,7 +72,7 @@ def anchors_of(names: Sequence[str], roles: Mapping[str, str] | None = None) -> 
     """The conditions that were made worse on purpose: by role, else those called anchors."""
     if roles:
         return frozenset(name for name in names if roles.get(name) == ANCHOR)
-    return frozenset(name for name in names if _ANCHOR.search(_plain(name)))
+    return frozenset(name for name in names if _ANCHOR.search(plain_name(name)))
 
 
 def roles_of(table: pd.DataFrame) -> dict[str, str]:
@@ -83,5 +83,6 @@ def roles_of(table: pd.DataFrame) -> dict[str, str]:
     return {str(name): str(role) for name, role in rows.drop_duplicates().itertuples(index=False)}
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """A name without case, and with a space for each mark between its words."""
     return re.sub(r"[\s_.\-]+", " ", name).strip().casefold()

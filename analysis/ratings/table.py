@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from analysis.formatting import enumerated
 from analysis.ratings.categorical import (
     Categorical,
     Columns,
@@ -43,25 +45,848 @@ from analysis.ratings.cells import (
     canonical_cell,
     csv_lines,
     dtype_of,
+    reader_of,
+    trap_kind,
     unescaped,
 )
-from analysis.ratings.estimands import estimand_of
-from analysis.ratings.header import ColumnMapping, column_mapping
-from analysis.ratings.inferred_method import inferred_method
-from analysis.ratings.label_scores import cell_number, score_words, scores_of_labels
-from analysis.ratings.long_tables import conditions_of_names, long_columns
-from analysis.ratings.problems import RatingsError, RatingsWarning
-from analysis.ratings.repeats import resolve_repeats, turn_pairs
-from analysis.ratings.row_selection import selected_rows
-from analysis.ratings.validation import (
-    TRAINING,
-    check_ranks,
-    checked,
-    cleaned,
-    near_equal,
-    short_scales,
+from analysis.ratings.estimands import (
+    Estimand,
+    estimand_of,
+    estimand_of_method,
+    keys_where,
+    methods_of,
 )
-from listening.common.spreadsheets import TableError, clean_name, decimal_points, located
+from analysis.ratings.header import ColumnMapping, Trap, column_mapping
+from analysis.ratings.label_scores import cell_number, score_words, scores_of_labels, words_on_scale
+from analysis.ratings.problems import RatingsError, RatingsWarning, rows_text, some
+from analysis.ratings.reading_rules import ReadingRules, folded
+from analysis.ratings.repeats import resolve_repeats, turn_pairs
+from listening.common.spreadsheets import (
+    TableError,
+    clean_name,
+    comparison_key,
+    decimal_points,
+    located,
+    strict_number,
+)
+from listening.methods import Method, Scale
+from listening.methods.estimand import ONE_CLIP
+
+
+def long_columns(raw: Columns, mapping: ColumnMapping) -> tuple[Columns, ColumnMapping]:
+    """The columns with a row for each answer that is not empty, and the mapping that fits them.
+
+    What an answer gives stands in columns of the names that the ratings table has.
+    """
+    wide = mapping.wide
+    assert wide is not None
+    length = len(raw.numbers)
+    ours = sorted({name for answer in wide.answers for name in (*answer.theirs, *answer.constants)})
+    parts: dict[str, list[Categorical]] = {name: [] for name in ours}
+    for answer in wide.answers:
+        for name in ours:
+            if name in answer.theirs:
+                parts[name].append(raw.cells[answer.theirs[name]])
+            else:
+                parts[name].append(constant(answer.constants.get(name, ""), length))
+    repeated = np.tile(np.arange(length), len(wide.answers))
+    rest = {name: each for name, each in raw.cells.items() if name not in wide.used}
+    cells = {name: each.taken(repeated) for name, each in rest.items()}
+    cells |= {name: _stacked(columns) for name, columns in parts.items()}
+    for trap in wide.traps:
+        cells |= _trapped(cells, trap, raw.cells, repeated)
+    there = np.lexsort((np.arange(len(repeated)), repeated))  # as in the file, row by row
+    there = there[~cells["score"].having(lambda cell: not str(cell).strip())[there]]
+    made = Columns(cells, raw.numbers[repeated], raw.notes).taken(there)
+    taken = [name for name in ("trap", "trap_passed") if name in cells]
+    theirs = {**mapping.theirs, **{name: name for name in (*ours, *taken)}}
+    return made, replace(mapping, theirs=theirs, wide=None)
+
+
+def _stacked(columns: list[Categorical]) -> Categorical:
+    """Columns of cells one below the other."""
+    values = list(dict.fromkeys(str(value) for each in columns for value in each.values))
+    places = {value: place for place, value in enumerate(values)}
+    codes = [
+        np.array([places[str(value)] for value in each.values], dtype=np.int32)[each.codes]
+        for each in columns
+    ]
+    return Categorical(np.concatenate(codes), values)
+
+
+def _trapped(
+    cells: Mapping[str, Categorical],
+    trap: Trap,
+    wide: Mapping[str, Categorical],
+    repeated: np.ndarray,
+) -> dict[str, Categorical]:
+    """The columns trap and trap_passed where an answer is about the clip of a trap."""
+    clip, expected = (wide[name].taken(repeated) for name in (trap.stimulus, trap.expected))
+    clips = [_text(cells["stimulus"], row) for row in range(len(repeated))]
+    hit = [bool(name) and name == _text(clip, row) for row, name in enumerate(clips)]
+    kinds, passed = [], []
+    for row, is_trap in enumerate(hit):
+        before = _text(cells["trap"], row) if "trap" in cells else ""
+        kinds.append(trap.kind if is_trap else before)
+        right = _text(cells["trap_passed"], row) if "trap_passed" in cells else ""
+        if is_trap:
+            given, wanted = (
+                strict_number(_text(cells["score"], row)),
+                strict_number(_text(expected, row)),
+            )
+            right = ""
+            if given is not None and wanted is not None:
+                right = str(abs(given - wanted) <= trap.within).lower()
+        passed.append(right)
+    return {"trap": _column(kinds), "trap_passed": _column(passed)}
+
+
+def _text(column: Categorical, row: int) -> str:
+    return str(column.values[column.codes[row]]).strip()
+
+
+def _column(texts: list[str]) -> Categorical:
+    values = list(dict.fromkeys(texts))
+    places = {value: place for place, value in enumerate(values)}
+    return Categorical(np.array([places[text] for text in texts], dtype=np.int32), values)
+
+
+def conditions_of_names(cells: Mapping[str, Categorical], pattern: str) -> dict[str, Categorical]:
+    """The columns condition (and item) that a pattern finds in the names of stimuli.
+
+    The group ``item`` is the item; all other groups are the condition, joined by hyphens.
+    Raises RatingsError where the pattern does not fit.
+    """
+    try:
+        expression = re.compile(pattern)
+    except re.error as error:
+        raise RatingsError([f"--condition-pattern {pattern}: no pattern ({error})"]) from None
+    if not set(range(1, expression.groups + 1)) - set(expression.groupindex.values()) and not (
+        set(expression.groupindex) - {"item"}
+    ):
+        raise RatingsError([f"--condition-pattern {pattern}: put the condition in ( )"])
+    rated = ~cells["trap"].having(lambda value: bool(trap_kind(value)))
+    asked = np.bincount(cells["stimulus"].codes[rated], minlength=len(cells["stimulus"].values))
+    names = [str(v) if n else "" for v, n in zip(cells["stimulus"].values, asked, strict=True)]
+    found = [expression.search(name) for name in names]
+    odd = [name for name, match in zip(names, found, strict=True) if match is None and name]
+    if odd:
+        raise RatingsError([f"--condition-pattern {pattern}: does not fit {some(odd)}"])
+    item = expression.groupindex.get("item", 0)
+    conditions = [
+        "-".join(
+            group for place, group in enumerate(match.groups(), start=1) if group and place != item
+        )
+        if match
+        else ""
+        for match in found
+    ]
+    made = {"condition": cells["stimulus"].renamed([clean_name(each) for each in conditions])}
+    if item:
+        items = [clean_name(match[item] or "") if match else name for match, name in
+                 zip(found, map(str, cells["stimulus"].values), strict=True)]  # fmt: skip
+        made["item"] = cells["stimulus"].renamed(items)
+    return made
+
+
+_TRIAL = r"(?:[ _-]*(?:trials?|block|phase|round|part|item|task|mode))?[ _-]*\d*"
+NO_RATING = re.compile(
+    r"(?:practi[cs]e|training|warm[ _-]?up|example|demo|dummy|excluded?|exclusion|cancell?ed|"
+    r"invalid|rejected|discard(?:ed)?|removed|aborted|skipped|no[ _-]?consent|withdrawn|"
+    r"screened[ _-]?out|(?:survey[ _-])?preview|spam|"
+    r"entra[iî]nement|(?:ü|ue)bung|probe(?:durchgang|lauf)|entrenamiento|pr[aá]ctica|"
+    r"treinamento|treino|allenamento|练习|練習|训练|訓練|연습)" + _TRIAL
+)
+UNFINISHED = re.compile(  # words for a session's state, which mean other things elsewhere
+    r"active|started|running|in[ _-]?progress|incomplete|unfinished|partial|returned|abandoned|"
+    r"timed[ _-]?out|expired|dropped[ _-]?out"
+)
+SUMMARY = re.compile(
+    r"(?:grand[ _-])?(?:means?|averages?|avg|totals?|sums?|overall|median)|all|"
+    r"mittelwert|summe|gesamt|moyenne|promedio|平均值?|合计|总计"
+)
+SUMMARY_RATER = re.compile(
+    SUMMARY.pattern + r"|sd|std\.?|st\.?dev\.?|standard deviation|counts?|n|min|max|variance|se|ci"
+)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+TRUE = frozenset({"true", "t", "1", "1.0", "yes", "y", "x", "ja"})
+FALSE = frozenset({"false", "f", "0", "0.0", "no", "n", "nein"})
+EMPTY = frozenset({"", "na", "n/a", "nan", "none", "null", "-"})
+_LEFT_OUT_IF_TRUE = _words(
+    "practice practise training warmup cancelled canceled invalid skipped skip outlier dropped "
+    "withdrawn dummy aborted demo"
+)
+_LEFT_OUT_IF_ANY = _words(
+    "excluded exclude exclusion rejected reject rejection removed remove discard discarded"
+)
+_LEFT_OUT_IF_FALSE = _words(
+    "valid consent consented included include accepted approved complete completed finished "
+    "keep kept usable"
+)
+_TOKENS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_NEVER = _words(  # columns with a meaning of their own, or with names and words of raters
+    "study method criterion estimand rater dimension paragraph language split condition role "
+    "system voice stimulus versus_condition versus_stimulus presented_first context label score "
+    "trap trap_passed justification review latency_ms plays heard_fraction rated_at "
+    "session_status paid counts headphones codes version position left_out_by"
+)
+_SUMMED = ("rater", "condition", "item", "stimulus")
+MOST_VALUES = 200  # of a column that is looked at: one with more is no flag
+
+
+def selected_rows(
+    columns: Columns, mapping: ColumnMapping, ignore: Collection[str]
+) -> tuple[NDArray[np.bool_], list[str], list[str]]:
+    """Which rows (n,) are read; notes on those that are dropped, and open questions.
+
+    Raises RatingsError where an answer names what the file does not have.
+    """
+    here = {**mapping.theirs, **{name: name for name in columns.cells}}
+    rules, notes = mapping.rules, []
+    dropped = np.zeros(len(columns.numbers), dtype=bool)
+    answered = set()
+    for option in ("drop", "keep"):
+        for column, value in rules.rows_named(option):
+            hit = _rows_with(columns.cells, here, column, value, option)
+            answered.add((here[column], value))
+            if option == "drop":
+                dropped |= hit
+                count = int(hit.sum())
+                rows = "1 row" if count == 1 else f"{count} rows"
+                notes.append(f"Left out as no ratings: {rows} with {column} = {value}.")
+    questions: list[str] = []
+    kinds = {name: ours for ours, name in mapping.theirs.items()}
+    for name, cells in columns.cells.items():
+        if name not in ignore and kinds.get(name, "") not in _NEVER:
+            questions += _flags(name, cells, dropped, answered)
+    asked = dropped.copy()
+    for ours in _SUMMED:
+        name = mapping.theirs.get(ours, "")
+        if name in columns.cells:
+            questions += _summaries(name, ours, columns.cells[name], asked, answered)
+    return ~dropped, notes, questions
+
+
+def _rows_with(
+    cells: Mapping[str, Categorical], here: Mapping[str, str], column: str, value: str, option: str
+) -> NDArray[np.bool_]:
+    if column not in here:
+        raise RatingsError(
+            [f"--{option} {column}={value}: no column {column} (it has {some(cells)})"]
+        )
+    found = cells[here[column]]
+    hit = found.having(lambda cell: _named(folded(cell), value))
+    if not hit.any():
+        there = some(sorted({str(each) for each in found.values if str(each).strip()}))
+        raise RatingsError([f"--{option} {column}={value}: no row has it; {column} holds {there}"])
+    return hit
+
+
+def _named(cell: str, value: str) -> bool:
+    """Whether an answer's value is that of a cell; ``training*`` is all that begins like this."""
+    return cell == value or (value.endswith("*") and cell.startswith(value[:-1]))
+
+
+def _answered(name: str, value: str, answered: Collection[tuple[str, str]]) -> bool:
+    return any(column == name and _named(value, given) for column, given in answered)
+
+
+def _flags(
+    name: str,
+    column: Categorical,
+    dropped: NDArray[np.bool_],
+    answered: Collection[tuple[str, str]],
+) -> Iterator[str]:
+    """A question for each value of a column that speaks against counting its rows.
+
+    Values that begin alike (training1, training2) share one.
+    """
+    counts = np.bincount(column.codes[~dropped], minlength=len(column.values))
+    there = {folded(value): 0 for value in column.values}
+    for value, count in zip(column.values, counts.tolist(), strict=True):
+        there[folded(value)] += count
+    there = {value: count for value, count in there.items() if count}
+    if len(there) > MOST_VALUES:
+        return
+    total = int((~dropped).sum())
+    unanswered = [v for v in sorted(set(_flagged(name, there))) if not _answered(name, v, answered)]
+    for value, values in _by_beginning(unanswered, there).items():
+        count = sum(there[each] for each in values)
+        said = some(values) if any(values) else "nothing"
+        plain = re.fullmatch(r"[\w.=-]*", f"{name}{value}")
+        quoted = f"{name}={value}" if plain else f"'{name}={value}'"
+        yield (
+            f"column {name}: {count} of {total} rows say {said}: are they ratings? Leave "
+            f"them out by --drop {quoted}, or count them by --keep {quoted}"
+        )
+
+
+def _by_beginning(values: Sequence[str], there: Collection[str]) -> dict[str, list[str]]:
+    """Values by what answers for them: themselves, or ``training*`` if all such are among them."""
+    begun: dict[str, list[str]] = {}
+    for value in values:
+        letters = re.match(r"[^\W\d_]*", value)
+        begun.setdefault(letters[0] if letters else "", []).append(value)
+    found: dict[str, list[str]] = {}
+    for word, of_word in begun.items():
+        alike = [value for value in there if value.startswith(word)]
+        if word and len(of_word) > 1 and len(alike) == len(of_word):
+            found[f"{word}*"] = of_word
+        else:
+            found |= {value: [value] for value in of_word}
+    return found
+
+
+def _flagged(name: str, there: Mapping[str, int]) -> Iterator[str]:
+    tokens = {token.casefold() for token in _TOKENS.findall(name)}
+    truths = set(there) <= TRUE | FALSE | EMPTY
+    if tokens & _LEFT_OUT_IF_FALSE and truths:
+        yield from (value for value in there if value in FALSE)
+    elif tokens & _LEFT_OUT_IF_ANY:
+        yield from (value for value in there if value not in FALSE | EMPTY)
+    elif tokens & _LEFT_OUT_IF_TRUE and truths:
+        yield from (value for value in there if value in TRUE)
+    else:
+        state = bool(tokens & {"state", "status"})
+        named = [
+            value
+            for value in there
+            if NO_RATING.fullmatch(value) or (state and UNFINISHED.fullmatch(value))
+        ]
+        yield from named if len(named) < len(there) else ()
+
+
+def _summaries(
+    name: str,
+    ours: str,
+    column: Categorical,
+    asked: NDArray[np.bool_],
+    answered: Collection[tuple[str, str]],
+) -> Iterator[str]:
+    """A question about rows that are named after a statistic, unless they are ``asked`` about.
+
+    They are then.
+    """
+    words = SUMMARY_RATER if ours == "rater" else SUMMARY
+    counts = np.bincount(column.codes[~asked], minlength=len(column.values))
+    there = {str(v): n for v, n in zip(column.values, counts.tolist(), strict=True) if n}
+    found = [
+        v for v in there if words.fullmatch(folded(v)) and not _answered(name, folded(v), answered)
+    ]
+    if found and len(there) > len(found):
+        count = sum(there[value] for value in found)
+        asked |= column.having(lambda value: value in found)
+        rows = "1 row looks" if count == 1 else f"{count} rows look"
+        drop = " ".join(f"--drop {name}={value}" for value in found)
+        yield (
+            f"{rows} like a summary, not like ratings ({name} {enumerated(found)}): leave them out "
+            f"by {drop}, or count them by {drop.replace('--drop', '--keep')}"
+        )
+
+
+GUESS = "mos"  # what ratings of 1 to 5 are taken for, and said to be
+MOST_NAMED = 4
+FEWEST_ORDERS = 5  # sets of clips whose scores are the places 1, 2, 3 … before it looks like ranks
+_ORDERED = ("rater", "session", "task", "criterion", "block", "item")
+
+
+@dataclass(frozen=True)
+class InferredMethod:
+    """The columns method and estimand, and a question or a note about how they were come by."""
+
+    method: Categorical
+    estimand: Categorical
+    question: str = ""
+    note: str = ""
+
+
+def inferred_method(cells: Mapping[str, Categorical]) -> InferredMethod:
+    """The method and the estimand of each row, each inferred from the other where it is empty.
+
+    Where all rows lack both, scores of 1 to 5 are taken for MOS, with a note; for others, and for
+    labels of a known method, there is a question with the methods that fit.
+    """
+    method, estimand = cells["method"], cells["estimand"]
+    if any(method.values) or any(estimand.values):
+        return _by_the_other(method, estimand)
+    seen = _RatingsSeen(cells)
+    question = "" if not seen.any else seen.question()
+    note = ""
+    if seen.scores and not question:
+        fits = f"scores of {_span(seen.scores)} are taken for {estimand_of_method(GUESS).name}"
+        note = f"No column says the method: {fits}. If they are not, say --set method=METHOD."
+    same = np.zeros(len(method), dtype=np.int32)
+    key = estimand_of_method(GUESS).key
+    return InferredMethod(Categorical(same, [GUESS]), Categorical(same, [key]), question, note)
+
+
+def _by_the_other(method: Categorical, estimand: Categorical) -> InferredMethod:
+    """Each from the other, row by row; what neither tells stays empty."""
+    pairs, codes = paired(method, estimand)
+    filled = []
+    for of, key in pairs:
+        if not of and key:
+            known = methods_of(key)
+            of = known[0] if len(known) == 1 else ""
+        elif of in Method.registry and not key:
+            key = estimand_of_method(of).key
+        filled.append((of, key))
+    return InferredMethod(
+        Categorical(codes, [of for of, _ in filled]), Categorical(codes, [key for _, key in filled])
+    )
+
+
+class _RatingsSeen:
+    """What the ratings of a file look like, traps left out."""
+
+    def __init__(self, cells: Mapping[str, Categorical]) -> None:
+        trap = np.array([bool(trap_kind(value)) for value in cells["trap"].values], dtype=bool)
+        self.cells = cells
+        self.rated = ~trap[cells["trap"].codes] if len(trap) else np.ones(0, dtype=bool)
+        self.any = bool(self.rated.any())
+        self.numbers = np.array([cell_number(each) for each in cells["score"].values], dtype=float)
+        self.scores = sorted({float(x) for x in self._rows() if np.isfinite(x)})
+
+    def _rows(self) -> NDArray[np.float64]:
+        rows: NDArray[np.float64] = self.numbers[self.cells["score"].codes[self.rated]]
+        return rows
+
+    def question(self) -> str:
+        """What has to be said of the method; empty where MOS is a fair guess."""
+        words = self._words()
+        labelled = [key for key in Method.registry if words and words <= words_on_scale(key)]
+        if labelled:
+            names = f"the labels are {enumerated(sorted(self._words(plain=False)))}"
+            return f"no column method, and {names}; is it --set method={' or '.join(labelled)}?"
+        if not self.scores:
+            if any(self.cells["score"].values[code].strip() for code in self._codes("score")):
+                return ""  # they cannot be read, which is told elsewhere
+            return (
+                "no column method, and no score; say which method it is, like "
+                f"--set method={_free()} for choices without scores"
+            )
+        if self._compared():
+            fits = self._fitting(compared=True)
+            return f"no column method, and versus_condition is filled; say which it is: {fits}"
+        low, high = estimand_of_method(GUESS).ends or (0.0, 0.0)
+        if self.scores[0] < low or self.scores[-1] > high:
+            fits = self._fitting(compared=False)
+            fits += f" (or {GUESS} or {_free()}, on a scale of your own)" * (self.scores[0] >= 0)
+            return f"no column method, and scores of {_span(self.scores)}; say which it is: {fits}"
+        if self._ranked():
+            return (
+                "no column method, and the scores of each rater and item are places from 1 on; "
+                f"say which it is: {_options([*_ranking(), GUESS])}"
+            )
+        return ""
+
+    def _words(self, plain: bool = True) -> set[str]:
+        """The labels that are no numbers."""
+        there = {self.cells["label"].values[code] for code in self._codes("label")}
+        words = {label.strip() for label in there if np.isnan(cell_number(label)) and label.strip()}
+        return {word.casefold() for word in words} if plain else words
+
+    def _codes(self, name: str) -> list[int]:
+        codes: list[int] = np.unique(self.cells[name].codes[self.rated]).tolist()
+        return codes
+
+    def _compared(self) -> bool:
+        versus = self.cells["versus_condition"]
+        return any(versus.values[code] for code in self._codes("versus_condition"))
+
+    def _fitting(self, compared: bool) -> str:
+        """The methods whose scale holds the scores, the narrowest scales first."""
+        fitting = []
+        for key, scale in _scales().items():
+            estimand = estimand_of_method(key)
+            ends = _ends(scale)
+            if not ends or (compared and estimand.comparison == ONE_CLIP):
+                continue
+            if estimand.scores and not set(self.scores) <= set(estimand.scores):
+                continue
+            if ends[0] <= self.scores[0] and self.scores[-1] <= ends[1]:
+                fitting.append((ends[1] - ends[0], key))
+        return _options([key for _, key in sorted(fitting)][:MOST_NAMED])
+
+    def _ranked(self) -> bool:
+        """Whether every rater gave the clips of every item the places 1, 2, 3 and so on."""
+        rows = self._rows()
+        groups = joined([self.cells[name] for name in _ORDERED]).codes[self.rated]
+        if np.isnan(rows).any() or len(rows) < 2 * FEWEST_ORDERS:
+            return False
+        order = np.lexsort((rows, groups))
+        first = np.r_[True, np.diff(groups[order]) != 0]
+        start = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
+        places = np.arange(len(order)) - start + 1
+        sizes = np.diff(np.r_[np.flatnonzero(first), len(order)])
+        alike = np.array_equal(rows[order], places.astype(float))
+        return alike and len(sizes) >= FEWEST_ORDERS and int(sizes.min()) > 1
+
+
+def _scales() -> dict[str, Scale]:
+    """The scale that each method has unless a study says otherwise; not of those without one."""
+    scales = {}
+    for key, method in sorted(Method.registry.items()):
+        try:
+            scales[key] = method().scale({})
+        except ValueError:
+            continue
+    return scales
+
+
+def _ranking() -> list[str]:
+    """The methods whose scores are places, the first one the best."""
+    return [key for key, m in sorted(Method.registry.items()) if m.estimand.lowest_is_best]
+
+
+def _free() -> str:
+    """The method whose answers may have any score, or none."""
+    return next(key for key, m in Method.registry.items() if m.estimand.maybe_without_score)
+
+
+def _ends(scale: Scale) -> tuple[float, float] | None:
+    if scale.span:
+        return scale.span[0], scale.span[1]
+    scores = [step.score for step in scale.steps if step.score is not None]
+    return (min(scores), max(scores)) if scores else None
+
+
+def _span(scores: list[float]) -> str:
+    low, high = f"{scores[0]:g}", f"{scores[-1]:g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _options(keys: list[str]) -> str:
+    named = enumerated([f"{key} ({estimand_of_method(key).name})" for key in keys], "or")
+    return "--set method=METHOD" + (f", where METHOD is {named}" if keys else "")
+
+
+NAMED = (  # columns whose cells are names
+    *("study", "task", "criterion", "session", "rater", "block", "item", "dimension", "paragraph"),
+    *("language", "split", "condition", "system", "voice", "stimulus"),
+    *("versus_condition", "versus_stimulus"),
+)
+ASKED = {  # columns whose near-equal names are asked about, and those with the same names
+    "rater": ("rater",),
+    "condition": ("condition", "versus_condition"),
+    "system": ("system",),
+    "item": ("item",),
+    "stimulus": ("stimulus", "versus_stimulus"),
+}
+DIFFER = "differ only in case, blanks, leading zeros or .0"
+
+
+def cleaned(cells: Mapping[str, Categorical]) -> tuple[dict[str, Categorical], list[str]]:
+    """The columns with clean names (`clean_name`), and a note for each column that changed."""
+    result, notes = dict(cells), []
+    for name in NAMED:
+        column = cells[name]
+        values = [value if value is None else clean_name(str(value)) for value in column.values]
+        changed = [n for n, value in enumerate(column.values) if value != values[n]]
+        if not changed:
+            continue
+        result[name] = column.renamed(values)
+        rows = int(column.counts()[changed].sum())
+        shown = f"{str(column.values[changed[0]])!a} is read as {values[changed[0]]!r}"
+        there = "1 name" if len(changed) == 1 else f"{len(changed)} names"
+        notes.append(
+            f"Column {name}: blanks or Unicode forms of {there} are unified in {rows} rows "
+            f"({shown})."
+        )
+    return result, notes
+
+
+def near_equal(
+    cells: Mapping[str, Categorical], rules: ReadingRules, theirs: Mapping[str, str]
+) -> tuple[dict[str, Categorical], list[str], list[str]]:
+    """The columns with names unified that are said to be the same; notes, and open questions.
+
+    ``theirs`` has the file's names of columns: answers may use either.
+    """
+    result, notes, questions = dict(cells), [], []
+    ours = {name: key for key, name in theirs.items()}
+    answers = {
+        option: [_answer(text, ours) for text in getattr(rules, option)]
+        for option in ("same", "different")
+    }
+    for about, columns in ASKED.items():
+        groups = _groups([cells[name] for name in columns])
+        spelling: dict[str, str] = {}
+        asked = []
+        for names in groups:
+            key = comparison_key(names[0])
+            if _said(answers["same"], about, key):
+                spelling |= dict.fromkeys(names[1:], names[0])
+            elif not _said(answers["different"], about, key):
+                asked.append(names)
+        for name in columns if spelling else ():
+            values = [spelling.get(value, value) for value in cells[name].values]
+            result[name] = cells[name].renamed(values)
+        if spelling:
+            told = [f"{other} is read as {name}" for other, name in spelling.items()]
+            notes.append(f"Column {about}: {some(told)}, as was asked for.")
+        if asked:
+            pairs = some([enumerated(names) for names in asked])
+            questions.append(
+                f"column {about}: {pairs} {DIFFER}: are they one name? Say --same {about} or "
+                f"--different {about} (of one: --same {about}={asked[0][0]!r})"
+            )
+    unknown = [a for pair in answers.values() for a, _ in pair if a not in ASKED]
+    if unknown:
+        raise RatingsError(
+            [f"{unknown[0]}: --same and --different are about {enumerated(sorted(ASKED), 'or')}"]
+        )
+    return result, notes, questions
+
+
+def _answer(text: str, ours: Mapping[str, str]) -> tuple[str, str]:
+    """The column of an answer, and the key of the name that it is about, if it names one."""
+    column, _, name = text.partition("=")
+    return ours.get(column, column), comparison_key(name) if name else ""
+
+
+def _said(answers: Sequence[tuple[str, str]], column: str, key: str) -> bool:
+    return any(about == column and name in ("", key) for about, name in answers)
+
+
+def _groups(columns: Sequence[Categorical]) -> Iterator[list[str]]:
+    """Names of these columns that are nearly equal, the most frequent spelling first."""
+    counts: dict[str, int] = {}
+    for column in columns:
+        for value, count in zip(column.values, column.counts().tolist(), strict=True):
+            if value and count:
+                counts[str(value)] = counts.get(str(value), 0) + count
+    alike: dict[str, list[str]] = {}
+    for name in counts:
+        alike.setdefault(comparison_key(name), []).append(name)
+    for names in alike.values():
+        if len(names) > 1:
+            yield sorted(names, key=lambda name: -counts[name])
+
+
+SCREEN = ("task", "criterion", "rater", "session", "block", "item")
+ENOUGH = 30  # scores from which on a scale without its upper half is no chance
+
+
+def check_ranks(
+    table: pd.DataFrame, own: NDArray[np.bool_], numbers: NDArray[np.int64]
+) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """The table with tied ranks as mid-ranks; notes, and what is wrong with ranks.
+
+    A screen is what one rater ranked at once. Ranks among different numbers of clips are not
+    comparable and are refused, as are places that are missing. ``numbers`` (n,) are those of the
+    rows in the file; ``own`` marks rows of a study of Earnest.
+    """
+    ranked = table["estimand"].isin(keys_where("lowest_is_best")) & (table["trap"] == "")
+    rows = np.flatnonzero(np.asarray(ranked & table["score"].notna(), dtype=bool) & ~own)
+    if not len(rows):
+        return table, [], []
+    use = table.iloc[rows]
+    screens = use.groupby(list(SCREEN), sort=False)
+    size = screens["score"].transform("size").to_numpy()
+    sizes = sorted(set(size.tolist()))
+    if len(sizes) > 1:
+        return table, [], [
+            f"ranks of screens with {enumerated([f'{n}' for n in sizes])} clips: a place among "
+            f"{sizes[0]} says something else than one among {sizes[-1]}. Analyse screens of one "
+            "size by themselves, or write each screen as comparisons of two clips (method ab)"
+        ]  # fmt: skip
+    middle = screens["score"].rank(method="average").to_numpy()
+    fits = _as_ranked(use, screens)
+    if not fits.all():
+        wrong = numbers[rows[~fits]]
+        return table, [], [
+            f"{rows_text(wrong.tolist())}, column score: places of a screen of {sizes[0]} clips "
+            f"must be 1 to {sizes[0]}, with ties like 1, 1, 3; a clip may be missing"
+        ]  # fmt: skip
+    tied = use["score"].to_numpy(dtype=np.float64) != middle
+    equal = screens["score"].transform(lambda scores: scores.duplicated(keep=False)).to_numpy(bool)
+    if not equal.any():
+        return table, [], []
+    scores = table["score"].to_numpy(dtype=np.float64).copy()
+    scores[rows[tied]] = middle[tied]
+    made = table.assign(score=scores)
+    groups = use[equal].groupby(list(SCREEN), sort=False).ngroups
+    note = (
+        f"{groups} of {screens.ngroups} screens hold ties: clips that share a place have the mean "
+        "of their places (mid-ranks)."
+    )
+    return made, [note], []
+
+
+def _as_ranked(use: pd.DataFrame, screens: Any) -> NDArray[np.bool_]:
+    """Which ranks (m,) are of a screen that was ranked from 1 on in a usual way."""
+    score, ranks = use["score"].to_numpy(dtype=np.float64), screens["score"]
+    fits = [score == ranks.rank(method=method).to_numpy() for method in ("average", "min", "dense")]
+    fits.append(score == ranks.rank(method="max").to_numpy())
+    code = screens.ngroup().to_numpy()
+    right = np.zeros(len(score), dtype=bool)
+    for each in fits:
+        whole = np.bincount(code, weights=~each) == 0
+        right |= whole[code]
+    return right
+
+
+def short_scales(table: pd.DataFrame, own: NDArray[np.bool_], scale: str = "") -> Iterator[str]:
+    """A question for each kind of score of which nobody used the upper part of the scale.
+
+    These are categories of five points that end at three, and ratings from 0 to 100 that end at
+    ten. ``scale`` is the answer: ``1,5`` or ``0,100``.
+    """
+    rated = (table["trap"] == "") & table["score"].notna()
+    foreign = table[np.asarray(rated, dtype=bool) & ~own]
+    for (key, criterion), scores in foreign.groupby(["estimand", "criterion"], sort=True)["score"]:
+        known = estimand_of(str(key))
+        ends = known.ends and f"{known.ends[0]:g},{known.ends[1]:g}"
+        if len(scores) < ENOUGH or scale.replace(" ", "").replace("-", ",") == ends:
+            continue
+        low, high = scores.min(), scores.max()
+        of = f" of {criterion}" if criterion else ""
+        if known.ends == (1.0, 5.0) and low == 1 and high <= 3 and not (scores % 1).any():
+            points = enumerated([f"{value:g}" for value in sorted(scores.unique())], "or")
+            yield (
+                f"all {len(scores)} {known.name} scores{of} are {points}: say --scale 1,5 if the "
+                "scale had five points, or --set method=free_choice for means on a shorter scale"
+            )
+        elif known.ends == (0.0, 100.0) and high <= 10:
+            yield (
+                f"all {len(scores)} {known.name} scores{of} are {low:g} to {high:g}: say --scale "
+                "0,100 if the scale ended at 100, or --set method=mos if it had five points, or "
+                "--set method=free_choice for means on another scale"
+            )
+
+
+TRAINING = "training"  # stands in the column trap for training trials, which may pass nothing
+Rows = NDArray[np.intp]
+Mistake = tuple["pd.Series[bool]", str, str]  # a mask (n,), the column, what is wrong with it
+
+
+def checked(
+    cells: Mapping[str, Categorical],
+    source: str,
+    numbers: Rows,
+    questions: Sequence[str] = (),
+    whole_pairs: bool = False,
+) -> pd.DataFrame:
+    """The typed table of all columns; raises RatingsError with every mistake, a line for each.
+
+    ``source`` names the ratings, ``numbers`` (n,) those of their rows for people. ``questions``
+    that only a person can answer are mistakes too, told first. With ``whole_pairs``, comparisons
+    of two clips must name both conditions.
+    """
+    problems = [located(source, question) for question in questions]
+    wrong: dict[str, Rows] = {}
+    typed = {}
+    for name in COLUMNS:
+        typed[name], mistakes = _typed(name, cells[name])
+        for rows, text in mistakes:
+            named_rows = rows_text(numbers[rows].tolist())
+            problems.append(f"{source}, {named_rows}, column {name}: {text}")
+        wrong[name] = np.concatenate([np.zeros(0, np.intp), *(rows for rows, _ in mistakes)])
+    table = pd.DataFrame(typed, columns=list(COLUMNS))
+    for mask, name, text in [*_mistakes(table), *(_half_pairs(table) if whole_pairs else ())]:
+        rows = np.setdiff1d(np.flatnonzero(np.asarray(mask, dtype=bool)), wrong[name])
+        if len(rows):
+            named_rows = rows_text(numbers[rows].tolist())
+            problems.append(f"{source}, {named_rows}, column {name}: {text}")
+    if problems:
+        raise RatingsError(problems)
+    return table
+
+
+def _typed(name: str, cells: Categorical) -> tuple[pd.Series, list[tuple[Rows, str]]]:
+    """A column of cells as a series, and what cannot be read of it: rows and words."""
+    read = reader_of(name)
+    values: list[Any] = []
+    unread: dict[str, list[int]] = {}
+    for code, value in enumerate(cells.values):
+        try:
+            values.append(read(value))
+        except ValueError as error:
+            values.append(read(None))
+            unread.setdefault(str(error), []).append(code)
+    different: pd.Series = pd.Series(values, dtype=dtype_of(name))
+    mistakes = []
+    for text, codes in unread.items():
+        rows = np.flatnonzero(np.isin(cells.codes, codes))
+        first, *others = [repr(cells.values[code]) for code in codes]
+        likewise = f" (likewise {some(others)})" if others else ""
+        if len(rows):
+            mistakes.append((rows, f"{first} {text}{likewise}"))
+    return different.take(cells.codes).reset_index(drop=True), mistakes
+
+
+def _mistakes(table: pd.DataFrame) -> Iterator[Mistake]:
+    trap = table["trap"] != ""
+    yield table["rater"] == "", "rater", "is empty; every rating needs its rater's code"
+    yield ~trap & (table["condition"] == ""), "condition", "is empty; name what was rated"
+    nothing = (table["item"] == "") & (table["stimulus"] == "")
+    yield ~trap & nothing, "item", "and stimulus are empty; name the item or the stimulus"
+    known = trap & ~table["trap"].isin((TRAINING, TRAP))
+    remedy = f"write true or false, or {TRAP} in the column trap where that is not known"
+    yield known & table["trap_passed"].isna(), "trap_passed", f"is empty for a trap; {remedy}"
+    yield from _of_methods(table)
+    yield from _of_roles(table)
+    yield table["heard_fraction"] < 0, "heard_fraction", "is negative; write 0 to 1"
+
+
+def _of_methods(table: pd.DataFrame) -> Iterator[Mistake]:
+    """Methods and estimands that there are not, that disagree, or that the ratings do not fit."""
+    rated = table["trap"] == ""
+    for method, estimand in table[["method", "estimand"]].drop_duplicates().itertuples(index=False):
+        mine = (table["method"] == method) & (table["estimand"] == estimand)
+        try:
+            known = estimand_of_method(str(method)) if method else None
+            known = estimand_of(str(estimand)) if estimand and not known else known
+        except KeyError as error:
+            yield mine, "method" if method else "estimand", f"there is {error.args[0]}"
+            continue
+        if not method or known is None:
+            methods = enumerated(sorted(methods_of(str(estimand)) or Method.registry), "or")
+            yield mine, "method", f"is empty; say how the clips were rated: {methods}"
+            continue
+        if estimand != known.key:
+            problem = f"is {estimand!r}, and the mean of {method} is {known.key}"
+            yield mine, "estimand", f"{problem}; leave the column out, the method decides"
+            continue
+        yield from _of_scores(table, mine & rated, known)
+
+
+def _half_pairs(table: pd.DataFrame) -> Iterator[Mistake]:
+    """Comparisons of two clips that name one."""
+    mine = table["estimand"].isin(keys_where("in_pairs")) & (table["trap"] == "")
+    alone = mine & (table["versus_condition"] == "")
+    methods = enumerated(sorted(table["method"][alone].unique())) if alone.any() else ""
+    remedy = "name the other condition here, or in every row by --set versus_condition=NAME"
+    yield alone, "versus_condition", f"is empty, and {methods} compares two clips; {remedy}"
+
+
+def _of_scores(table: pd.DataFrame, mine: pd.Series[bool], known: Estimand) -> Iterator[Mistake]:
+    """Scores that there are not on a scale of a few."""
+    scores = table["score"]
+    wrong = mine & scores.notna() & ~scores.isin(known.scores)
+    if known.scores and wrong.any():
+        right = enumerated([f"{score:g}" for score in known.scores], "or")
+        rule = f"must be {right} for the estimand {known.key}"
+        there = some(f"{score:g}" for score in scores[wrong].unique())
+        yield wrong, "score", f"{there} {rule}; turn labels into those scores"
+
+
+def _of_roles(table: pd.DataFrame) -> Iterator[Mistake]:
+    """Conditions that have one role here and another there."""
+    with_role = table[(table["role"] != "") & (table["trap"] == "")]
+    roles = with_role[["study", "condition", "role"]].drop_duplicates()
+    for (study, condition), own in roles.groupby(["study", "condition"], sort=True)["role"]:
+        if len(own) > 1:
+            mine = (table["study"] == study) & (table["condition"] == condition)
+            problem = f"{condition} is called {enumerated(sorted(own))}"
+            yield mine, "role", f"{problem}; a condition has one role"
+
 
 __all__ = [
     "COLUMNS",

@@ -6,6 +6,7 @@ that the counts add up to what is missing from the estimates.
 
 from __future__ import annotations
 
+from analysis.citations import cite
 from analysis.formatting import counted
 from analysis.report.report_schema import Report
 
@@ -23,8 +24,8 @@ IN_A_PAPER = {  # by the key of a rule: which ratings it leaves out, as a method
     "review": "whose reason experts judged unfit",
     "no_justification": "without a reason",
     "left_out": "of clips or systems left out by name",
-    "hidden_reference": "of raters who missed the hidden reference (ITU-R BS.1534)",
-    "mid_anchor": "of raters who took the anchor for the reference (ITU-R BS.1534)",
+    "hidden_reference": f"of raters who missed the hidden reference {cite('itu_bs1534')}",
+    "mid_anchor": f"of raters who took the anchor for the reference {cite('itu_bs1534')}",
 }
 
 

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from analysis.citations import cite
 from analysis.formatting import ci_words, counted, enumerated, number
-from analysis.name_spans import condition_span, family_span
+from analysis.name_spans import condition_span, family_span, resolve
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Column, Content, Figure, Headline, Table, content_from
 from analysis.report.report_schema import (
@@ -23,7 +24,8 @@ from analysis.report.report_schema import (
 )
 
 LOOKING = "sequential interval"
-MADE_BY = "sequential over raters (Waudby-Smith and Ramdas 2024), valid under continuous monitoring"
+_MADE_BY = f"sequential over raters {cite('waudbysmith2024')}, valid under continuous monitoring"
+MADE_BY = resolve(_MADE_BY)
 BOUNDS = (
     "Means over the {} that finished so far, with sequential intervals. Letters and tiers are "
     "assigned when the study closes."
@@ -141,7 +143,7 @@ def _differences_so_far(report: Report, waiting: Sequence[str]) -> PartRecord:
     """Return the part with the differences so far, and with what waits for the end."""
     tables = [_table(row) for row in report["interim"] if row["pairs"]]
     later = [f"Shown when the study closes: {enumerated(waiting)}."] * bool(waiting)
-    content = Content(later, tables=tables, methods=[f"Interim intervals are {MADE_BY}."])
+    content = Content(later, tables=tables, methods=[f"Interim intervals are {_MADE_BY}."])
     made = {"key": DIFFERENCES, "version": "1", "title": "Differences so far", "problem": ""}
     return cast(PartRecord, {**made, **content.plain()})
 

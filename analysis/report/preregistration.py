@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, TypeVar
 
+from analysis.citations import cite, cite_author
 from analysis.formatting import counted, enumerated, percent
+from analysis.name_spans import resolve
 from analysis.report.declared_rules import declared_rules
 from analysis.statistics.options import Options, command_line
 from analysis.statistics.screening import STRUCTURAL, Review
@@ -35,13 +37,13 @@ BLIND = (
 )
 ANALYSIS = (
     "The analysis that Earnest makes unasked: per task and criterion the mean of the scores of "
-    "each condition, with Korn and Graubard's (1998) interval for bounded scores and a variance "
-    "clustered by rater and by item (Cameron, Gelbach and Miller 2011). Two families of "
+    f"each condition, with {cite_author('korn1998', possessive=True)} interval for bounded scores "
+    f"and a variance clustered by rater and by item {cite('cameron2011')}. Two families of "
     "differences are decided: systems against the reference, and systems among themselves."
 )
 INFERENCE = (
     "Level {level}, two-sided. Each family is adjusted in a single step by the joint distribution "
-    "of its tests (Hothorn, Bretz and Westfall 2008): a difference is claimed if and only if its "
+    f"of its tests {cite('hothorn2008')}: a difference is claimed if and only if its "
     "simultaneous interval leaves 0 out."
 )
 MISSING = (
@@ -97,7 +99,7 @@ def preregistration_text(
             ("To make it again", f"`{command_line(Options(rules=declared_rules(facts)))}`"),
         ),
     ]
-    return "\n".join(lines).rstrip() + "\n"
+    return resolve("\n".join(lines).rstrip()) + "\n"
 
 
 def gaps(text: str) -> int:

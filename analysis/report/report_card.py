@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from analysis.citations import citation
 from analysis.formatting import counted, enumerated, listed, short
+from analysis.name_spans import resolve
 from analysis.ratings.estimands import estimand_of, family_title
 from analysis.report.condition_labels import condition_names
 from analysis.report.conduct import ORDER, question_words
@@ -223,7 +225,7 @@ if TYPE_CHECKING:
 
     Facts = StudyFacts | None
 
-TITLE = "Points for reviewers, in our words (after Cooper, Le Maguer, Klabbers and Yamagishi 2025)"
+TITLE = resolve(f"Points for reviewers, in our words (after {citation('cooper2025')})")
 MISSING = "missing: "
 MOST_NAMED = 6
 OF_METRICS = "against_people"
@@ -398,7 +400,7 @@ def _screening(report: Report | None, facts: Facts) -> Entry:
     if report is None:
         return _missing(label, "finish an analysis of the study")
     data = report["data"]
-    gone = [f"{n:,} {words}" for words, n in left_out_in_a_paper(report)]
+    gone = [f"{n:,} {resolve(words)}" for words, n in left_out_in_a_paper(report)]
     traps = f"{counted(data['trap_ratings'], 'answer')} to traps or practice trials"
     before = "rules set before opening: see “Planned and done”" if facts else ""
     words = [traps, f"left out: {'; '.join(gone)}" if gone else "no rating was left out", before]

@@ -11,7 +11,7 @@ import numpy as np
 from analysis.ratings.breakdowns import families
 from analysis.ratings.estimands import family_title
 from analysis.statistics.options import Options
-from analysis.statistics.robustness.variants import under_rules
+from analysis.statistics.robustness import under_rules
 from analysis.statistics.screening import STRUCTURAL, Rule, Screened, rule_text, screen
 from analysis.statistics.sensitivity import Order, change, orders, sensitivity
 

@@ -27,6 +27,7 @@ from django.views.decorators.http import (
 )
 
 from analysis.models import Leaderboard, LeaderboardEntry, LeaderboardLink
+from analysis.name_spans import resolve
 from analysis.report.content import Content, Table
 from analysis.web.board_jobs import content_of, made_when_due
 from analysis.web.results_links import LINK_DAYS, MOST_LINK_DAYS
@@ -85,7 +86,7 @@ def board_page(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 def board_file(request: HttpRequest, pk: int, name: str) -> HttpResponse:
     """One of its tables as CSV or LaTeX, or what its methods cite."""
-    from analysis.report.works import works_in
+    from analysis.citations import works_in
 
     board = board_for(request.user, pk)
     stem, _, kind = name.rpartition(".")
@@ -193,7 +194,7 @@ def shown_board(board: Leaderboard, link: Any) -> dict[str, Any]:
     return shown | {
         "sentences": content.sentences,
         "warnings": content.warnings,
-        "methods": content.methods,
+        "methods": [resolve(text) for text in content.methods],
         "bibtex": link(BIBTEX) if content.methods else "",
         "systems": _systems(content),
     }

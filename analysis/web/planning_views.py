@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from redis.exceptions import RedisError
 
+from analysis.citations import work_of
 from analysis.ratings.estimands import estimand_of
 from analysis.web.planning_jobs import RUNNING, State, check_state, pilot_state, start_pilot
 from listening.common.command_name import command
@@ -35,7 +36,7 @@ from listening.selectors import (
 BOX_KEPT_S = 5.0
 PRESET_WORDS = {
     "att": "Audio Turing Test: Human, Unclear, Machine as 1, 0.5, 0",
-    "long_form": "Long-form MOS, 1 to 5 (after Clark et al. 2019)",
+    "long_form": f"Long-form MOS, 1 to 5 (after {work_of('clark2019').citation})",
     "lfs": "LFS-Bench: ratings of long speech, 1 to 5",
     "nvv": "NVV-SuperBench: naturalness with nonverbal sounds, 1 to 5",
 }

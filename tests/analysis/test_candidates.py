@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.report.parts.models.posterior_ranking import best_sentence, rank_heatmap, rank_table
+from analysis.report.parts.models import best_sentence, rank_heatmap, rank_table
 from analysis.statistics.comparisons.systems_under_test import candidates
 from analysis.statistics.mixed.model_errors import Refusal
 from analysis.statistics.mixed.posterior import compare

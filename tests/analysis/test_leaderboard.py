@@ -7,7 +7,7 @@ import pytest
 from analysis.ratings.metric_scores import scores_from_rows
 from analysis.report.leaderboard.board import leaderboard
 from analysis.report.leaderboard.gathering import StudyInput
-from analysis.statistics.linking.same_systems import Clip, same_systems
+from analysis.statistics.linking.linked_studies import Clip, same_systems
 
 
 def study(key, systems, *, shift=0.0, question="How natural?", method="mos", seed=1, clips=5):

@@ -11,13 +11,13 @@ from analysis.statistics.longform import (
     by_position,
     context_effects,
     form_of,
+    least_squares,
     materials,
     paragraph_scores,
     pearson,
     pooled_correlates,
     within_correlates,
 )
-from analysis.statistics.longform.paragraph_correlations import least_squares
 from tests.analysis.reference import BLANK, DATA, expected, heard_on_headphones
 from tests.analysis.simulation import bounds, sizes
 

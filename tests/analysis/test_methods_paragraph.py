@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from analysis.citations import WORKS, citation, cite, cite_author, work_of, works_in
+from analysis.name_spans import resolve
 from analysis.ratings.table import read_csv
 from analysis.report.build import report_of
 from analysis.report.part import Part
-from analysis.report.works import WORKS, found_in
+from analysis.report.writers.markdown import report_markdown
 from analysis.report.writers.methods_text import (
     MOST_WORDS,
     methods_tex,
     methods_text,
+    methods_with_spans,
     references_bib,
 )
 from analysis.statistics.options import Options
@@ -22,10 +25,11 @@ from listening.methods import Method
 from tests.analysis.reference import rows_of as scored
 from tests.analysis.test_every_method import rows_of, wrote
 
-CITED = re.compile(
+ANALYSIS = Path(__file__).resolve().parents[2] / "analysis"
+CITING = {"cite", "citation", "cite_author", "work_of"}
+AUTHOR_AND_YEAR = re.compile(
     r"[A-ZŠ][\w\-]+(?: et al\.| and [A-Z]\w+)?(?:'s)?(?: [a-z]+)?,? \(?(?:19|20)\d\d\b"
 )
-PARTS = Path(__file__).resolve().parents[2] / "analysis" / "report" / "parts"
 OF_TRAPS = re.compile(r"\btraps?\b|Turing|\bATT\b", re.IGNORECASE)
 
 
@@ -80,7 +84,8 @@ def varied(report, rng):
 
 def works_of(report):
     text, tex, bib = methods_text(report), methods_tex(report), references_bib(report)
-    cited = [work.key for work, _ in found_in(text)]
+    cited = [work.key for work in works_in([methods_with_spans(report)])]
+    assert "\ue0f0" not in text + tex
     assert set(re.findall(r"\\cite\{(\w+)\}", tex)) == set(cited)
     assert sorted(re.findall(r"@\w+\{(\w+),", bib)) == sorted(set(cited))
     assert bib.isascii()
@@ -135,27 +140,62 @@ def test_nothing_left_is_said_and_cites_nothing():
     assert works_of(empty) == set()
 
 
+def strings_and_cited_keys():
+    """Strings of the code but for its docstrings, and the keys that it cites."""
+    strings, keys = [], []
+    for path in ANALYSIS.rglob("*.py"):
+        docs = set()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):  # a parent before its children
+            if isinstance(node, ast.Expr):
+                docs.add(id(node.value))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                strings += [node.value] * (id(node) not in docs)
+            elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in CITING:
+                keys += [each.value for each in node.args[:9] if isinstance(each, ast.Constant)]
+    return strings, keys
+
+
 @pytest.mark.medium
-def test_every_work_that_parts_cite_is_in_the_table():
-    unknown = set()
-    for path in PARTS.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                known = [hit.span() for _, hit in found_in(node.value)]
-                for hit in CITED.finditer(node.value):
-                    if not any(a < hit.end() and hit.start() < b for a, b in known):
-                        unknown.add(hit[0])
-    assert unknown == set()
+def test_each_citation_in_the_code_is_a_key_of_the_bibliography():
+    strings, keys = strings_and_cited_keys()
+    assert [hit[0] for text in strings for hit in AUTHOR_AND_YEAR.finditer(text)] == []
+    editions = {"-3"}
+    assert len(keys) > 40
+    assert {work_of(key).key for key in set(keys) - editions} == {work.key for work in WORKS}
 
 
-def test_each_work_is_found_where_prose_names_it():
+def test_a_citation_without_an_entry_fails_where_it_is_made():
+    for citing in (cite, citation, cite_author):
+        with pytest.raises(KeyError, match="no entry 'owen2077'"):
+            citing("owen2077")
+
+
+def test_a_citation_keeps_its_key_and_is_written_as_its_sentence_needs():
+    text = f"{cite_author('davidson1970', possessive=True)} model {cite('owen2007', 'holm1979')}"
+    text += f" as {citation('itu_bs1534', '-3')} asks, unlike Piepho 2004"
+    assert resolve(text) == (
+        "Davidson's (1970) model (Owen 2007; Holm 1979) as ITU-R BS.1534-3 asks, unlike Piepho 2004"
+    )
+    cited = [work.key for work in works_in([text, cite("owen2007")])]
+    assert cited == ["davidson1970", "owen2007", "holm1979", "itu_bs1534"]
+
+
+@pytest.mark.medium
+def test_the_markdown_lists_each_work_that_a_sentence_of_the_report_cites(reports):
+    report = reports["mos"]
+    part = report["parts"][0] if report["parts"] else reports["ab"]["parts"][0]
+    said = {**part, "problem": "", "warnings": [f"Beware {cite('piepho2004')}."]}
+    text = report_markdown({**report, "parts": [said]}, figures=False)
+    assert "Beware (Piepho 2004)." in text
+    assert f"- {work_of('piepho2004').reference[:20]}" in text.partition("### References")[2]
+    assert "\ue0f0" not in text
+
+
+def test_each_work_is_written_in_plain_words():
     for work in WORKS:
-        assert [found.key for found, _ in found_in(f"as in {work.citation}.")] == [work.key]
         assert work.reference.endswith(".")
         assert "{" not in work.reference
         assert "\\" not in work.reference
-    named = "Krippendorff's alpha (2019; ordinal), Davidson's (1970) model, ITU-R BS.1534-3"
-    assert {w.key for w, _ in found_in(named)} == {"krippendorff2019", "davidson1970", "itu_bs1534"}
 
 
 def test_references_keep_their_titles_and_initials_and_list_authors():

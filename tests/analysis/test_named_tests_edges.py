@@ -4,21 +4,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.statistics.comparisons.omnibus_tests import (
-    anova,
-    conover,
-    dunn,
-    friedman,
-    kruskal_wallis,
-    nemenyi,
-    rm_anova,
-)
 from analysis.statistics.comparisons.test_result import Undefined
 from analysis.statistics.comparisons.tests_by_name import (
     GROUP_TESTS,
     PAIR_TESTS,
+    anova,
+    conover,
+    dunn,
+    friedman,
     group_test,
+    kruskal_wallis,
+    nemenyi,
     pair_tests,
+    rm_anova,
     within_raters,
 )
 from analysis.statistics.comparisons.two_sample_tests import (

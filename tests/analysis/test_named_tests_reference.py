@@ -5,10 +5,12 @@ import pytest
 from scipy import stats
 
 from analysis.statistics.comparisons.effect_sizes import cliffs_delta, cohen_d
-from analysis.statistics.comparisons.omnibus_tests import conover, dunn, nemenyi
 from analysis.statistics.comparisons.tests_by_name import (
+    conover,
+    dunn,
     group_test,
     means_table,
+    nemenyi,
     pair_tests,
     samples_of,
     within_raters,

@@ -18,9 +18,9 @@ from analysis.ratings.table import from_rows
 from analysis.report.content import Table
 from analysis.report.emphasis import BEST, SECOND
 from analysis.report.part import PartInput
-from analysis.report.parts.lfs.lfs_clips import MEASURES, chosen_label, rubric_of, settings_of
-from analysis.report.parts.nvv.nvv_objective import OUTPUTS, VERIFIERS, objective
-from analysis.report.parts.nvv.nvv_objective import PARTS as PARTS_OF
+from analysis.report.parts.lfs import MEASURES, chosen_label, rubric_of, settings_of
+from analysis.report.parts.nvv import OUTPUTS, VERIFIERS, objective
+from analysis.report.parts.nvv import PARTS as PARTS_OF
 from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, screen
 from metrics.core.metric import Material, Metric, Output, make_metric, outputs

@@ -10,8 +10,7 @@ from analysis.ratings.metric_scores import scores_from_rows
 from analysis.report.content import Content, Table
 from analysis.report.emphasis import BEST
 from analysis.report.part import PartInput
-from analysis.report.parts.lfs import Lfs
-from analysis.report.parts.lfs.lfs_clips import MEASURES, challenge_of
+from analysis.report.parts.lfs import MEASURES, Lfs, challenge_of
 from analysis.statistics.options import Options
 from analysis.statistics.screening import DEFAULT, screen
 from tests.analysis.reference import DATA, table_of

@@ -7,13 +7,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analysis.ratings.grouping import Breakdown
+from analysis.ratings.breakdowns import Breakdown
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
 from analysis.report.part import PartInput
+from analysis.report.parts import models
 from analysis.report.parts.answer import Answer
 from analysis.report.parts.models import Models
-from analysis.report.parts.models import model_fits as fits_module
 from analysis.report.parts.ordinal import Ordinal
 from analysis.report.pipeline import plain_of
 from analysis.statistics.mixed.family_model import family_posterior, modelled
@@ -138,7 +138,7 @@ def test_the_ranking_knows_that_texts_and_clips_vary():
 @pytest.fixture
 def hasty(monkeypatch):
     """Nothing is quick enough."""
-    monkeypatch.setattr(fits_module, "QUICK", 0.0)
+    monkeypatch.setattr(models, "QUICK", 0.0)
 
 
 @pytest.mark.usefixtures("hasty")
@@ -183,7 +183,7 @@ def test_draws_that_disagree_are_not_shown(monkeypatch):
         bad = replace(good.diagnostics, r_hat={**good.diagnostics.r_hat, "condition[0]": 1.3})
         return replace(good, diagnostics=bad)
 
-    monkeypatch.setattr(fits_module, "family_posterior", stuck)
+    monkeypatch.setattr(models, "family_posterior", stuck)
     made = in_keys(Models().make(given(heard_on_headphones("mos_s2"))))
     (told,) = [text for text in made.warnings if "no posterior is shown" in text]
     assert "because the chains disagree" in told

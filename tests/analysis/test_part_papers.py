@@ -30,11 +30,12 @@ from analysis.report.parts.nvv import (
     Nvv,
     by_criterion,
     cmos,
+    heading_of,
     heatmaps,
+    inventories,
     judged,
+    means_table,
 )
-from analysis.report.parts.nvv.nvv_means import heading_of, means_table
-from analysis.report.parts.nvv.nvv_objective import inventories
 from analysis.report.pipeline import chosen_parts
 from analysis.statistics.agreement import versus_rest
 from analysis.statistics.options import Options, OptionsError

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from analysis.ratings.table import from_rows
-from analysis.report.parts.raters.order_tables import stretches
-from analysis.report.parts.raters.rest_tables import MOST_DRAWN, inner_range
+from analysis.report.parts.raters import MOST_REST_DRAWN, inner_range, stretches
 from analysis.statistics.agreement.versus_rest import coefficients
 from analysis.statistics.correlations import correlation
 from analysis.statistics.options import Options
@@ -86,7 +85,7 @@ def test_figures_are_cut_to_what_can_be_read_and_tables_hold_all(mos):
     (figure,) = [
         f for f in mos["figures"] if f["key"] == "versus-rest" and "isolation" in f["about"]
     ]
-    assert len(figure["rows"]) == MOST_DRAWN
+    assert len(figure["rows"]) == MOST_REST_DRAWN
     assert "62 more are in the table" in figure["note"]
     assert len(rows_of_table(mos, "versus-rest", "isolation")) == 87
     drawn = [row["value"] for row in figure["rows"]]

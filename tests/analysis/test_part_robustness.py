@@ -4,15 +4,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.ratings.breakdowns import cells, families
-from analysis.ratings.grouping import Breakdown
+from analysis.ratings.breakdowns import Breakdown, cells, families
 from analysis.ratings.table import from_rows
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import clustered
 from analysis.statistics.options import Options
-from analysis.statistics.robustness import Outcome, comparison_of, fewest_to_turn, without_each
-from analysis.statistics.robustness.claims import Claim, Found, Variant, outcome
-from analysis.statistics.robustness.leave_one_out import sides_turned
+from analysis.statistics.robustness import (
+    Claim,
+    Found,
+    Outcome,
+    Variant,
+    comparison_of,
+    fewest_to_turn,
+    outcome,
+    sides_turned,
+    without_each,
+)
 from tests.analysis.part_of import part_of, rows_of_table
 from tests.analysis.reference import BLANK, table_of
 from tests.analysis.test_part_pairs import made

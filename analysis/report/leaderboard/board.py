@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.citations import cite
 from analysis.formatting import counted, enumerated, listed, number, p_value
 from analysis.ratings.metric_scores import directions, of_metrics, titles
 from analysis.report.content import Column, Content, Figure, Table, together
@@ -22,7 +23,6 @@ from analysis.report.leaderboard.standings import (
     score_rows,
     standing_of,
 )
-from analysis.report.works import cite
 from analysis.statistics.intervals import t_interval
 from analysis.statistics.linking.linked_studies import PRIOR_SHARE, Component, components_of
 

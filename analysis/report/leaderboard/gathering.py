@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.formatting import enumerated
 from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.ratings.table import rated
-from analysis.statistics.linking.same_systems import Clip, Same, same_systems
+from analysis.statistics.linking.linked_studies import Clip, Same, same_systems
 
 if TYPE_CHECKING:
     from listening.selectors import BoardFacts, BoardQuestion

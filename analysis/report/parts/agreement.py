@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from analysis.arrays import Codes
+from analysis.citations import citation, cite_author
 from analysis.formatting import interval_text, number
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import JOINT, Family, families, labelled_families
@@ -65,11 +66,11 @@ NOTE = (
     "noise alone, 1 full agreement; alpha and W alike. How each interval is made is in the file."
 )
 METHODS = (
-    "Agreement on single clips is Krippendorff's alpha (2019; ordinal, interval, and nominal with "
-    f"at most {MOST_LABELS} different answers; bootstrap over clips) and the intraclass "
-    "correlation: the six forms of Shrout and Fleiss (1979) where every rater rated every clip, "
-    f"else from a model with crossed clips and raters (REML; above {MOST_FOR_REML} raters "
-    "Henderson's moments). The ICC of a condition's mean is the share of "
+    f"Agreement on single clips is Krippendorff's alpha ({citation('krippendorff2019')}; ordinal, "
+    f"interval, and nominal with at most {MOST_LABELS} different answers; bootstrap over clips) "
+    f"and the intraclass correlation: the six forms of {cite_author('shrout1979')} where every "
+    "rater rated every clip, else from a model with crossed clips and raters (REML; above "
+    f"{MOST_FOR_REML} raters Henderson's moments). The ICC of a condition's mean is the share of "
     "the spread between condition means that is not noise, the noise clustered over raters and "
     "items. The noise ceiling is the root of the split-half reliability (Spearman-Brown)."
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from analysis.citations import citation, cite
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import families
 from analysis.ratings.cells import csv_cell
@@ -26,14 +27,15 @@ NAMING = ("stimulus", "versus_stimulus", "context", "item", "condition", "versus
 MOST_SHOWN, MOST_NAMED = 10, 8
 NOTE = (
     "The first of {n}; all are in {file}.csv and {file}.json. Mean: t interval for other raters of "
-    "this very clip. Recovered: by the subject model of ITU-T P.910 as published, with rater bias "
-    "taken out and consistent raters counting more; its interval is too narrow with few ratings. "
-    "In the files it stands with the unbiased step too, whose interval is nearly wide enough."
+    f"this very clip. Recovered: by the subject model of {citation('itu_p910')} as published, "
+    "with rater bias taken out and consistent raters counting more; its interval is too narrow "
+    "with few ratings. In the files it stands with the unbiased step too, whose interval is "
+    "nearly wide enough."
 )
 METHODS = (
     "Scores of individual clips are means with t intervals over raters; the table also has the "
-    "scores recovered by the subject model of ITU-T P.910 (Li et al. 2020) and the means without "
-    "raters whom ITU-R BT.500 rejects."
+    f"scores recovered by the subject model of {citation('itu_p910')} {cite('li2020')} and the "
+    f"means without raters whom {citation('itu_bt500')} rejects."
 )
 
 

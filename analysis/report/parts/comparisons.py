@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from analysis.arrays import Codes, Floats
+from analysis.citations import citation, cite
 from analysis.formatting import number
 from analysis.name_spans import condition_span, family_prefix, family_span
 from analysis.ratings.breakdowns import families
@@ -66,10 +67,11 @@ REFERENCE = (
 )
 METHOD = (
     "Differences between conditions were estimated with variances clustered by rater and by item "
-    "(Cameron, Gelbach and Miller 2011; with G/(G-1) for each), at least those of variance "
-    "components pooled over the conditions. Their intervals combine those of both means (Zou and "
-    "Donner 2008; Korn and Graubard 1998) and keep to the scale. {families} adjusted in a single "
-    "step by the joint distribution of its tests (Hothorn, Bretz and Westfall 2008), so that an "
+    f"({citation('cameron2011')}; with G/(G-1) for each), at least those of variance "
+    "components pooled over the conditions. Their intervals combine those of both means "
+    f"{cite('zou2008', 'korn1998')} and keep to the scale. "
+    "{families} adjusted in a single step by the joint distribution of its tests "
+    f"{cite('hothorn2008')}, so that an "
     "interval leaves 0 out if and only if its adjusted p is below {alpha:.2g}. Effect sizes are "
     "Cohen's d and Cliff's delta of single ratings, with intervals from variances clustered in the "
     "same way."

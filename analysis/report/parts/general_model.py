@@ -11,22 +11,24 @@ import numpy as np
 
 from analysis.formatting import listed
 from analysis.name_spans import family_prefix, family_span
-from analysis.ratings.breakdowns import families
-from analysis.ratings.grouping import Breakdown
+from analysis.ratings.breakdowns import Breakdown, families
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.models import IN_WORDS, SPREAD, clustered_of, modelled_or_refused
-from analysis.report.parts.models.model_fits import standing_of
-from analysis.report.parts.models.posterior_ranking import (
+from analysis.report.parts.models import (
+    IN_WORDS,
+    SPREAD,
     best_sentence,
     by_expected_rank,
+    clustered_of,
     contrast_table,
     diagnostics_table,
     drawn_words,
+    modelled_or_refused,
     rank_heatmap,
     rank_table,
     role_cell,
     role_column,
+    standing_of,
     summary_cells,
 )
 from analysis.report.parts.ordinal import joined

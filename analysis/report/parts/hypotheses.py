@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from analysis.citations import cite
 from analysis.formatting import counted, number
 from analysis.name_spans import condition_span, family_span
 from analysis.report.content import Content, Table, column, columns_of, table_row
@@ -12,9 +13,9 @@ from analysis.statistics.comparisons.declared_hypotheses import (
     HypothesisTest,
     Verdict,
     decide_hypotheses,
+    hypothesis_from,
     named,
 )
-from analysis.statistics.comparisons.hypothesis_sentences import hypothesis_from
 
 SHOWN = {True: "shown", False: "not shown", None: "no test"}
 NOTE = (
@@ -25,8 +26,8 @@ NOTE = (
 METHODS = (
     "Declared hypotheses were tested against their margins: non-inferiority and superiority by the "
     "{level} interval (one-sided at {one}), equivalence by two one-sided tests at {each} "
-    "(Schuirmann 1987), all at once (Šidák 1967). Raters and items are samples; for “these items "
-    "only” the variance is clustered by raters alone."
+    f"{cite('schuirmann1987')}, all at once {cite('sidak1967')}. Raters and items are samples; "
+    "for “these items only” the variance is clustered by raters alone."
 )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.arrays import Codes
+from analysis.citations import citation
 from analysis.name_spans import condition_span, family_prefix
 from analysis.ratings.breakdowns import Family, families, labelled_families
 from analysis.report.content import (
@@ -29,6 +30,11 @@ from analysis.report.part import FamilyInput, FamilyPart, Part, PartInput
 from analysis.statistics.clustered_variance import two_way_intervals
 from analysis.statistics.intervals import TWO_WAY, clustered
 from analysis.statistics.justifications import (
+    FEWEST_RATERS,
+    FEWEST_REASONS,
+    MOST_TERMS,
+    PRIOR,
+    Groups,
     TermLogOdds,
     TermTable,
     code_table,
@@ -36,9 +42,6 @@ from analysis.statistics.justifications import (
     term_log_odds,
     term_table,
 )
-from analysis.statistics.justifications.label_groups import Groups
-from analysis.statistics.justifications.log_odds import PRIOR
-from analysis.statistics.justifications.terms import FEWEST_RATERS, FEWEST_REASONS, MOST_TERMS
 from analysis.statistics.options import Options
 
 if TYPE_CHECKING:
@@ -473,9 +476,9 @@ SHORTENED = (
 )
 METHODS = (
     "Words and codes of justifications are tied to labels by the log-odds ratio with an "
-    "informative prior (after Monroe et al. 2008), counted per reason, with the larger of the "
-    "model's variance and that clustered over raters and items, and Benjamini-Hochberg over all "
-    f"words and labels. Words used by fewer than {FEWEST_RATERS} raters or in fewer than "
+    f"informative prior (after {citation('monroe2008')}), counted per reason, with the larger of "
+    "the model's variance and that clustered over raters and items, and Benjamini-Hochberg over "
+    f"all words and labels. Words used by fewer than {FEWEST_RATERS} raters or in fewer than "
     f"{FEWEST_REASONS} reasons, and all but the {MOST_TERMS} of most raters, are left out; where "
     "words have no spaces between, runs of two and three characters stand for them."
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from analysis.citations import cite_author
 from analysis.formatting import counted
 from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.breakdowns import Cell, families
@@ -64,8 +65,8 @@ METHOD = (
     "For comparison with other papers: Welch's and Student's t tests, Mann-Whitney, paired t and "
     "Wilcoxon's signed rank test over rater means and item means, one-way ANOVA, Kruskal-Wallis "
     "with Dunn's tests, Friedman with Nemenyi's and Conover's tests, and repeated-measures ANOVA; "
-    "their p adjusted by Holm (1979). Those over ratings take ratings as independent; those over "
-    "rater means or item means take the items, or the raters, as given."
+    f"their p adjusted by {cite_author('holm1979')}. Those over ratings take ratings as "
+    "independent; those over rater means or item means take the items, or the raters, as given."
 )
 OF_EFFECTS = (
     Column("effect", "Effect"),

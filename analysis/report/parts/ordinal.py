@@ -14,12 +14,12 @@ from analysis.name_spans import family_prefix, family_span
 from analysis.ratings.breakdowns import families
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.models import modelled_or_refused
-from analysis.report.parts.models.posterior_ranking import (
+from analysis.report.parts.models import (
     by_expected_rank,
     contrast_table,
     diagnostics_table,
     drawn_words,
+    modelled_or_refused,
     role_cell,
     role_column,
     summary_cells,

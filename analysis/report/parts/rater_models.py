@@ -9,6 +9,7 @@ import numpy as np
 from scipy import stats
 
 from analysis.arrays import Floats
+from analysis.citations import citation
 from analysis.formatting import counted, listed, number, percent
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import Family, coded_column, families
@@ -31,9 +32,9 @@ NOTE = (
     "from a careless one."
 )
 METHOD = (
-    "Raters were judged by the model of Dawid and Skene (1979, with 0.5 added to every count) "
-    "and a hierarchical normal model with a severity and a noise variance of each rater (Gibbs "
-    "sampling)."
+    f"Raters were judged by the model of Dawid and Skene ({citation('dawid1979')}, with 0.5 added "
+    "to every count) and a hierarchical normal model with a severity and a noise variance of each "
+    "rater (Gibbs sampling)."
 )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from analysis.citations import citation
 from analysis.name_spans import family_span
 from analysis.ratings.estimands import Estimand, estimand_of
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
@@ -19,9 +20,10 @@ MUSHRA, CROWD = "mushra", "p808"
 ROLES = {"reference": "reference", "anchor": "anchor", "test": "system"}
 METHODS = {
     MUSHRA: "Per condition the mean with its t interval over assessors (each one's mean), median "
-    "and quartiles are given, as ITU-R BS.1534-3 asks for.",
+    f"and quartiles are given, as {citation('itu_bs1534', '-3')} asks for.",
     CROWD: "Per condition the number of votes, their mean, standard deviation and t interval over "
-    "votes are given, as ITU-T P.808 and P.1401 ask for, and an interval over raters' means.",
+    f"votes are given, as {citation('itu_p808')} and {citation('itu_p1401')} ask for, and an "
+    "interval over raters' means.",
 }
 NOTES = {
     MUSHRA: "Interval: t over the assessors' own means; other items are not allowed for. Reference "

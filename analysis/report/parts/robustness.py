@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from analysis.citations import citation
 from analysis.formatting import enumerated, interval_text, listed, number, percent
 from analysis.name_spans import condition_span, family_prefix
 from analysis.ratings.breakdowns import coded_column
@@ -26,16 +27,6 @@ from analysis.report.part import Part, PartInput
 from analysis.report.parts.screening import one_rule_more
 from analysis.report.ranking import Ranking, key_of, on_one_footing, rankings
 from analysis.statistics.robustness import (
-    Claim,
-    Comparison,
-    Outcome,
-    Variant,
-    comparison_of,
-    fewest_to_turn,
-    outcome,
-)
-from analysis.statistics.robustness.claims import Found
-from analysis.statistics.robustness.variants import (
     ITEM,
     KINDS,
     MORE,
@@ -43,9 +34,17 @@ from analysis.statistics.robustness.variants import (
     RATER,
     RULES,
     WAYS,
+    Claim,
+    Comparison,
+    Found,
+    Outcome,
+    Variant,
+    comparison_of,
+    fewest_to_turn,
     in_other_ways,
     left_out,
     of_intervals,
+    outcome,
     under_rules,
 )
 from analysis.statistics.sensitivity import Scheme, in_force, schemes
@@ -59,7 +58,7 @@ if TYPE_CHECKING:
 RATER_MODELS = "rater_models"  # the part that asks for models of raters
 METHOD = (
     "Every claimed difference was decided again under each other set of rules, in other analyses "
-    "(a multiverse analysis, Steegen, Tuerlinckx, Gelman and Vanpaemel 2016), and without each "
+    f"(a multiverse analysis, {citation('steegen2016')}), and without each "
     "rater and each item in turn, where the adjustment for the family is that of the main analysis."
 )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from analysis.arrays import Floats
+from analysis.citations import cite_author
 from analysis.formatting import interval_text
 from analysis.ratings.metric_scores import Metric, metrics_of
 from analysis.report.content import Column, Content, Figure, Table
@@ -46,7 +47,7 @@ NOTE = (
 METHODS = (
     "Metrics were judged as detectors of human speech on the trap clips (genuine recordings "
     "against flawed synthetic ones): F1 at the threshold 0.5 for metrics on 0 to 1, the area under "
-    "the ROC curve with Newcombe's (2006) interval for all."
+    f"the ROC curve with {cite_author('newcombe2006', possessive=True)} interval for all."
 )
 
 

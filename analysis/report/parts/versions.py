@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from analysis.citations import cite
 from analysis.formatting import counted, enumerated, number
 from analysis.name_spans import family_span, resolve
 from analysis.report.content import Content, Table, column, columns_of, table_row
@@ -19,7 +20,7 @@ METHODS = (
     "Ratings of several versions of the study are combined after a test of equivalence: over the "
     "conditions and clips that both versions rated, each clip with the same weight, the two-way "
     "clustered {level} interval of the difference between versions must lie within a margin that "
-    "was declared, which is two one-sided tests at 5 % (Schuirmann 1987)."
+    f"was declared, which is two one-sided tests at 5 % {cite('schuirmann1987')}."
 )
 NOTE = "Later version minus earlier one, over clips that both rated; each clip weighs the same."
 

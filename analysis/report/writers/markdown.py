@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from analysis.citations import works_in
 from analysis.formatting import counted
+from analysis.name_spans import resolve
 from analysis.report.condition_labels import labelled
 from analysis.report.content import Table, content_from
 from analysis.report.emphasis import BEST, Emphasised
 from analysis.report.figures.all_figures import Plot, plots
 from analysis.report.interim_answer import interim_report, interim_words
 from analysis.report.report_schema import PartRecord, Report
-from analysis.report.works import works_in
+from analysis.report.writers.exports import stored_json
 from analysis.report.writers.methods_text import methods_in_full
 from analysis.report.writers.paper_tables import Named, cells_of, is_number, paper_tables
 
@@ -73,9 +75,8 @@ def _lines(whole: Report, figures: bool) -> Iterator[str]:
         if part["key"] != FIRST:
             yield from _part(part, tables, drawn)
     yield "## Methods\n"
-    methods = methods_in_full(report)
-    yield from (f"{escaped(text)}\n" for text in methods)
-    if works := works_in(methods):
+    yield from (f"{escaped(resolve(text))}\n" for text in methods_in_full(report))
+    if works := works_in([*methods_in_full(whole), stored_json(whole)]):
         yield "### References\n"
         yield from (f"- {escaped(work.reference)}" for work in works)
         yield ""

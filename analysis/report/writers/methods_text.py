@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
+from analysis.citations import cite, works_in
 from analysis.formatting import counted, enumerated, listed, short
+from analysis.name_spans import CLOSE, OPEN, resolve, split_at_citations
 from analysis.ratings.estimands import estimand_of, family_title
 from analysis.report.condition_labels import condition_names
 from analysis.report.conduct import GAPS
@@ -13,7 +16,6 @@ from analysis.report.content import content_from
 from analysis.report.exclusion_words import left_out_in_a_paper
 from analysis.report.interim_answer import interim_words, is_interim
 from analysis.report.report_schema import EstimateRow, PartRecord, Report, TaskDesign
-from analysis.report.works import cite, found_in, works_in
 from analysis.report.writers.latex_text import escaped
 
 MOST_WORDS = 250
@@ -40,6 +42,11 @@ def methods_text(report: Report) -> str:
     ratings the study is not known: a sentence says what people must fill in. What else was computed
     stands in the methods of the parts, which the page shows in full.
     """
+    return resolve(methods_with_spans(report))
+
+
+def methods_with_spans(report: Report) -> str:
+    """The paragraph of `methods_text` with its citations as spans."""
     software, said, room = _software(report), [""], 0
     for limits in _NAMED:
         said = list(_needed(report, *limits))
@@ -57,20 +64,21 @@ def methods_text(report: Report) -> str:
 def methods_tex(report: Report) -> str:
     r"""The paragraph for LaTeX: characters escaped, citations as ``\cite`` with the keys of the
     ``references.bib`` beside it."""
-    text, made, at = methods_text(report).rstrip("\n"), "", 0
-    for work, hit in found_in(text):
-        start, end = hit.span()
-        alone = text[start - 2 : start] == " (" and text[end : end + 1] == ")"
-        name = "" if alone else hit[0].partition(f" ({work.year}")[0]
-        before = text[at : start - 2 * alone] + name
-        made += escaped(before) + rf"~\cite{{{work.key}}}"
-        at = end + alone
-    return made + escaped(text[at:]) + "\n"
+    pieces = list(split_at_citations(methods_with_spans(report).rstrip("\n")))
+    tex, text = "", pieces[0][0]
+    for (_, written, key), (after, _, _) in pairwise(pieces):
+        if text.endswith(" (") and after.startswith(")"):
+            text, after = text[:-2], after[1:]
+        else:
+            text += written.partition(" (")[0]
+        tex += escaped(resolve(text)) + rf"~\cite{{{key}}}"
+        text = after
+    return tex + escaped(resolve(text)) + "\n"
 
 
 def references_bib(report: Report) -> str:
     """The BibTeX entries of what the paragraph cites, and of nothing else."""
-    works = works_in([methods_text(report)])
+    works = works_in([methods_with_spans(report)])
     return "\n".join(work.bibtex for work in works) or "% The methods paragraph cites nothing.\n"
 
 
@@ -84,8 +92,11 @@ def methods_files(report: Report) -> dict[str, str]:
 
 
 def methods_in_full(report: Report) -> list[str]:
-    """What the paragraph and each part say of the methods, each sentence group once."""
-    texts = [methods_text(report).rstrip("\n")]
+    """What the paragraph and each part say of the methods, each sentence group once.
+
+    Spans stand as in the report.
+    """
+    texts = [methods_with_spans(report).rstrip("\n")]
     for part in report.get("parts", ()):
         texts += [] if part["problem"] else part["methods"]
     return list(dict.fromkeys(texts))
@@ -339,4 +350,7 @@ def _names(names: Iterable[str]) -> str:
 def _short(name: str, most: int = _LONGEST_NAME) -> str:
     """A name in at most that many words; underscores of keys are spaces."""
     words = name.replace("_", " ").split()
-    return " ".join(words[:most]) + "…" * (len(words) > most)
+    short = " ".join(words[:most])
+    if short.count(OPEN) > short.count(CLOSE):  # the cut is within a citation
+        short = short[: short.rindex(OPEN)].removesuffix(" (")
+    return short + "…" * (len(words) > most)

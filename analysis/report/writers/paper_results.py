@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from analysis.citations import cite
 from analysis.formatting import (
     NOTHING,
     Ends,
@@ -303,7 +304,7 @@ def _of_differences(report: Report, entries: Sequence[Entry]) -> Iterator[str]:
         yield sentence(f"Intervals: {MADE_BY}{at_once}")
         return
     kinds = (row["interval"] for row in report["contrasts"] if row.get("family"))
-    at_once += " (Hothorn, Bretz and Westfall 2008)" if at_once else ""
+    at_once += f" {resolve(cite('hothorn2008'))}" if at_once else ""
     yield from (sentence(f"Intervals: {kind}{at_once}") for kind in list(dict.fromkeys(kinds))[:1])
     alone = undeclared_pairs(report)
     if alone:

@@ -105,7 +105,8 @@ def _means(key: str, title: str, lines: Sequence[Line], by: Sequence[str]) -> Ta
         Column("n_raters", "Raters", "count"),
         Column("n_items", "Items", "count"),
     ]
-    note = f"Interval: {_kind(lines)}. Naive: {_naive(lines)}. {_notes(lines)}".strip()
+    kinds = f"Interval: {_interval_kind(lines)}. Naive: {_interval_kind(lines, naive=True)}."
+    note = f"{kinds} {_notes(lines)}".strip()
     return Table(key, title, columns, [_row(line) for line in lines], note)
 
 
@@ -126,7 +127,7 @@ def _contrasts(report: Report, families: Families) -> Iterator[Named]:
             Column("naive", "Naive (Welch)", "interval", what.decimals),
         ]
         made = [{**_row(x), "pair": f"{x.row['condition']} − {x.row['versus']}"} for x in lines]
-        note = f"Interval: {_kind(lines)}. {_notes(lines)}".strip()
+        note = f"Interval: {_interval_kind(lines)}. {_notes(lines)}".strip()
         words = f"Differences of {families.words(lines[0].row)}"
         yield Named(key, Table(key, words, columns, made, note))
 
@@ -180,12 +181,10 @@ def _row(line: Line) -> dict[str, Any]:
     }
 
 
-def _kind(lines: Sequence[Line]) -> str:
-    return next((k for x in lines for k in x.intervals if not k.startswith("naive")), "none")
-
-
-def _naive(lines: Sequence[Line]) -> str:
-    return next((k for x in lines for k in x.intervals if k.startswith("naive")), "none")
+def _interval_kind(lines: Sequence[Line], naive: bool = False) -> str:
+    """The kind of the first interval that is naive, or is not; "none" where there is none."""
+    kinds = (kind for line in lines for kind in line.intervals)
+    return next((kind for kind in kinds if kind.startswith("naive") == naive), "none")
 
 
 def _notes(lines: Sequence[Line]) -> str:

@@ -11,6 +11,7 @@ from analysis.report.report_card import report_card
 from analysis.report.report_card_entries import Card, Entry
 from analysis.report.report_schema import Report
 from analysis.report.writers.latex_text import escaped
+from analysis.report.writers.markdown import escaped as markdown_escaped
 
 if TYPE_CHECKING:
     from listening.selectors import StudyFacts
@@ -19,7 +20,6 @@ FORMAT = 1
 STEM = "report-card"
 CARD = tuple(f"{STEM}.{kind}" for kind in ("md", "tex", "json"))  # the names of its files
 _LONGEST_WORD, _LONGEST_LINE = 18, 500  # characters that LaTeX can set in half a column, a row
-_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~])")
 _ROW = (
     "\\providecommand{\\cardrow}[2]{\\noindent"
     "\\parbox[t]{0.27\\columnwidth}{\\raggedright #1\\strut}\\hfill"
@@ -122,4 +122,4 @@ def _notes(card: Card) -> list[str]:
 
 
 def _marked(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return markdown_escaped(" ".join(text.split()))

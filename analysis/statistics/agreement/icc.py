@@ -10,6 +10,8 @@ import numpy as np
 from scipy import linalg, optimize, sparse, special, stats
 
 from analysis.arrays import Floats
+from analysis.citations import cite
+from analysis.name_spans import resolve
 from analysis.statistics.agreement.agreement_result import (
     ALL_EQUAL,
     NOTHING,
@@ -33,8 +35,8 @@ FORMS = {
     "ICC2k": "mean of k raters of a population, absolute agreement",
     "ICC3k": "mean of these k raters, consistency (Cronbach's alpha)",
 }
-F_INTERVAL = "F distribution (Shrout and Fleiss 1979)"
-SATTERTHWAITE = "F distribution, Satterthwaite degrees (Shrout and Fleiss 1979)"
+F_INTERVAL = f"F distribution {resolve(cite('shrout1979'))}"
+SATTERTHWAITE = f"F distribution, Satterthwaite degrees {resolve(cite('shrout1979'))}"
 
 
 @dataclass(frozen=True)

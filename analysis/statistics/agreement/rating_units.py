@@ -46,10 +46,10 @@ class Rated:
 def rated_units(family: Family) -> Rated:
     """The family's ratings with what was rated as units; see `Rated`."""
     table = family.table
-    stimulus, versus = _words(table, "stimulus"), _words(table, "versus_stimulus")
-    condition, other = _words(table, "condition"), _words(table, "versus_condition")
+    stimulus, versus = texts(table, "stimulus"), texts(table, "versus_stimulus")
+    condition, other = texts(table, "condition"), texts(table, "versus_condition")
     score = table["score"].to_numpy(dtype=np.float64)
-    context = _words(table, "context")
+    context = texts(table, "context")
     estimand = estimand_of(family.estimand)
     compared = family.in_pairs
     unit = stimulus
@@ -62,10 +62,10 @@ def rated_units(family: Family) -> Rated:
         unit = unit + np.where(context != "", " after ", "") + context
     return Rated(
         unit=unit,
-        rater=_words(table, "rater"),
+        rater=texts(table, "rater"),
         score=score,
         condition=condition,
-        session=_words(table, "session"),
+        session=texts(table, "session"),
         position=numbers(table, "position"),
         compared=compared,
         neutral=estimand.neutral if compared and estimand.prefers else None,
@@ -126,7 +126,8 @@ def numbers(table: pd.DataFrame, name: str) -> Floats:
     return np.asarray(column, dtype=np.float64)
 
 
-def _words(table: pd.DataFrame, name: str) -> Words:
+def texts(table: pd.DataFrame, name: str) -> Words:
+    """A column of texts as objects (n,)."""
     return np.asarray(table[name].to_numpy(dtype=object))
 
 

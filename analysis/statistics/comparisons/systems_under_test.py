@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from analysis.formatting import listed
 from analysis.name_spans import condition_span
-from analysis.ratings.reference import ANCHOR, ROLE, anchors_of, reference_of, roles_of
+from analysis.ratings.reference import ANCHOR, ROLE, anchors_of, plain_name, reference_of, roles_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,13 +71,9 @@ def candidates(table: pd.DataFrame, names: Sequence[str], reference: str = "") -
             judged.append((REFERENCE, _ASKED))
         elif reference_of([name]):  # one by one: several may be called so, none of them is ranked
             judged.append((REFERENCE, _BY_NAME))
-        elif name in anchors or (mushra and _FILTERED.match(_plain(name))):
+        elif name in anchors or (mushra and _FILTERED.match(plain_name(name))):
             judged.append((ANCHOR, _BY_NAME))
         else:
             judged.append((TEST, ""))
     roles, why = zip(*judged, strict=True) if judged else ((), ())
     return Candidates(tuple(names), tuple(roles), tuple(why))
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\s_.\-]+", " ", name).strip().casefold()

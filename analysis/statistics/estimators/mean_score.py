@@ -11,6 +11,7 @@ import pandas as pd
 
 from analysis.arrays import Codes, Floats
 from analysis.ratings.breakdowns import (
+    Breakdown,
     Cell,
     Family,
     cells,
@@ -19,7 +20,6 @@ from analysis.ratings.breakdowns import (
     labelled_families,
     labels_in_order,
 )
-from analysis.ratings.grouping import Breakdown
 from analysis.statistics.clustered_variance import (
     ALL_EQUAL,
     Bounds,

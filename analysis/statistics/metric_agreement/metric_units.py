@@ -15,6 +15,7 @@ from scipy import sparse, special
 
 from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of
+from analysis.statistics.agreement.rating_units import Words, texts
 from analysis.statistics.clustered_variance import two_way_intervals
 from analysis.statistics.intervals import clustered
 
@@ -27,7 +28,6 @@ STIMULUS = "stimulus"
 WITHIN = "stimulus within condition"
 CONDITION = "condition"
 BETWEEN = " ~ "  # the conditions of a pair; no condition's key holds it
-Words = NDArray[np.object_]
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,8 @@ def units_of(family: Family) -> Units:
     """The stimuli or pairs of one family of ratings; ratings that name no stimulus are left out."""
     named = (family.table["stimulus"] != "").to_numpy(dtype=bool)
     table = family.table[named]
-    own, other = _words(table, "stimulus"), _words(table, "versus_stimulus")
-    condition, versus = _words(table, "condition"), _words(table, "versus_condition")
+    own, other = texts(table, "stimulus"), texts(table, "versus_stimulus")
+    condition, versus = texts(table, "condition"), texts(table, "versus_condition")
     score = table["score"].to_numpy(dtype=np.float64)
     compared = family.in_pairs
     if compared:
@@ -200,7 +200,3 @@ def turned_pairs(condition: Words, versus: Words, own: Words, other: Words) -> N
         return np.zeros(len(own), dtype=np.bool_)
     by_stimulus = (condition == versus) & (other < own)
     return np.asarray((versus < condition) & (versus != "") | by_stimulus, dtype=np.bool_)
-
-
-def _words(table: pd.DataFrame, name: str) -> Words:
-    return np.asarray(table[name].to_numpy(dtype=object))

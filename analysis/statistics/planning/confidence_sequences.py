@@ -10,12 +10,18 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from analysis.arrays import Codes, Floats
+from analysis.citations import cite
+from analysis.name_spans import resolve
 from analysis.statistics.flat_row import FlatRow
 from analysis.statistics.planning.study_design import PlanningError
 
-ASYMPTOTIC = "asymptotic confidence sequence over raters (Waudby-Smith et al. 2024)"
-BETTING = "betting confidence sequence over raters, bounded scores (Waudby-Smith, Ramdas 2024)"
-SUBGAUSSIAN = "normal-mixture confidence sequence over raters, sub-Gaussian (Robbins 1970)"
+ASYMPTOTIC = f"asymptotic confidence sequence over raters {resolve(cite('waudbysmith2024clt'))}"
+BETTING = (
+    f"betting confidence sequence over raters, bounded scores {resolve(cite('waudbysmith2024'))}"
+)
+SUBGAUSSIAN = (
+    f"normal-mixture confidence sequence over raters, sub-Gaussian {resolve(cite('robbins1970'))}"
+)
 FIRST_LOOK = 20  # fewer raters than this give the asymptotic sequence no interval
 _GRID = 1000
 

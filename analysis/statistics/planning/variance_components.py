@@ -10,6 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from analysis.arrays import Codes, Floats
+from analysis.citations import cite_author
+from analysis.name_spans import resolve
 from analysis.statistics.mixed.crossed import indicators
 from analysis.statistics.planning.study_design import PlanningError
 
@@ -237,7 +239,9 @@ PRESETS: dict[str, Components] = {
     # Clark et al. (2019) print no components. Simulated realistic raters on 1..5 in half steps:
     # rater .42, rater x system .20, text .16, stimulus .22; residual: noise .55 x log-normal(.25)
     # inconsistency (.55^2 e^(2 x .25^2)) and rounding to half steps (.5^2 / 12): SD .603.
-    "long_form": Components(0.42, 0.20, 0.16, 0.22, 0.603, "simulated, after Clark et al. (2019)"),
+    "long_form": Components(
+        0.42, 0.20, 0.16, 0.22, 0.603, f"simulated, after {resolve(cite_author('clark2019'))}"
+    ),
     # LFS-Bench, Table 6: ten raters, integers 1..5, each against the mean of the others: PLCC
     # .71-.92, MAE .33-.58. Components of ratings simulated with that table's form (200 clips x 10
     # raters, REML): clip .85, rater .21, residual .62. What clips differ by holds what systems

@@ -1,17 +1,13 @@
 """Exclusion rules: each a named, versioned object that gives a mask and a reason for every row."""
 
-from analysis.statistics.screening.justification_rules import NoJustification as NoJustification
-from analysis.statistics.screening.justification_rules import Review as Review
 from analysis.statistics.screening.mushra_rules import HiddenReference as HiddenReference
 from analysis.statistics.screening.mushra_rules import MidAnchor as MidAnchor
-from analysis.statistics.screening.named_material import LeftOut as LeftOut
 from analysis.statistics.screening.offered import offered_rules as offered_rules
 from analysis.statistics.screening.offered import optional_rules as optional_rules
 from analysis.statistics.screening.rater_rules import Correlation as Correlation
 from analysis.statistics.screening.rater_rules import Disagreement as Disagreement
 from analysis.statistics.screening.rater_rules import InconsistentRepeats as InconsistentRepeats
 from analysis.statistics.screening.rater_rules import Variance as Variance
-from analysis.statistics.screening.recorded import Recorded as Recorded
 from analysis.statistics.screening.rule import Rule as Rule
 from analysis.statistics.screening.rule_text import rule_from as rule_from
 from analysis.statistics.screening.rule_text import rule_text as rule_text
@@ -30,9 +26,13 @@ from analysis.statistics.screening.session_rules import Headphones as Headphones
 from analysis.statistics.screening.single_ratings import AnswerTime as AnswerTime
 from analysis.statistics.screening.single_ratings import Duplicate as Duplicate
 from analysis.statistics.screening.single_ratings import HeardFraction as HeardFraction
+from analysis.statistics.screening.single_ratings import LeftOut as LeftOut
 from analysis.statistics.screening.single_ratings import MissingScore as MissingScore
+from analysis.statistics.screening.single_ratings import NoJustification as NoJustification
 from analysis.statistics.screening.single_ratings import NotCounted as NotCounted
+from analysis.statistics.screening.single_ratings import Recorded as Recorded
 from analysis.statistics.screening.single_ratings import Repeat as Repeat
+from analysis.statistics.screening.single_ratings import Review as Review
 from analysis.statistics.screening.single_ratings import SessionStatus as SessionStatus
 from analysis.statistics.screening.trap_rules import AttTraps as AttTraps
 from analysis.statistics.screening.trap_rules import TaskTraps as TaskTraps

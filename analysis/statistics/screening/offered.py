@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from analysis.statistics.screening.justification_rules import NoJustification, Review
 from analysis.statistics.screening.mushra_rules import HiddenReference, MidAnchor
 from analysis.statistics.screening.rater_rules import (
     Correlation,
@@ -20,7 +19,12 @@ from analysis.statistics.screening.session_rules import (
     GoldTraps,
     Headphones,
 )
-from analysis.statistics.screening.single_ratings import AnswerTime, HeardFraction
+from analysis.statistics.screening.single_ratings import (
+    AnswerTime,
+    HeardFraction,
+    NoJustification,
+    Review,
+)
 
 OPTIONAL: tuple[type[Rule], ...] = (
     Headphones,

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.ratings.cells import LEFT_OUT_BY, TRAP_ROW
-from analysis.statistics.screening.justification_rules import Review
-from analysis.statistics.screening.recorded import Recorded
 from analysis.statistics.screening.rule import Reasons, Rule
 from analysis.statistics.screening.single_ratings import (
     Duplicate,
     MissingScore,
     NotCounted,
+    Recorded,
     Repeat,
+    Review,
     SessionStatus,
 )
 from analysis.statistics.screening.trap_rules import AttTraps, TaskTraps

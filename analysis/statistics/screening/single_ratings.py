@@ -1,4 +1,4 @@
-"""Rules that look at ratings one by one, and at what was asked or answered a second time."""
+"""Rules that look at ratings one by one: the answer, its reason, its clip, and what a file says."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from analysis.ratings.cells import LEFT_OUT_BY
 from analysis.ratings.estimands import keys_where
-from analysis.statistics.screening.rule import Reasons, Rule, need, where
+from analysis.statistics.screening.rule import Reasons, Rule, need, no_reasons, where
 
 if TYPE_CHECKING:
     import pandas as pd
+
 
 _QUESTION = (
     *("study", "task", "criterion", "item", "context"),
@@ -184,3 +186,125 @@ def asked_again(table: pd.DataFrame) -> pd.Series[bool]:
     of_file = (near["study"] == "") & counted
     later = (position > first).fillna(False).astype(bool) | of_file
     return again & later.reindex(table.index, fill_value=False)
+
+
+@dataclass(frozen=True)
+class Review(Rule):
+    """Ratings whose justification was judged unfit by experts are left out (column ``review``).
+
+    What nobody has reviewed stays.
+    """
+
+    key = "review"
+    title = "Justifications judged unfit"
+    leave_out: tuple[str, ...] = ("unfit",)
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        verdict = table["review"]
+        reasons = where(verdict.isin(self.leave_out), "its justification was judged ")
+        return np.where(reasons == "", "", reasons + verdict.to_numpy(dtype=object))
+
+    def describe(self) -> str:
+        return f"ratings whose justification was judged {' or '.join(self.leave_out)}"
+
+    def lacking(self, table: pd.DataFrame) -> str:
+        return "" if (table["review"] != "").any() else "the column review is empty"
+
+
+@dataclass(frozen=True)
+class NoJustification(Rule):
+    """Ratings without a justification, or with hardly one, are left out.
+
+    Only tasks in which somebody wrote one are judged.
+    """
+
+    key = "no_justification"
+    title = "No justification"
+    characters: int = 1
+
+    def __post_init__(self) -> None:
+        need(self.characters >= 1, self, "characters must be 1 or more")
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        length = table["justification"].str.strip().str.len()
+        expected = (length > 0).groupby([table["study"], table["task"]]).transform("any")
+        short = expected.astype(bool) & (length < self.characters) & (table["trap"] == "")
+        few = f"the justification has fewer than {self.characters} characters"
+        return where(short, "there is no justification" if self.characters == 1 else few)
+
+    def describe(self) -> str:
+        if self.characters == 1:
+            return "ratings without a justification, in tasks that ask for one"
+        return f"ratings whose justification has fewer than {self.characters} characters"
+
+    def lacking(self, table: pd.DataFrame) -> str:
+        return "" if (table["justification"] != "").any() else "nobody wrote a justification"
+
+
+COLUMNS = {
+    "conditions": ("condition", "versus_condition"),
+    "stimuli": ("stimulus", "versus_stimulus"),
+}
+CALLED = {"conditions": "system", "stimuli": "clip"}
+
+
+@dataclass(frozen=True)
+class LeftOut(Rule):
+    """Ratings of these systems and clips are left out; of a comparison, with either in it."""
+
+    key = "left_out"
+    title = "Systems or clips left out by name"
+    conditions: tuple[str, ...] = ()
+    stimuli: tuple[str, ...] = ()
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        found = no_reasons(table)
+        for what, columns in COLUMNS.items():
+            names = getattr(self, what)
+            for column in columns if names else ():
+                value = table[column].fillna("").to_numpy(dtype=object)
+                mine = np.isin(value.astype(str), names) & (found == "")
+                found[mine] = f"the {CALLED[what]} was left out: " + value[mine]
+        return found
+
+    def describe(self) -> str:
+        named = [
+            f"the {CALLED[what]}{'s' if len(names) > 1 else ''} {', '.join(names)}"
+            for what in COLUMNS
+            if (names := getattr(self, what))
+        ]
+        return f"ratings of {' and of '.join(named) or 'nothing'}"
+
+
+@dataclass(frozen=True)
+class Recorded(Rule):
+    """Ratings are left out whose column ``left_out_by`` names the rule with this text.
+
+    Exclusions that were undone, reviews and plans of traps need not be known again: what the
+    analysis left out that wrote the file is left out, and nothing else.
+    """
+
+    key = "recorded"
+    title = "Left out by the analysis that wrote the file"
+    rule: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.rule.partition(":")[0] or self.key
+
+    def reasons(self, table: pd.DataFrame) -> Reasons:
+        if LEFT_OUT_BY not in table:
+            return no_reasons(table)
+        named = {text: self.rule in text.split() for text in table[LEFT_OUT_BY].unique()}
+        return where(table[LEFT_OUT_BY].map(named).astype(bool), f"{self.describe()} (recorded)")
+
+    def describe(self) -> str:
+        from analysis.statistics.screening.rule_text import rule_from
+
+        try:
+            return rule_from(self.rule).describe()
+        except ValueError:
+            return f"ratings that the rule {self.rule} left out"
+
+    def lacking(self, table: pd.DataFrame) -> str:
+        return "" if LEFT_OUT_BY in table else f"the file has no column {LEFT_OUT_BY}"

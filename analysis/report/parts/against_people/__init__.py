@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from analysis.citations import cite
 from analysis.formatting import listed
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import families
@@ -14,11 +15,6 @@ from analysis.ratings.estimands import name_of
 from analysis.ratings.metric_scores import metrics_of, reasons
 from analysis.report.content import Content, Figure, titled, together
 from analysis.report.part import Part, PartInput
-from analysis.report.parts.against_people.ceiling_tables import (
-    ceiling_table,
-    ceilings_of,
-    preferences,
-)
 from analysis.report.parts.against_people.metric_data import Gathered, gathered
 from analysis.report.parts.against_people.metric_tables import (
     FEW,
@@ -26,6 +22,8 @@ from analysis.report.parts.against_people.metric_tables import (
     PLURALS,
     Ceilings,
     CeilingsFor,
+    ceiling_table,
+    ceilings_of,
     correlation_table,
     holm_of,
     mapped_table,
@@ -33,6 +31,7 @@ from analysis.report.parts.against_people.metric_tables import (
     ordered,
     point_rows,
     point_table,
+    preferences,
     top_of,
     words_of,
 )
@@ -47,14 +46,15 @@ from analysis.statistics.metric_agreement.metric_correlations import (
 METHODS = (
     "Metrics were compared with mean human scores per clip, per clip within conditions and per "
     "condition (SRCC, PLCC, KRCC: Spearman, Pearson, Kendall's tau-b). Intervals are percentiles "
-    "of a bootstrap that draws raters and items with replacement, independently (Owen 2007), and "
-    "computes the human means anew; it is centred on the value found, because means of drawn "
-    "raters are noisier: coefficients on Fisher's scale (PLCC over n conditions widened by the "
-    "root of n / (n - 2)), errors as they are, widened by t over z for few raters or items. "
-    "p values are adjusted over the metrics of a task and criterion (Holm 1979). The noise "
-    "ceiling is the root of the Spearman-Brown corrected correlation between halves of the "
-    "raters, over the clips that a metric scored. Errors are given after a monotonic third-order "
-    f"mapping (ITU-T P.1401) where at least {FEWEST} scores allow one."
+    "of a bootstrap that draws raters and items with replacement, independently "
+    f"{cite('owen2007')}, and computes the human means anew; it is centred on the value found, "
+    "because means of drawn raters are noisier: coefficients on Fisher's scale (PLCC over n "
+    "conditions widened by the root of n / (n - 2)), errors as they are, widened by t over z for "
+    "few raters or items. p values are adjusted over the metrics of a task and criterion "
+    f"{cite('holm1979')}. The noise ceiling is the root of the Spearman-Brown corrected "
+    "correlation between halves of the raters, over the clips that a metric scored. Errors are "
+    f"given after a monotonic third-order mapping {cite('itu_p1401')} where at least {FEWEST} "
+    "scores allow one."
 )
 METHODS_OF_PAIRS = (
     "Coefficients of comparisons of pairs, and their noise ceiling, count each pair in both "

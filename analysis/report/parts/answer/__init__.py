@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from analysis.citations import citation, cite, cite_author
 from analysis.formatting import counted, number
 from analysis.name_spans import condition_span, family_span
 from analysis.ratings.breakdowns import Family, families, labelled_families
@@ -13,7 +14,7 @@ from analysis.report.part import Part, PartInput
 from analysis.report.parts.answer import caveats, narrative
 from analysis.report.parts.answer.caveats import Caveat
 from analysis.report.parts.answer.narrative import ranking_sentences
-from analysis.report.parts.models.model_fits import TOO_NARROW, sized
+from analysis.report.parts.models import TOO_NARROW, sized
 from analysis.report.ranking import Ranking, key_of, rankings
 from analysis.statistics.intervals import TWO_WAY
 
@@ -22,15 +23,15 @@ MOST_LETTERS = 8  # beside a name in a figure
 NOTHING = "There is nothing to answer with: no rating is left. See which rules leave ratings out."
 STRETCHED = (
     "Listeners stretch a scale over what they get to hear, so means hold among these conditions "
-    "and are not to be compared with those of another test (Cooper and Yamagishi 2023)."
+    f"and are not to be compared with those of another test {cite('cooper2023')}."
 )
 METHOD = (
-    "Means have Korn and Graubard's (1998) interval for bounded scores. Its variance is clustered "
-    "over raters and items (Cameron, Gelbach and Miller 2011, with G/(G-1) for each), at "
-    "least that of variance components pooled over the conditions. Differences combine the bounds "
-    "of both means (Zou and Donner 2008). Those with the reference and those among the systems are "
-    "one family each, adjusted in a single step (Hothorn, Bretz and Westfall 2008); letters are a "
-    "compact letter display by maximal cliques (Piepho 2004)."
+    f"Means have {cite_author('korn1998', possessive=True)} interval for bounded scores. Its "
+    f"variance is clustered over raters and items ({citation('cameron2011')}, with G/(G-1) for "
+    "each), at least that of variance components pooled over the conditions. Differences combine "
+    f"the bounds of both means {cite('zou2008')}. Those with the reference and those among the "
+    f"systems are one family each, adjusted in a single step {cite('hothorn2008')}; letters are a "
+    f"compact letter display by maximal cliques {cite('piepho2004')}."
 )
 TIERS = (
     "Conditions that share a letter are not significantly different (adjusted p ≥ {alpha:.2g}). "

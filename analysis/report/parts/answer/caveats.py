@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from analysis.citations import citation
 from analysis.formatting import counted, listed, short
 from analysis.name_spans import condition_span, family_span
 from analysis.ratings.breakdowns import Family
@@ -132,7 +133,7 @@ def _post_screening(family: Family) -> Iterator[Caveat]:
     if failed and left <= family.n_raters * MOST_LEFT:
         yield Caveat(
             POST_SCREENING,
-            f"the post-screening of ITU-R BS.1534-3 would leave {left} of "
+            f"the post-screening of {citation('itu_bs1534', '-3')} would leave {left} of "
             f"{counted(family.n_raters, 'rater')}: most did not tell the hidden reference, or the "
             "anchor, as that asks for. It was not applied; report this as a limitation.",
         )

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from analysis.citations import cite
 from analysis.formatting import (
     ci_words,
     counted,
@@ -18,7 +19,7 @@ from analysis.formatting import (
     number,
     percent,
 )
-from analysis.name_spans import VERSUS, condition_span, family_span, names_in
+from analysis.name_spans import VERSUS, condition_span, family_span, names_in, resolve
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of, family_title
 from analysis.ratings.reference import Reference
@@ -297,7 +298,7 @@ def label_of(row: Mapping[str, Any]) -> str:
 MOST_DRAWN = 60
 MORE = "More is under Paired comparisons."
 DECIDED = "the {:g} % interval leaves a draw out."
-SIMULTANEOUS = "simultaneous for all {} pairs (Šidák 1967)"
+SIMULTANEOUS = f"simultaneous for all {{}} pairs {resolve(cite('sidak1967'))}"
 NO_PAIRS = "no rating names two different conditions: nothing is compared"
 
 

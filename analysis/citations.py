@@ -1,5 +1,7 @@
-"""The works that reports cite, as `references.bib` beside this module has them.
+"""Citations in sentences, and the works of `references.bib` that they cite.
 
+A sentence cites a work by its key, and the citation is a span (`analysis.name_spans`): writers
+collect the keys of what they write for lists of references. Nothing is searched for in prose.
 ``shortauthor`` is how prose names a work; its other fields are those of the written entry.
 """
 
@@ -10,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from analysis.name_spans import citation_span, split_at_citations
+
 _BIBLIOGRAPHY = Path(__file__).with_name("references.bib")
 _ENTRY = re.compile(r"^@(\w+)\{(\w+),\n(.*?)^\}$", re.MULTILINE | re.DOTALL)
 _FIELD = re.compile(r"^  (\w+) = \{(.*)\},$", re.MULTILINE)
-_POSSESSIVE = r"(?:'s)?(?: [a-z]+)?"  # Davidson's (1970), Krippendorff's alpha (2019
-
 
 _ACCENTS = {
     r"{\v{S}}": "Š",
@@ -29,46 +31,40 @@ _ACCENTS = {
 
 @dataclass(frozen=True)
 class Work:
-    """A work as prose names it (``said`` and ``year``), and the fields of its BibTeX entry.
+    """A work as prose names it (``author`` and ``year``), and the fields of its BibTeX entry.
 
     ``year`` is 0 for a Recommendation, which prose names by its number alone.
     """
 
     key: str
     kind: str
-    said: str
+    author: str
     year: int
     fields: dict[str, str] = field(hash=False)
 
     @property
     def citation(self) -> str:
         """As it stands in a sentence: Owen 2007."""
-        return f"{self.said} {self.year}" if self.year else self.said
-
-    @property
-    def pattern(self) -> str:
-        """Finds it in prose, with or without brackets around the year."""
-        if not self.year:
-            series, _, number = self.said.partition(" ")
-            return rf"(?:{series} )?\b{re.escape(number)}(?:-\d+)?(?!\d)"
-        return rf"{re.escape(self.said)}{_POSSESSIVE},? (?:\({self.year}\)|\(?{self.year}\b)"
+        return f"{self.author} {self.year}" if self.year else self.author
 
     @property
     def reference(self) -> str:
         """As in a list of references, in plain words."""
-        told = self.fields
+        fields = self.fields
         where = (
-            told.get("journal")
-            or told.get("booktitle")
-            or told.get("institution")
-            or told.get("publisher", "")
+            fields.get("journal")
+            or fields.get("booktitle")
+            or fields.get("institution")
+            or fields.get("publisher", "")
         )
-        numbers = f"{told['volume']}({told['number']})" if "volume" in told else ""
-        pages = told.get("pages", "").replace("--", "–")
-        tail = ", ".join(filter(None, [f"{where} {numbers}".strip(), pages, told.get("note", "")]))
-        year = told.get("year", "")
-        author = _plain(told["author"].replace(" and ", "; "))
-        title, tail = (_plain(each).rstrip(".") for each in (told["title"], tail))
+        numbers = f"{fields['volume']}({fields['number']})" if "volume" in fields else ""
+        pages = fields.get("pages", "").replace("--", "–")
+        tail = ", ".join(
+            filter(None, [f"{where} {numbers}".strip(), pages, fields.get("note", "")])
+        )
+        year = fields.get("year", "")
+        author = _plain(fields["author"].replace(" and ", "; "))
+        title, tail = (_plain(each).rstrip(".") for each in (fields["title"], tail))
         return f"{author} ({year}). {title}. {tail}."
 
     @property
@@ -89,31 +85,40 @@ def _works(bibliography: str) -> Iterator[Work]:
     """The entries of a BibTeX file with a field a line, in their order."""
     for kind, key, body in _ENTRY.findall(bibliography):
         fields = dict(_FIELD.findall(body))
-        said = fields.pop("shortauthor")
+        author = fields.pop("shortauthor")
         year = 0 if fields.get("type") == "Recommendation" else int(fields["year"])
-        yield Work(key, kind, said, year, fields)
+        yield Work(key, kind, author, year, fields)
 
 
 WORKS = tuple(_works(_BIBLIOGRAPHY.read_text("utf-8")))
 _BY_KEY = {work.key: work for work in WORKS}
 
 
-def work_named(key: str) -> Work:
+def work_of(key: str) -> Work:
     """The work with this key; KeyError where there is none."""
+    if key not in _BY_KEY:
+        raise KeyError(f"references.bib has no entry '{key}'. Add it, or fix the spelling.")
     return _BY_KEY[key]
+
+
+def citation(key: str, edition: str = "") -> str:
+    """A work within a sentence or brackets: Owen 2007, or ITU-R BS.1534-3 by its edition."""
+    return citation_span(key, work_of(key).citation + edition)
 
 
 def cite(*keys: str) -> str:
     """Citations in one pair of brackets: (Owen 2007; Holm 1979)."""
-    return f"({'; '.join(_BY_KEY[key].citation for key in keys)})"
+    return f"({'; '.join(map(citation, keys))})"
 
 
-def found_in(text: str) -> Iterator[tuple[Work, re.Match[str]]]:
-    """Each citation of a work of the table in prose, in the order of the text."""
-    hits = [(work, hit) for work in WORKS for hit in re.finditer(work.pattern, text)]
-    return iter(sorted(hits, key=lambda found: found[1].start()))
+def cite_author(key: str, possessive: bool = False) -> str:
+    """A work whose author is part of the sentence: Owen (2007), or Owen's (2007)."""
+    work = work_of(key)
+    author = f"{work.author}'s" if possessive else work.author
+    return citation_span(key, f"{author} ({work.year})")
 
 
 def works_in(texts: Iterable[str]) -> list[Work]:
     """The works that texts cite, each once, in the order of their first citation."""
-    return list(dict.fromkeys(work for text in texts for work, _ in found_in(text)))
+    keys = [key for text in texts for _, _, key in split_at_citations(text) if key]
+    return [work_of(key) for key in dict.fromkeys(keys)]

@@ -1,0 +1,937 @@
+"""Paired comparisons: who is preferred and by how much, order effects, strengths, ABX."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import stats
+from scipy.linalg import LinAlgWarning
+
+from analysis.arrays import Codes, Floats
+from analysis.citations import cite, cite_author
+from analysis.formatting import beware, counted, first_of, interval_text, listed, number
+from analysis.name_spans import condition_span, family_prefix
+from analysis.ratings.breakdowns import Family
+from analysis.ratings.estimands import estimand_of, keys_where
+from analysis.report.content import (
+    Column,
+    Content,
+    Figure,
+    Table,
+    column,
+    columns_of,
+    picked,
+    table_row,
+    together,
+    warned_once,
+    worded,
+)
+from analysis.report.part import FamilyInput, FamilyPart, PartInput
+from analysis.statistics.comparisons.pairwise_contrasts import Comparison
+from analysis.statistics.comparisons.test_result import Undefined
+from analysis.statistics.comparisons.tiers import tiers_of
+from analysis.statistics.pairs.ability_fit import CLUSTERED, MODEL, Ability, AbilityFit
+from analysis.statistics.pairs.comparison_graph import (
+    Connection,
+    TriadsSummary,
+    circular_triads,
+    connection,
+    parts,
+    triads_summary,
+    wins_of,
+)
+from analysis.statistics.pairs.means_of_pairs import (
+    Measured,
+    PairMean,
+    order_effect,
+    pair_means,
+    share_right,
+    shares_right,
+    within_pairs,
+)
+from analysis.statistics.pairs.pair_ratings import PairRatings, pairs_of
+from analysis.statistics.pairs.win_models import bradley_terry, cumulative, davidson, least_squares
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+MOST_PREFERENCES_DRAWN = 30
+LOPSIDED = 0.1  # from one half: how often one of a pair was heard second
+PREFERENCE_METHOD = (
+    "Each pair's mean (and share of wins, a tie counting half) has a two-way clustered interval, "
+    f"over raters and items {cite('cameron2011', 'korn1998')}. "
+    f"Intervals and p hold for all pairs at once {cite('sidak1967')}: a preference is claimed "
+    "where the interval leaves a draw out."
+)
+LABELS = {"win_share": "first preferred", "tie_share": "tie", "loss_share": "other preferred"}
+NAIVE = (
+    "As in papers that take every rating as independent: too narrow an interval and too small a p "
+    "where raters, or items, differ. The sign test and the signed rank test do the same."
+)
+
+
+@table_row
+class OrderRow:
+    """What a clip gains by being heard second."""
+
+    name: str = column("Gain of the")
+    value: float = column("Points", "number", sign=True)
+    low: float | None = column("{level} interval", "interval", key="interval")
+    high: float | None
+    p: float | None = column("p", "p")
+    naive_low: float | None = column("Naive interval", "interval", key="naive")
+    naive_high: float | None
+    naive_p: float | None
+    note: str
+
+
+def preferred(ratings: PairRatings, each: FamilyInput, shares: bool = False) -> Content:
+    """The pairs of one family; ``shares`` where answers have no grades (AB): shares, not means."""
+    level, about = each.level, each.title
+    pairs = pair_means(ratings, level)
+    rows = [_preference_row(pair, shares) for pair in pairs]
+    order, order_rows, warnings = _preference_order(ratings, pairs, level, shares)
+    tables = [
+        _means_table(f"pairs{each.suffix}", rows, level, shares),
+        _naive_table(f"pairs_naive{each.suffix}", rows, level, shares),
+        *_order_tables(rows, order_rows, each.suffix, level),
+    ]
+    return Content(
+        sentences=[_answer(pairs, level, shares), *order],
+        figures=[replace(figure, about=about) for figure in _figures(rows, each.suffix, shares)],
+        tables=[replace(table, about=about) for table in tables],
+        warnings=[*warnings, *_weak(pairs, level)],
+        methods=[PREFERENCE_METHOD],
+    )
+
+
+def _main(pair: PairMean, shares: bool) -> Measured:
+    return pair.share if shares else pair.mean
+
+
+def _preference_row(pair: PairMean, shares: bool) -> dict[str, Any]:
+    main, n = _main(pair, shares), pair.n_ratings
+    return pair.row() | {
+        "name": f"{pair.condition} against {pair.versus}",
+        "value": main.value,
+        "low": main.low_all,
+        "high": main.high_all,
+        "p": main.p_adjusted,
+        "alone_low": main.low,
+        "alone_high": main.high,
+        "p_alone": main.p,
+        "naive_low": main.naive_low,
+        "naive_high": main.naive_high,
+        "win_share": pair.wins / n,
+        "tie_share": pair.ties / n,
+        "loss_share": pair.losses / n,
+        "note": main.note,
+    }
+
+
+def _means_table(key: str, rows: Sequence[Mapping[str, Any]], level: float, shares: bool) -> Table:
+    what = "share" if shares else "mean"
+    columns = [
+        Column("name", "Pair"),
+        Column(what, "Preferred (ties half)" if shares else "Mean", "number", sign=not shares),
+        Column("interval", f"{level * 100:g} % interval, all pairs at once", "interval"),
+        Column("p", "p, adjusted", "p"),
+        Column("win_share", "Wins", "percent"),
+        Column("tie_share", "Ties", "percent"),
+        Column("loss_share", "Losses", "percent"),
+        Column("n_ratings", "Ratings", "count"),
+        Column("n_raters", "Raters", "count"),
+        Column("n_items", "Items", "count"),
+    ]
+    above = "above 0.5" if shares else "above 0"
+    note = f"Values {above}: the condition named first is preferred."
+    note = f"{note} {beware((row['note'] for row in rows), most=3)}".strip()
+    return Table(key, "Pairs", columns, rows, note)
+
+
+def _naive_table(key: str, rows: Sequence[Mapping[str, Any]], level: float, shares: bool) -> Table:
+    what = "share" if shares else "mean"
+    columns = [
+        Column("name", "Pair"),
+        Column(what, "Share" if shares else "Mean", "number", sign=not shares),
+        Column("alone", f"{level * 100:g} % interval, this pair alone", "interval"),
+        Column("p_alone", "p, this pair alone", "p"),
+        Column(f"{what}_naive", f"Naive {level * 100:g} % interval", "interval"),
+        Column("mean_naive_p", "t test, p", "p"),
+        Column("naive_p_adjusted", "t test, p (Holm)", "p"),
+        Column("sign_p", "Sign test (exact), p", "p"),
+        Column("wilcoxon_v", "Wilcoxon V", "number", 1),
+        Column("wilcoxon_p", "Wilcoxon, p", "p"),
+    ]
+    return Table(key, "Pairs, tested as in papers", columns, rows, NAIVE, folded=True)
+
+
+def _figures(rows: Sequence[Mapping[str, Any]], suffix: str, shares: bool) -> list[Figure]:
+    if len(rows) > MOST_PREFERENCES_DRAWN:
+        return []
+    drawn = sorted(rows, key=lambda row: -row["value"])
+    x = "share that prefers the first" if shares else "mean score of the first over the other"
+    names = ("name", "value", "low", "high", "naive_low", "naive_high")
+    intervals = Figure(f"pairs{suffix}", "Pairs", "intervals", picked(drawn, names), x=x, at=(0.0,))
+    if shares:
+        intervals = replace(intervals, ends=(0.0, 1.0), at=(0.5,))
+    parts = [
+        {"name": row["name"], "label": label, "value": row[key]}
+        for row in drawn
+        for key, label in LABELS.items()
+    ]
+    return [intervals, Figure(f"pair_shares{suffix}", "Wins, ties and losses", "shares", parts)]
+
+
+def _preference_order(
+    ratings: PairRatings, pairs: Sequence[PairMean], level: float, shares: bool
+) -> tuple[list[str], list[OrderRow], list[str]]:
+    """Sentences, rows and warnings of which clip was heard first."""
+    try:
+        raw = order_effect(ratings, level)
+    except Undefined:
+        unknown = "Which clip was heard first is unknown, so an order effect cannot be taken out"
+        return [], [], [f"{unknown}: give the column presented_first (rated or versus)."]
+    rows = [_order_row("second clip, over all ratings", raw)]
+    try:
+        inside = within_pairs(ratings, level)
+    except Undefined:
+        fixed = "Every pair was heard in one order only: its mean holds whatever coming second does"
+        return [], rows, [f"{fixed}. Plan both orders."]
+    rows.append(_order_row("second clip, each pair's mean taken out", inside))
+    if inside.p is None:
+        return [], rows, [f"The order effect has no interval: {inside.note}."]
+    ends = interval_text(inside.low or 0.0, inside.high or 0.0, None, 2)
+    if inside.p >= 1 - level:
+        size = number(inside.value, True, 2)
+        return [f"No clear effect of order (the second clip gains {size} {ends})."], rows, []
+    size = f"{abs(inside.value):.2f} {'of the way from losing to winning' if shares else 'points'}"
+    gains = "more" if inside.value > 0 else "less"
+    effect = f"Order matters: a clip scores {size} {gains} when it is heard second {ends}"
+    skewed = [_both(pair) for pair in pairs if _lopsided(ratings, pair)]
+    if not skewed:
+        return [], rows, [f"{effect}. Both orders were heard about equally often, so means hold."]
+    unequal = f"and both orders were not heard equally often ({listed(skewed)})"
+    remedy = "read the means of both orders in their table instead"
+    return [], rows, [f"{effect}, {unequal}: {remedy}."]
+
+
+def _order_row(name: str, effect: Measured) -> OrderRow:
+    naive = effect.naive_low, effect.naive_high, effect.naive_p
+    return OrderRow(name, effect.value, effect.low, effect.high, effect.p, *naive, effect.note)
+
+
+def _lopsided(ratings: PairRatings, pair: PairMean) -> bool:
+    a, b = ratings.names.index(pair.condition), ratings.names.index(pair.versus)
+    one, other = (ratings.a == a) & (ratings.b == b), (ratings.a == b) & (ratings.b == a)
+    seen = np.concatenate([ratings.order[one], -ratings.order[other]])
+    seen = seen[seen != 0]
+    return len(seen) > 0 and abs(float(np.mean(seen > 0)) - 0.5) > LOPSIDED
+
+
+def _order_tables(
+    rows: Sequence[Mapping[str, Any]], order: Sequence[OrderRow], suffix: str, level: float
+) -> list[Table]:
+    tables = []
+    if order:
+        key, title = (
+            f"order_effect{suffix}",
+            "Order effect: what a clip gains by being heard second",
+        )
+        tables.append(Table.of(OrderRow, key, title, order, level=level, folded=True))
+    known = [row for row in rows if row["balanced"] is not None]
+    if known:
+        interval = f"{level * 100:g} % interval"
+        columns = [
+            Column("name", "Pair"),
+            Column("balanced", "Mean of both orders", "number", sign=True),
+            Column("balanced", interval, "interval"),
+            Column("balanced_p", "p", "p"),
+            Column("order", "Gain by coming second", "number", sign=True),
+            Column("order", interval, "interval"),
+        ]
+        key, title = f"pairs_by_order{suffix}", "Pairs, both orders weighing the same"
+        tables.append(Table(key, title, columns, known, folded=True))
+    return tables
+
+
+def _answer(pairs: Sequence[PairMean], level: float, shares: bool) -> str:
+    alpha = 1 - level
+    if len(pairs) == 1:
+        return _one_pair(pairs[0], alpha, shares)
+    tested = [pair for pair in pairs if _main(pair, shares).p_adjusted is not None]
+    clear = [pair for pair in tested if _main(pair, shares).claimed(level)]
+    clear.sort(key=lambda pair: -abs(pair.mean.value))
+    if not tested:
+        return f"No pair can be tested: {'; '.join(dict.fromkeys(p.mean.note for p in pairs))}."
+    named = listed([f"{winner} over {loser}" for winner, loser in map(_sides, clear)])
+    verb = "differs" if len(clear) == 1 else "differ"
+    text = f"{len(clear)} of {counted(len(tested), 'pair')} {verb} significantly"
+    text += f" (adjusted p < {alpha:.2g})"
+    text += f": {named}." if clear else "."
+    bare = [_both(pair) for pair in pairs if pair not in tested]
+    return f"{text} No test for {listed(bare)}; notes say why." if bare else text
+
+
+def _one_pair(pair: PairMean, alpha: float, shares: bool) -> str:
+    n, main = pair.n_ratings, _main(pair, shares)
+    counts = ", ".join(
+        f"{count / n * 100:.0f} % {what}"
+        for count, what in ((pair.wins, "wins"), (pair.ties, "ties"), (pair.losses, "losses"))
+    )
+    against = f"{condition_span(pair.condition)} against {condition_span(pair.versus)}: {counts}"
+    size = f"{main.value:.2f} preferred" if shares else f"mean {number(main.value, True, 2)}"
+    if main.low is None or main.high is None or main.p is None:
+        return f"{against}; {size}, no interval ({main.note})."
+    ends = interval_text(main.low, main.high, None, 2)
+    winner, _ = _sides(pair)
+    verdict = f"{winner} is preferred" if main.p < alpha else "no clear preference"
+    return f"{against}; {size} {ends}: {verdict}."
+
+
+def _sides(pair: PairMean) -> tuple[str, str]:
+    """Winner and loser by the mean, as sentences name them."""
+    one, other = condition_span(pair.condition), condition_span(pair.versus)
+    return (one, other) if pair.mean.value > 0 else (other, one)
+
+
+def _both(pair: PairMean) -> str:
+    return f"{condition_span(pair.condition)} and {condition_span(pair.versus)}"
+
+
+def _weak(pairs: Sequence[PairMean], level: float) -> list[str]:
+    """Pairs that differ only where ratings are taken as independent."""
+    alpha = 1 - level
+    lost = [
+        _both(pair)
+        for pair in pairs
+        if pair.mean.p_adjusted is not None
+        and pair.naive_p_adjusted is not None
+        and pair.naive_p_adjusted < alpha <= pair.mean.p_adjusted
+    ]
+    if not lost:
+        return []
+    which = "pair differs" if len(lost) == 1 else "pairs differ"
+    assumed = "only if ratings are taken as independent, which they are not"
+    return [f"{len(lost)} {which} {assumed}: {listed(lost)}."]
+
+
+FEWEST_RANKED = 3  # two conditions have one pair, whose mean says it all
+MOST_IN_MATRIX = 30
+MODELS: dict[str, Callable[[PairRatings], AbilityFit]] = {
+    "thurstone": partial(cumulative, link="probit", order=True),
+    "davidson": partial(davidson, order=True),
+    "bradley_terry": partial(bradley_terry, ties="half", order=True),
+    "least_squares": partial(least_squares, order=True),
+}
+METHODS = {
+    "thurstone": "Thurstone's case V for graded answers: cumulative probit, symmetric cut points "
+    f"{cite('agresti1992')}",
+    "davidson": f"{cite_author('davidson1970', possessive=True)} model of wins and ties",
+    "bradley_terry": f"{cite_author('bradley1952', possessive=True)} model, ties as half a win to "
+    "each",
+    "least_squares": f"{cite_author('scheffe1952', possessive=True)} least squares on the scores",
+}
+NO_INTERVAL = "no clustered interval: one rater or item only, or their sums cancel"
+ALL_TIES = (
+    "Every answer is a tie: nobody is ahead. Strengths are equal; models that drop ties have no "
+    "data left, and with Davidson's the chance of a tie is 1."
+)
+
+
+@table_row
+class StrengthRow:
+    """The strength of a condition by one model, clustered and as if ratings were independent."""
+
+    name: str = column("Condition")
+    value: float = column("Strength", "number", sign=True)
+    low: float | None = column("{level} interval", "interval", key="interval")
+    high: float | None
+    naive_low: float = column("Ratings as if independent", "interval", key="naive")
+    naive_high: float
+    mark: str = column("Letters", "mark")
+    model: str = column("Model")
+    scale: str = column("Scale")
+    group: str = column("Compared with one another")
+    log_likelihood: float
+    note: str
+
+
+@table_row
+class DifferenceRow:
+    """The difference of the strengths of two conditions."""
+
+    name: str = column("Difference")
+    condition: str
+    versus: str
+    value: float = column("Strength", "number", sign=True)
+    low: float | None = column("{level} interval", "interval", key="interval")
+    high: float | None
+    p: float | None = column("p", "p")
+    p_adjusted: float | None = column("p (Holm)", "p")
+
+
+STRENGTHS_SHOWN = ("name", "value", "low", "mark", "naive_low")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """One model of one group of conditions that share a scale; ``why`` where it has no fit.
+
+    ``contrasts`` are None where there is no test of differences.
+    """
+
+    key: str
+    group: tuple[str, ...]
+    fit: AbilityFit | None = None
+    contrasts: Sequence[Comparison] | None = None
+    rows: Sequence[StrengthRow] = ()
+    why: str = ""
+
+
+def strengths(ratings: PairRatings, each: FamilyInput) -> Content:
+    """Strengths with intervals where conditions have a common scale, and who beat whom."""
+    if len(ratings.names) < FEWEST_RANKED:
+        return Content()
+    if not np.any(ratings.y):
+        return Content(sentences=[ALL_TIES])
+    graph, main = connection(ratings), main_model(ratings)
+    fits = _fits(ratings, graph, main, each.level)
+    shown = [one for one in fits if one.key == main and one.fit is not None]
+    order = _strength_order(ratings, shown, graph)
+    return Content(
+        sentences=[_in_order(one) for one in shown],
+        figures=[*_strength_figure(shown, each), *_matrix_figure(ratings, order, each)],
+        tables=_tables(fits, shown, each),
+        warnings=_strength_warnings(graph, fits, main, shown),
+        methods=[_method(shown, main)] if shown else [],
+    )
+
+
+def main_model(ratings: PairRatings) -> str:
+    """Graded answers: Thurstone's; wins, ties and losses: Davidson's; no ties: Bradley-Terry."""
+    sizes = np.unique(np.abs(ratings.y))
+    if np.sum(sizes > 0) > 1:
+        return "thurstone"
+    return "davidson" if np.any(ratings.y == 0) else "bradley_terry"
+
+
+def _fits(ratings: PairRatings, graph: Connection, main: str, level: float) -> list[Fitted]:
+    """Every model's fit: of the whole, else of what has a scale."""
+    whole = []
+    if len(graph.components) == 1:
+        whole = [_fitted(key, ratings, level) for key in MODELS]
+    if any(one.fit is not None for one in whole if one.key == main):
+        return whole
+    of_parts = [_fitted(key, part, level) for part in parts(ratings) for key in MODELS]
+    fitted = [one for one in whole if one.fit is not None]
+    taken = {(one.key, one.group) for one in fitted}
+    return [*fitted, *(one for one in of_parts if (one.key, one.group) not in taken)]
+
+
+def _fitted(key: str, ratings: PairRatings, level: float) -> Fitted:
+    """A model's fit, or why these ratings have none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", LinAlgWarning)  # then the fit says why there is none
+            fit = MODELS[key](ratings)
+    except Undefined as why:
+        return Fitted(key, ratings.names, why=str(why))
+    try:
+        contrasts = fit.contrasts(level=level)
+    except Undefined:
+        contrasts = None
+    return Fitted(key, ratings.names, fit, contrasts, _rows(fit, ratings.names, contrasts, level))
+
+
+def _abilities(fit: AbilityFit, level: float) -> tuple[list[Ability | None], list[Ability]]:
+    """Clustered where there is more than one rater and item, and model-based."""
+    plain = fit.abilities(MODEL, level)
+    try:
+        wide: list[Ability | None] = list(fit.abilities(CLUSTERED, level))
+    except Undefined:
+        return [None] * len(plain), plain
+    return [one if one is not None and one.se > 1e-9 else None for one in wide], plain
+
+
+def _rows(
+    fit: AbilityFit, group: Sequence[str], contrasts: Sequence[Comparison] | None, level: float
+) -> list[StrengthRow]:
+    letters = _letters(fit, contrasts, level)
+    rows = [
+        StrengthRow(
+            name=narrow.condition,
+            value=narrow.value,
+            low=broad.low if broad else None,
+            high=broad.high if broad else None,
+            naive_low=narrow.low,
+            naive_high=narrow.high,
+            mark=letters.get(narrow.condition, ""),
+            model=fit.model,
+            scale=fit.scale,
+            group=", ".join(group),
+            log_likelihood=fit.log_likelihood,
+            note=fit.note if broad else NO_INTERVAL,
+        )
+        for broad, narrow in zip(*_abilities(fit, level), strict=True)
+    ]
+    return sorted(rows, key=lambda row: (-row.value, row.name))
+
+
+def _letters(
+    fit: AbilityFit, contrasts: Sequence[Comparison] | None, level: float
+) -> dict[str, str]:
+    """Conditions that share a letter do not differ (Holm, clustered); none without a test."""
+    if contrasts is None:
+        return {}
+    try:
+        p = {(one.condition, one.versus): one.p_adjusted for one in contrasts}
+        values = dict(zip(fit.names, fit.ability.tolist(), strict=True))
+        return dict(tiers_of(values, p, 1 - level).letters)
+    except Undefined:
+        return {}
+
+
+def _strength_order(ratings: PairRatings, shown: Sequence[Fitted], graph: Connection) -> list[str]:
+    """All conditions, the strongest first as far as there is an order."""
+    ranked = [name for one in shown if one.fit is not None for name in one.fit.order()]
+    if len(set(ranked)) == len(ratings.names):
+        return ranked
+    won = graph.wins.sum(axis=1) / np.maximum((graph.wins + graph.wins.T).sum(axis=1), 1)
+    return [ratings.names[i] for i in np.argsort(-won, kind="stable")]
+
+
+def _in_order(one: Fitted) -> str:
+    if one.fit is None:
+        return ""
+    if float(np.ptp(one.fit.ability)) < 1e-6:
+        names = ", ".join(map(condition_span, one.fit.names))
+        return f"All strengths are equal ({names}): no order fits these comparisons."
+    order = " > ".join(map(condition_span, one.fit.order()))
+    letters = {row.mark for row in one.rows} - {""}
+    marked = (
+        " (those that share a letter in the table do not differ significantly)" if letters else ""
+    )
+    if len(letters) == 1:
+        marked = ", but none differs significantly from another"
+    return f"Order by strength: {order}{marked}."
+
+
+def _strength_figure(shown: Sequence[Fitted], each: FamilyInput) -> list[Figure]:
+    names = ["name", "value", "low", "high", "naive_low", "naive_high", "mark"]
+    names += ["group"] * (len(shown) > 1)
+    rows = [row for one in shown for row in one.rows]
+    if not rows:
+        return []
+    note = "Relative to the mean of all conditions" + (" of a group." * (len(shown) > 1) or ".")
+    return [
+        Figure(
+            f"strengths{each.suffix}",
+            "Strengths",
+            "intervals",
+            picked(rows, names),
+            x=rows[0].scale,
+            at=(0.0,),
+            note=note,
+            about=each.title,
+        )
+    ]
+
+
+def _matrix_figure(ratings: PairRatings, order: Sequence[str], each: FamilyInput) -> list[Figure]:
+    if len(order) > MOST_IN_MATRIX:
+        return []
+    wins = wins_of(ratings)
+    met = wins + wins.T
+    place = {name: i for i, name in enumerate(ratings.names)}
+    rows = [_cell(row, column, wins, met, place) for row in order for column in order]
+    note = "Percent of the comparisons that the row won against the column, a tie counting half."
+    key, title = f"win_matrix{each.suffix}", "Who beats whom"
+    return [Figure(key, title, "heatmap", rows, "against", note=note, about=each.title)]
+
+
+def _cell(
+    row: str, column: str, wins: Floats, met: Floats, place: dict[str, int]
+) -> dict[str, Any]:
+    i, j = place[row], place[column]
+    n = float(met[i, j])
+    share = float(wins[i, j]) / n if n else None
+    text = f"{share * 100:.0f}" if share is not None else ""
+    return {"row": row, "column": column, "value": share, "text": text, "n": round(n)}
+
+
+def _tables(fits: Sequence[Fitted], shown: Sequence[Fitted], each: FamilyInput) -> list[Table]:
+    rows = [row for one in shown for row in one.rows]
+    every = [row for one in fits for row in one.rows]
+    tables = []
+    if rows:
+        note = f"{METHODS[shown[0].key]}: {rows[0].model}; {rows[0].scale}; the mean is 0."
+        note = f"{note} {beware(row.note for row in rows)}".strip()
+        names = [*["group"] * (len(shown) > 1), *STRENGTHS_SHOWN]
+        tables = [_strengths(f"strengths{each.suffix}", "Strengths", rows, names, note, each)]
+        tables.append(_differences(shown, each))
+    if len(every) > len(rows):
+        key, title = f"strengths_by_model{each.suffix}", "Strengths by every model"
+        names = [
+            "model",
+            *["group"] * (len({row.group for row in every}) > 1),
+            *STRENGTHS_SHOWN,
+            "scale",
+        ]
+        table = _strengths(key, title, every, names, _terms(fits), each)
+        tables.append(replace(table, folded=True))
+    return [table for table in tables if table.rows]
+
+
+def _strengths(
+    key: str,
+    title: str,
+    rows: Sequence[StrengthRow],
+    names: Sequence[str],
+    note: str,
+    each: FamilyInput,
+) -> Table:
+    columns = columns_of(StrengthRow, *names, level=each.level)
+    return Table.of(StrengthRow, key, title, rows, columns=columns, note=note, about=each.title)
+
+
+def _differences(shown: Sequence[Fitted], each: FamilyInput) -> Table:
+    rows = [
+        DifferenceRow(
+            name=f"{one.condition} − {one.versus}",
+            condition=one.condition,
+            versus=one.versus,
+            value=one.value,
+            low=one.low,
+            high=one.high,
+            p=one.p,
+            p_adjusted=one.p_adjusted,
+        )
+        for fitted in shown
+        for one in fitted.contrasts or ()
+    ]
+    key, title = f"strength_differences{each.suffix}", "Differences of strength"
+    return Table.of(
+        DifferenceRow, key, title, rows, level=each.level, about=each.title, folded=True
+    )
+
+
+def _terms(fits: Sequence[Fitted]) -> str:
+    """The parameters beside strengths, and why a model has none, in words."""
+    phrases = [
+        f"{one.fit.model}: "
+        + ", ".join(f"{term.name} {term.value:.3f} (SE {term.se:.3f})" for term in one.fit.terms)
+        for one in fits
+        if one.fit is not None and one.fit.terms
+    ]
+    phrases += [f"{one.key.replace('_', ' ')} has no fit: {one.why}" for one in fits if one.why]
+    return ". ".join(dict.fromkeys(phrases)) + "." * bool(phrases)
+
+
+def _strength_warnings(
+    graph: Connection, fits: Sequence[Fitted], main: str, shown: Sequence[Fitted]
+) -> list[str]:
+    lines = []
+    if len(graph.components) > 1:
+        groups = " | ".join(", ".join(map(condition_span, group)) for group in graph.components)
+        lines.append(
+            f"{len(graph.components)} groups were never compared with one another ({groups}): "
+            "they have no common scale and no common ranking. Each is shown alone."
+        )
+    elif graph.words:
+        rest = "those that did win and lose are shown alone" if shown else "no strengths are shown"
+        if any(set(one.group) == set(graph.names) for one in shown):
+            rest = "the graded answers still give finite strengths, which lean on the model"
+        lines.append(
+            f"{graph.describe(condition_span)}: by how much cannot be said (infinitely, for a "
+            f"model); {rest}."
+        )
+    if not shown and not lines:
+        why = next((one.why for one in fits if one.key == main and one.why), "")
+        lines.append(f"No strengths: {why}.")
+    return lines
+
+
+def _method(shown: Sequence[Fitted], main: str) -> str:
+    order = any("order term" in one.fit.model for one in shown if one.fit is not None)
+    term = ", with a term for the clip heard second" if order else ""
+    return (
+        f"Strengths by {METHODS[main]}{term}, by maximum likelihood; standard errors two-way "
+        "clustered over raters and items (sandwich), letters by Holm's p over all pairs."
+    )
+
+
+class Pairs(FamilyPart):
+    """Every pair that met; the strengths behind all pairs; whether preferences go in circles."""
+
+    key = "pairs"
+    version = "2"
+    title = "Comparisons of pairs"
+    order = 22
+    nothing = "no rated comparisons are left: see what the rules leave out"
+
+    def applies(self, inputs: PartInput) -> bool:
+        kept = inputs.kept
+        named = kept["versus_condition"] != ""
+        return bool((kept["estimand"].isin(keys_where("in_pairs")) & named).any())
+
+    def families(self, inputs: PartInput) -> Iterable[Family]:
+        return [family for family in super().families(inputs) if family.in_pairs]
+
+    def of_family(self, each: FamilyInput) -> Content:
+        content = warned_once(together(_contents(each)))
+        return worded(content, each.title) if each.of > 1 else content
+
+    def of_all(self, contents: Sequence[Content], inputs: PartInput) -> Content:
+        """Titles and words say already what they are about."""
+        return warned_once(together(contents))
+
+
+def _contents(each: FamilyInput) -> Iterator[Content]:
+    table = each.family.table
+    alone = table["versus_condition"] == ""
+    same = table["condition"] == table["versus_condition"]
+    use = table[~alone & ~same]
+    estimand = estimand_of(each.family.estimand)
+    if len(use) and estimand.discriminates:
+        yield right(use, each)
+    elif len(use):
+        ratings = pairs_of(use)
+        yield preferred(ratings, each, shares=estimand.neutral != 0)
+        for make in (strengths, rounds):
+            try:
+                yield make(ratings, each)
+            except Undefined as why:
+                yield Content(warnings=[f"{family_prefix(each.title)}{why}."])
+    if alone.any():
+        text = f"{int(alone.sum())} ratings name no other condition and are left out here."
+        yield Content(warnings=[text])
+    if same.any():
+        text = f"{int(same.sum())} ratings compare a condition with itself: left out here."
+        yield Content(warnings=[text])
+
+
+CHANCE = 0.5
+MOST_ABX_DRAWN = 30
+ABX_METHOD = (
+    "ABX: the share of right answers against 0.5 (guessing), with a two-way clustered interval "
+    "(raters, items) and, as if ratings were independent, Clopper and Pearson's exact interval "
+    f"and the exact one-sided binomial test. The pairs are adjusted together {cite('sidak1967')}."
+)
+ABX_NOTE = (
+    "Exact: binomial, as if every answer were independent of the others; with several answers per "
+    "rater the clustered interval is the one to quote."
+)
+NO_DIFFERENCE = "This does not show that there is no difference: see how far the interval reaches."
+
+
+@table_row
+class RightRow:
+    """How often X was identified in the answers about a pair, or about all pairs."""
+
+    name: str = column("Pair")
+    value: float = column("Right", "number")
+    low: float | None = column("{level} interval, all pairs at once", "interval", key="interval")
+    high: float | None
+    p: float | None = column("p against 0.5, adjusted", "p")
+    alone_low: float | None
+    alone_high: float | None
+    p_alone: float | None
+    right: int = column("Right answers", "count")
+    n_ratings: int = column("Ratings", "count")
+    n_raters: int = column("Raters", "count")
+    n_items: int = column("Items", "count")
+    naive_low: float = column("Exact interval", "interval", key="naive")
+    naive_high: float
+    exact_p: float = column("Exact p, more than guessed", "p")
+    exact_p_two_sided: float
+    made_by: str
+    note: str
+
+
+ABX_SHOWN = (
+    *("name", "value", "low", "p", "naive_low", "exact_p"),
+    *("right", "n_ratings", "n_raters", "n_items"),
+)
+
+
+def right(use: pd.DataFrame, each: FamilyInput) -> Content:
+    """The pairs of an ABX test: how often X was identified; scores are 1 (right) and 0."""
+    both = zip(use["condition"], use["versus_condition"], strict=True)
+    pair = np.asarray([" and ".join(sorted(names)) for names in both], dtype=object)
+    pairs, code = np.unique(pair, return_inverse=True)
+    y, raters, items = _answers(use)
+    shares = shares_right(y, code, raters, items, each.level)
+    by_pair = [
+        _abx_row(str(name), use[pair == name], share, each.level)
+        for name, share in zip(pairs, shares, strict=True)
+    ]
+    rows = by_pair
+    if len(by_pair) > 1:
+        share = share_right(y, raters, items, each.level)
+        rows = [*by_pair, _abx_row("all pairs", use, share, each.level)]
+    key, title = f"abx{each.suffix}", "Right answers"
+    figure = Figure(
+        key,
+        title,
+        "intervals",
+        picked(rows, ("name", "value", "low", "high", "naive_low", "naive_high")),
+        x="share right",
+        ends=(0.0, 1.0),
+        at=(CHANCE,),
+        about=each.title,
+    )
+    note = f"{ABX_NOTE} {beware(row.note for row in rows)}".strip()
+    columns = columns_of(RightRow, *ABX_SHOWN, level=each.level)
+    return Content(
+        sentences=[_abx_sentence(rows[-1], each.level)],
+        figures=[figure] if len(rows) <= MOST_ABX_DRAWN else [],
+        tables=[Table.of(RightRow, key, title, rows, columns=columns, note=note, about=each.title)],
+        warnings=_abx_warnings(by_pair, each.level),
+        methods=[ABX_METHOD],
+    )
+
+
+def _answers(use: pd.DataFrame) -> tuple[Floats, Codes, Codes]:
+    """Whether each answer is right (n,), and the codes of its rater and item (n,)."""
+    y: Floats = use["score"].to_numpy(dtype=np.float64)
+    item = use["item"].where(use["item"] != "", use["stimulus"])
+    rater, items = (
+        np.unique(x.to_numpy(dtype=object), return_inverse=True)[1] for x in (use["rater"], item)
+    )
+    return y, rater, items
+
+
+def _abx_row(name: str, use: pd.DataFrame, share: Measured, level: float) -> RightRow:
+    y, rater, items = _answers(use)
+    one_sided = stats.binomtest(int(y.sum()), len(y), CHANCE, "greater")
+    two_sided = stats.binomtest(int(y.sum()), len(y), CHANCE)
+    exact = two_sided.proportion_ci(level, "exact")
+    return RightRow(
+        name=name,
+        value=share.value,
+        low=share.low if share.low_all is None else share.low_all,
+        high=share.high if share.high_all is None else share.high_all,
+        p=share.p if share.p_adjusted is None else share.p_adjusted,
+        alone_low=share.low,
+        alone_high=share.high,
+        p_alone=share.p,
+        right=int(y.sum()),
+        n_ratings=len(y),
+        n_raters=len(np.unique(rater)),
+        n_items=len(np.unique(items)),
+        naive_low=float(exact.low),
+        naive_high=float(exact.high),
+        exact_p=float(one_sided.pvalue),
+        exact_p_two_sided=float(two_sided.pvalue),
+        made_by=share.interval,
+        note=share.note,
+    )
+
+
+def _abx_sentence(row: RightRow, level: float) -> str:
+    share = f"X was identified in {row.value * 100:.1f} % of {row.n_ratings} answers"
+    if row.low is None or row.high is None:
+        p = f"{row.exact_p:.3f}" if row.exact_p >= 0.001 else "below 0.001"
+        share += f" (guessing: 50 %). No test for other listeners and items: {row.note}"
+        return f"{share}; as if every answer were independent, exact p {p}."
+    ends = interval_text(row.low * 100, row.high * 100, (0, 100), 1)
+    if row.p is not None and row.p < 1 - level:
+        which = "more" if row.value > CHANCE else "less"
+        why = "" if which == "more" else " (are right and wrong mixed up?)"
+        return f"{share} {ends}: {which} often than by guessing{why}."
+    return f"{share} {ends}: not significantly different from guessing. {NO_DIFFERENCE}"
+
+
+def _abx_warnings(rows: list[RightRow], level: float) -> list[str]:
+    alpha = 1 - level
+    weak = [
+        row.name for row in rows if row.p is not None and row.exact_p_two_sided < alpha <= row.p
+    ]
+    why = "above guessing only if answers are taken as independent, which they are not"
+    return [f"{', '.join(weak)}: {why}."] if weak else []
+
+
+FEWEST_OF_TRIADS = 3
+MOST_CONDITIONS = 60
+MOST_NAMED = 5
+COLUMNS = (
+    Column("name", "Judged by"),
+    Column("judges", "Judges", "count"),
+    Column("triads", "Triads", "count"),
+    Column("circular", "Circular", "count"),
+    Column("share", "Circular share", "number"),
+    Column("share_by_chance", "By coin tosses", "number", 2),
+    Column("mean_consistence", "Consistency (1: none circular)", "number"),
+    Column("judges_with_all_pairs", "Judges with all pairs", "count"),
+)
+NOTE = (
+    "A triad counts where all three of its pairs are decided, the coefficient where a judge "
+    "decided every pair."
+)
+TRIADS_METHOD = (
+    "Circular triads (a over b, b over c, c over a) and the coefficient of consistence by "
+    f"{cite_author('kendall1940')}; a triad of coin tosses is circular with a chance of 0.25."
+)
+
+
+def rounds(ratings: PairRatings, family: FamilyInput) -> Content:
+    """How often preferences go in circles: nothing to say of fewer than three conditions."""
+    if not FEWEST_OF_TRIADS <= len(ratings.names) <= MOST_CONDITIONS:
+        return Content()
+    majority = triads_summary(circular_triads(ratings, ()))
+    each = triads_summary(circular_triads(ratings, ("rater",)))
+    if not majority["triads"]:
+        return Content()
+    rows = [
+        {"name": "majorities of all answers", **majority},
+        {"name": "each rater by itself", **each},
+    ]
+    key, about = f"triads{family.suffix}", family.title
+    table = Table(key, "Preferences that go round", COLUMNS, rows, NOTE, about, folded=True)
+    return Content(
+        sentences=[_sentence(ratings, majority)],
+        tables=[table],
+        warnings=_triads_warnings(each),
+        methods=[TRIADS_METHOD],
+    )
+
+
+def going_round(ratings: PairRatings) -> list[str]:
+    """The circular triads of majorities in words, such as ``a over b over c over a``."""
+    wins, names = wins_of(ratings), ratings.names
+    beats = wins > wins.T
+    circles = []
+    for i, j, k in combinations(range(len(names)), 3):
+        for a, b, c in ((i, j, k), (i, k, j)):
+            if beats[a, b] and beats[b, c] and beats[c, a]:
+                circles.append(" over ".join(condition_span(names[code]) for code in (a, b, c, a)))
+    return circles
+
+
+def _sentence(ratings: PairRatings, majority: TriadsSummary) -> str:
+    circular, triads = majority["circular"], majority["triads"]
+    if not circular:
+        return f"None of {counted(triads, 'triad')} of majority preferences is circular."
+    circles = going_round(ratings)
+    which = f": {first_of(circles, MOST_NAMED, '; ')}" if circles else ""
+    return (
+        f"{circular} of {counted(triads, 'triad')} of majority preferences "
+        f"{'is' if circular == 1 else 'are'} circular{which}. "
+        "No single order of the conditions fits all of these preferences."
+    )
+
+
+def _triads_warnings(each: TriadsSummary) -> list[str]:
+    if each["share"] is None or each["triads"] < 10 or each["share"] < each["share_by_chance"]:
+        return []
+    share = f"{each['share'] * 100:.0f} %"
+    round_ = f"Within raters {share} of the triads go round, no fewer than by coin tosses (25 %)"
+    return [f"{round_}: raters were not consistent, or the conditions hardly differ."]
