@@ -1047,7 +1047,7 @@ class Task(Table):
         PLAN, "Screens in a block, traps apart", "rated trials that a rater takes together"
     )
     ratings_per_stimulus: Annotated[int, Field(ge=1, le=10_000)] = said(
-        PLAN, "Ratings per clip", "every stimulus ends with exactly this number"
+        PLAN, "Ratings per stimulus", "every stimulus ends with exactly this number"
     )
     title: Annotated[str, text_of(200)] = said(
         WORDING, "Heading", "shown before the first trial", ""
