@@ -13,7 +13,7 @@ pydantic takes 0.2 s to load, and most processes read no study.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as slot
 from datetime import date
@@ -151,6 +151,9 @@ def texts_of(longest: int, *, required: bool = False) -> Read:
     limits = {"uniqueItems": True, "items": {"type": "string", "maxLength": longest}}
     read = partial(values.texts, longest=longest, required=required)
     return Read(read, limits | ({"minItems": 1} if required else {}))
+
+
+LABELS = texts_of(80)  # of answers: short, so that pages show them on one line
 
 
 def read_by(read: Callable[..., Any], longest: int) -> Read:
@@ -899,7 +902,7 @@ class Example(Table):
 
 class Training(Table):
     stimulus: Annotated[str, name_of(120)] = said(MEASURED, "Clip", "a row's id")
-    expected: Annotated[list[str], texts_of(80)] = said(
+    expected: Annotated[list[str], LABELS] = said(
         MEASURED,
         "Right answers",
         "labels that are right; without them the page only shows your words",
@@ -937,7 +940,7 @@ class TrapKind(Table):
     count: Annotated[int, Field(ge=1, le=100)] = said(
         MEASURED, "Traps in a set", "traps of this kind in a set", 1
     )
-    expected: Annotated[list[str], texts_of(80)] = said(
+    expected: Annotated[list[str], LABELS] = said(
         MEASURED,
         "Labels that pass",
         "labels that pass; the column `expected` of a row overrides it (several: `4|5`)",
@@ -983,6 +986,84 @@ class Traps(Table):
     )
 
 
+class Options(Table):
+    """Options of the methods, which read them themselves: here they are only described."""
+
+    model_config = ConfigDict(extra="allow")
+
+    points: Annotated[int, KEPT] = said(
+        MEASURED, "Highest point", "the scale's highest point, 2 to 11", None, "`5`"
+    )
+    step: Annotated[float, KEPT] = said(
+        MEASURED, "Steps of the scale", "1, or 0.5 for half steps", None, "the method's"
+    )
+    reach: Annotated[int, KEPT] = said(
+        MEASURED, "The scale reaches", "1, 2 or 3 on both sides of 0", None, "the method's"
+    )
+    part: Annotated[str, one_of("signal", "background", "overall")] = said(
+        MEASURED, "Part", "what a criterion of `p835` asks about", None, "`overall`"
+    )
+    names: Annotated[dict[str, str], words_of(300)] = said(
+        MEASURED, "Words at answers", "words by label", None, "the method's"
+    )
+    absent: Annotated[str, KEPT] = said(
+        MEASURED, "Answer apart from the scale", "words of an answer 0, “not there”", None, "none"
+    )
+    order: Annotated[list[str], KEPT] = said(
+        MEASURED, "Order of the answers", "labels in the order of the buttons", None
+    )
+    versus: Annotated[str, KEPT] = said(
+        MEASURED, "Compare", "the condition that all others are compared with", None, "every pair"
+    )
+    pairs: Annotated[list[list[str]], KEPT] = said(
+        MEASURED, "Compare", "pairs of conditions", None, "every pair"
+    )
+    reference: Annotated[str, KEPT] = said(
+        MEASURED, "Reference", "the condition that is the reference", None, "that of this role"
+    )
+    null_pairs: Annotated[bool, KEPT] = said(
+        MEASURED, "Null pairs", "adds the reference against itself", False
+    )
+    tie: Annotated[bool | str, KEPT] = said(
+        MEASURED, "“No difference” may be answered", "a third answer, or its words", False
+    )
+    heard: Annotated[float, KEPT] = said(
+        MEASURED,
+        "Share of a clip that must be heard",
+        "the share of each clip that must be heard before its answer, above 0 and up to 1",
+        None,
+        "the method's",
+    )
+    restart: Annotated[bool, KEPT] = said(
+        MEASURED, "Clips restart", "a clip starts at its beginning when it is pressed", False
+    )
+    reference_first: Annotated[bool, KEPT] = said(
+        MEASURED, "Reference first", "the rated clips open once the reference was heard", False
+    )
+    hidden_reference: Annotated[bool, KEPT] = said(
+        MEASURED, "Hidden reference", "the reference is among the rated clips, too", True
+    )
+    waveform: Annotated[str, one_of("none", "reference")] = said(
+        MEASURED, "Waveform", "whose waveform the time line shows", None, "`none`"
+    )
+    choices: Annotated[list[Any], KEPT] = said(
+        MEASURED, "Answers", "labels, or tables of label, text and score", None
+    )
+    many: Annotated[bool, KEPT] = said(
+        MEASURED, "Several answers", "several of the choices may be taken", False
+    )
+    slider: Annotated[list[float], KEPT] = said(
+        MEASURED, "Slider", "its lowest value, its highest and its step", None
+    )
+    text: Annotated[bool, KEPT] = said(MEASURED, "Free text", "the answer is a text", False)
+    longest: Annotated[int, KEPT] = said(
+        MEASURED, "Longest text", "characters that a text may have", None, "`500`"
+    )
+    rubric: Annotated[str, KEPT] = said(
+        MEASURED, "Rubric", "a judge's rubric that raters read, too", None, "none"
+    )
+
+
 class Criterion(Table):
     key: Annotated[str, slug_of(80)] = said(
         MEASURED, "Criterion", "letters a-z, digits, `-`, `_`; at most 80"
@@ -993,7 +1074,7 @@ class Criterion(Table):
     help_text: Annotated[str, text_of()] = said(
         ASKED, "Small words below it", "small words below the question", ""
     )
-    options: Annotated[dict[str, Any], OPTIONS] = said(
+    options: Annotated[Options, OPTIONS] = said(
         MEASURED, "Scale", "options of its own scale, over those of the task", {}, "the task's"
     )
 
@@ -1055,7 +1136,7 @@ class Task(Table):
     instructions: Annotated[str, text_of()] = said(
         ASKED, "Instructions", "shown before the first trial, below the title", ""
     )
-    options: Annotated[dict[str, Any], OPTIONS] = said(
+    options: Annotated[Options, OPTIONS] = said(
         MEASURED,
         "Options",
         "a table `[tasks.options]`: what the method lets you choose, below",
@@ -1202,6 +1283,24 @@ def _walk(table: type[Table], path: str) -> Iterator[tuple[str, type[Table]]]:
 
 
 TABLES = dict(_walk(StudyToml, ""))  # "tasks.criteria" -> Criterion
+
+
+def field_at(way: Iterable[str]) -> FieldInfo | None:
+    """The field of study.toml on this way; after a list or a table by keys comes one of its keys.
+
+    None where the schema declares no such field.
+    """
+    table: type[Table] | None = StudyToml
+    field = None
+    steps = iter(way)
+    for step in steps:
+        field = table.model_fields.get(step) if table else None
+        if field is None:
+            return None
+        table, by_key = inner_table(field)
+        if by_key:
+            next(steps, None)
+    return field
 
 
 def own(field: FieldInfo) -> dict[str, Any]:
