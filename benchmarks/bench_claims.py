@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.house import machine_facts, own_house, percentile, print_table
 from benchmarks.material import add_task, make_study
 
-CONDITIONS, REPLICATES, BLOCK_SIZE = 20, 10, 10
+CONDITIONS, RATINGS_PER_STIMULUS, BLOCK_SIZE = 20, 10, 10
 PROCESSES, CONNECTIONS = 4, 8  # connections per process
 KINDS = ("claim", "start")  # allocation.claim_blocks alone, or the whole sessions.start
 
@@ -192,8 +192,9 @@ def build(database: str, slots: int) -> None:
     from listening.sessions import allocation
 
     call_command("migrate", interactive=False, verbosity=0)
-    study = make_study("bench", conditions=CONDITIONS, items=slots // (CONDITIONS * REPLICATES))
-    add_task(study, "mos", block_size=BLOCK_SIZE, ratings_per_stimulus=REPLICATES)
+    items = slots // (CONDITIONS * RATINGS_PER_STIMULUS)
+    study = make_study("bench", conditions=CONDITIONS, items=items)
+    add_task(study, "mos", block_size=BLOCK_SIZE, ratings_per_stimulus=RATINGS_PER_STIMULUS)
     began = time.perf_counter()
     written = allocation.plan_study(study)
     print(f"{written:,} slots planned in {time.perf_counter() - began:.1f} s", flush=True)

@@ -153,7 +153,8 @@ class _Writer:
             blocks.append(block)
             for k, clip in enumerate(part):
                 slot = Slot(block=block, task=self.task, position=k, replicate=copy)
-                slot.stimulus, slot.target = self.clips[clip], self.task.ratings_per_stimulus
+                slot.stimulus = self.clips[clip]
+                slot.ratings_per_stimulus = self.task.ratings_per_stimulus
                 trial = self._trial(person, block, self.clips[clip], place % SETS * 15 + k)
                 trial.slot = slot
                 slots.append(slot)

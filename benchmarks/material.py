@@ -136,9 +136,9 @@ def demo_like_study(clips: list[tuple[str, float]], sessions: int) -> Any:
     from listening.sessions import allocation
 
     conditions, items = 6, 100
-    replicates = sessions * 10 // (conditions * items) + 1
+    needed = sessions * 10 // (conditions * items) + 1
     study = make_study("bench", conditions=conditions, items=items, clips=clips, traps=10)
-    shared = {"ratings_per_stimulus": replicates}
+    shared = {"ratings_per_stimulus": needed}
     add_task(study, "att", traps=ATT_TRAPS, justification=REASON, **shared)
     add_task(study, "mos", show_text=True, **shared)
     allocation.plan_study(study)

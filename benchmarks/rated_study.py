@@ -49,8 +49,9 @@ CREATE TEMP TABLE held ON COMMIT DROP AS
     SELECT ord AS n, id FROM listening_block WHERE task_id = %(task)s;
 CREATE UNIQUE INDEX ON held (n);
 INSERT INTO listening_slot (block_id, task_id, position, stimulus_id, versus_first, others, context,
-        replicate, target)
-    SELECT h.id, %(task)s, g.k %% 10, c.id, false, '{}', '{}', g.k / %(clips)s, %(target)s
+        replicate, ratings_per_stimulus)
+    SELECT h.id, %(task)s, g.k %% 10, c.id, false, '{}', '{}', g.k / %(clips)s,
+        %(ratings_per_stimulus)s
     FROM generate_series(0, %(planned)s - 1) g(k) JOIN held h ON h.n = g.k / 10
     JOIN clip c ON c.n = g.k %% %(clips)s ORDER BY g.k;
 INSERT INTO listening_trial (session_id, rater_id, task_id, block_id, slot_id, code, position,
@@ -112,7 +113,7 @@ def rated_study(key: str, ratings: int, *, events: int = 30, **fields: Any) -> A
         "items": ITEMS,
         "sessions": ratings // PER_SESSION,
         "planned": planned,
-        "target": planned // clips,
+        "ratings_per_stimulus": planned // clips,
         "traps": TRAPS,
         "days": DAYS,
         "events": events,

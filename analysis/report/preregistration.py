@@ -197,7 +197,7 @@ def _size(facts: StudyFacts, plans: Plans) -> Iterator[str]:
     of = {plan["task"]: plan for plan in plans}
     for task in facts["tasks"]:
         plan = of.get(task["task"])
-        line = f"- {task['title']}: {counted(task['ratings_per_clip'], 'rating')} of every clip"
+        line = f"- {task['title']}: {counted(task['ratings_per_stimulus'], 'rating')} of every clip"
         if task["planned"]:
             line += f", {task['planned']:,} in all"
             if plan and plan["clips_per_rater"]:

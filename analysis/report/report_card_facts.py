@@ -316,7 +316,7 @@ def conduct(facts: Facts, report: Report | None) -> Iterator[Entry]:
     for task in facts["tasks"]:
         words = (
             f"{task['filled']:,} of {task['planned']:,} places filled "
-            f"({counted(task['ratings_per_clip'], 'rating')} planned for each clip)"
+            f"({counted(task['ratings_per_stimulus'], 'rating')} planned for each clip)"
         )
         value = {"planned": task["planned"], "filled": task["filled"]}
         yield fact(f"Places: {task['title']}", words, value)

@@ -107,6 +107,8 @@ def _values(request: HttpRequest, task: TaskPlan | None, pilot: str) -> dict[str
     if pilot:
         known |= {"source": pilot}
     values = starting_values(**known) | {f"sd_{name}": "" for name in SDS}
+    if old := request.GET.get("ratings_per_clip"):  # the field's old name, in saved links
+        values["ratings_per_stimulus"] = old
     return values | {k: v for k in values if (v := request.GET.get(k)) is not None}
 
 
@@ -347,7 +349,7 @@ def _row(plan: DraftPlan) -> dict[str, Any]:
     try:
         components = assumed(estimand.key, low, high, plan["answers"])
         design = design_of(
-            plan["ratings_per_clip"],
+            plan["ratings_per_stimulus"],
             items=plan["items"],
             conditions=max(plan["conditions"], 1),
             clips_per_rater=max(plan["clips_per_rater"], 1),

@@ -88,16 +88,17 @@ def check_url(session: Listens, key: str, attempt: int, place: int) -> str:
 
 def clip_cookie(session: Session) -> tuple[str, str]:
     """Name and value of the cookie that opens this session's clips (path /c/, HttpOnly)."""
-    return f"{settings.SECURE_COOKIE}clip-{_tag_of(session.code).hex()}", _signer().sign(
-        session.code
-    )
+    return _cookie("clip", session)
 
 
 def check_cookie(session: Session) -> tuple[str, str]:
     """The same for the sounds of its checks (path /k/): one name cannot have two paths."""
-    return f"{settings.SECURE_COOKIE}check-{_tag_of(session.code).hex()}", _signer().sign(
-        session.code
-    )
+    return _cookie("check", session)
+
+
+def _cookie(kind: str, session: Session) -> tuple[str, str]:
+    name = f"{settings.SECURE_COOKIE}{kind}-{_tag_of(session.code).hex()}"
+    return name, _signer().sign(session.code)
 
 
 def set_clip_cookie(response: HttpResponse, session: Session) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import log10, sqrt
@@ -29,7 +29,7 @@ ANTIPHASE = -0.75  # correlation of two channels whose mean lies 9 dB or more be
 HOPS_PER_S = 400  # whose means show low frequencies
 NOTICEABLE_SHARE = 0.01  # of the energy: without it a clip is 0.04 dB softer
 CUT_OFF = "The file was cut off: copy it again from its source."
-VERSION = 2  # of the facts below: what was measured by an older one is measured again
+VERSION = 3  # of the facts below: what was measured by an older one is measured again
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class Facts:
     trailing_silence_s: float  # after the last such 10 ms
     length_note: str = ""  # a sentence, where other programs read another length
     channel_fault: str = ""  # "left", "right" (silent) or "antiphase"; empty: none
+    low_shares: Sequence[float] = ()  # of the energy, that each of CUT_EDGES_HZ takes away
 
 
 def probed(path: Path) -> Facts:
@@ -84,6 +85,7 @@ def _measured(path: Path, most_samples: int | None = None) -> Facts:
             trailing_silence_s=trailing_s,
             length_note=report.missing or report.note,
             channel_fault=trace.channel_fault(),
+            low_shares=tuple(trace.low_share(edges[1]) for edges in CUT_EDGES_HZ.values()),
         )
 
 
@@ -101,16 +103,12 @@ def level_after_cut(path: Path, facts: Facts, low_cut_hz: int) -> Level:
     Measured again only where these frequencies and the offset hold a noticeable share of the
     energy. In most speech they hold less than a thousandth.
     """
-    return decode_bounded(_level_after_cut, path, facts, low_cut_hz)
+    if dict(zip(CUT_EDGES_HZ, facts.low_shares, strict=True))[low_cut_hz] < NOTICEABLE_SHARE:
+        return Level(facts.loudness_lufs, facts.peak_dbfs)
+    return decode_bounded(_level_after_cut, path, low_cut_hz)
 
 
-def _level_after_cut(
-    path: Path, facts: Facts, low_cut_hz: int, most_samples: int | None = None
-) -> Level:
-    with open_sound(path) as sound:
-        blocks = bounded(sound.blocks(BLOCK_FRAMES), most_samples)
-        if _low_share(blocks, sound.rate_hz, CUT_EDGES_HZ[low_cut_hz][1]) < NOTICEABLE_SHARE:
-            return Level(facts.loudness_lufs, facts.peak_dbfs)
+def _level_after_cut(path: Path, low_cut_hz: int, most_samples: int | None = None) -> Level:
     with open_sound(path) as sound:
         meter = LoudnessMeter(sound.rate_hz, sound.channels, at_ears=True)
         peak = 0.0
@@ -119,23 +117,6 @@ def _level_after_cut(
             meter.add(block)
             peak = max(peak, float(loudest_channel(block).max()))
     return Level(meter.integrated_lufs(), 20 * log10(peak) if peak > 0 else None)
-
-
-def _low_share(blocks: Iterable[Samples], rate_hz: int, below_hz: float) -> float:
-    """The share of a clip's energy that lies below a frequency, with its offset."""
-    hop = max(rate_hz // HOPS_PER_S, 1)
-    means, energy, frames = [], 0.0, 0
-    for block in blocks:
-        energy += float(np.square(block).sum())
-        frames += len(block)
-        whole = block[: len(block) // hop * hop]
-        means.append(whole.reshape(-1, hop, block.shape[1]).mean(axis=1))
-    slow = np.concatenate(means)
-    if not energy or not len(slow):
-        return 0.0
-    bins = int(below_hz * len(slow) * hop / rate_hz) + 1
-    power = np.square(np.abs(np.fft.rfft(slow, axis=0)[:bins])).sum(axis=1) / len(slow) ** 2
-    return float((2 * power.sum() - power[0]) * frames / energy)
 
 
 def probed_all(paths: Sequence[Path]) -> list[Facts | AudioError]:
@@ -237,6 +218,9 @@ class _Trace:
         self.loudness = LoudnessMeter(rate_hz, channels, at_ears=True)
         self.sums = np.zeros(channels)
         self.products = np.zeros((channels, channels))
+        self.hop = max(rate_hz // HOPS_PER_S, 1)
+        self.means: list[Samples] = []  # of hops, by channel: they hold the low frequencies
+        self.energy = 0.0
 
     def add(self, block: Samples) -> None:
         level = loudest_channel(block)
@@ -251,6 +235,9 @@ class _Trace:
             self.clipped += int((np.abs(block) >= FULL_SCALE).sum())
         self.envelope.append(np.maximum.reduceat(level, range(0, len(level), self.window)))
         self.loudness.add(block)
+        self.energy += float(np.square(block).sum())
+        whole = block[: len(block) // self.hop * self.hop]
+        self.means.append(whole.reshape(-1, self.hop, block.shape[1]).mean(axis=1))
         if block.shape[1] > 1:
             self.sums += block.sum(axis=0)
             self.products += block.T @ block
@@ -258,6 +245,15 @@ class _Trace:
     @property
     def peak(self) -> float:
         return max((float(part.max()) for part in self.envelope), default=0.0)
+
+    def low_share(self, below_hz: float) -> float:
+        """The share of the energy that lies below a frequency, with the offset."""
+        slow = np.concatenate(self.means)
+        if not self.energy or not len(slow):
+            return 0.0
+        bins = int(below_hz * len(slow) * self.hop / self.rate_hz) + 1
+        power = np.square(np.abs(np.fft.rfft(slow, axis=0)[:bins])).sum(axis=1) / len(slow) ** 2
+        return float((2 * power.sum() - power[0]) * self.frames / self.energy)
 
     def silence_s(self) -> tuple[float, float]:
         """Before and after the sound; zeros for a clip that is silent: that is another warning."""

@@ -44,7 +44,7 @@ def plan_blocks(
     trials: Sequence[PlannedTrial],
     *,
     block_size: int,
-    replicates: int,
+    ratings_per_stimulus: int,
     seed: int,
     repeat_items: bool = False,
     steady_chunks: bool = False,
@@ -62,15 +62,15 @@ def plan_blocks(
     cells = {(t.item, t.column): t for t in trials}
     if len(cells) != len(trials):
         raise ValueError("two trials share an item and a column")
-    if block_size < 1 or replicates < 1:
-        raise ValueError("block_size and replicates must be at least 1")
+    if block_size < 1 or ratings_per_stimulus < 1:
+        raise ValueError("block_size and ratings_per_stimulus must be at least 1")
     rng = Random(seed)
     first_order = _first_orders(sorted(cells), rng)
     plan = _cycling_chunks if repeat_items else _latin_chunks
     if scattered:
         plan = _dealt_chunks
     items, columns = _axes(cells, rng)
-    for replicate in range(replicates):
+    for replicate in range(ratings_per_stimulus):
         if not steady_chunks:
             rng.shuffle(items)
             rng.shuffle(columns)
@@ -194,7 +194,7 @@ def amount_of(trials: Sequence[PlannedTrial], task: Asked) -> Amount:
         planned = plan_blocks(
             trials,
             block_size=task.block_size,
-            replicates=1,
+            ratings_per_stimulus=1,
             seed=0,
             repeat_items=task.repeat_items,
             scattered=is_scattered(task.material.get("draw", {})),

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from itertools import pairwise
 from typing import Any
 
 from listening.checks import Check
-from listening.design.consent import ETHICS
 from listening.design.draft_toml import Table, entry_of, value_at
 from listening.design.questionnaires import READY_MADE
 from listening.design.sources import KINDS
-from listening.design.studyfile.entries import OUTCOMES
+from listening.design.studyfile.reader import fields_of
 
 FORM = "about-you"  # the questionnaire that ticked questions go into
-TAG = r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}"
-WORDS = "(title|texts\\.(welcome|consent|contact|end|debrief|comment_prompt))"
 KEYED = {"checks": ("study", "checks"), "sources": ("sources",)}  # lists whose entries have keys
 REASON = re.compile(r"tasks\.(\d+)\.reasons")
-LANGUAGE_TAG = re.compile(TAG)
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
 
 
 class _Check:
@@ -173,44 +173,96 @@ def _labels(value: Any) -> list[str]:
     return [word.strip() for word in re.split(r"[,|\n]", str(value)) if word.strip()]
 
 
-FIELDS: Mapping[str, Callable[[Any], Any]] = {
-    r"study\.(key|title|language|task_plan|ends)": _text,
-    r"study\.(sample_rate_hz|low_cut_hz|break_every|erase_after_days|sessions_per_rater)": _whole,
-    r"study\.(loudness_lufs|lease_minutes)": _number,
-    r"study\.erase_on": _text,
-    r"study\.hypotheses": _lines,
-    r"study\.erase_reasons": bool,
-    r"study\.texts\.(welcome|consent|consent_version|contact|end|debrief|comment_prompt)": _text,
-    rf"study\.completion_codes\.({'|'.join(OUTCOMES)})": _text,
-    rf"study\.ethics\.({'|'.join(ETHICS)})": _text,
-    r"study\.payment\.per_hour": _number,
-    r"study\.payment\.(currency|by)": _text,
-    rf"study\.translations\.{TAG}\.{WORDS}": _text,
-    r"tasks\.\d+\.(title|instructions)": _text,
-    r"tasks\.\d+\.(ratings_per_stimulus|block_size|blocks_per_(session|rater)|repeats)": _whole,
-    r"tasks\.\d+\.show_(text|caption)": bool,
-    r"tasks\.\d+\.(repeat_items|allow_missing|autoplay|reopen_invalid)": bool,
-    r"tasks\.\d+\.criteria\.\d+\.(question|help_text)": _text,
-    r"tasks\.\d+\.options\.(points|reach)": _whole,
-    r"tasks\.\d+\.options\.step": _number,
-    r"tasks\.\d+\.options\.tie": bool,
-    r"tasks\.\d+\.options\.(versus|reference)": _text,
-    r"tasks\.\d+\.options\.names\.-?[^.]{1,40}(\.\d+)?": _text,
-    r"tasks\.\d+\.justification\.min_chars": _whole,
-    r"tasks\.\d+\.justification\.prompt": _text,
-    r"tasks\.\d+\.justification\.(good|poor)": _lines,
-    r"tasks\.\d+\.traps\.per": _whole,
-    r"tasks\.\d+\.traps\.placement": _text,
-    r"tasks\.\d+\.traps\.kinds\.\d+\.(count|pass_at_least)": _whole,
-    r"tasks\.\d+\.traps\.kinds\.\d+\.expected": _labels,
-    rf"tasks\.\d+\.translations\.{TAG}\.(title|instructions|justification\.prompt)": _text,
-    rf"tasks\.\d+\.translations\.{TAG}\.criteria\.[-\w]+\.(question|help_text)": _text,
-    rf"tasks\.\d+\.translations\.{TAG}\.criteria\.[-\w]+\.names\.-?[^.]{{1,40}}(\.\d+)?": _text,
-    r"checks\.[-\w]+\.(trials|pass_at_least|attempts)": _whole,
-    r"checks\.[-\w]+\.on_fail": _text,
-    r"sources\.[-\w]+\.quota": _whole,
-    r"sources\.[-\w]+\.title": _text,
+# --- What the schema says of a field --------------------------------------------------------------
+
+TABLES = ("study", "tasks", "sources")  # of study.toml, with fields that pages change
+IDENTIFYING = ("key", "kind", "method", "stimulus")  # what entries are called, and what they are
+NAME = re.compile(r"[-\w]+")
+LABEL = re.compile(r"-?[^.]{1,40}(\.\d+)?")
+KEYS = {"translations": LANGUAGE_TAG, "names": LABEL}  # a table by keys -> what its keys may be
+CASTS: dict[Any, Callable[[Any], Any]] = {
+    int: _whole,
+    float: _number,
+    bool: bool,
+    str: _text,
+    date: _text,
+    list[str]: _lines,
+    bool | str: lambda value: value if isinstance(value, bool) else _text(value),
 }
+CONTROLS = {bool: "flag", bool | str: "flag", list[str]: "lines"}  # all others are typed
+
+
+@dataclass(frozen=True)
+class EditorField:
+    """A field of study.toml as pages show and change it; the schema says all of it."""
+
+    name: str  # such as tasks.0.block_size
+    label: str
+    help: str
+    control: str  # flag, lines, choice or typed
+    choices: tuple[str, ...]
+    usual: str  # the default in words
+    default: Any
+    cast: Callable[[Any], Any]
+
+    @property
+    def anchor(self) -> str:
+        """The id of its control."""
+        return self.name.replace(".", "-")
+
+    def is_empty(self, value: Any) -> bool:
+        """Whether a value says no more than a field that is not there."""
+        return value in ("", []) or (value is False and self.default is False)
+
+
+def editor_field(name: str) -> EditorField | None:
+    """A field by its name on a page; None where the schema has none that a page may change."""
+    from listening.design.studyfile.schema import LABELS, field_at, own  # takes 0.2 s to load
+
+    way = _way(name)
+    if way[0] not in TABLES or (way[-1] in IDENTIFYING and name != "study.key"):
+        return None
+    for before, step in pairwise(way):
+        if not KEYS.get(before, NAME).fullmatch(step):
+            return None
+    field = field_at(way)
+    if field is None:
+        return None
+    kind: Any = field.annotation
+    if kind == dict[str, str] and field_at(way[:-1]) is field:  # the words of one label
+        kind = str
+    if kind not in CASTS:
+        return None
+    choices = next((m.limits["enum"] for m in field.metadata if "enum" in _limits(m)), ())
+    default = None if field.is_required() else field.get_default(call_default_factory=True)
+    usual = own(field)["usual"] or ("" if default in (None, "", ()) else str(default))
+    return EditorField(
+        name,
+        field.title or "",
+        _plain(field.description or ""),
+        "choice" if choices else CONTROLS.get(kind, "typed"),
+        tuple(map(str, choices)),
+        _plain(usual),
+        default,
+        _labels if LABELS in field.metadata else CASTS[kind],
+    )
+
+
+def _limits(mark: object) -> Mapping[str, Any]:
+    """What a mark of the schema says of the values that a field may have."""
+    limits: Mapping[str, Any] = getattr(mark, "limits", {})
+    return limits
+
+
+def _plain(markdown: str) -> str:
+    """A sentence of the guide as a page shows it: without links and code."""
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", markdown).replace("`", "").replace("*", "")
+
+
+def fields_of_table(table: str, prefix: str) -> list[EditorField]:
+    """Every field of a table of the schema that a page may change, by its name below a prefix."""
+    names = (f"{prefix}.{key}" for key in fields_of(table))
+    return [field for name in names if (field := editor_field(name))]
 
 
 # --- Fields ---------------------------------------------------------------------------------------
@@ -223,13 +275,13 @@ def put(top: Table, name: str, value: Any) -> None:
         return
     if found := REASON.fullmatch(name):
         return _put_reasons(_inside(top, ("tasks", found[1]), name), str(value))
-    clean = next((kind for known, kind in FIELDS.items() if re.fullmatch(known, name)), None)
-    if clean is None:
+    field = editor_field(name)
+    if field is None:
         raise UnknownField(name)
     *way, last = _way(name)
     table = _inside(top, way, name)
-    written = clean(value)
-    if written in ("", False) or written == []:
+    written = field.cast(value)
+    if field.is_empty(written):
         table.pop(last, None)
     else:
         table[last] = written

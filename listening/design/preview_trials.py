@@ -92,7 +92,7 @@ class _Table:
                 blocks = plan_blocks(
                     planned,
                     block_size=min(FEW, self.task.block_size),
-                    replicates=1,
+                    ratings_per_stimulus=1,
                     seed=self.rng.getrandbits(31),
                     repeat_items=self.task.repeat_items,
                     scattered=is_scattered(self.task.draw),

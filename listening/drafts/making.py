@@ -1,4 +1,4 @@
-"""A draft made into a study, by the same import as every folder."""
+"""A draft made into a study, by the same import as every folder, and moved with it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from django.core.cache import cache
+from django.db import transaction
 from redis.exceptions import RedisError
 
+from listening.access.projects import move_study
 from listening.access.rights import EDIT, rights_in
 from listening.drafts.folder import delete, whole_folder_of
-from listening.drafts.moving import keep_together
-from listening.models import Draft, Study
+from listening.models import Draft, Project, Study
 from listening.studies import Finding, StudyError, check_study, create_study, open_study
 
 if TYPE_CHECKING:
@@ -83,3 +84,17 @@ def open_made(draft: Draft, *, anyway: bool, by: str) -> Study:
     open_study(study, anyway=anyway, by=by)
     delete(draft)
     return study
+
+
+def move_to_project(draft: Draft, project: Project | None) -> None:
+    """Its owner stays; a study that it was made into and that nobody was let into goes along."""
+    with transaction.atomic():
+        Draft.objects.filter(pk=draft.pk).update(project=project)
+        draft.project = project
+        keep_together(draft)
+
+
+def keep_together(draft: Draft) -> None:
+    """The study of a draft is where the draft is, until it is opened."""
+    if draft.study is not None and draft.study.state == Study.State.DRAFT:
+        move_study(draft.study, draft.project, by=draft.by)

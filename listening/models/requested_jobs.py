@@ -76,7 +76,7 @@ def ask(
     transaction.on_commit(partial(_send, job, mark, given, unreachable))
 
 
-def asked(job: Any) -> QuerySet[AskedJob]:
+def requests_of(job: Any) -> QuerySet[AskedJob]:
     """The jobs of a kind that were asked for and have not ended, the first first."""
     return AskedJob.objects.filter(job=job.name)
 

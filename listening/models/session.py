@@ -140,7 +140,7 @@ class Slot(models.Model):
     others = ArrayField(models.BigIntegerField(), default=list)  # rated on the same screen
     context = ArrayField(models.BigIntegerField(), default=list)  # heard before, not rated
     replicate = models.PositiveSmallIntegerField()
-    target = models.PositiveSmallIntegerField()  # the task's ratings_per_stimulus (foreign key)
+    ratings_per_stimulus = models.PositiveSmallIntegerField()  # its task's, by a foreign key
 
     class Meta:
         constraints = [
@@ -151,7 +151,8 @@ class Slot(models.Model):
             ),
             models.UniqueConstraint(fields=["block", "position"], name="slot_position_once"),
             models.CheckConstraint(
-                condition=Q(replicate__lt=F("target")), name="slot_replicate_below_target"
+                condition=Q(replicate__lt=F("ratings_per_stimulus")),
+                name="slot_replicate_below_target",
             ),
         ]
         indexes = [

@@ -436,10 +436,20 @@ def change_state(recruitment: Recruitment, action: str) -> None:
     find_out(recruitment)
 
 
-def cost_of_places(recruitment: Recruitment, places: int) -> Decimal:
-    """What Prolific locks when there are so many places in all, with fees, by what was read."""
+def cost_of_raise(
+    recruitment: Recruitment, *, places: int | None = None, slots: int | None = None
+) -> Decimal:
+    """What Prolific locks when there are so many places, or paid screen-outs, in all.
+
+    With fees, by what was read at Prolific; what is None stays as it is.
+    """
     terms = terms_of(recruitment)
-    return ledger.with_fees(recruitment, terms.reward_minor * (places - terms.places))
+    more_minor = 0
+    if places is not None:
+        more_minor += terms.reward_minor * (places - terms.places)
+    if slots is not None:
+        more_minor += terms.screened_out_minor * (slots - terms.slots)
+    return ledger.with_fees(recruitment, more_minor)
 
 
 def more_places(recruitment: Recruitment, places: int, seen_minor: int | None = None) -> None:
@@ -452,19 +462,13 @@ def more_places(recruitment: Recruitment, places: int, seen_minor: int | None = 
     find_out(recruitment)
     if places <= recruitment.places:
         raise RecruitmentError(f"Places can only be added: there are {recruitment.places}.")
-    cost = cost_of_places(recruitment, places)
+    cost = cost_of_raise(recruitment, places=places)
     require_confirmed(cost, seen_minor, recruitment.currency)
     require_minimum_pay(recruitment)
     ledger.keep_within_budget(recruitment, cost)
     _change_live(recruitment, {"total_available_places": places})
     if recruitment.places < places:
         raise RecruitmentError(UNKNOWN_YET)
-
-
-def cost_of_slots(recruitment: Recruitment, slots: int) -> Decimal:
-    """What Prolific locks when so many people in all can be paid for being screened out."""
-    terms = terms_of(recruitment)
-    return ledger.with_fees(recruitment, terms.screened_out_minor * (slots - terms.slots))
 
 
 def more_slots(recruitment: Recruitment, slots: int, seen_minor: int | None = None) -> None:
@@ -477,7 +481,7 @@ def more_slots(recruitment: Recruitment, slots: int, seen_minor: int | None = No
         raise RecruitmentError("This study pays no fixed amount to people who are screened out.")
     if slots <= terms.slots:
         raise RecruitmentError(f"Paid screen-outs can only be added: there are {terms.slots}.")
-    cost = cost_of_slots(recruitment, slots)
+    cost = cost_of_raise(recruitment, slots=slots)
     require_confirmed(cost, seen_minor, recruitment.currency)
     ledger.keep_within_budget(recruitment, cost)
     _change_live(recruitment, {"completion_codes": _with_slots(terms, slots)})

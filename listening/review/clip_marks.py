@@ -65,7 +65,9 @@ def types_heard(events: Sequence[Event]) -> str:
     return "; ".join(sorted(each.type for each in events)) or NOTHING
 
 
-def settled(outcome: str, said: Sequence[Sequence[Event]], third: Sequence[Event]) -> list[Event]:
+def settle_events(
+    outcome: str, said: Sequence[Sequence[Event]], third: Sequence[Event]
+) -> list[Event]:
     """The events of a clip whose types are decided; each at the middle of the places given.
 
     Of those who heard these very types; where none of them did, as an adjudicator marked them. Of

@@ -152,7 +152,7 @@ class TaskFacts(TypedDict):
     training: int
     repeats: int
     justification: dict[str, Any]
-    ratings_per_clip: int
+    ratings_per_stimulus: int
     trials_per_block: int
     planned: int
     filled: int
@@ -372,7 +372,7 @@ def _task(task: Task, done: TaskProgress) -> TaskFacts:
         training=len(task.training),
         repeats=task.repeats,
         justification=task.justification,
-        ratings_per_clip=task.ratings_per_stimulus,
+        ratings_per_stimulus=task.ratings_per_stimulus,
         trials_per_block=task.block_size,
         planned=done["planned"],
         filled=done["rated"],

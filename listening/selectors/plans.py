@@ -48,7 +48,7 @@ class TaskPlan(TypedDict):
     criteria: list[str]
     conditions: int  # of comparisons: pairs of conditions
     items: int
-    ratings_per_clip: int
+    ratings_per_stimulus: int
     clips_per_rater: int  # in one session
     clips_together: float  # rated on one screen
     traps_per_rater: int
@@ -88,7 +88,7 @@ def _plan(task: Task, clips: tuple[Any, ...], seconds: float | None, guess: floa
         criteria=[criterion.key for criterion in task.criteria.order_by("order")],
         conditions=conditions,
         items=items,
-        ratings_per_clip=task.ratings_per_stimulus,
+        ratings_per_stimulus=task.ratings_per_stimulus,
         clips_per_rater=round(screens * together),
         clips_together=round(together, 2),
         traps_per_rater=traps.sets_for(screens) * traps.traps_per_set,
@@ -105,7 +105,7 @@ class DraftPlan(TypedDict):
     estimand: str
     conditions: int  # of comparisons: pairs of conditions
     items: int
-    ratings_per_clip: int
+    ratings_per_stimulus: int
     clips_per_rater: int
     low: float | None  # the ends of the scale of its first question, where it has numbers
     high: float | None
@@ -128,7 +128,7 @@ def draft_plans(code: str, user: Any) -> list[DraftPlan]:
                 estimand=method.estimand.key,
                 conditions=_compared(amount.columns, amount.clips_together),
                 items=amount.items,
-                ratings_per_clip=task.ratings_per_stimulus,
+                ratings_per_stimulus=task.ratings_per_stimulus,
                 clips_per_rater=round(amount.screens_each * amount.clips_together),
                 low=low,
                 high=high,

@@ -11,7 +11,7 @@ from listening.methods.vocalisation_types import marked
 from listening.models import LeftOut, ReviewAssignment, ReviewJob, Stimulus, Study, Verdict
 from listening.models.study import earlier_versions
 from listening.review import codebook
-from listening.review.clip_marks import Event, events_of, settled
+from listening.review.clip_marks import Event, events_of, settle_events
 from listening.review.clip_results import ClipResults, SystemResult, clip_results, left_out_now
 from listening.review.kinds import kind_named
 from listening.review.outcomes import (
@@ -450,7 +450,9 @@ def marked_events(study: str, pk: int) -> MarkedEvents | None:
                 text=marked(text, language)[0],
                 language=language,
                 there=now == sha256,
-                settled=settled(each.category, list(by.values()), adjudicated) if decided else None,
+                settled=settle_events(each.category, list(by.values()), adjudicated)
+                if decided
+                else None,
                 by=by,
                 third=decided and each.category not in each.said.first,
             )

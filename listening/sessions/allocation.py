@@ -70,7 +70,7 @@ def _plan_task(task: Task) -> int:
     blocks = plan_blocks(
         trials,
         block_size=task.block_size,
-        replicates=task.ratings_per_stimulus,
+        ratings_per_stimulus=task.ratings_per_stimulus,
         seed=task.study.seed + task.order,
         repeat_items=task.repeat_items,
         steady_chunks=task.blocks_per_rater > 1,
@@ -104,7 +104,7 @@ def _write_blocks(task: Task, batch: Sequence[PlannedBlock], rng: Random) -> Non
                 copy.write_row((pk, task.pk, block.replicate, place, keys, Block.State.OPEN))
         with cursor.copy(
             "COPY listening_slot (block_id, task_id, position, stimulus_id, versus_id,"
-            " versus_first, others, context, replicate, target) FROM STDIN"
+            " versus_first, others, context, replicate, ratings_per_stimulus) FROM STDIN"
         ) as copy:
             for row in _slot_rows(task, ids, batch):
                 copy.write_row(row)

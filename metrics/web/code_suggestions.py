@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from listening.common.signals import acted
 from listening.models.requested_jobs import ask as ask_for
-from listening.models.requested_jobs import asked as asked_for
+from listening.models.requested_jobs import requests_of
 from listening.selectors import codes_to_suggest, study_head_or_404
 from metrics.core.weights import Unavailable
 from metrics.jobs import suggest_codes
@@ -37,7 +37,7 @@ def page(request: HttpRequest, key: str, pk: int) -> HttpResponse:
 
 
 def _under_way(key: str, pk: int) -> Any:
-    return asked_for(suggest_codes).filter(given__0=key, given__1=pk).first()
+    return requests_of(suggest_codes).filter(given__0=key, given__1=pk).first()
 
 
 @login_required

@@ -73,6 +73,15 @@ def test_files_are_written_and_the_same_again(tmp_path, capsys):
     assert one["precision.svg"].startswith(b"<svg")
 
 
+def test_the_old_name_of_ratings_per_stimulus_is_still_accepted(capsys):
+    words = ("--preset", "long_form", "--half-width", "0.3", "--runs", "0")
+    now, before = (
+        said(capsys, *words, f"--ratings-per-{name}", "6") for name in ("stimulus", "clip")
+    )
+    assert now == before
+    assert "6 ratings" in str(now)
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -41,7 +41,7 @@ def test_the_plan_is_the_smallest_that_reaches_the_half_width():
     plan = propose(MOS).plan
     each = {"of": "difference", "level": 0.95 ** (1 / 6)}  # all six pairs at once
     assert half_width(plan.design, LONG, **each) <= 0.2
-    one_less = MOS.design(plan.design.ratings_per_clip - 1)
+    one_less = MOS.design(plan.design.ratings_per_stimulus - 1)
     assert half_width(one_less, LONG, **each) > 0.2
     assert MOS.enough(plan.design)
     assert not MOS.enough(one_less)
@@ -49,7 +49,9 @@ def test_the_plan_is_the_smallest_that_reaches_the_half_width():
 
 def test_the_plan_is_the_smallest_with_the_power():
     design = propose(POWER).plan.design
-    assert POWER.reached(design) >= 0.8 > POWER.reached(POWER.design(design.ratings_per_clip - 1))
+    assert (
+        POWER.reached(design) >= 0.8 > POWER.reached(POWER.design(design.ratings_per_stimulus - 1))
+    )
     one = replace(POWER, comparisons=1)
     assert propose(one).plan.design.ratings < design.ratings
     assert POWER.strict_level == pytest.approx(0.95 ** (1 / 6))
@@ -58,7 +60,7 @@ def test_the_plan_is_the_smallest_with_the_power():
 @pytest.mark.slow
 def test_the_planned_half_width_is_that_of_the_report():
     """Five conditions: 0.245 was planned, and 0.375 printed."""
-    need = replace(MOS, conditions=5, items=20, clips_per_rater=50, ratings_per_clip=10)
+    need = replace(MOS, conditions=5, items=20, clips_per_rater=50, ratings_per_stimulus=10)
     design, rng, printed = need.plan().design, np.random.default_rng(8), []
     for _ in range(12):
         y, condition, rater, item = simulate_ratings(design, LONG, [3.0] * 5, rng)
@@ -73,12 +75,14 @@ def test_the_planned_half_width_is_that_of_the_report():
 
 
 def test_money_and_time_by_hand():
-    cost = propose(replace(MOS, ratings_per_clip=2)).cost  # 480 ratings: 12 raters, 40 clips each
+    cost = propose(
+        replace(MOS, ratings_per_stimulus=2)
+    ).cost  # 480 ratings: 12 raters, 40 clips each
     assert cost.sessions == 14  # 12 / 0.9
     assert cost.session_minutes == pytest.approx((180 + 40 * 12) / 60)
     assert cost.pay == pytest.approx(14 * 11 / 60 * 9)
     assert cost.fees == pytest.approx(cost.pay * 0.3 * 1.2)
-    words = " ".join(content_of(propose(replace(MOS, ratings_per_clip=2))).sentences)
+    words = " ".join(content_of(propose(replace(MOS, ratings_per_stimulus=2))).sentences)
     assert "14 sessions cost 31.42 GBP" in words
     assert "less than the ± 0.2 wanted" in words
 
@@ -92,7 +96,7 @@ def test_more_items_are_proposed_where_they_save_much():
     assert any(
         f"with {better.items} instead of 45 items" in s for s in content_of(proposal).sentences
     )
-    assert propose(replace(MOS, ratings_per_clip=3)).items == ()
+    assert propose(replace(MOS, ratings_per_stimulus=3)).items == ()
     again = propose(replace(dear, items=better.items)).plan
     assert again.design.raters_in_all == better.raters
 
@@ -200,7 +204,7 @@ def test_a_form_becomes_a_question():
     assert need.size == 0.25
     assert need.payment.fee == pytest.approx(0.33)
     assert need.payment.lost == pytest.approx(0.2)
-    assert need.ratings_per_clip is None
+    assert need.ratings_per_stimulus is None
     own = own_components({"sd_rater": "0.4", "sd_residual": "0.7"})
     assert (own.rater, own.item, own.residual) == (0.4, 0.0, 0.7)
     with pytest.raises(PlanningError, match="rest"):
@@ -261,7 +265,7 @@ def test_a_plan_that_the_simulation_does_not_confirm_says_what_would_do():
     wanted = int(words.split("About ")[1].split(" raters")[0])
     assert wanted > proposal.plan.design.raters_in_all
     per_clip = int(words.split("raters, ")[1].split(" ratings")[0])
-    more = propose(replace(need, ratings_per_clip=per_clip))
+    more = propose(replace(need, ratings_per_stimulus=per_clip))
     assert more.plan.design.raters_in_all == wanted
     assert check(more, runs=500).power > 0.8
     assert not any("By simulation" in w for w in content_of(propose(POWER), checked=None).warnings)

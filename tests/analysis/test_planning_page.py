@@ -54,6 +54,12 @@ def test_only_the_owner_and_superusers_see_it(client, study, name):
     assert client.get(url).status_code == 200
 
 
+def test_a_saved_link_with_the_old_name_of_ratings_per_stimulus_fills_the_field(owner, study):
+    for name in ("ratings_per_stimulus", "ratings_per_clip"):
+        values = page(owner, study, f"?{name}=7").context["values"]
+        assert values["ratings_per_stimulus"] == "7"
+
+
 def test_the_form_starts_with_the_studys_design(owner, study):
     text = text_of(owner, study)
     assert "No plan yet" in text

@@ -28,12 +28,12 @@ from analysis.statistics.planning import (
 from analysis.statistics.planning.precision import degrees_of
 
 LONG = preset("long_form")
-STUDY = Design(raters=100, items=60, ratings_per_clip=8, conditions=12)
+STUDY = Design(raters=100, items=60, ratings_per_stimulus=8, conditions=12)
 
 
 def test_the_att_papers_precision():
     """857 raters, 4,000 labels a system: .0091 by formula; what .0098 as fitted can see is .027."""
-    att = Design(raters=857, items=1000, ratings_per_clip=4, conditions=5)
+    att = Design(raters=857, items=1000, ratings_per_stimulus=4, conditions=5)
     assert standard_error_of_difference(att, preset("att")) == pytest.approx(0.0091, abs=5e-5)
     assert minimal_difference(0.0098) == pytest.approx(0.027, abs=5e-4)
 
@@ -66,7 +66,7 @@ def test_standard_errors_by_hand():
 
 def test_a_rater_who_rates_nothing_of_a_condition_does_not_count_for_it():
     parts = Components(0.5, 0, 0, 0, 0)
-    few_ratings = Design(raters=50, items=5, ratings_per_clip=2, conditions=2)
+    few_ratings = Design(raters=50, items=5, ratings_per_stimulus=2, conditions=2)
     assert standard_error(few_ratings, parts) == pytest.approx(0.5 / 10**0.5)
 
 
@@ -114,7 +114,7 @@ def test_a_plan_reaches_what_was_wanted_and_one_rating_less_does_not(assignment)
     plan = plan_for_half_width(0.15, LONG, of="difference", **wanted)
     assert plan.reached <= 0.15
     assert plan.design.ratings_per_rater <= 60
-    less = plan.design.ratings_per_clip - 1
+    less = plan.design.ratings_per_stimulus - 1
     loads = 80 * (1 if assignment == "between" else 6)
     worse = Design(max(2, less, -(-loads * less // 60)), 80, less, 6, assignment)
     assert half_width(worse, LONG, of="difference") > 0.15
@@ -145,7 +145,7 @@ def test_when_items_are_what_is_missing_the_plan_says_how_many():
 
 def test_hours_pay_and_fees_by_hand():
     # 20 raters x (40 + 5) trials x 10 s + 150 s = 600 s; a fifth lost: 25 sessions
-    design = Design(raters=20, items=40, ratings_per_clip=5, conditions=4)
+    design = Design(raters=20, items=40, ratings_per_stimulus=5, conditions=4)
     payment = Payment(10, 12, session_seconds=150, trials_beside=5, fee=0.25, tax=0.2, lost=0.2)
     cost = cost_of(design, payment)
     assert (cost.sessions, cost.session_minutes) == (25, pytest.approx(10))
@@ -154,7 +154,7 @@ def test_hours_pay_and_fees_by_hand():
     assert cost.fees == pytest.approx(50 * 0.25 * 1.2)
     assert cost.total == pytest.approx(65)
     assert cost.per_rating == pytest.approx(65 / 800)
-    apart = Design(raters=20, items=40, ratings_per_clip=5, conditions=4, assignment="between")
+    apart = Design(raters=20, items=40, ratings_per_stimulus=5, conditions=4, assignment="between")
     assert cost_of(apart, payment).sessions == 100
     with pytest.raises(PlanningError, match="lost"):
         Payment(10, 12, lost=1)
@@ -186,7 +186,7 @@ def test_assurance_over_a_normal_prior_agrees_with_its_integral():
 def test_wrong_designs_and_components_are_told_in_words():
     with pytest.raises(PlanningError, match="items is 0"):
         Design(5, 0, 1, 2)
-    with pytest.raises(PlanningError, match="9 ratings per clip need as many raters"):
+    with pytest.raises(PlanningError, match="9 ratings per stimulus need as many raters"):
         Design(5, 10, 9, 2)
     with pytest.raises(PlanningError, match="none of"):
         Design(5, 10, 2, 2, "somehow")

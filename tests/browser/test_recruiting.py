@@ -98,7 +98,7 @@ def add_places(page: Page, double: Double, recruitment: Recruitment) -> None:
     page.evaluate(UNFOLD)
     for places in (745, 46):
         typed.fill(str(places))
-        cost = money(drafting.cost_of_places(recruitment, places), "GBP")
+        cost = money(drafting.cost_of_raise(recruitment, places=places), "GBP")
         one = "place" if places == 46 else "places"
         button = page.get_by_role("button", name=f"Add {places - 45} {one} for {cost}", exact=True)
         expect(button).to_be_enabled()

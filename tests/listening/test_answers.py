@@ -291,4 +291,4 @@ def test_the_database_itself_refuses_slots_beyond_the_target(session):
         transaction.atomic(),
         connection.cursor() as cursor,
     ):
-        cursor.execute("UPDATE listening_slot SET target = 9")
+        cursor.execute("UPDATE listening_slot SET ratings_per_stimulus = 9")

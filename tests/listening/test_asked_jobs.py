@@ -22,7 +22,7 @@ from config.operations import shared_counters
 from listening.common import job_queues
 from listening.jobs import send_invitations
 from listening.models import AskedJob, requested_jobs
-from listening.models.requested_jobs import GIVEN_UP, MOST_TRIES, alone, ask, asked, send_lost
+from listening.models.requested_jobs import GIVEN_UP, MOST_TRIES, alone, ask, requests_of, send_lost
 from tests.config.helpers import wait_for
 from tests.factories import make_study, make_user
 
@@ -174,7 +174,7 @@ def test_a_job_that_fails_has_ended_but_one_that_lost_its_database_comes_again(a
 
 def test_a_job_that_is_asked_for_while_it_is_done_is_done_once_more(asked_one, sent):
     requested_jobs._work_on(asked_one.mark, lambda: ask(JOB, NOBODY))
-    row = asked(JOB).get()  # one row, however often it is asked for
+    row = requests_of(JOB).get()  # one row, however often it is asked for
     assert (row.pk, row.begun_at) == (asked_one.pk, None)
     assert send_lost() == 1
 
@@ -195,7 +195,7 @@ def test_without_a_queue_a_job_waits_for_it(
             callback[1]()
         connection.run_on_commit.clear()
     assert len(told) == 1
-    assert not asked(JOB).exists()  # its run says that it failed
+    assert not requests_of(JOB).exists()  # its run says that it failed
     assert send_lost() == 1
     assert sent == [(send_invitations.name, [], "Hello", "{link}", False)]
 

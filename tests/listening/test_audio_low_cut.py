@@ -115,3 +115,13 @@ def test_the_level_of_a_clip_is_that_without_what_is_cut(
     level = level_after_cut(path, probed(path), 50)
     assert level.loudness_lufs == pytest.approx(voice.loudness_lufs, abs=0.02)
     assert level.peak_dbfs == pytest.approx(voice.peak_dbfs, abs=0.3)
+
+
+def test_a_clip_with_few_low_frequencies_is_not_decoded_again_for_its_level(tmp_path: Path):
+    path = tmp_path / "voice.wav"
+    soundfile.write(path, tone(150), RATE, subtype="PCM_24")
+    facts = probed(path)
+    path.unlink()
+    for low_cut_hz in (20, 50):
+        level = level_after_cut(path, facts, low_cut_hz)
+        assert (level.loudness_lufs, level.peak_dbfs) == (facts.loudness_lufs, facts.peak_dbfs)

@@ -33,15 +33,18 @@ designs = st.tuples(st.integers(1, 12), st.integers(1, 9), st.integers(1, 14), s
 @given(designs, st.integers(0, 10**6))
 @settings(max_examples=150, deadline=None)
 def test_every_stimulus_is_planned_exactly_n_times_and_items_do_not_repeat(design, seed):
-    items, conditions, block_size, replicates = design
+    items, conditions, block_size, ratings_per_stimulus = design
     blocks = list(
         plan_blocks(
-            material(items, conditions), block_size=block_size, replicates=replicates, seed=seed
+            material(items, conditions),
+            block_size=block_size,
+            ratings_per_stimulus=ratings_per_stimulus,
+            seed=seed,
         )
     )
     counts = Counter((s.trial.rated, b.replicate) for b in blocks for s in b.slots)
     assert set(counts.values()) == {1}
-    assert len(counts) == items * conditions * replicates
+    assert len(counts) == items * conditions * ratings_per_stimulus
     for block in blocks:
         assert len(block.slots) <= block_size
         assert len({s.trial.item for s in block.slots}) == len(block.slots)
@@ -58,7 +61,7 @@ def test_blocks_of_scattered_cells_are_full_and_each_cell_comes_once(repeat_item
             plan_blocks(
                 chosen,
                 block_size=10,
-                replicates=2,
+                ratings_per_stimulus=2,
                 seed=seed,
                 repeat_items=repeat_items,
                 scattered=True,
@@ -79,16 +82,20 @@ def test_blocks_of_scattered_cells_are_full_and_each_cell_comes_once(repeat_item
 @given(designs, st.integers(0, 10**6))
 @settings(max_examples=150, deadline=None)
 def test_with_repeated_items_no_stimulus_repeats_and_blocks_stay_balanced(design, seed):
-    items, conditions, block_size, replicates = design
+    items, conditions, block_size, ratings_per_stimulus = design
     trials = material(items, conditions)
     blocks = list(
         plan_blocks(
-            trials, block_size=block_size, replicates=replicates, seed=seed, repeat_items=True
+            trials,
+            block_size=block_size,
+            ratings_per_stimulus=ratings_per_stimulus,
+            seed=seed,
+            repeat_items=True,
         )
     )
     counts = Counter((s.trial.rated, b.replicate) for b in blocks for s in b.slots)
     assert set(counts.values()) == {1}
-    assert len(counts) == len(trials) * replicates
+    assert len(counts) == len(trials) * ratings_per_stimulus
     for block in blocks:
         assert len({s.trial.rated for s in block.slots}) == len(block.slots)
         for axis in ("item", "column"):
@@ -98,14 +105,17 @@ def test_with_repeated_items_no_stimulus_repeats_and_blocks_stay_balanced(design
 
 def test_the_same_seed_plans_the_same_and_another_seed_does_not():
     trials = material(10, 4)
-    plans = [list(plan_blocks(trials, block_size=5, replicates=2, seed=seed)) for seed in (7, 7, 8)]
+    plans = [
+        list(plan_blocks(trials, block_size=5, ratings_per_stimulus=2, seed=seed))
+        for seed in (7, 7, 8)
+    ]
     assert plans[0] == plans[1]
     assert plans[0] != plans[2]
 
 
 def test_missing_cells_leave_shorter_blocks_but_exact_counts():
     trials = [t for t in material(6, 3) if (t.item + len(t.column)) % 4]
-    blocks = list(plan_blocks(trials, block_size=3, replicates=2, seed=3))
+    blocks = list(plan_blocks(trials, block_size=3, ratings_per_stimulus=2, seed=3))
     counts = Counter(s.trial.rated for b in blocks for s in b.slots)
     assert set(counts.values()) == {2}
     assert len(counts) == len(trials)
@@ -114,14 +124,16 @@ def test_missing_cells_leave_shorter_blocks_but_exact_counts():
 def test_both_orders_of_every_pair_are_balanced_to_within_one():
     refs = [StimulusRef(i * 10 + c, i, f"c{c}") for i in range(7) for c in range(3)]
     trials = list(method_named("cmos").trials(refs, {}))
-    for replicates in (2, 5):
-        blocks = list(plan_blocks(trials, block_size=4, replicates=replicates, seed=5))
+    for ratings_per_stimulus in (2, 5):
+        blocks = list(
+            plan_blocks(trials, block_size=4, ratings_per_stimulus=ratings_per_stimulus, seed=5)
+        )
         swapped = Counter()
         by_column: dict[str, list[bool]] = {}
         for slot in (s for b in blocks for s in b.slots):
             swapped[slot.trial.rated, slot.trial.versus] += slot.versus_first
             by_column.setdefault(slot.trial.column, []).append(slot.versus_first)
-        assert {n - replicates / 2 for n in swapped.values()} <= {-0.5, 0, 0.5}
+        assert {n - ratings_per_stimulus / 2 for n in swapped.values()} <= {-0.5, 0, 0.5}
         for orders in by_column.values():
             assert abs(2 * sum(orders) - len(orders)) <= 1
 
@@ -129,7 +141,7 @@ def test_both_orders_of_every_pair_are_balanced_to_within_one():
 def test_places_of_conditions_and_their_sequences_are_uniform():
     conditions, places, follows = 5, Counter(), Counter()
     for seed in range(40):
-        for block in plan_blocks(material(20, 5), block_size=5, replicates=2, seed=seed):
+        for block in plan_blocks(material(20, 5), block_size=5, ratings_per_stimulus=2, seed=seed):
             columns = [s.trial.column for s in block.slots]
             places.update(zip(columns, range(5), strict=True))
             follows.update(pairwise(columns))
@@ -190,7 +202,9 @@ def test_even_chunks_keep_everything_and_differ_by_one_at_most(length, size):
 
 def test_steady_chunks_give_a_rater_disjoint_blocks_in_every_replicate():
     blocks = list(
-        plan_blocks(material(12, 3), block_size=4, replicates=5, seed=9, steady_chunks=True)
+        plan_blocks(
+            material(12, 3), block_size=4, ratings_per_stimulus=5, seed=9, steady_chunks=True
+        )
     )
     chunks = {frozenset(s.trial.item for s in b.slots) for b in blocks}
     assert len(chunks) == 3

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from typing import Annotated, Any
 
 import pytest
+from django.template.loader import render_to_string
 from django.utils.translation import gettext
+from pydantic import Field
 
 from listening.common.languages import speaking
 from listening.design import draft_fields
 from listening.design.consent import composed
 from listening.design.draft_fields import UnknownField, put, shown
+from listening.design.studyfile import schema
 from listening.drafts.journal import changed_places, who_changed, written_down
 from listening.models import Draft
+from listening.web.researcher.draft_fields import question_fields, rater_fields
 from tests.listening.test_drafts import ada, begun, fill, save  # noqa: F401
 
 
@@ -30,6 +35,8 @@ def table() -> dict[str, Any]:
         ("forms.hearing", True),
         ("screen.loudspeaker", True),
         ("sources.lab.quota", "20"),
+        ("study.seed", "7"),
+        ("tasks.0.options.tie", True),
         ("study.payment.per_hour", "9.5"),
         ("study.ethics.approval", "17/26"),
         ("study.hypotheses", "A is ahead of B.\nB is ahead of C."),
@@ -59,11 +66,72 @@ def test_who_is_screened_out_is_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["study.seed", "checks.nothing", "tasks.7.title", "sources.x.quota"]
+    "name",
+    [
+        "study.sead",
+        "study.texts",
+        "study.translations.not a tag.title",
+        "sources.lab.kind",
+        "tasks.0.method",
+        "tasks.0.options.names",
+        "conditions.0.label",
+        "checks.nothing",
+        "checks.nothing.trials",
+        "tasks.7.title",
+        "sources.x.quota",
+    ],
 )
 def test_what_no_page_has_is_refused(name: str) -> None:
     with pytest.raises(UnknownField):
         put(table(), name, "1")
+
+
+def test_a_tick_that_is_usual_is_kept_where_it_is_taken_off() -> None:
+    top = table() | {"tasks": [{"key": "m", "method": "mushra"}]}
+    put(top, "tasks.0.options.hidden_reference", False)
+    assert top["tasks"][0]["options"] == {"hidden_reference": False}
+
+
+@pytest.mark.parametrize(
+    ("added_to", "prefix"),
+    [
+        (schema.Study, "study"),
+        (schema.Payment, "study.payment"),
+        (schema.Texts, "study.texts"),
+        (schema.Task, "tasks.0"),
+    ],
+)
+def test_a_field_added_to_the_schema_is_shown_and_changed_by_the_editor(
+    added_to: type[schema.Table], prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Added(schema.Table):
+        rooms: Annotated[int, Field(ge=1)] = schema.declare(
+            schema.PLAN, "Rooms", "so many rooms", 3
+        )
+
+    monkeypatch.setitem(added_to.__pydantic_fields__, "rooms", Added.model_fields["rooms"])
+    top = table()
+
+    def control() -> str:
+        shown_there = rater_fields(top) | {
+            "further_of_task": question_fields(top, ())[0]["further"]
+        }
+        if prefix == "study.texts":  # raters_page has a loop over all of them
+            (text,) = (each for each in shown_there["texts"] if each["key"] == "rooms")
+            return f"{text['words']}: {text['value']}"
+        fields = shown_there["further_of_task" if prefix == "tasks.0" else "further"]
+        html = render_to_string("researcher/_draft_fields.html", {"fields": fields})
+        (found,) = re.findall(r'<label for="[^"]*">Rooms</label><input [^>]*>', html)
+        assert f'data-field="{prefix}.rooms"' in found
+        assert ">So many rooms<" in html
+        return str(found)
+
+    assert "7" not in control()
+    put(top, f"{prefix}.rooms", "7")
+    assert shown(top, f"{prefix}.rooms") == "7"
+    assert "7" in control()
+    with pytest.raises(UnknownField):
+        put(top, f"{prefix}.roms", "7")
 
 
 def test_languages_and_ways_in_are_added_once() -> None:

@@ -12,9 +12,9 @@ import pytest
 import tomli_w
 
 from listening.audio import Facts
+from listening.checks.check import check_named, names_of
 from listening.design.draft_context import heard
-from listening.design.draft_fields import FIELDS as CHANGED
-from listening.design.draft_fields import put
+from listening.design.draft_fields import fields_of_table, put
 from listening.design.draft_toml import KINDS, Table, begun, fit_to
 from listening.design.presets import presets
 from listening.design.studyfile import CSV, TOML, mistakes, read_folder
@@ -23,7 +23,14 @@ from listening.design.studyfile.writer import rows_text
 from listening.drafts.sounds import mark, offered_roles
 from listening.studies.design_findings import address_findings
 from listening.studies.sound_findings import MeasuredClip, sound_findings
-from listening.web.researcher.draft_mistakes import FIELDS, PAGES, ShownMistake, shown_mistakes
+from listening.web.researcher.draft_mistakes import ShownMistake, shown_mistakes
+from listening.web.researcher.draft_places import (
+    CONTROLS,
+    NEAR,
+    PAGES,
+    further_fields,
+    has_control,
+)
 from tests.listening.test_findings_words import of_a_folder
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates" / "researcher"
@@ -38,6 +45,8 @@ SAID = {
         "task “How natural?”, Steps of the scale",
         "t0-step",
     ),
+    "study.seed": ("draft-raters", "Seed", "study-seed"),
+    "study.payment.per_clip": ("draft-raters", "Pay per clip", "study-payment-per_clip"),
     "study.translations.de.title": ("draft-raters", "Further languages", ""),
     "study.texts.consent": ("draft-raters", "Consent", "consent"),
     "study.loudness_lufs": ("draft", "One loudness for all, in LUFS", "loudness"),
@@ -76,20 +85,35 @@ def test_every_anchor_is_an_id_of_its_page() -> None:
     pages = "".join(path.read_text("utf-8") for path in TEMPLATES.glob("*draft*.html"))
     pages += "".join(path.read_text("utf-8") for path in TEMPLATES.glob("_sounds*.html"))
     ids = {re.sub(r"\{\{ n \}\}", "{n}", each) for each in re.findall(r'id="([^"]+)"', pages)}
-    ids |= {"welcome", "consent", "contact", "end", "debrief", "comment_prompt"}  # {{ text.key }}
     ids |= {"t{n}-c0"}  # {{ criterion.place }}
-    anchors = {anchor for *_, anchor in FIELDS if anchor and not anchor.startswith("code-")}
-    assert anchors <= ids
+    ids |= {
+        "consent",
+        "{key}",
+        "e-{key}",
+        "code-{key}",
+    }  # {{ text.key }}, {{ field.name }}, {{ code.key }}
+    assert {anchor for *_, anchor in (*CONTROLS, *NEAR) if anchor} <= ids
 
 
-def test_every_field_that_pages_change_has_its_page() -> None:
-    """A name such as tasks.0.title is tasks[1].title where it is wrong."""
-    for name in CHANGED:
-        place = re.sub(r"^tasks\\\.\\d\+", "tasks[1]", name).replace("\\.", ".")
-        place = re.sub(r"\((\w+)\|.*?\)", r"\1", place)
-        if place.startswith(("tasks[", "study.")):
-            pages = [page for pattern, page, *_ in FIELDS if re.fullmatch(pattern, place)]
-            assert pages, name
+BY_SOUNDS = {"tasks.0.conditions", "tasks.0.dimensions", "tasks.0.allow_missing"}
+
+
+def test_every_field_has_one_control_in_a_template_or_among_further_settings() -> None:
+    """A name in a template such as study.texts.{{ text.key }} stands for every key there."""
+    pages = "".join(path.read_text("utf-8") for path in TEMPLATES.glob("*.html"))
+    named = {
+        "[^.]+".join(map(re.escape, re.split(r"\{\{.*?\}\}", name)))
+        for name in re.findall(r'data-field="([^"{][^"]*)"', pages)
+    }
+    further = {field.name for field in (*further_fields(), *further_fields(0))}
+    assert {"study.seed", "study.publication.audio_licence"} <= further
+    tables = ("texts", "completion_codes", "publication", "ethics", "payment")
+    paths = {"study": "study", "tasks": "tasks.0"} | {f"study.{t}": f"study.{t}" for t in tables}
+    for path, prefix in paths.items():
+        for field in fields_of_table(path, prefix):
+            in_template = any(re.fullmatch(pattern, field.name) for pattern in named)
+            assert has_control(field.name) != (field.name in further), field.name
+            assert in_template == has_control(field.name) or field.name in BY_SOUNDS, field.name
 
 
 def facts(rate_hz: int) -> Facts:
@@ -138,36 +162,45 @@ def test_traps_are_offered_where_they_work(method: str) -> None:
 
 # --- Wrong values, typed into the fields of the editor --------------------------------------------
 
-CHOSEN = re.compile(r"\.(task_plan|ends|by|on_fail|placement)$")  # from a list: nobody types them
 TYPED = ("", "many", "0", "99999", "two\x07words", "x" * 20_001)
-IN_PLACE_OF = {  # part of a pattern of CHANGED -> what stands there in the drafts below
-    r"tasks\.\d+": "tasks.0",
-    r"criteria\.\d+": "criteria.0",
-    r"kinds\.\d+": "kinds.0",
-    r"names\.-?[^.]{1,40}(\.\d+)?": "names.many",
-    r"checks\.[-\w]+": "checks.huggins",
-    r"sources\.[-\w]+": "sources.link",
-    r"criteria\.[-\w]+": "criteria.naturalness",
+TABLES = {  # of the schema -> the first of them on the pages of the drafts below
+    "study": "study",
+    "study.texts": "study.texts",
+    "study.completion_codes": "study.completion_codes",
+    "study.publication": "study.publication",
+    "study.ethics": "study.ethics",
+    "study.payment": "study.payment",
+    "study.translations.*": "study.translations.de",
+    "study.translations.*.texts": "study.translations.de.texts",
+    "study.checks": "checks.huggins",
+    "sources": "sources.link",
+    "tasks": "tasks.0",
+    "tasks.criteria": "tasks.0.criteria.0",
+    "tasks.options": "tasks.0.options",
+    "tasks.justification": "tasks.0.justification",
+    "tasks.traps": "tasks.0.traps",
+    "tasks.traps.kinds": "tasks.0.traps.kinds.0",
+    "tasks.translations.*": "tasks.0.translations.de",
+    "tasks.translations.*.justification": "tasks.0.translations.de.justification",
+    "tasks.translations.*.criteria.*": "tasks.0.translations.de.criteria.naturalness",
+}
+SHOWN = {  # of tables whose pages do not show every field
+    "sources": {"quota", "title"},
+    "study.checks": set(names_of(check_named("huggins"))),
+    "tasks.options": {"points", "step", "reach", "versus", "reference"},
+    "tasks.traps.kinds": {"count", "pass_at_least", "expected"},
+    "tasks.translations.*.justification": {"prompt"},
 }
 
 
 def typed_fields() -> Iterator[str]:
     """Each field that a page lets people type into, in the first task, check and source."""
-    for pattern, clean in CHANGED.items():
-        if clean is bool:
-            continue
-        for part, name in IN_PLACE_OF.items():
-            pattern = pattern.replace(part, name)
-        pattern = re.sub(r"\[A-Za-z\]\{2,3\}\(-[^)]*\)\{0,2\}", "de", pattern)
-        yield from (name for name in _each(pattern.replace("\\.", ".")) if not CHOSEN.search(name))
-
-
-def _each(pattern: str) -> list[str]:
-    """The names that a pattern of groups such as (a|b) stands for."""
-    if not (inner := re.search(r"\(([^()]*)\)", pattern)):
-        return [pattern]
-    before, after = pattern[: inner.start()], pattern[inner.end() :]
-    return [name for word in inner[1].split("|") for name in _each(f"{before}{word}{after}")]
+    for path, prefix in TABLES.items():
+        for field in fields_of_table(path, prefix):
+            shown = path not in SHOWN or field.name.removeprefix(f"{prefix}.") in SHOWN[path]
+            if shown and field.control in ("typed", "lines") and field.name not in BY_SOUNDS:
+                yield field.name
+    yield from (f"tasks.0.{at}names.many" for at in ("options.", "translations.de.criteria.n."))
 
 
 def test_the_fields_that_people_type_into_are_all_found() -> None:
@@ -175,8 +208,6 @@ def test_the_fields_that_people_type_into_are_all_found() -> None:
     assert len(names) > 60
     assert {"study.title", "tasks.0.block_size", "checks.huggins.pass_at_least"} <= set(names)
     assert {"study.translations.de.texts.end", "tasks.0.options.names.many"} <= set(names)
-    for name in names:
-        assert any(re.fullmatch(pattern, name) for pattern in CHANGED), name
 
 
 class Editor:

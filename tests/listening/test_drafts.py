@@ -315,7 +315,9 @@ def test_a_field_that_no_page_has_is_refused_and_a_wrong_value_is_kept_and_named
     assert save(ada, draft, {"tasks.9.title": "x"}).status_code == 400
     assert save(ada, draft, {"tasks.0.ratings_per_stimulus": "many"}).status_code == 200
     page = ada.get(f"/drafts/{draft.code}/review/").content.decode()
-    assert f'/drafts/{draft.code}/raters/#r0">Raters: Ratings per clip</a>. This is a text' in page
+    assert (
+        f'/drafts/{draft.code}/raters/#r0">Raters: Ratings per stimulus</a>. This is a text' in page
+    )
     assert "study.toml" not in page
     assert "tasks[" not in page
     assert 'value="many"' in ada.get(f"/drafts/{draft.code}/raters/").content.decode()

@@ -26,7 +26,7 @@ from listening.studies import ProblemsFound, create_study, design_findings, prel
 from listening.studies import design_findings as designs
 from listening.studies import sound_findings as sounds
 from listening.studies.findings import problem, warning
-from listening.web.researcher.draft_mistakes import REVIEW, field_at
+from listening.web.researcher.draft_places import REVIEW, field_at
 from listening.web.researcher.shown_findings import findings_of_study, lines_of
 from tests.factories import make_study
 from tests.listening.folders import make_folder

@@ -123,7 +123,7 @@ def test_trials_hold_every_cell_once_and_name_its_column(key: str) -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_a_method_can_be_planned_in_blocks_that_balance_both_orders(key: str) -> None:
     trials = planned(key)
-    blocks = list(plan_blocks(trials, block_size=4, replicates=2, seed=5))
+    blocks = list(plan_blocks(trials, block_size=4, ratings_per_stimulus=2, seed=5))
     slots = [slot for block in blocks for slot in block.slots]
     assert Counter(slot.trial for slot in slots) == Counter(dict.fromkeys(trials, 2))
     if key in PAIRED:

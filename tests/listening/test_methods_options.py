@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from listening.design.studyfile.fit import WatchedOptions
+from listening.design.studyfile.schema import Options
 from listening.methods import Method, Scale, StimulusRef, method_named
 from listening.methods.item_groups import ItemsError
 from tests.listening.folders import CONDITIONS, STUDY, csv_with, problems_of, the_problem
@@ -332,6 +333,7 @@ def test_the_guides_name_a_method_and_every_option_that_it_reads(key: str) -> No
         list(method.trials(WITH_REFERENCE, watched))
         for option in watched.asked:
             assert f"`{option}" in methods + folder
+            assert option in Options.model_fields
 
 
 # --- Through a study folder -----------------------------------------------------------------------

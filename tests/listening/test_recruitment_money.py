@@ -302,10 +302,10 @@ def test_a_part_is_due_for_a_returned_place_only(double: Double, status: str) ->
 
 def test_places_are_added_for_the_sum_that_was_confirmed(double: Double) -> None:
     recruitment = make_published(double, places=2, minutes=16)
-    cost = drafting.cost_of_places(recruitment, 702)
+    cost = drafting.cost_of_raise(recruitment, places=702)
     assert said(recruitment, cost) == "£2,351.33"
     before = double.locked(recruitment.prolific_study)
-    small = plans.whole_minor(drafting.cost_of_places(recruitment, 48))
+    small = plans.whole_minor(drafting.cost_of_raise(recruitment, places=48))
     assert said(recruitment, small) == "£154.52"
     with pytest.raises(NotConfirmed, match=r"This costs £2,351\.33"):
         drafting.more_places(recruitment, 702, small)
@@ -326,7 +326,7 @@ def test_places_are_added_for_the_sum_that_was_confirmed(double: Double) -> None
 
 def test_places_that_were_added_there_meanwhile_change_the_sum(double: Double) -> None:
     recruitment = make_published(double, places=2, minutes=16)
-    seen = plans.whole_minor(drafting.cost_of_places(recruitment, 10))
+    seen = plans.whole_minor(drafting.cost_of_raise(recruitment, places=10))
     double.edit(recruitment.prolific_study, total_available_places=8)
     with pytest.raises(NotConfirmed, match=r"This costs £6\.72"):
         drafting.more_places(recruitment, 10, seen)
@@ -360,7 +360,7 @@ def test_screen_outs_are_raised_and_the_study_goes_on(double: Double) -> None:
     syncing.sync(recruitment)
     assert recruitment.status == "PAUSED"
     before = double.locked(recruitment.prolific_study)
-    cost = drafting.cost_of_slots(recruitment, 12)
+    cost = drafting.cost_of_raise(recruitment, slots=12)
     assert said(recruitment, cost) == "£4.20"
     drafting.more_slots(recruitment, 12, plans.whole_minor(cost))
     assert (terms_of(recruitment).slots, recruitment.status) == (12, "ACTIVE")

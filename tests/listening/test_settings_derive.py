@@ -384,7 +384,7 @@ def planned(
         if r.entry.condition in conditions
     ]
     trials = list(method_named(method).trials(refs, options))
-    return trials, list(plan_blocks(trials, block_size=4, replicates=8, seed=3))
+    return trials, list(plan_blocks(trials, block_size=4, ratings_per_stimulus=8, seed=3))
 
 
 def test_blocks_over_context_conditions_are_balanced_and_exact() -> None:

@@ -85,7 +85,7 @@ def test_each_outcome_has_its_code():
     [
         ("study.lease_minutes", "Minutes away until others get the rest"),
         ("tasks[2].traps.kinds[1].count", "Traps in a set"),
-        ("tasks[1].options.points", "Options"),
+        ("tasks[1].options.points", "Highest point"),
         ("study.translations.zh.checks.volume.title", "Further languages"),
         ("nowhere", ""),
     ],

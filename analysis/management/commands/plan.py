@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from analysis.statistics.planning import Components
     from analysis.statistics.planning.pilot import Pilot
 
+FORMER = {"ratings_per_clip": "ratings_per_stimulus"}  # old names of options, still accepted
 # Options that go into the question as they are: the name of reading.FIELDS and its metavar.
 NUMBERS = {
     "power": "Power for --difference, in percent. Default: 80.",
@@ -25,7 +26,10 @@ NUMBERS = {
     "conditions": "Number of conditions. Default: as in the pilot, else 4.",
     "items": "Number of items. Default: as in the pilot, else 40.",
     "clips_per_rater": "Clips per rater. Default: 40.",
-    "ratings_per_clip": "Report what this many ratings give, instead of how many are needed.",
+    "ratings_per_stimulus": (
+        "Report what this many ratings give, instead of how many are needed. "
+        "--ratings-per-clip is the option's old name."
+    ),
     "seconds_per_clip": "Seconds per clip with its answer. Default: as in the pilot, else 12.",
     "session_seconds": "Overhead per session, in seconds. Default: 180.",
     "traps": "Traps and practice clips per session. Default: 0.",
@@ -79,7 +83,9 @@ class Command(BaseCommand):
         parser.add_argument("--assignment", choices=("within", "random", "between"))
         parser.add_argument("--currency", help="Currency. Default: GBP.")
         for name, words in NUMBERS.items():
-            parser.add_argument(f"--{name.replace('_', '-')}", help=words.replace("%", "%%"))
+            former = [old for old, new in FORMER.items() if new == name]
+            options = [f"--{each.replace('_', '-')}" for each in (name, *former)]
+            parser.add_argument(*options, help=words.replace("%", "%%"))
         add_input_options(parser)
         parser.add_argument(
             "--runs",

@@ -37,7 +37,9 @@ FIELDS: dict[str, Field] = {
     "conditions": Field("The number of conditions", 1, 1000, 4, whole=True),
     "items": Field("The number of items", 2, 100_000, 40, whole=True),
     "clips_per_rater": Field("The number of clips per rater", 1, 10_000, 40, whole=True),
-    "ratings_per_clip": Field("The number of ratings per clip", 1, 10_000, None, whole=True),
+    "ratings_per_stimulus": Field(
+        "The number of ratings per stimulus", 1, 10_000, None, whole=True
+    ),
     "seconds_per_clip": Field("The seconds per clip", 0, 36_000, 12),
     "session_seconds": Field("The seconds beside the clips", 0, 36_000, 180),
     "traps": Field("The number of traps and practice clips", 0, 1000, 0),
@@ -69,7 +71,7 @@ def requirements_from(form: Mapping[str, str], components: Components) -> Requir
     Per cents become shares. Raises PlanningError that names the field that is wrong.
     """
     n = {name: _number(field, form.get(name, "")) for name, field in FIELDS.items()}
-    optional = ("ratings_per_clip", "comparisons")
+    optional = ("ratings_per_stimulus", "comparisons")
     missing = [FIELDS[k].words for k, v in n.items() if v is None and k not in optional]
     if missing:
         raise PlanningError(f"{missing[0]} is missing.")
@@ -87,7 +89,7 @@ def requirements_from(form: Mapping[str, str], components: Components) -> Requir
         value["lost"] / 100,
         form.get("currency", "")[:8].strip(),
     )
-    per_clip, compared = n["ratings_per_clip"], n["comparisons"]
+    per_clip, compared = n["ratings_per_stimulus"], n["comparisons"]
     need = Requirements(
         goal,
         value["size"],
@@ -99,11 +101,11 @@ def requirements_from(form: Mapping[str, str], components: Components) -> Requir
         of=of,
         power=value["power"] / 100,
         comparisons=None if compared is None else int(compared),
-        ratings_per_clip=None if per_clip is None else int(per_clip),
+        ratings_per_stimulus=None if per_clip is None else int(per_clip),
         assignment=form.get("assignment", "within"),
         level=value["level"] / 100,
     )
-    if need.items * need.conditions * (need.ratings_per_clip or 1) > MOST_RATINGS:
+    if need.items * need.conditions * (need.ratings_per_stimulus or 1) > MOST_RATINGS:
         raise PlanningError("That study is too large to plan here: over fifty million ratings.")
     return need
 

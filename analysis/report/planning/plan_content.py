@@ -32,7 +32,7 @@ CURVE_POINTS = 24
 SHARES = (0.5, 1.0, 1.5, 2.0)  # of the wanted size: the lines of the power curve
 ITEMS = (
     Column("items", "Items", "count"),
-    Column("ratings_per_clip", "Per clip", "count"),
+    Column("ratings_per_stimulus", "Per stimulus", "count"),
     Column("raters", "Raters", "count"),
     Column("ratings", "Ratings", "count"),
     Column("total", "Cost", "number", 0),
@@ -98,7 +98,7 @@ def content_of(proposal: Proposal, checked: SimulatedCheck | None = None) -> Con
 def figure(proposal: Proposal) -> Figure:
     """Power by raters for several true differences, or the half width by raters."""
     need, plan = proposal.requirements, proposal.plan
-    most = max(3 * plan.design.ratings_per_clip, 6)
+    most = max(3 * plan.design.ratings_per_stimulus, 6)
     steps = sorted({max(1, round(most * k / CURVE_POINTS)) for k in range(1, CURVE_POINTS + 1)})
     designs = [design for per_clip in steps if (design := need.design(per_clip)).raters > 1]
     if need.goal == HALF_WIDTH:
@@ -153,7 +153,7 @@ def _plan_table(proposal: Proposal) -> Table:
     reached = number(plan.reached) if need.goal == HALF_WIDTH else f"{plan.reached * 100:.0f} %"
     facts = [
         Fact("Raters whose ratings count", whole_number(design.raters_in_all)),
-        Fact("Ratings of each clip", whole_number(design.ratings_per_clip)),
+        Fact("Ratings per stimulus", whole_number(design.ratings_per_stimulus)),
         Fact("Clips per rater", number(design.ratings_per_rater)),
         Fact("Ratings of each condition", whole_number(design.ratings_per_condition)),
         Fact("Ratings in all", whole_number(design.ratings)),
@@ -216,7 +216,7 @@ def check_table(proposal: Proposal, checked: SimulatedCheck) -> Table:
 def _around_table(proposal: Proposal) -> Table:
     need = proposal.requirements
     columns = [
-        Column("per_clip", "Per clip", "mark"),
+        Column("per_clip", "Per stimulus", "mark"),
         Column("raters", "Raters", "count"),
         Column("ratings", "Ratings", "count"),
         Column("half_width", "Half width", "number"),
@@ -226,8 +226,8 @@ def _around_table(proposal: Proposal) -> Table:
         columns.append(Column("reached", "Power", "percent", 2))
     columns.append(Column("total", "Cost", "number", 0))
     note = (
-        "◀ is the plan. Per clip: ratings of each clip. Half width: of the interval that is "
-        "planned for. Found: the smallest true difference that is found four times in five."
+        "◀ is the plan. Per stimulus: ratings of each clip or pair. Half width: of the interval "
+        "that is planned for. Found: the smallest true difference that is found four times in five."
     )
     rows = around(need, proposal.plan)
     return Table("around", "Fewer and more ratings", columns, rows, note)

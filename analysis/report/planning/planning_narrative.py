@@ -42,7 +42,7 @@ def answer(proposal: Proposal) -> list[str]:
     d = plan.design
     of = "the difference of two conditions" if need.of == DIFFERENCE else "a mean"
     level = f"{need.level * 100:g} %"
-    raters, per_clip = whole_number(d.raters_in_all), whole_number(d.ratings_per_clip)
+    raters, per_clip = whole_number(d.raters_in_all), whole_number(d.ratings_per_stimulus)
     head = f"{raters} raters, {per_clip} ratings of each clip"
     if need.goal == HALF_WIDTH:
         what = f"give {of} a {level} interval of ± {number(plan.reached)}"
@@ -81,7 +81,7 @@ def _better(proposal: Proposal, better: ItemsRow) -> str:
     return (
         f"More items serve better than more raters here: with {better.items} instead of "
         f"{proposal.requirements.items} items, {whole_number(better.raters)} raters and "
-        f"{whole_number(better.ratings_per_clip)} ratings of each clip are enough "
+        f"{whole_number(better.ratings_per_stimulus)} ratings of each clip are enough "
         f"({amount(better.total, currency)} in all)."
     )
 
@@ -150,10 +150,10 @@ def gap(proposal: Proposal, checked: SimulatedCheck) -> str:
     need = proposal.requirements
     factor = checked.half_width / max(proposal.half_width, 1e-12)
     if need.goal == HALF_WIDTH:
-        short = need.ratings_per_clip is None and checked.half_width > 1.03 * need.size
+        short = need.ratings_per_stimulus is None and checked.half_width > 1.03 * need.size
         simulated = f"the half width is ± {number(checked.half_width)}"
     else:
-        short = need.ratings_per_clip is None and checked.power_high < need.power
+        short = need.ratings_per_stimulus is None and checked.power_high < need.power
         simulated = f"the power is {checked.power * 100:.0f} %"
     if not short:
         return ""
@@ -164,7 +164,7 @@ def gap(proposal: Proposal, checked: SimulatedCheck) -> str:
     else:
         remedy = (
             f"About {whole_number(more.raters_in_all)} raters, "
-            f"{whole_number(more.ratings_per_clip)} ratings of each clip, should do."
+            f"{whole_number(more.ratings_per_stimulus)} ratings of each clip, should do."
         )
     than = "wider than wanted" if need.goal == HALF_WIDTH else "less than wanted"
     return (
@@ -187,8 +187,9 @@ def methods(proposal: Proposal, checked: SimulatedCheck | None) -> list[str]:
         f"The sample size was planned for {goal} from variance components ({known.source}): rater "
         f"SD {number(known.rater)}, rater × condition {number(known.rater_condition)}, item "
         f"{number(known.item)}, stimulus {number(known.stimulus)}, residual "
-        f"{number(known.residual)}. This gave {d.raters_in_all} raters and {d.ratings_per_clip} "
-        f"ratings per clip for {d.conditions} conditions × {d.items} items.",
+        f"{number(known.residual)}. This gave {d.raters_in_all} raters and "
+        f"{d.ratings_per_stimulus} ratings per stimulus for {d.conditions} conditions × "
+        f"{d.items} items.",
     ]
     if checked:
         sentences.append(

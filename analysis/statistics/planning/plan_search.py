@@ -41,7 +41,7 @@ class Plan:
         return {
             "raters": d.raters_in_all,
             "items": d.items,
-            "ratings_per_clip": d.ratings_per_clip,
+            "ratings_per_stimulus": d.ratings_per_stimulus,
             "conditions": d.conditions,
             "ratings": d.ratings,
             "ratings_per_rater": d.ratings_per_rater,

@@ -27,7 +27,7 @@ class ItemsRow:
     """The plan that reaches the goal with another number of items, and its money."""
 
     items: int
-    ratings_per_clip: int
+    ratings_per_stimulus: int
     raters: int
     ratings: int
     total: float
@@ -39,7 +39,7 @@ def by_items(requirements: Requirements) -> list[ItemsRow]:
     Nothing where the number of ratings per clip is given.
     """
     rows: list[ItemsRow] = []
-    if requirements.ratings_per_clip is not None:
+    if requirements.ratings_per_stimulus is not None:
         return rows
     for items in sorted({max(2, round(requirements.items * step)) for step in ITEM_STEPS}):
         try:
@@ -48,7 +48,7 @@ def by_items(requirements: Requirements) -> list[ItemsRow]:
             continue
         d = plan.design
         total = cost_of(d, requirements.payment).total
-        rows.append(ItemsRow(items, d.ratings_per_clip, d.raters_in_all, d.ratings, total))
+        rows.append(ItemsRow(items, d.ratings_per_stimulus, d.raters_in_all, d.ratings, total))
     return rows
 
 
@@ -56,7 +56,7 @@ class NearbyDesign(TypedDict):
     """A design beside the plan's (``per_clip`` marks that one): precision, raters and money."""
 
     per_clip: str
-    ratings_per_clip: int
+    ratings_per_stimulus: int
     raters: int
     ratings: int
     half_width: float | None
@@ -68,7 +68,7 @@ class NearbyDesign(TypedDict):
 
 def around(requirements: Requirements, plan: Plan) -> list[NearbyDesign]:
     """Designs with fewer and more ratings per clip than the plan: precision, raters and money."""
-    chosen = plan.design.ratings_per_clip
+    chosen = plan.design.ratings_per_stimulus
     steps = sorted({max(1, round(chosen * step)) for step in STEPS})
     rows: list[NearbyDesign] = []
     for per_clip in steps:
@@ -78,7 +78,7 @@ def around(requirements: Requirements, plan: Plan) -> list[NearbyDesign]:
         rows.append(
             {
                 "per_clip": f"{per_clip} ◀" if per_clip == chosen else str(per_clip),
-                "ratings_per_clip": per_clip,
+                "ratings_per_stimulus": per_clip,
                 "raters": design.raters_in_all,
                 "ratings": design.ratings,
                 "half_width": half_width_of(requirements, design),

@@ -36,7 +36,7 @@ class Requirements:
     of ``size`` is found with ``power``. ``of``: the difference of two conditions, or one mean (of
     comparison scores: its distance from no preference). ``comparisons`` share the error: None for
     all pairs of the conditions, as a report has them, and for one mean.
-    ``ratings_per_clip`` None: as few as are enough; else what that number gives.
+    ``ratings_per_stimulus`` None: as few as are enough; else what that number gives.
     """
 
     goal: str
@@ -49,7 +49,7 @@ class Requirements:
     of: str = DIFFERENCE
     power: float = 0.8
     comparisons: int | None = None
-    ratings_per_clip: int | None = None
+    ratings_per_stimulus: int | None = None
     assignment: str = WITHIN
     level: float = 0.95
 
@@ -64,8 +64,8 @@ class Requirements:
             )
         if self.of == DIFFERENCE and self.conditions < 2:
             raise PlanningError("a difference needs two conditions; with one, plan for its mean")
-        if self.compared < 1 or (self.ratings_per_clip or 1) < 1:
-            raise PlanningError("comparisons and ratings per clip are 1 or more")
+        if self.compared < 1 or (self.ratings_per_stimulus or 1) < 1:
+            raise PlanningError("comparisons and ratings per stimulus are 1 or more")
 
     @property
     def compared(self) -> int:
@@ -94,10 +94,10 @@ class Requirements:
         reached = self.reached(design)
         return reached <= self.size if self.goal == HALF_WIDTH else reached >= self.power
 
-    def design(self, ratings_per_clip: int) -> Design:
+    def design(self, ratings_per_stimulus: int) -> Design:
         """The design with so many ratings per clip: as many raters as share them."""
         return design_of(
-            ratings_per_clip,
+            ratings_per_stimulus,
             items=self.items,
             conditions=self.conditions,
             clips_per_rater=self.clips_per_rater,
@@ -108,8 +108,8 @@ class Requirements:
         """The design asked for; PlanningError where nothing reaches the goal, with what would."""
         if self.items < 2 or self.clips_per_rater < 1:
             raise PlanningError("give two items or more, and one clip per rater or more")
-        if self.ratings_per_clip is not None:
-            design = self.design(self.ratings_per_clip)
+        if self.ratings_per_stimulus is not None:
+            design = self.design(self.ratings_per_stimulus)
             se, both = se_of_mean(design, self.components), 0.0
             if self.conditions > 1:
                 both = se_of_difference(design, self.components)

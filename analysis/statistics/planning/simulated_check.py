@@ -59,7 +59,7 @@ def simulate_ratings(
     """
     if len(means) != design.conditions:
         raise PlanningError(f"{len(means)} means for {design.conditions} conditions: give one each")
-    t, c, per_clip = design.items, design.conditions, design.ratings_per_clip
+    t, c, per_clip = design.items, design.conditions, design.ratings_per_stimulus
     condition = np.repeat(np.arange(c), t * per_clip)
     item = np.tile(np.repeat(np.arange(t), per_clip), c)
     rater = _assigned(design, condition, rng)
@@ -134,7 +134,7 @@ def simulated_check(
 
 def _assigned(design: Design, condition: Codes, rng: np.random.Generator) -> Codes:
     """Who gives each rating (n,): raters dealt out in turn, no clip twice to one rater."""
-    t, per_clip, raters = design.items, design.ratings_per_clip, design.raters
+    t, per_clip, raters = design.items, design.ratings_per_stimulus, design.raters
     rater = np.empty(len(condition), dtype=np.int64)
     if design.assignment == RANDOM:
         clips = rng.permutation(t * design.conditions)

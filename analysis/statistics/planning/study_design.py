@@ -29,20 +29,20 @@ class Design:
 
     raters: int
     items: int
-    ratings_per_clip: int
+    ratings_per_stimulus: int
     conditions: int
     assignment: str = WITHIN
     uneven: float = 0.0
 
     def __post_init__(self) -> None:
-        counts = (self.raters, self.items, self.ratings_per_clip, self.conditions)
-        names = ("raters", "items", "ratings per clip", "conditions")
+        counts = (self.raters, self.items, self.ratings_per_stimulus, self.conditions)
+        names = ("raters", "items", "ratings per stimulus", "conditions")
         for name, count in zip(names, counts, strict=True):
             if count < 1:
                 raise PlanningError(f"{name} is {count}; give 1 or more")
-        if self.ratings_per_clip > self.raters:
+        if self.ratings_per_stimulus > self.raters:
             raise PlanningError(
-                f"{self.ratings_per_clip} ratings per clip need as many raters; "
+                f"{self.ratings_per_stimulus} ratings per stimulus need as many raters; "
                 f"there are {self.raters}"
             )
         if self.assignment not in ASSIGNMENTS:
@@ -53,7 +53,7 @@ class Design:
     @property
     def ratings_per_condition(self) -> int:
         """n: the ratings that a condition's mean rests on."""
-        return self.items * self.ratings_per_clip
+        return self.items * self.ratings_per_stimulus
 
     @property
     def ratings(self) -> int:
@@ -73,7 +73,7 @@ class Design:
 
 
 def design_of(
-    ratings_per_clip: int,
+    ratings_per_stimulus: int,
     *,
     items: int,
     conditions: int,
@@ -83,8 +83,8 @@ def design_of(
     """The design with so many ratings per clip: as many raters as share them."""
     clips = items * (1 if assignment == BETWEEN else conditions)
     load = min(clips_per_rater, clips)
-    raters = max(2, ratings_per_clip, -(-clips * ratings_per_clip // load))
-    return Design(raters, items, ratings_per_clip, conditions, assignment)
+    raters = max(2, ratings_per_stimulus, -(-clips * ratings_per_stimulus // load))
+    return Design(raters, items, ratings_per_stimulus, conditions, assignment)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ pydantic takes 0.2 s to load, and most processes read no study.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as slot
 from datetime import date
@@ -153,6 +153,9 @@ def texts_of(longest: int, *, required: bool = False) -> Read:
     return Read(read, limits | ({"minItems": 1} if required else {}))
 
 
+LABELS = texts_of(80)  # of answers: short, so that pages show them on one line
+
+
 def read_by(read: Callable[..., Any], longest: int) -> Read:
     return Read(partial(read, longest=longest))
 
@@ -172,7 +175,9 @@ POINT = AfterValidator(_without_point)
 # --- Fields ---------------------------------------------------------------------------------------
 
 
-def said(kind: Kind | None, label: str, help: str = "", default: Any = ..., usual: str = "") -> Any:
+def declare(
+    kind: Kind | None, label: str, help: str = "", default: Any = ..., usual: str = ""
+) -> Any:
     """A field: what it is, its label, its help, its default, and that default in words.
 
     The kind of a table is that of what it holds beside the fields of the schema.
@@ -194,28 +199,28 @@ CHECK = Read(slug_of(40).read, {"enum": sorted(SoundCheck.registry)})
 
 
 class Texts(Table):
-    welcome: Annotated[str, text_of()] = said(
+    welcome: Annotated[str, text_of()] = declare(
         WORDING, "Welcome", "the first page; `{minutes}` is replaced by how long it takes", None
     )
-    consent: Annotated[str, text_of()] = said(
+    consent: Annotated[str, text_of()] = declare(
         WORDING, "Consent", "what raters agree to; `{minutes}` works here, too", None
     )
-    consent_version: Annotated[str, text_of(40)] = said(
+    consent_version: Annotated[str, text_of(40)] = declare(
         WORDING, "Version of the consent", "kept with each session", None
     )
-    end: Annotated[str, text_of()] = said(
+    end: Annotated[str, text_of()] = declare(
         WORDING, "At the end", "shown at the end of a complete session", None
     )
-    contact: Annotated[str, text_of()] = said(
+    contact: Annotated[str, text_of()] = declare(
         WORDING, "Whom raters write to", "whom to write to", None
     )
-    debrief: Annotated[str, text_of()] = said(
+    debrief: Annotated[str, text_of()] = declare(
         WORDING,
         "What the study was about, shown last",
         "what the study was about, shown below `end`",
         None,
     )
-    comment_prompt: Annotated[str, text_of()] = said(
+    comment_prompt: Annotated[str, text_of()] = declare(
         WORDING,
         "Question above the box for comments (empty: no box)",
         "asks for a comment at the end; without it none is asked",
@@ -226,45 +231,45 @@ class Texts(Table):
 class Codes(Table):
     """A code for each outcome."""
 
-    complete: Annotated[str, CODE] = said(
+    complete: Annotated[str, CODE] = declare(
         RECORD, "Code of who finished", "of a complete session", None, "generated"
     )
-    screened_out: Annotated[str, CODE] = said(
+    screened_out: Annotated[str, CODE] = declare(
         RECORD, "Code of who was screened out", "after a check or an answer", None, "generated"
     )
-    partial: Annotated[str, CODE] = said(
+    partial: Annotated[str, CODE] = declare(
         RECORD, "Code of who stopped", "of a session that ended early", None, "generated"
     )
-    needs_review: Annotated[str, CODE] = said(
+    needs_review: Annotated[str, CODE] = declare(
         RECORD, "Code of who failed traps", "of a complete session to look at", None, "generated"
     )
-    no_consent: Annotated[str, CODE] = said(
+    no_consent: Annotated[str, CODE] = declare(
         RECORD, "Code of who declined", "of who declines on the first page", None, "generated"
     )
 
 
 class Publication(Table):
-    audio_licence: Annotated[str, LICENCE] = said(
+    audio_licence: Annotated[str, LICENCE] = declare(
         RECORD,
         "Licence of the clips",
         "the licence of the clips and their texts; without it they are left out",
         "",
         "none",
     )
-    ratings_licence: Annotated[str, LICENCE] = said(
+    ratings_licence: Annotated[str, LICENCE] = declare(
         RECORD,
         "Licence of the ratings",
         'the licence of the ratings, by its short name at spdx.org/licenses, like `"CC-BY-4.0"`',
         "",
         "none",
     )
-    consent_covers_ratings: Annotated[bool, FLAG] = said(
+    consent_covers_ratings: Annotated[bool, FLAG] = declare(
         RECORD,
         "Consent covers ratings",
         "the consent text says that ratings are published under random codes",
         False,
     )
-    consent_covers_words: Annotated[bool, FLAG] = said(
+    consent_covers_words: Annotated[bool, FLAG] = declare(
         RECORD,
         "Consent covers words",
         "it also says so of what raters write: reasons, and answers in words",
@@ -273,44 +278,52 @@ class Publication(Table):
 
 
 class Ethics(Table):
-    controller: Annotated[str, text_of(2000)] = said(
+    controller: Annotated[str, text_of(2000)] = declare(
         RECORD, ETHICS["controller"], "who is responsible", ""
     )
-    purpose: Annotated[str, text_of(2000)] = said(RECORD, ETHICS["purpose"], "what it is for", "")
-    risks: Annotated[str, text_of(2000)] = said(RECORD, ETHICS["risks"], "risks of taking part", "")
-    payment: Annotated[str, text_of(2000)] = said(RECORD, ETHICS["payment"], "what raters get", "")
-    data: Annotated[str, text_of(2000)] = said(RECORD, ETHICS["data"], "what else is kept", "")
-    kept: Annotated[str, text_of(2000)] = said(
+    purpose: Annotated[str, text_of(2000)] = declare(
+        RECORD, ETHICS["purpose"], "what it is for", ""
+    )
+    risks: Annotated[str, text_of(2000)] = declare(
+        RECORD, ETHICS["risks"], "risks of taking part", ""
+    )
+    payment: Annotated[str, text_of(2000)] = declare(
+        RECORD, ETHICS["payment"], "what raters get", ""
+    )
+    data: Annotated[str, text_of(2000)] = declare(RECORD, ETHICS["data"], "what else is kept", "")
+    kept: Annotated[str, text_of(2000)] = declare(
         RECORD, ETHICS["kept"], "for how long, and where", ""
     )
-    shared: Annotated[str, text_of(2000)] = said(RECORD, ETHICS["shared"], "who else gets it", "")
-    withdrawal: Annotated[str, text_of(2000)] = said(
+    shared: Annotated[str, text_of(2000)] = declare(
+        RECORD, ETHICS["shared"], "who else gets it", ""
+    )
+    withdrawal: Annotated[str, text_of(2000)] = declare(
         RECORD, ETHICS["withdrawal"], "how to withdraw, beside stopping at any moment", ""
     )
-    approval: Annotated[str, text_of(2000)] = said(
+    approval: Annotated[str, text_of(2000)] = declare(
         RECORD, ETHICS["approval"], "board and number of the approval", ""
     )
-    complaints: Annotated[str, text_of(2000)] = said(
+    complaints: Annotated[str, text_of(2000)] = declare(
         RECORD, ETHICS["complaints"], "whom to complain to", ""
     )
-    age: Annotated[str, text_of(2000)] = said(RECORD, ETHICS["age"], "the least age", "", "18")
+    age: Annotated[str, text_of(2000)] = declare(RECORD, ETHICS["age"], "the least age", "", "18")
 
 
 class Payment(Table):
-    by: Annotated[str, one_of("prolific", "us", "nobody")] = said(
+    by: Annotated[str, one_of("prolific", "us", "nobody")] = declare(
         RECORD, "Raters are paid", "who pays raters", "prolific"
     )
-    per_hour: Annotated[float, AMOUNT, POINT] = said(RECORD, "Pay per hour", "an amount", None)
-    per_session: Annotated[float, AMOUNT, POINT] = said(
+    per_hour: Annotated[float, AMOUNT, POINT] = declare(RECORD, "Pay per hour", "an amount", None)
+    per_session: Annotated[float, AMOUNT, POINT] = declare(
         RECORD, "Pay per session", "an amount, where you do not pay by the hour", None
     )
-    per_clip: Annotated[float, AMOUNT, POINT] = said(
+    per_clip: Annotated[float, AMOUNT, POINT] = declare(
         RECORD,
         "Pay per clip",
         "an amount for each clip that is answered, traps too; a pair or a screen counts once",
         None,
     )
-    currency: Annotated[str, CURRENCY] = said(
+    currency: Annotated[str, CURRENCY] = declare(
         RECORD, "Currency", 'at Prolific `"GBP"` or `"USD"`, else any code like `"CNY"`', "GBP"
     )
 
@@ -320,23 +333,23 @@ class Check(Table):
 
     model_config = ConfigDict(extra="allow")
 
-    key: Annotated[str, CHECK] = said(MEASURED, "Check", "which check; each once")
-    title: Annotated[str, KEPT] = said(
+    key: Annotated[str, CHECK] = declare(MEASURED, "Check", "which check; each once")
+    title: Annotated[str, KEPT] = declare(
         WORDING, "Title", "your heading above the check", None, "its own"
     )
-    text: Annotated[str, KEPT] = said(
+    text: Annotated[str, KEPT] = declare(
         WORDING, "Text", "your words above the check", None, "its own"
     )
-    trials: Annotated[int, KEPT] = said(
+    trials: Annotated[int, KEPT] = declare(
         MEASURED, "Sounds", f"how many sounds, 1 to {MOST_TRIALS}", None, "the table"
     )
-    pass_at_least: Annotated[int, KEPT] = said(
+    pass_at_least: Annotated[int, KEPT] = declare(
         MEASURED, "Right at least", "how many must be right", None, "the usual share of the trials"
     )
-    attempts: Annotated[int, KEPT] = said(
+    attempts: Annotated[int, KEPT] = declare(
         MEASURED, "Attempts", f"how often a rater may try, 1 to {MOST_ATTEMPTS}", None, "the table"
     )
-    on_fail: Annotated[str, KEPT] = said(
+    on_fail: Annotated[str, KEPT] = declare(
         MEASURED,
         "After the last attempt",
         'after the last failed attempt: `"screen_out"` ends the session with the code '
@@ -345,7 +358,7 @@ class Check(Table):
         None,
         "the table",
     )
-    feedback: Annotated[bool, KEPT] = said(
+    feedback: Annotated[bool, KEPT] = declare(
         MEASURED,
         "Feedback",
         "the rater reads what to mend before the next attempt, never what was right; `false`: only "
@@ -353,28 +366,28 @@ class Check(Table):
         None,
         "`true`",
     )
-    language: Annotated[str, KEPT] = said(
+    language: Annotated[str, KEPT] = declare(
         MEASURED,
         "Language of the digits",
         'of the spoken digits: `"en"` or `"zh"`',
         None,
         'the study\'s, else `"en"`',
     )
-    snr_db: Annotated[float, KEPT] = said(
+    snr_db: Annotated[float, KEPT] = declare(
         MEASURED,
         "Speech to noise, dB",
         "digits in noise: speech to noise, -20 to 20 dB; lower is harder",
         None,
         "`-2`",
     )
-    better_db: Annotated[float, KEPT] = said(
+    better_db: Annotated[float, KEPT] = declare(
         MEASURED,
         "Better sound, dB",
         "environment: speech to noise of the better sound, 0 to 70 dB",
         None,
         "`50`",
     )
-    worse_db: Annotated[float, KEPT] = said(
+    worse_db: Annotated[float, KEPT] = declare(
         MEASURED,
         "Worse sound, dB",
         "environment: speech to noise of the worse sound, 0 to 70 dB",
@@ -384,61 +397,63 @@ class Check(Table):
 
 
 class TextWords(Table):
-    welcome: Annotated[str, text_of()] = said(WORDING, "Welcome", "", "")
-    consent: Annotated[str, text_of()] = said(WORDING, "Consent", "", "")
-    end: Annotated[str, text_of()] = said(WORDING, "At the end", "", "")
-    contact: Annotated[str, text_of()] = said(WORDING, "Whom raters write to", "", "")
-    debrief: Annotated[str, text_of()] = said(WORDING, "What the study was about", "", "")
-    comment_prompt: Annotated[str, text_of()] = said(WORDING, "Question for comments", "", "")
+    welcome: Annotated[str, text_of()] = declare(WORDING, "Welcome", "", "")
+    consent: Annotated[str, text_of()] = declare(WORDING, "Consent", "", "")
+    end: Annotated[str, text_of()] = declare(WORDING, "At the end", "", "")
+    contact: Annotated[str, text_of()] = declare(WORDING, "Whom raters write to", "", "")
+    debrief: Annotated[str, text_of()] = declare(WORDING, "What the study was about", "", "")
+    comment_prompt: Annotated[str, text_of()] = declare(WORDING, "Question for comments", "", "")
 
 
 class CheckWords(Table):
-    title: Annotated[str, text_of(200)] = said(WORDING, "Title", "", "")
-    text: Annotated[str, text_of(5000)] = said(WORDING, "Text", "", "")
+    title: Annotated[str, text_of(200)] = declare(WORDING, "Title", "", "")
+    text: Annotated[str, text_of(5000)] = declare(WORDING, "Text", "", "")
 
 
 class QuestionWords(Table):
-    question: Annotated[str, text_of(500)] = said(ASKED, "Question", "", "")
-    help: Annotated[str, text_of(1000)] = said(ASKED, "Small words below it", "", "")
-    options: Annotated[dict[str, str], words_of(300)] = said(ASKED, "Answers", "by value", {})
+    question: Annotated[str, text_of(500)] = declare(ASKED, "Question", "", "")
+    help: Annotated[str, text_of(1000)] = declare(ASKED, "Small words below it", "", "")
+    options: Annotated[dict[str, str], words_of(300)] = declare(ASKED, "Answers", "by value", {})
 
 
 class QuestionnaireWords(Table):
-    title: Annotated[str, text_of(200)] = said(WORDING, "Title", "", "")
-    text: Annotated[str, text_of()] = said(WORDING, "Text", "", "")
-    questions: Annotated[dict[str, QuestionWords], NESTED] = said(ASKED, "Questions", "by key", {})
+    title: Annotated[str, text_of(200)] = declare(WORDING, "Title", "", "")
+    text: Annotated[str, text_of()] = declare(WORDING, "Text", "", "")
+    questions: Annotated[dict[str, QuestionWords], NESTED] = declare(
+        ASKED, "Questions", "by key", {}
+    )
 
 
 class StudyWords(Table):
     """What a study says in one more language."""
 
-    title: Annotated[str, text_of(200)] = said(WORDING, "Title", "", "")
-    texts: Annotated[TextWords, NESTED] = said(WORDING, "Texts", "", {})
-    checks: Annotated[dict[str, CheckWords], NESTED] = said(WORDING, "Checks", "by key", {})
-    questionnaires: Annotated[dict[str, QuestionnaireWords], NESTED] = said(
+    title: Annotated[str, text_of(200)] = declare(WORDING, "Title", "", "")
+    texts: Annotated[TextWords, NESTED] = declare(WORDING, "Texts", "", {})
+    checks: Annotated[dict[str, CheckWords], NESTED] = declare(WORDING, "Checks", "by key", {})
+    questionnaires: Annotated[dict[str, QuestionnaireWords], NESTED] = declare(
         WORDING, "Questionnaires", "by key", {}
     )
 
 
 class Study(Table):
-    key: Annotated[str, slug_of(80)] = said(
+    key: Annotated[str, slug_of(80)] = declare(
         RECORD,
         "Key",
         "the study's name in files and commands: letters a-z, digits, `-`, `_`; at most 80",
     )
-    title: Annotated[str, text_of(200, required=True)] = said(
+    title: Annotated[str, text_of(200, required=True)] = declare(
         WORDING, "Title", "what raters see; at most 200 characters"
     )
-    language: Annotated[str, LANGUAGE] = said(
+    language: Annotated[str, LANGUAGE] = declare(
         MEASURED,
         "Language of the pages and the speech",
         'language tag of the pages and of the speech, like `"de"` or `"zh-Hans"`',
         "en",
     )
-    seed: Annotated[int, Field(ge=-(2**62), le=2**62)] = said(
+    seed: Annotated[int, Field(ge=-(2**62), le=2**62)] = declare(
         PLAN, "Seed", "a whole number; the same seed plans the same blocks", 0
     )
-    task_plan: Annotated[str, one_of("one", "all")] = said(
+    task_plan: Annotated[str, one_of("one", "all")] = declare(
         PLAN,
         "A rater gets",
         '`"all"`: a rater gets every task that still has open blocks, in the order of the file; '
@@ -446,22 +461,22 @@ class Study(Table):
         'with `"all"`, later raters get only the tasks that need more of them than the others',
         "all",
     )
-    sessions_per_rater: Annotated[int, Field(ge=1, le=1000)] = said(
+    sessions_per_rater: Annotated[int, Field(ge=1, le=1000)] = declare(
         PLAN, "Sittings per person at most", "how often a rater may come", 1
     )
-    lease_minutes: Annotated[float, Field(ge=1, le=7 * 24 * 60), POINT] = said(
+    lease_minutes: Annotated[float, Field(ge=1, le=7 * 24 * 60), POINT] = declare(
         PLAN,
         "Minutes away until others get the rest",
         "a rater who is away longer loses the rest of the block to others; 1 to 10080",
         30,
     )
-    break_every: Annotated[int, Field(ge=0, le=1000)] = said(
+    break_every: Annotated[int, Field(ge=0, le=1000)] = declare(
         PLAN,
         "A break is offered after so many screens",
         "after so many clips the page offers a short break; `0`: never",
         0,
     )
-    loudness_lufs: Annotated[float, Field(ge=-50, le=-10), POINT] = said(
+    loudness_lufs: Annotated[float, Field(ge=-50, le=-10), POINT] = declare(
         MEASURED,
         "One loudness for all, in LUFS",
         "bring every clip that raters hear to this loudness (BS.1770), such as `-23`; the gain of "
@@ -470,14 +485,14 @@ class Study(Table):
         "loud as the same samples in two channels",
         None,
     )
-    sample_rate_hz: Annotated[int, Field(ge=8_000, le=192_000)] = said(
+    sample_rate_hz: Annotated[int, Field(ge=8_000, le=192_000)] = declare(
         MEASURED,
         "One sampling rate for all, in Hz",
         "bring every clip that raters hear to this sampling rate, such as `48000`, so that no file "
         "betrays its system by its rate; the originals stay as they are",
         None,
     )
-    low_cut_hz: Annotated[int, one_of_numbers(*LOW_CUTS_HZ)] = said(
+    low_cut_hz: Annotated[int, one_of_numbers(*LOW_CUTS_HZ)] = declare(
         MEASURED,
         "Low frequencies of clips",
         "remove low frequencies from every clip that raters hear, because hum and rumble that "
@@ -486,7 +501,7 @@ class Study(Table):
         "nothing below 15 Hz, all from 20 Hz. The originals stay as they are",
         USUAL_LOW_CUT_HZ,
     )
-    erase_after_days: Annotated[int, Field(ge=0, le=36_500)] = said(
+    erase_after_days: Annotated[int, Field(ge=0, le=36_500)] = declare(
         RECORD,
         "Days after the end until personal data is erased",
         "so many days after the study was closed, [erase what names its raters]"
@@ -494,17 +509,17 @@ class Study(Table):
         "comments, answers in words; ratings stay",
         None,
     )
-    erase_on: Annotated[date, DAY] = said(
+    erase_on: Annotated[date, DAY] = declare(
         RECORD,
         "Day when personal data is erased",
         "in place of days: a day, such as `2027-06-30`, from 00:00 UTC on, if the study is closed "
         "by then",
         None,
     )
-    erase_reasons: Annotated[bool, FLAG] = said(
+    erase_reasons: Annotated[bool, FLAG] = declare(
         RECORD, "Erase the reasons, too", "the reasons for ratings go, too", False
     )
-    ends: Annotated[str, one_of("alike", "as_is")] = said(
+    ends: Annotated[str, one_of("alike", "as_is")] = declare(
         MEASURED,
         "Ends of clips",
         "cut the silence or noise before and after the sound of every clip that raters hear (more "
@@ -517,7 +532,7 @@ class Study(Table):
         "`absent`, a key that begins with `nvv` or a word such as breath or laugh (English or "
         "Chinese), or a condition with the attribute `nvv_types`",
     )
-    hypotheses: Annotated[list[str], texts_of(LONGEST_HYPOTHESIS)] = said(
+    hypotheses: Annotated[list[str], texts_of(LONGEST_HYPOTHESIS)] = declare(
         PLAN,
         "Hypotheses",
         "what you expect, a list of sentences: up to 30, each of up to 1,000 characters. Part of "
@@ -526,41 +541,45 @@ class Study(Table):
         (),
         "none",
     )
-    texts: Annotated[Texts, NESTED] = said(WORDING, "Texts", "", {})
-    translations: Annotated[dict[str, StudyWords], NESTED] = said(
+    texts: Annotated[Texts, NESTED] = declare(WORDING, "Texts", "", {})
+    translations: Annotated[dict[str, StudyWords], NESTED] = declare(
         None, "Further languages", "by language tag: what the study says in it", {}
     )
-    completion_codes: Annotated[Codes, NESTED] = said(RECORD, "Completion codes", "", {})
-    publication: Annotated[Publication, NESTED] = said(RECORD, "Publication", "", {})
-    ethics: Annotated[Ethics, NESTED] = said(RECORD, "Ethics", "", {})
-    payment: Annotated[Payment, NESTED] = said(RECORD, "Raters are paid", "", {})
-    checks: Annotated[list[Check], NESTED_LIST] = said(MEASURED, "Checks before the study", "", ())
+    completion_codes: Annotated[Codes, NESTED] = declare(RECORD, "Completion codes", "", {})
+    publication: Annotated[Publication, NESTED] = declare(RECORD, "Publication", "", {})
+    ethics: Annotated[Ethics, NESTED] = declare(RECORD, "Ethics", "", {})
+    payment: Annotated[Payment, NESTED] = declare(RECORD, "Raters are paid", "", {})
+    checks: Annotated[list[Check], NESTED_LIST] = declare(
+        MEASURED, "Checks before the study", "", ()
+    )
 
 
 # --- [[conditions]], [[settings]] and [[sources]] -------------------------------------------------
 
 
 class Condition(Table):
-    key: Annotated[str, name_of(80)] = said(
+    key: Annotated[str, name_of(80)] = declare(
         PLAN, "Condition", "any script, at most 80 characters, on one line, without ` ~ `"
     )
-    label: Annotated[str, text_of(120)] = said(
+    label: Annotated[str, text_of(120)] = declare(
         RECORD,
         "Label",
         "its name on the page of the study's progress; results and exports use the key",
         "",
         "the key",
     )
-    system: Annotated[str, text_of(80)] = said(PLAN, "System", "results can be grouped by it", "")
-    voice: Annotated[str, text_of(80)] = said(PLAN, "Voice", "results can be grouped by it", "")
-    role: Annotated[str, one_of("test", "reference", "anchor", "trap")] = said(
+    system: Annotated[str, text_of(80)] = declare(
+        PLAN, "System", "results can be grouped by it", ""
+    )
+    voice: Annotated[str, text_of(80)] = declare(PLAN, "Voice", "results can be grouped by it", "")
+    role: Annotated[str, one_of("test", "reference", "anchor", "trap")] = declare(
         PLAN,
         "Role",
         '`"test"`, `"reference"` (known to be good, such as a human reader), `"anchor"` '
         '(known to be poor), `"trap"` (used for traps only)',
         "test",
     )
-    attributes: Annotated[dict[str, Any], words_of(2000)] = said(
+    attributes: Annotated[dict[str, Any], words_of(2000)] = declare(
         PLAN,
         "Attributes",
         'a table of your own, such as `{ vocoder = "hifi", steps = "32" }`; it is kept and '
@@ -571,7 +590,7 @@ class Condition(Table):
 
 
 class Setting(Table):
-    key: Annotated[str, slug_of(40, required=False)] = said(
+    key: Annotated[str, slug_of(40, required=False)] = declare(
         MEASURED,
         "Name",
         "stands before the names, as in `news R1T1`; two settings that make a condition of the "
@@ -579,27 +598,27 @@ class Setting(Table):
         "",
         "none",
     )
-    real: Annotated[str, text_of(80)] = said(
+    real: Annotated[str, text_of(80)] = declare(
         MEASURED,
         "Real speech",
         "R: the key of the condition with real speech; needed where a name has an R",
         "",
         "none",
     )
-    synthetic: Annotated[str | list[str], read_by(values.one_or_several, 80)] = said(
+    synthetic: Annotated[str | list[str], read_by(values.one_or_several, 80)] = declare(
         MEASURED, "Synthetic speech", "T: the key of a condition, or a list of them", [], "none"
     )
-    conditions: Annotated[list[str], SOME_NAMES] = said(
+    conditions: Annotated[list[str], SOME_NAMES] = declare(
         MEASURED, "Conditions", 'names, such as `["Ri", "Ti", "R1R1", "R1T1", "T1T1"]`'
     )
-    windows: Annotated[str, one_of("all", "first", "last")] = said(
+    windows: Annotated[str, one_of("all", "first", "last")] = declare(
         MEASURED,
         "Windows",
         'which pairs of context and stimulus a paragraph gives: `"all"`; only the `"first"`, as '
         'in the paper; or only the `"last"`. Isolation always takes every line',
         "all",
     )
-    first_lines: Annotated[int, Field(ge=1, le=99)] = said(
+    first_lines: Annotated[int, Field(ge=1, le=99)] = declare(
         MEASURED,
         "First lines",
         "only so many first lines of each paragraph are used, for every condition; `2` with "
@@ -607,27 +626,27 @@ class Setting(Table):
         None,
         "all",
     )
-    gap_s: Annotated[float, Field(ge=0, le=LONGEST_GAP_S), POINT] = said(
+    gap_s: Annotated[float, Field(ge=0, le=LONGEST_GAP_S), POINT] = declare(
         MEASURED,
         "Seconds between lines",
         f"seconds of silence between two lines; at most {LONGEST_GAP_S}",
         0.3,
     )
-    context_gap_s: Annotated[float, Field(ge=0, le=LONGEST_GAP_S), POINT] = said(
+    context_gap_s: Annotated[float, Field(ge=0, le=LONGEST_GAP_S), POINT] = declare(
         MEASURED,
         "Seconds after the context",
         "seconds of silence between context and stimulus",
         None,
         "as `gap_s`",
     )
-    dimensions: Annotated[list[str], read_by(values.listed, 80)] = said(
+    dimensions: Annotated[list[str], read_by(values.listed, 80)] = declare(
         MEASURED,
         "Dimensions",
         "only paragraphs all of whose lines have one of these dimensions",
         [],
         "all",
     )
-    allow_missing: Annotated[bool, FLAG] = said(
+    allow_missing: Annotated[bool, FLAG] = declare(
         MEASURED,
         "Lines may be missing",
         "may lines be missing? Then what needs them is left out and counted; otherwise a gap in "
@@ -639,30 +658,32 @@ class Setting(Table):
 class ReturnUrls(Table):
     """Where a rater goes at each end."""
 
-    complete: Annotated[str, RETURN_URL] = said(RECORD, "Address after the end", "", None)
-    screened_out: Annotated[str, RETURN_URL] = said(RECORD, "Address when screened out", "", None)
-    partial: Annotated[str, RETURN_URL] = said(RECORD, "Address after stopping", "", None)
-    needs_review: Annotated[str, RETURN_URL] = said(
+    complete: Annotated[str, RETURN_URL] = declare(RECORD, "Address after the end", "", None)
+    screened_out: Annotated[str, RETURN_URL] = declare(
+        RECORD, "Address when screened out", "", None
+    )
+    partial: Annotated[str, RETURN_URL] = declare(RECORD, "Address after stopping", "", None)
+    needs_review: Annotated[str, RETURN_URL] = declare(
         RECORD, "Address after failed traps", "", None, "that of `complete`"
     )
-    no_consent: Annotated[str, RETURN_URL] = said(RECORD, "Address after declining", "", None)
+    no_consent: Annotated[str, RETURN_URL] = declare(RECORD, "Address after declining", "", None)
 
 
 class Source(Table):
-    key: Annotated[str, slug_of(40)] = said(
+    key: Annotated[str, slug_of(40)] = declare(
         RECORD, "Source", "its name in the address (`?source=lab`) and in `sessions.csv`"
     )
-    kind: Annotated[str, one_of(*SOURCES)] = said(
+    kind: Annotated[str, one_of(*SOURCES)] = declare(
         RECORD,
         "Kind",
         '`"link"` (the plain link), `"prolific"`, `"panel"` (people that you know by ids of '
         'your own), `"mturk"`, `"connect"` (CloudResearch), `"sona"`, `"other"`',
         "link",
     )
-    title: Annotated[str, text_of(120)] = said(
+    title: Annotated[str, text_of(120)] = declare(
         RECORD, "Title", "for you; raters do not see it", "", "that of the kind"
     )
-    quota: Annotated[int, Field(ge=0, le=1_000_000)] = said(
+    quota: Annotated[int, Field(ge=0, le=1_000_000)] = declare(
         RECORD,
         "Quota",
         "how many sessions may come this way: who finished and who listens now. *Recruiting* "
@@ -670,7 +691,7 @@ class Source(Table):
         0,
         "none",
     )
-    participant: Annotated[str, read_by(values.parameter, 60)] = said(
+    participant: Annotated[str, read_by(values.parameter, 60)] = declare(
         RECORD,
         "Parameter of the participant",
         "the parameter of the address that names the person: `participant` (panel, other), "
@@ -678,7 +699,7 @@ class Source(Table):
         "",
         "by kind",
     )
-    submission: Annotated[str, read_by(values.parameter, 60)] = said(
+    submission: Annotated[str, read_by(values.parameter, 60)] = declare(
         RECORD,
         "Parameter of the submission",
         "the parameter that names this sitting and that only its participant knows: `assignmentId` "
@@ -686,14 +707,14 @@ class Source(Table):
         "",
         "by kind",
     )
-    invited_only: Annotated[bool, FLAG] = said(
+    invited_only: Annotated[bool, FLAG] = declare(
         RECORD,
         "By invitation only",
         "a panel that only people with an invitation enter: *Recruitment sources*, *Invitations* "
         "gives each a link of their own, which leads to one session, by mail or as a list",
         False,
     )
-    own_ids: Annotated[bool, FLAG] = said(
+    own_ids: Annotated[bool, FLAG] = declare(
         RECORD,
         "Your own ids",
         "the ids are yours: the same id is the same rater in all your sources and studies. Else a "
@@ -702,7 +723,7 @@ class Source(Table):
         False,
         "`false`, panel: always",
     )
-    return_urls: Annotated[ReturnUrls, NESTED] = said(
+    return_urls: Annotated[ReturnUrls, NESTED] = declare(
         RECORD,
         "Return addresses",
         "where a rater goes at each of these ends; `{participant}`, `{submission}` and `{code}` "
@@ -710,7 +731,7 @@ class Source(Table):
         {},
         "none",
     )
-    codes: Annotated[Codes, NESTED] = said(
+    codes: Annotated[Codes, NESTED] = declare(
         RECORD,
         "Completion codes",
         "completion codes that all who end so share: `complete`, `partial`, `needs_review`, "
@@ -722,13 +743,13 @@ class Source(Table):
 
 
 class AnalysisRule(Table):
-    rule: Annotated[str, text_of(LONGEST_RULE, required=True)] = said(
+    rule: Annotated[str, text_of(LONGEST_RULE, required=True)] = declare(
         PLAN,
         "Rule",
         "a rule with what you change of its numbers; [all rules](estimators.md#screening). Its "
         "version is added where it is not written",
     )
-    why: Annotated[str, text_of(300)] = said(
+    why: Annotated[str, text_of(300)] = declare(
         PLAN, "Why", "for the preregistration and the report", "", "none"
     )
 
@@ -737,15 +758,15 @@ class AnalysisRule(Table):
 
 
 class Option(Table):
-    value: Annotated[str | int | bool, KEPT] = said(PLAN, "Value", "what is stored")
-    text: Annotated[str, KEPT] = said(ASKED, "Answer", "what raters read")
+    value: Annotated[str | int | bool, KEPT] = declare(PLAN, "Value", "what is stored")
+    text: Annotated[str, KEPT] = declare(ASKED, "Answer", "what raters read")
 
 
 class ShowIf(Table):
-    question: Annotated[str, slug_of(40)] = said(
+    question: Annotated[str, slug_of(40)] = declare(
         PLAN, "Question", "the key of an earlier question of the questionnaire"
     )
-    answers: Annotated[list[str | int | bool], read_by(values.answers, 200)] = said(
+    answers: Annotated[list[str | int | bool], read_by(values.answers, 200)] = declare(
         PLAN, "Answers", "the answers that lead here"
     )
 
@@ -755,19 +776,19 @@ class Question(Table):
 
     model_config = ConfigDict(json_schema_extra={"required": ["key"]})
 
-    key: Annotated[str, slug_of(40)] = said(PLAN, "Key", "its name in the exported answers")
-    question: Annotated[str, text_of(500, required=True)] = said(
+    key: Annotated[str, slug_of(40)] = declare(PLAN, "Key", "its name in the exported answers")
+    question: Annotated[str, text_of(500, required=True)] = declare(
         ASKED, "Question", "at most 500 characters"
     )
-    help: Annotated[str, text_of(1000)] = said(
+    help: Annotated[str, text_of(1000)] = declare(
         ASKED, "Small words below it", "a sentence below it", ""
     )
-    kind: Annotated[str, one_of("one", "many", "text", "number", "scale")] = said(
+    kind: Annotated[str, one_of("one", "many", "text", "number", "scale")] = declare(
         PLAN,
         "Kind",
         '`"one"` or `"many"` of the options, `"scale"` (a row of points), `"number"`, `"text"`',
     )
-    options: Annotated[list[str | int | bool | Option], read_by(values.options, 200)] = said(
+    options: Annotated[list[str | int | bool | Option], read_by(values.options, 200)] = declare(
         PLAN,
         "Answers",
         'texts, or `{ value = "loss", text = "I hear less well" }` to keep a short value. For a '
@@ -775,30 +796,30 @@ class Question(Table):
         [],
         "required for `one` and `many`",
     )
-    required: Annotated[bool, FLAG] = said(PLAN, "Required", "must it be answered?", True)
-    prefer_not: Annotated[bool, FLAG] = said(
+    required: Annotated[bool, FLAG] = declare(PLAN, "Required", "must it be answered?", True)
+    prefer_not: Annotated[bool, FLAG] = declare(
         PLAN,
         "May be declined",
         "adds “I prefer not to say”, kept as `prefer_not`. Ask personal things with it",
         False,
     )
-    low: Annotated[float, WIDE, POINT] = said(
+    low: Annotated[float, WIDE, POINT] = declare(
         PLAN, "Lowest", "lower limit of a `number`; first point of a `scale`", None
     )
-    high: Annotated[float, WIDE, POINT] = said(
+    high: Annotated[float, WIDE, POINT] = declare(
         PLAN,
         "Highest",
         "upper limit of a `number`; last point of a `scale` (at most 11 points)",
         None,
     )
-    longest: Annotated[int, Field(ge=1, le=5_000)] = said(
+    longest: Annotated[int, Field(ge=1, le=5_000)] = declare(
         PLAN,
         "Characters at most",
         "characters of a `text`, at most 5,000; up to 120 it is written on one line",
         None,
         "`500`",
     )
-    show_if: Annotated[ShowIf, NESTED] = said(
+    show_if: Annotated[ShowIf, NESTED] = declare(
         PLAN,
         "Shown if",
         "asked only when an earlier question of the same questionnaire has one of these answers: "
@@ -806,7 +827,7 @@ class Question(Table):
         None,
         "always",
     )
-    screen_out: Annotated[list[str | int | bool], read_by(values.answers, 200)] = said(
+    screen_out: Annotated[list[str | int | bool], read_by(values.answers, 200)] = declare(
         PLAN,
         "Screened out by",
         "answers that end the session as screened out, with your code for that; only `before`. The "
@@ -817,35 +838,35 @@ class Question(Table):
 
 
 class Questionnaire(Table):
-    key: Annotated[str, slug_of(40)] = said(
+    key: Annotated[str, slug_of(40)] = declare(
         PLAN, "Key", "letters a-z, digits, `-`, `_`; at most 40"
     )
-    when: Annotated[str, one_of("before", "after", *BETWEEN)] = said(
+    when: Annotated[str, one_of("before", "after", *BETWEEN)] = declare(
         PLAN,
         "When",
         '`"before"` the trials or `"after"` them; `"after_task"` or `"between_blocks"`: [see '
         "below](#between-tasks-and-blocks)",
         "before",
     )
-    task: Annotated[str | list[str], read_by(values.task_keys, 80)] = said(
+    task: Annotated[str | list[str], read_by(values.task_keys, 80)] = declare(
         PLAN,
         "Tasks",
         "of `after_task` and `between_blocks`: the key of a task, or a list of them",
         [],
         "all",
     )
-    every: Annotated[int, Field(ge=1, le=1000)] = said(
+    every: Annotated[int, Field(ge=1, le=1000)] = declare(
         PLAN, "Every", "of `between_blocks`: after every so many blocks", None, "`1`"
     )
-    title: Annotated[str, text_of(200)] = said(
+    title: Annotated[str, text_of(200)] = declare(
         WORDING,
         "Title",
         "heading above the questions",
         "",
         "of the ready-made questions, or “A few questions”",
     )
-    text: Annotated[str, text_of()] = said(WORDING, "Text", "words above the questions", "")
-    use: Annotated[ReadySet | list[ReadySet], Read(values.ready_sets)] = said(
+    text: Annotated[str, text_of()] = declare(WORDING, "Text", "words above the questions", "")
+    use: Annotated[ReadySet | list[ReadySet], Read(values.ready_sets)] = declare(
         PLAN,
         "Ready-made questions",
         'one ready-made set or a list: `"demographics"` (`gender`, `age`, `native_speaker`, '
@@ -854,7 +875,7 @@ class Questionnaire(Table):
         [],
         "none",
     )
-    questions: Annotated[list[Question], NESTED_LIST] = said(
+    questions: Annotated[list[Question], NESTED_LIST] = declare(
         PLAN, "Questions", "[below](#questionnaires)", (), "none"
     )
 
@@ -863,13 +884,13 @@ class Questionnaire(Table):
 
 
 class Draw(Table):
-    number: Annotated[int, Field(ge=1, le=200_000)] = said(
+    number: Annotated[int, Field(ge=1, le=200_000)] = declare(
         PLAN, "Number", "how many of each group", None, "this or `share`"
     )
-    share: Annotated[float, Field(ge=0, le=1), POINT] = said(
+    share: Annotated[float, Field(ge=0, le=1), POINT] = declare(
         PLAN, "Share", "which share of each group (rounded up)", None, "this or `number`"
     )
-    of: Annotated[str, one_of("items", "clips", "pairs")] = said(
+    of: Annotated[str, one_of("items", "clips", "pairs")] = declare(
         PLAN,
         "Of",
         '`"items"`: sentences, with the clips of all systems, so that systems are compared on the '
@@ -878,7 +899,7 @@ class Draw(Table):
         "Blocks are then filled with what was drawn, no sentence twice in one",
         "items",
     )
-    per: Annotated[list[str], texts_of(20)] = said(
+    per: Annotated[list[str], texts_of(20)] = declare(
         PLAN,
         "Per",
         'groups: `dimension`, `language`, `split`, `speaker`; with `of = "clips"` and `of = '
@@ -887,77 +908,77 @@ class Draw(Table):
         (),
         "all as one",
     )
-    seed: Annotated[int, Field(ge=0, le=LARGE)] = said(
+    seed: Annotated[int, Field(ge=0, le=LARGE)] = declare(
         PLAN, "Seed", "a whole number", None, "the study's"
     )
 
 
 class Example(Table):
-    stimulus: Annotated[str, name_of(120)] = said(MEASURED, "Clip", "a row's id")
-    caption: Annotated[str, text_of(500)] = said(WORDING, "Caption", "words beside the clip", "")
+    stimulus: Annotated[str, name_of(120)] = declare(MEASURED, "Clip", "a row's id")
+    caption: Annotated[str, text_of(500)] = declare(WORDING, "Caption", "words beside the clip", "")
 
 
 class Training(Table):
-    stimulus: Annotated[str, name_of(120)] = said(MEASURED, "Clip", "a row's id")
-    expected: Annotated[list[str], texts_of(80)] = said(
+    stimulus: Annotated[str, name_of(120)] = declare(MEASURED, "Clip", "a row's id")
+    expected: Annotated[list[str], LABELS] = declare(
         MEASURED,
         "Right answers",
         "labels that are right; without them the page only shows your words",
         (),
         "none",
     )
-    right: Annotated[str, text_of(500)] = said(
+    right: Annotated[str, text_of(500)] = declare(
         WORDING, "After a right answer", "what the rater reads after a right answer", ""
     )
-    wrong: Annotated[str, text_of(500)] = said(
+    wrong: Annotated[str, text_of(500)] = declare(
         WORDING, "After a wrong answer", "what the rater reads after a wrong answer", ""
     )
 
 
 class Justification(Table):
-    required: Annotated[bool, FLAG] = said(MEASURED, "Required", "must a reason be given?", True)
-    min_chars: Annotated[int, Field(ge=0, le=2000)] = said(
+    required: Annotated[bool, FLAG] = declare(MEASURED, "Required", "must a reason be given?", True)
+    min_chars: Annotated[int, Field(ge=0, le=2000)] = declare(
         MEASURED, "Characters at least", "characters that a reason has at least", 10
     )
-    prompt: Annotated[str, text_of(300)] = said(
+    prompt: Annotated[str, text_of(300)] = declare(
         ASKED, "Question for the reason", "the question for the reason", "", "our own"
     )
-    good: Annotated[list[str], texts_of(1000)] = said(
+    good: Annotated[list[str], texts_of(1000)] = declare(
         WORDING, "Good examples", "examples of good reasons", (), "none"
     )
-    poor: Annotated[list[str], texts_of(1000)] = said(
+    poor: Annotated[list[str], texts_of(1000)] = declare(
         WORDING, "Poor examples", "examples of poor reasons", (), "none"
     )
 
 
 class TrapKind(Table):
-    kind: Annotated[str, name_of(40)] = said(
+    kind: Annotated[str, name_of(40)] = declare(
         MEASURED, "Kind of trap", "a name that the column `trap` uses"
     )
-    count: Annotated[int, Field(ge=1, le=100)] = said(
+    count: Annotated[int, Field(ge=1, le=100)] = declare(
         MEASURED, "Traps in a set", "traps of this kind in a set", 1
     )
-    expected: Annotated[list[str], texts_of(80)] = said(
+    expected: Annotated[list[str], LABELS] = declare(
         MEASURED,
         "Labels that pass",
         "labels that pass; the column `expected` of a row overrides it (several: `4|5`)",
         (),
         "the row's",
     )
-    pass_at_least: Annotated[int, Field(ge=1, le=100)] = said(
+    pass_at_least: Annotated[int, Field(ge=1, le=100)] = declare(
         MEASURED, "Pass at least", "how many of them must pass", None, "all"
     )
-    tolerance: Annotated[float, Field(ge=0, le=100), POINT] = said(
+    tolerance: Annotated[float, Field(ge=0, le=100), POINT] = declare(
         MEASURED,
         "Tolerance",
         "a gold clip: an answer whose score is this near to an expected one passes too",
         None,
         "`0`",
     )
-    criterion: Annotated[str, text_of(80)] = said(
+    criterion: Annotated[str, text_of(80)] = declare(
         MEASURED, "Criterion", "the criterion whose answer is judged", None, "the first"
     )
-    text: Annotated[bool, FLAG] = said(
+    text: Annotated[bool, FLAG] = declare(
         MEASURED,
         "Written instruction",
         "a written instruction: the text of the trap's item is shown with it. Set `show_text` too, "
@@ -968,101 +989,181 @@ class TrapKind(Table):
 
 
 class Traps(Table):
-    placement: Annotated[str, one_of("outside", "inside")] = said(
+    placement: Annotated[str, one_of("outside", "inside")] = declare(
         MEASURED,
         "Traps come",
         '`"outside"`: the set has `per` rated clips and the traps beside them; `"inside"`: the '
         "traps are among the `per`. `block_size` must hold whole sets of rated clips",
         "outside",
     )
-    per: Annotated[int, Field(ge=1, le=1000)] = said(
+    per: Annotated[int, Field(ge=1, le=1000)] = declare(
         MEASURED, "Clips of one set", "clips of one set", 10
     )
-    kinds: Annotated[list[TrapKind], SOME_NESTED] = said(
+    kinds: Annotated[list[TrapKind], SOME_NESTED] = declare(
         MEASURED, "Kinds of traps", "each a table `[[tasks.traps.kinds]]`, below"
     )
 
 
+class Options(Table):
+    """Options of the methods, which read them themselves: here they are only described."""
+
+    model_config = ConfigDict(extra="allow")
+
+    points: Annotated[int, KEPT] = declare(
+        MEASURED, "Highest point", "the scale's highest point, 2 to 11", None, "`5`"
+    )
+    step: Annotated[float, KEPT] = declare(
+        MEASURED, "Steps of the scale", "1, or 0.5 for half steps", None, "the method's"
+    )
+    reach: Annotated[int, KEPT] = declare(
+        MEASURED, "The scale reaches", "1, 2 or 3 on both sides of 0", None, "the method's"
+    )
+    part: Annotated[str, one_of("signal", "background", "overall")] = declare(
+        MEASURED, "Part", "what a criterion of `p835` asks about", None, "`overall`"
+    )
+    names: Annotated[dict[str, str], words_of(300)] = declare(
+        MEASURED, "Words at answers", "words by label", None, "the method's"
+    )
+    absent: Annotated[str, KEPT] = declare(
+        MEASURED, "Answer apart from the scale", "words of an answer 0, “not there”", None, "none"
+    )
+    order: Annotated[list[str], KEPT] = declare(
+        MEASURED, "Order of the answers", "labels in the order of the buttons", None
+    )
+    versus: Annotated[str, KEPT] = declare(
+        MEASURED, "Compare", "the condition that all others are compared with", None, "every pair"
+    )
+    pairs: Annotated[list[list[str]], KEPT] = declare(
+        MEASURED, "Compare", "pairs of conditions", None, "every pair"
+    )
+    reference: Annotated[str, KEPT] = declare(
+        MEASURED, "Reference", "the condition that is the reference", None, "that of this role"
+    )
+    null_pairs: Annotated[bool, KEPT] = declare(
+        MEASURED, "Null pairs", "adds the reference against itself", False
+    )
+    tie: Annotated[bool | str, KEPT] = declare(
+        MEASURED, "“No difference” may be answered", "a third answer, or its words", False
+    )
+    heard: Annotated[float, KEPT] = declare(
+        MEASURED,
+        "Share of a clip that must be heard",
+        "the share of each clip that must be heard before its answer, above 0 and up to 1",
+        None,
+        "the method's",
+    )
+    restart: Annotated[bool, KEPT] = declare(
+        MEASURED, "Clips restart", "a clip starts at its beginning when it is pressed", False
+    )
+    reference_first: Annotated[bool, KEPT] = declare(
+        MEASURED, "Reference first", "the rated clips open once the reference was heard", False
+    )
+    hidden_reference: Annotated[bool, KEPT] = declare(
+        MEASURED, "Hidden reference", "the reference is among the rated clips, too", True
+    )
+    waveform: Annotated[str, one_of("none", "reference")] = declare(
+        MEASURED, "Waveform", "whose waveform the time line shows", None, "`none`"
+    )
+    choices: Annotated[list[Any], KEPT] = declare(
+        MEASURED, "Answers", "labels, or tables of label, text and score", None
+    )
+    many: Annotated[bool, KEPT] = declare(
+        MEASURED, "Several answers", "several of the choices may be taken", False
+    )
+    slider: Annotated[list[float], KEPT] = declare(
+        MEASURED, "Slider", "its lowest value, its highest and its step", None
+    )
+    text: Annotated[bool, KEPT] = declare(MEASURED, "Free text", "the answer is a text", False)
+    longest: Annotated[int, KEPT] = declare(
+        MEASURED, "Longest text", "characters that a text may have", None, "`500`"
+    )
+    rubric: Annotated[str, KEPT] = declare(
+        MEASURED, "Rubric", "a judge's rubric that raters read, too", None, "none"
+    )
+
+
 class Criterion(Table):
-    key: Annotated[str, slug_of(80)] = said(
+    key: Annotated[str, slug_of(80)] = declare(
         MEASURED, "Criterion", "letters a-z, digits, `-`, `_`; at most 80"
     )
-    question: Annotated[str, text_of(300)] = said(
+    question: Annotated[str, text_of(300)] = declare(
         ASKED, "Question", "what raters are asked", "", "the method's own"
     )
-    help_text: Annotated[str, text_of()] = said(
+    help_text: Annotated[str, text_of()] = declare(
         ASKED, "Small words below it", "small words below the question", ""
     )
-    options: Annotated[dict[str, Any], OPTIONS] = said(
+    options: Annotated[Options, OPTIONS] = declare(
         MEASURED, "Scale", "options of its own scale, over those of the task", {}, "the task's"
     )
 
 
 class ReasonWords(Table):
-    prompt: Annotated[str, text_of(300)] = said(ASKED, "Question for the reason", "", "")
-    good: Annotated[list[str], texts_of(1000)] = said(WORDING, "Good examples", "", ())
-    poor: Annotated[list[str], texts_of(1000)] = said(WORDING, "Poor examples", "", ())
+    prompt: Annotated[str, text_of(300)] = declare(ASKED, "Question for the reason", "", "")
+    good: Annotated[list[str], texts_of(1000)] = declare(WORDING, "Good examples", "", ())
+    poor: Annotated[list[str], texts_of(1000)] = declare(WORDING, "Poor examples", "", ())
 
 
 class CriterionWords(Table):
-    question: Annotated[str, text_of(300)] = said(ASKED, "Question", "", "")
-    help_text: Annotated[str, text_of()] = said(ASKED, "Small words below it", "", "")
-    names: Annotated[dict[str, str], words_of(300)] = said(
+    question: Annotated[str, text_of(300)] = declare(ASKED, "Question", "", "")
+    help_text: Annotated[str, text_of()] = declare(ASKED, "Small words below it", "", "")
+    names: Annotated[dict[str, str], words_of(300)] = declare(
         ASKED, "Words at answers", "by label", {}
     )
 
 
 class TrainingWords(Table):
-    right: Annotated[str, text_of(500)] = said(WORDING, "After a right answer", "", "")
-    wrong: Annotated[str, text_of(500)] = said(WORDING, "After a wrong answer", "", "")
+    right: Annotated[str, text_of(500)] = declare(WORDING, "After a right answer", "", "")
+    wrong: Annotated[str, text_of(500)] = declare(WORDING, "After a wrong answer", "", "")
 
 
 class TaskWords(Table):
     """What a task says in one more language."""
 
-    title: Annotated[str, text_of(200)] = said(WORDING, "Heading", "", "")
-    instructions: Annotated[str, text_of()] = said(ASKED, "Instructions", "", "")
-    justification: Annotated[ReasonWords, NESTED] = said(WORDING, "Reasons", "", {})
-    criteria: Annotated[dict[str, CriterionWords], NESTED] = said(ASKED, "Criteria", "by key", {})
-    captions: Annotated[dict[str, str], words_of(500)] = said(
+    title: Annotated[str, text_of(200)] = declare(WORDING, "Heading", "", "")
+    instructions: Annotated[str, text_of()] = declare(ASKED, "Instructions", "", "")
+    justification: Annotated[ReasonWords, NESTED] = declare(WORDING, "Reasons", "", {})
+    criteria: Annotated[dict[str, CriterionWords], NESTED] = declare(
+        ASKED, "Criteria", "by key", {}
+    )
+    captions: Annotated[dict[str, str], words_of(500)] = declare(
         WORDING, "Captions of examples", "by stimulus", {}
     )
-    training: Annotated[dict[str, TrainingWords], NESTED] = said(
+    training: Annotated[dict[str, TrainingWords], NESTED] = declare(
         WORDING, "Training", "by stimulus", {}
     )
 
 
 class Task(Table):
-    key: Annotated[str, slug_of(80)] = said(
+    key: Annotated[str, slug_of(80)] = declare(
         MEASURED, "Key", "letters a-z, digits, `-`, `_`; at most 80"
     )
-    method: Annotated[str, METHOD] = said(
+    method: Annotated[str, METHOD] = declare(
         MEASURED,
         "Method",
         '`"mos"`, `"context_mos"`, `"att"`, `"cmos"`, `"preference"`, `"ccr"`, `"dcr"`, '
         '`"ab"`, `"abx"`, `"mushra"`, `"rank"`, `"p835"` or `"free_choice"`; see '
         "[methods](methods.md)",
     )
-    block_size: Annotated[int, Field(ge=1, le=1000)] = said(
+    block_size: Annotated[int, Field(ge=1, le=1000)] = declare(
         PLAN, "Screens in a block, traps apart", "rated trials that a rater takes together"
     )
-    ratings_per_stimulus: Annotated[int, Field(ge=1, le=10_000)] = said(
-        PLAN, "Ratings per clip", "every stimulus ends with exactly this number"
+    ratings_per_stimulus: Annotated[int, Field(ge=1, le=10_000)] = declare(
+        PLAN, "Ratings per stimulus", "every stimulus ends with exactly this number"
     )
-    title: Annotated[str, text_of(200)] = said(
+    title: Annotated[str, text_of(200)] = declare(
         WORDING, "Heading", "shown before the first trial", ""
     )
-    instructions: Annotated[str, text_of()] = said(
+    instructions: Annotated[str, text_of()] = declare(
         ASKED, "Instructions", "shown before the first trial, below the title", ""
     )
-    options: Annotated[dict[str, Any], OPTIONS] = said(
+    options: Annotated[Options, OPTIONS] = declare(
         MEASURED,
         "Options",
         "a table `[tasks.options]`: what the method lets you choose, below",
         {},
         "none",
     )
-    conditions: Annotated[list[str], texts_of(80)] = said(
+    conditions: Annotated[list[str], texts_of(80)] = declare(
         PLAN,
         "Conditions",
         "the conditions that are rated, those made by [settings](#settings) among them; without "
@@ -1070,34 +1171,34 @@ class Task(Table):
         (),
         "all",
     )
-    dimensions: Annotated[list[str], texts_of(80)] = said(
+    dimensions: Annotated[list[str], texts_of(80)] = declare(
         PLAN, "Dimensions", "only items of these dimensions", (), "all"
     )
-    draw: Annotated[Draw, NESTED] = said(
+    draw: Annotated[Draw, NESTED] = declare(
         PLAN,
         "Draw",
         "a table `[tasks.draw]`: rate a random part of what there is, [below](#a-draw)",
         {},
         "none",
     )
-    blocks_per_session: Annotated[int, Field(ge=1, le=1000)] = said(
+    blocks_per_session: Annotated[int, Field(ge=1, le=1000)] = declare(
         PLAN, "Blocks in one sitting", "blocks in one sitting", 1
     )
-    blocks_per_rater: Annotated[int, Field(ge=1, le=SMALL)] = said(
+    blocks_per_rater: Annotated[int, Field(ge=1, le=SMALL)] = declare(
         PLAN,
         "Blocks of one person at most",
         "blocks that one rater may take in all",
         None,
         "as many",
     )
-    repeat_items: Annotated[bool, FLAG] = said(
+    repeat_items: Annotated[bool, FLAG] = declare(
         PLAN,
         "Items may repeat",
         "may a rater hear the same item from several conditions? Needed when blocks are larger "
         "than the number of items",
         False,
     )
-    allow_missing: Annotated[bool, FLAG] = said(
+    allow_missing: Annotated[bool, FLAG] = declare(
         PLAN,
         "Clips may be missing",
         "may an item lack a condition? Otherwise this is a mistake. With `true`, blocks are "
@@ -1105,31 +1206,31 @@ class Task(Table):
         "each condition lacks",
         False,
     )
-    show_text: Annotated[bool, FLAG] = said(
+    show_text: Annotated[bool, FLAG] = declare(
         MEASURED, "Show the words of the sentence", "show the item's text beside the clip", False
     )
-    show_caption: Annotated[bool, FLAG] = said(
+    show_caption: Annotated[bool, FLAG] = declare(
         MEASURED,
         "Show the caption",
         "show the clip's caption (column `caption`), under the heading “Description of the voice”. "
         "Of a pair it is that of the rated clip",
         False,
     )
-    autoplay: Annotated[bool, FLAG] = said(
+    autoplay: Annotated[bool, FLAG] = declare(
         MEASURED,
         "Clips play by themselves",
         "from the second clip on, a clip plays by itself when its page comes; the first waits for "
         "a press, as browsers want it. Not for methods with all clips on one screen",
         False,
     )
-    reopen_invalid: Annotated[bool, FLAG] = said(
+    reopen_invalid: Annotated[bool, FLAG] = declare(
         PLAN,
         "Reopen invalid blocks",
         "hand a block out again when its traps failed, so that only sets that passed count towards "
         "the target",
         False,
     )
-    repeats: Annotated[int, Field(ge=0, le=1000)] = said(
+    repeats: Annotated[int, Field(ge=0, le=1000)] = declare(
         PLAN,
         "Repeated trials at the end",
         "so many trials of a session are asked a second time at the end of the task; they never "
@@ -1137,26 +1238,26 @@ class Task(Table):
         "rated clips",
         0,
     )
-    examples: Annotated[list[Example], NESTED_LIST] = said(
+    examples: Annotated[list[Example], NESTED_LIST] = declare(
         MEASURED, "Examples", "clips on the page of instructions", (), "none"
     )
-    training: Annotated[list[Training], NESTED_LIST] = said(
+    training: Annotated[list[Training], NESTED_LIST] = declare(
         MEASURED, "Training", "practice trials before the first real one", (), "none"
     )
-    justification: Annotated[Justification, NESTED] = said(
+    justification: Annotated[Justification, NESTED] = declare(
         MEASURED,
         "A reason for each answer",
         "asks for the reason of each answer",
         None,
         "none, except in `att`",
     )
-    traps: Annotated[Traps, NESTED] = said(
+    traps: Annotated[Traps, NESTED] = declare(
         MEASURED, "Traps", "mixes in clips with a known answer", None
     )
-    criteria: Annotated[list[Criterion], NESTED_LIST] = said(
+    criteria: Annotated[list[Criterion], NESTED_LIST] = declare(
         MEASURED, "Question", "the questions of one screen", (), "the method's own"
     )
-    translations: Annotated[dict[str, TaskWords], NESTED] = said(
+    translations: Annotated[dict[str, TaskWords], NESTED] = declare(
         WORDING, "Further languages", "by language tag: what the task says in it", {}, "none"
     )
 
@@ -1164,17 +1265,17 @@ class Task(Table):
 class StudyToml(Table):
     """study.toml."""
 
-    study: Annotated[Study, NESTED] = said(None, "Study")
-    conditions: Annotated[list[Condition], NESTED_LIST] = said(PLAN, "Systems", "", ())
-    settings: Annotated[list[Setting], NESTED_LIST] = said(MEASURED, "Systems", "", ())
-    sources: Annotated[list[Source], NESTED_LIST] = said(RECORD, "Sources", "", ())
-    analysis_rules: Annotated[list[AnalysisRule], NESTED_LIST] = said(
+    study: Annotated[Study, NESTED] = declare(None, "Study")
+    conditions: Annotated[list[Condition], NESTED_LIST] = declare(PLAN, "Systems", "", ())
+    settings: Annotated[list[Setting], NESTED_LIST] = declare(MEASURED, "Systems", "", ())
+    sources: Annotated[list[Source], NESTED_LIST] = declare(RECORD, "Sources", "", ())
+    analysis_rules: Annotated[list[AnalysisRule], NESTED_LIST] = declare(
         PLAN, "Analysis rules", "", ()
     )
-    questionnaires: Annotated[list[Questionnaire], NESTED_LIST] = said(
+    questionnaires: Annotated[list[Questionnaire], NESTED_LIST] = declare(
         PLAN, "Questionnaires", "", ()
     )
-    tasks: Annotated[list[Task], SOME_NESTED] = said(None, "Tasks")
+    tasks: Annotated[list[Task], SOME_NESTED] = declare(None, "Tasks")
 
 
 # --- What comes of it -----------------------------------------------------------------------------
@@ -1202,6 +1303,24 @@ def _walk(table: type[Table], path: str) -> Iterator[tuple[str, type[Table]]]:
 
 
 TABLES = dict(_walk(StudyToml, ""))  # "tasks.criteria" -> Criterion
+
+
+def field_at(way: Iterable[str]) -> FieldInfo | None:
+    """The field of study.toml on this way; after a list or a table by keys comes one of its keys.
+
+    None where the schema declares no such field.
+    """
+    table: type[Table] | None = StudyToml
+    field = None
+    steps = iter(way)
+    for step in steps:
+        field = table.model_fields.get(step) if table else None
+        if field is None:
+            return None
+        table, by_key = inner_table(field)
+        if by_key:
+            next(steps, None)
+    return field
 
 
 def own(field: FieldInfo) -> dict[str, Any]:

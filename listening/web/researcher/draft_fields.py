@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from django.utils.translation import gettext
 
 from listening.checks import Check
-from listening.checks.check import Unfit
+from listening.checks.check import Unfit, names_of
 from listening.common.languages import name_of, speaking
-from listening.design.consent import ETHICS, LONG, composed
-from listening.design.draft_fields import SCREEN_OUTS, put, reasons_of, shown
+from listening.design.consent import LONG, composed
+from listening.design.draft_fields import (
+    SCREEN_OUTS,
+    EditorField,
+    editor_field,
+    fields_of_table,
+    put,
+    reasons_of,
+    shown,
+)
 from listening.design.draft_toml import Table, roles
 from listening.design.questionnaires import READY_MADE, TITLES
 from listening.design.sources import KINDS
+from listening.design.studyfile.fit import WatchedOptions
 from listening.methods import Method, Scale, method_named
 from listening.methods.paired import Paired
 from listening.web.researcher.checks_and_traps import chance_text
+from listening.web.researcher.draft_places import further_fields, has_control
 from listening.web.researcher.gallery import purpose_of
 
-TEXTS = {  # of [study.texts] -> how many lines its field shows
-    "welcome": 5,
-    "consent": 8,
-    "contact": 1,
-    "end": 2,
-    "debrief": 3,
-    "comment_prompt": 1,
-}
+ROWS = {"welcome": 5, "consent": 8, "end": 2, "debrief": 3}  # lines of longer texts
 SCREEN_OUT_WORDS = {
     "screen.loudspeaker": "who listens by loudspeaker",
     "screen.loss": "who reports a hearing loss",
     "screen.not_native": "who did not grow up with the language of the study",
     "screen.under_18": "who is under 18",
 }
-CODES = {
-    "complete": "who finished",
-    "screened_out": "who was screened out",
-    "partial": "who stopped",
-    "needs_review": "who failed traps",
-    "no_consent": "who declined",
-}
+SETTINGS = ("trials", "pass_at_least", "attempts", "on_fail")  # of a check, on the page for each
 USUAL_LANGUAGES = ("en", "zh-Hans", "de", "fr", "es", "ja")
 
 
@@ -63,6 +61,7 @@ def _task(
     options = task.get("options", {})
     role = roles(dict(top))
     steps, criteria = _steps(method, options), _criteria(method, task)
+    asked = _options_of(method)
     return {
         "place": place,
         "task": task,
@@ -74,18 +73,31 @@ def _task(
         "conditions": conditions,
         "reference": [c for c in conditions if role.get(c) == "reference"],
         "wants_reference": method is not None and method.screen == "parallel",
-        "scale": _scale_fields(key, options),
-        "usual_reach": "2" if key == "preference" else "3",
+        "options": asked,
+        "half_steps": options.get("step", getattr(method, "default_step", 1)) == 0.5,
+        "reach": str(options.get("reach", getattr(method, "default_reach", ""))),
+        "further": controls([*_further_options(place, asked), *further_fields(place)], dict(top)),
         "reasons": _reasons(task, method),
         "languages": [_task_words(tag, place, task, steps, criteria) for tag in languages_of(top)],
     }
 
 
-def _scale_fields(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Which numbers of the scale may be chosen, beside what they are."""
-    if method in ("mos", "context_mos"):
-        return {"step": options.get("step", 1 if method == "mos" else 0.5), "points": True}
-    return {"reach": options.get("reach", "")} if method in ("cmos", "preference", "ccr") else {}
+def _options_of(method: Method | None) -> tuple[str, ...]:
+    """The names of the options that a method reads."""
+    if method is None:
+        return ()
+    options = WatchedOptions({})
+    for read in (method.scale, method.playback, lambda asked: method.columns((), asked)):
+        with suppress(ValueError, TypeError, KeyError):  # it misses one that it needs
+            read(options)
+    return tuple(options.asked)
+
+
+def _further_options(place: int, asked: Sequence[str]) -> list[EditorField]:
+    """The options that the page has no control for by name."""
+    at = f"tasks.{place}.options"
+    fields = (editor_field(f"{at}.{name}") for name in asked if not has_control(f"{at}.{name}"))
+    return [field for field in fields if field]
 
 
 def _reasons(task: Mapping[str, Any], method: Method | None) -> dict[str, Any]:
@@ -187,16 +199,17 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
     return {
         "study": study,
         "texts": [
-            {"key": key, "words": _text_label(key), "rows": rows}
+            {"key": key, "words": label, "rows": ROWS.get(key, 1)}
             | {"value": study.get("texts", {}).get(key, "")}
-            for key, rows in TEXTS.items()
+            for key, label in _texts()
         ],
         "consent_version": study.get("texts", {}).get("consent_version", ""),
         "codes": [
-            {"key": key, "words": words, "value": study.get("completion_codes", {}).get(key, "")}
-            for key, words in CODES.items()
+            {"key": key, "words": label} | {"value": study.get("completion_codes", {}).get(key, "")}
+            for key, label in _labels("study.completion_codes")
         ],
-        "checks": [_check(key, study) for key in _in_order(Check.registry)],
+        "further": controls(further_fields(), top),
+        "checks": [_check(key, top) for key in _in_order(Check.registry)],
         "forms": [_form(key, top) for key in READY_MADE],
         "own_forms": [form.get("key", "") for form in own],
         "screens": [
@@ -205,9 +218,9 @@ def rater_fields(top: dict[str, Any]) -> dict[str, Any]:
         ],
         "tasks": [(n, task, _traps(task)) for n, task in enumerate(top.get("tasks", []))],
         "ethics": [
-            {"name": name, "words": words, "long": name in LONG}
-            | {"value": study.get("ethics", {}).get(name, "")}
-            for name, words in ETHICS.items()
+            {"name": key, "words": label, "long": key in LONG}
+            | {"value": study.get("ethics", {}).get(key, "")}
+            for key, label in _labels("study.ethics")
         ],
         "has_ethics": bool(study.get("ethics")),
         "composed": consent_text(top, study.get("language", "en")),
@@ -227,13 +240,34 @@ def _in_order(keys: Any) -> list[str]:
     return sorted(keys, key=lambda key: (key != "volume", key))
 
 
-def _text_label(key: str) -> str:
-    from listening.design.studyfile.schema import label_at  # pydantic takes 0.2 s to load
+def _labels(table: str) -> list[tuple[str, str]]:
+    """The fields of a table of the schema with their labels."""
+    return [(f.name.removeprefix(f"{table}."), f.label) for f in fields_of_table(table, table)]
 
-    return label_at(f"study.texts.{key}")
+
+def _texts() -> list[tuple[str, str]]:
+    """The texts that raters read, with their labels; who agreed to which is counted by itself."""
+    return [each for each in _labels("study.texts") if each[0] != "consent_version"]
 
 
-def _check(key: str, study: Mapping[str, Any]) -> dict[str, Any]:
+def controls(fields: Sequence[EditorField], top: Table) -> list[dict[str, Any]]:
+    """Fields with what they hold: for those that no template has by name."""
+    return [
+        {
+            "field": field,
+            "value": _ticked(field, top) if field.control == "flag" else shown(top, field.name),
+        }
+        for field in fields
+    ]
+
+
+def _ticked(field: EditorField, top: Table) -> bool:
+    value = shown(top, field.name)
+    return value if isinstance(value, bool) else field.usual.lower() == "true"
+
+
+def _check(key: str, top: Table) -> dict[str, Any]:
+    study = top.get("study", {})
     given = next((c for c in study.get("checks", []) if c.get("key") == key), None)
     check = Check.registry[key]()
     try:
@@ -248,7 +282,15 @@ def _check(key: str, study: Mapping[str, Any]) -> dict[str, Any]:
         "given": given or {},
         "asked": asked,
         "guessing": chance_text(check.odds(asked)) if asked.trials else "",
+        "further": controls(_further_settings(check), top),
     }
+
+
+def _further_settings(check: Check) -> list[EditorField]:
+    """What a study may set of a check, beside what the page asks of each."""
+    names = [name for name in names_of(check) if name not in SETTINGS]
+    fields = (editor_field(f"checks.{check.key}.{name}") for name in names)
+    return [field for field in fields if field]
 
 
 def _form(key: str, top: dict[str, Any]) -> dict[str, Any]:
@@ -270,12 +312,11 @@ def _study_words(tag: str, study: Mapping[str, Any]) -> dict[str, Any]:
     own = study.get("translations", {}).get(tag, {})
     at = f"study.translations.{tag}"
     fields = [_word(f"{at}.title", "Title", study.get("title", ""), own.get("title", ""))]
-    for key, rows in TEXTS.items():
+    for key, label in _texts():
         original = study.get("texts", {}).get(key, "")
         value = own.get("texts", {}).get(key, "")
-        fields.append(
-            _word(f"{at}.texts.{key}", _text_label(key), original, value) | {"rows": rows}
-        )
+        rows = {"rows": ROWS.get(key, 1)}
+        fields.append(_word(f"{at}.texts.{key}", label, original, value) | rows)
     return _language(tag, fields)
 
 

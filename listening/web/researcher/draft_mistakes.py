@@ -12,70 +12,9 @@ from typing import Any
 
 from listening.design.studyfile import CSV, TOML
 from listening.design.studyfile.problems import Mistake
-from listening.studies.findings import CLIPS
-from listening.studies.findings import TEXTS as TEXTS_OF_CLIPS
-from listening.web.researcher.draft_fields import CODES, TEXTS
+from listening.web.researcher.draft_places import NOWHERE, PAGES, SOUNDS, TASK, field_at
 
-SOUNDS, QUESTIONS, RATERS = "draft", "draft-questions", "draft-raters"
-REVIEW = "draft-review"
-NOWHERE = (REVIEW, "")  # page and label of what no page changes
 UPLOAD = "No page changes this. Correct it in your study.toml and upload that here again."
-PAGES = {SOUNDS: "Sounds", QUESTIONS: "Questions", RATERS: "Raters", REVIEW: "Review and open"}
-TASK = r"tasks\[(?P<n>\d+)\]"
-# Place in study.toml -> page, and the id of the field there; its label is that of the schema.
-FIELDS: tuple[tuple[str, str, str], ...] = (
-    (rf"{TASK}\.ratings_per_stimulus", RATERS, "r{n}"),
-    (rf"{TASK}\.block_size", RATERS, "b{n}"),
-    (rf"{TASK}\.blocks_per_session", RATERS, "bs{n}"),
-    (rf"{TASK}\.blocks_per_rater", RATERS, "br{n}"),
-    (rf"{TASK}\.repeats", RATERS, "rp{n}"),
-    (rf"{TASK}\.traps\.placement", RATERS, "tl{n}"),
-    (rf"{TASK}\.traps.*", RATERS, "tp{n}"),
-    (rf"{TASK}\.title", QUESTIONS, "t{n}-title"),
-    (rf"{TASK}\.instructions", QUESTIONS, "t{n}-instructions"),
-    (rf"{TASK}\.criteria.*", QUESTIONS, "t{n}-c0"),
-    (rf"{TASK}\.options\.points", QUESTIONS, "t{n}-points"),
-    (rf"{TASK}\.options\.step", QUESTIONS, "t{n}-step"),
-    (rf"{TASK}\.options\.reach", QUESTIONS, "t{n}-reach"),
-    (rf"{TASK}\.options\.(versus|pairs)", QUESTIONS, "t{n}-versus"),
-    (rf"{TASK}\.options\.reference", SOUNDS, "systems"),
-    (rf"{TASK}\.justification\.prompt", QUESTIONS, "t{n}-prompt"),
-    (rf"{TASK}\.justification\.min_chars", QUESTIONS, "t{n}-chars"),
-    (rf"{TASK}\.justification.*", QUESTIONS, "t{n}-reasons"),
-    (rf"{TASK}.*", QUESTIONS, "task-{n}"),
-    (r"study\.key", REVIEW, "key"),
-    (r"study\.title", RATERS, "title"),
-    (r"study\.language", QUESTIONS, "language"),
-    (r"study\.hypotheses.*", QUESTIONS, "hypotheses"),
-    (r"study\.break_every", RATERS, "break"),
-    (r"study\.lease_minutes", RATERS, "lease"),
-    (r"study\.task_plan", RATERS, "plan"),
-    (r"study\.sessions_per_rater", RATERS, "sessions"),
-    (r"study\.loudness_lufs", SOUNDS, "loudness"),
-    (r"study\.sample_rate_hz", SOUNDS, "rate"),
-    (r"study\.low_cut_hz", SOUNDS, "low-cut"),
-    (r"study\.ends", SOUNDS, "ends"),
-    (r"study\.erase.*", RATERS, "erase"),
-    (r"study\.payment.*", RATERS, "pay-by"),
-    (r"study\.checks.*", RATERS, "before"),
-    *((rf"study\.texts\.{key}.*", RATERS, key) for key in TEXTS),
-    *((rf"study\.completion_codes\.{key}", RATERS, f"code-{key}") for key in CODES),
-    (r"(sources|questionnaires|study).*", RATERS, ""),
-    (r"(conditions|dimensions|settings).*", SOUNDS, "systems"),
-    (re.escape(TEXTS_OF_CLIPS), SOUNDS, "texts"),
-    (re.escape(CLIPS), SOUNDS, "systems"),
-)
-LABELS = {  # of what the schema does not declare: options of methods, and what is no field
-    "tasks.options.points": "Highest point",
-    "tasks.options.step": "Steps of the scale",
-    "tasks.options.reach": "The scale reaches",
-    "tasks.options.versus": "Compare",
-    "tasks.options.pairs": "Compare",
-    "tasks.options.reference": "Reference",
-    "tasks": "",
-    "dimensions": "Systems",
-    TEXTS_OF_CLIPS: "Texts",
-}
 
 
 @dataclass(frozen=True)
@@ -113,22 +52,6 @@ def _shown(
     named = re.match(TASK, place)
     field = ", ".join(filter(None, [_task(top, named and named["n"]), label]))
     return ShownMistake(page, PAGES[page], field, anchor, words)
-
-
-def field_at(place: str) -> tuple[str, str, str]:
-    """The page that changes a place of study.toml, the label of its field, and its id there."""
-    for pattern, page, anchor in FIELDS:
-        if match := re.fullmatch(pattern, place):
-            task = match.groupdict().get("n")
-            return page, _label(place), anchor.format(n=int(task) - 1) if task else anchor
-    return (*NOWHERE, "")
-
-
-def _label(place: str) -> str:
-    from listening.design.studyfile.schema import label_at  # pydantic takes 0.2 s to load
-
-    plain = re.sub(r"\[\d+\]", "", place)
-    return LABELS[plain] if plain in LABELS else label_at(plain)
 
 
 def _task(top: Mapping[str, Any], number: str | None) -> str:

@@ -37,7 +37,7 @@ from listening.design.scanning import UnclearNames
 from listening.design.studyfile import mistakes
 from listening.design.studyfile.files import Shelf
 from listening.design.studyfile.values import Wrong
-from listening.drafts import anchors_and_traps, folder, making, merging, moving, sounds
+from listening.drafts import anchors_and_traps, folder, making, merging, sounds
 from listening.drafts import files as received
 from listening.drafts.figures import reading_of
 from listening.drafts.merging import Merged
@@ -445,7 +445,7 @@ def _move(request: HttpRequest, draft: Draft) -> HttpResponse:
     if asked and project is None:
         messages.error(request, "You are in no such project as editor or owner.")
         return redirect("draft-review", code=draft.code)
-    moving.move(draft, project)
+    making.move_to_project(draft, project)
     where = f"It is in the project {project} now." if project else "It is its owner’s alone now."
     messages.success(request, where)
     mine = project is not None or draft.owner_id == request.user.pk

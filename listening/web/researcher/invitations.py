@@ -16,7 +16,7 @@ from listening.access.rights import EDIT, study_for
 from listening.design.sources import Source, source_named
 from listening.jobs import send_invitations
 from listening.models import AskedJob, Invitation, Study
-from listening.models.requested_jobs import ask, asked
+from listening.models.requested_jobs import ask, requests_of
 from listening.models.study_log import note
 from listening.studies import invitations
 from listening.studies.invitations import NotInvited
@@ -105,7 +105,7 @@ def _send(request: HttpRequest, study: Study, source: Source, *, reminder: bool)
 def _under_way(study: Study, source: Source) -> list[AskedJob]:
     """Mails of this panel that were asked for and are not all sent; it stays until they are."""
     mine = Invitation.objects.filter(study=study, source=source.key)
-    jobs = [each for each in asked(send_invitations) if each.given[0]]
+    jobs = [each for each in requests_of(send_invitations) if each.given[0]]
     return [each for each in jobs if mine.filter(pk=each.given[0][0]).exists()]
 
 

@@ -338,10 +338,8 @@ def _spending_facts(
         row.submission is not None and row.submission.status == "SCREENED OUT" for row in rows
     )
     slots = _number(request, "slots") or terms.slots
-    added, raised = (
-        drafting.cost_of_places(recruitment, places),
-        drafting.cost_of_slots(recruitment, slots),
-    )
+    added = drafting.cost_of_raise(recruitment, places=places)
+    raised = drafting.cost_of_raise(recruitment, slots=slots)
     approvable = sum(row.is_approvable for row in rows)
     approved = deciding.cost_of_approvals(recruitment, approvable)
     left = ledger.left_of_budget(recruitment)

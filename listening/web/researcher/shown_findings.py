@@ -11,7 +11,7 @@ from django.urls import reverse
 from listening.access.rights import EDIT, rights_in
 from listening.models import Draft, Study
 from listening.studies import Finding, ProblemsFound, StudyError
-from listening.web.researcher.draft_mistakes import PAGES, field_at
+from listening.web.researcher.draft_places import PAGES, field_at
 
 
 @dataclass(frozen=True)

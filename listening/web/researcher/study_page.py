@@ -167,10 +167,6 @@ def _line(mark: Mark, begin: int, wide: int) -> Line:
     return Line(mark, round(mark.at.timestamp() / HOUR_S / wide - begin, 3))
 
 
-def home(request: HttpRequest) -> HttpResponse:
-    return redirect("studies" if request.user.is_authenticated else "login")
-
-
 def who(request: HttpRequest) -> str:
     """The user name, as logs keep it."""
     return str(request.user.get_username())

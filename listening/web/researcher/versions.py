@@ -25,7 +25,7 @@ from listening.models import Study, StudyDefinition
 from listening.models.study import all_versions
 from listening.models.study_log import note
 from listening.studies import Place, StudyError, StudyProblems, correct_wording, places_of
-from listening.web.researcher.draft_mistakes import field_at
+from listening.web.researcher.draft_places import field_at
 from listening.web.researcher.study_page import who
 
 FIELD = "words:"  # what the name of a field of words begins with
