@@ -179,8 +179,8 @@ def test_colours_of_series_stand_out_from_both_grounds():
 
 
 def test_the_site_has_the_colours_of_the_palette():
-    text = (ROOT / "static/css/results.css").read_text()
-    found = re.findall(r"\.series-(\d) \{\s*color: (#\w+);", text)
+    text = (ROOT / "static/css/base.css").read_text()
+    found = re.findall(r"--series-(\d): (#\w+);", text)
     assert found == [(str(n), c) for colours in (LIGHT, DARK) for n, c in enumerate(colours, 1)]
 
 

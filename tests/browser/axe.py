@@ -21,15 +21,17 @@ SETTLED = """
     while (moving()) await new Promise((resolve) => setTimeout(resolve, 20));
 """
 RUN = (
-    """async () => {
+    """async ([part, rules]) => {
     """
     + SETTLED
     + """
-    const found = await axe.run(document, { resultTypes: ["violations"] });
+    const only = rules ? { runOnly: { type: "rule", values: rules } } : {};
+    const found = await axe.run(part ?? document, { resultTypes: ["violations"], ...only });
     return found.violations.map(({ id, impact, nodes }) => ({ id, impact,
         places: nodes.map((node) => `${node.target.join(" ")}: ${node.failureSummary}`) }));
 }"""
 )
+OF_COLOURS = ["color-contrast", "link-in-text-block"]  # all that can differ on a dark page
 CONTROLS = {
     *("button", "checkbox", "combobox", "disclosureTriangle", "link", "radio", "searchbox"),
     *("slider", "spinbutton", "switch", "tab", "textbox"),
@@ -44,23 +46,31 @@ class Report:
     moderate: dict[str, set[str]] = field(default_factory=dict)
     stages: list[str] = field(default_factory=list)
 
-    def look(self, page: Page, stage: str) -> None:
-        """Asks axe-core about the page as it stands, and for controls without a name."""
+    def look(self, page: Page, stage: str, part: str | None = None) -> None:
+        """Asks axe-core about the page as it stands, and for controls without a name.
+
+        `part` is a selector, of what is new on a page that was looked at before.
+        """
+        self._ask(page, stage, part)
+        self.grave += [f"{stage}: a {role} has no name" for role in nameless(page)]
+
+    def look_in_both_schemes(self, page: Page, stage: str) -> None:
+        """The same of a light page and, of its colours, of the dark one at the same place."""
+        self.look(page, stage)
+        with darkened(page):
+            self._ask(page, f"{stage}, dark", rules=OF_COLOURS)
+
+    def _ask(
+        self, page: Page, stage: str, part: str | None = None, rules: list[str] | None = None
+    ) -> None:
         self.stages.append(stage)
         if not page.evaluate("() => 'axe' in window"):
             page.evaluate(SCRIPT)
-        for found in page.evaluate(RUN):
+        for found in page.evaluate(RUN, [part, rules]):
             if found["impact"] in GRAVE:
                 self.grave += [f"{stage}: {found['id']}: {place}" for place in found["places"]]
             else:
                 self.moderate.setdefault(found["id"], set()).add(stage)
-        self.grave += [f"{stage}: a {role} has no name" for role in nameless(page)]
-
-    def look_in_both_schemes(self, page: Page, stage: str) -> None:
-        """The same of a light page and, at the same place, of the dark one."""
-        self.look(page, stage)
-        with darkened(page):
-            self.look(page, f"{stage}, dark")
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """A researcher watches a study in Chromium: numbers follow, lost connections come back."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -13,6 +13,7 @@ from listening.sessions.simulated_raters import Kind, Truth, send_crowd
 from listening.sessions.simulated_raters.knowledge import known_to_raters, roles_of
 from listening.sessions.simulated_raters.opinions import drawn_qualities
 from tests.browser.axe import Report
+from tests.browser.gate import Gate
 from tests.browser.moments import note_words
 from tests.browser.researcher import hashed, log_in
 from tests.factories import answer_all, arrive, make_study
@@ -82,21 +83,28 @@ def test_a_crowd_is_watched_while_it_comes(page, study, web):
     assert Rating.objects.count() == 60
 
 
-def test_a_lost_connection_is_shown_and_comes_back_with_the_news(page, study, web):
-    expect(page.locator("#live")).to_have_text("Live")
-    web.stop()
+@pytest.fixture
+def gate(web: WebProcess, page: Page) -> Iterator[Gate]:
+    """The study's page is open through it."""
+    with Gate(web.port) as standing:
+        page.goto(f"{standing.url}/studies/voices/")
+        expect(page.locator("#live")).to_have_text("Live")
+        yield standing
+
+
+def test_a_lost_connection_is_shown_and_comes_back_with_the_news(page, study, gate):
+    gate.shut()
     expect(page.locator("#live")).to_have_text("Reconnecting…")
     answer_all(arrive(study), stop_after=2)
-    web.start()
+    gate.open()
     expect(page.locator("#live")).to_have_text("Live")
     expect(page.locator("dd [data-live='total/rated']")).to_have_text("2")
 
 
-def test_who_logged_out_elsewhere_is_told_at_the_next_connection(page, study, web):
-    expect(page.locator("#live")).to_have_text("Live")
+def test_who_logged_out_elsewhere_is_told_at_the_next_connection(page, gate):
     page.context.clear_cookies()
-    web.stop()
-    web.start()
+    gate.shut()
+    gate.open()
     expect(page.locator("#live")).to_have_text("You were logged out. Log in again to watch.")
 
 

@@ -87,10 +87,10 @@ def test_every_state_is_accessible(
     run = analysed(study)
     pages = [page]
     pages.append(opened(new_page(color_scheme="light", **PHONE), web, study))
-    for n, each in enumerate(pages):
+    for each in pages:
         each.goto(f"{web.url}/studies/{study.key}/results/")
-        report.look(each, f"results {n}")
         assert not is_too_wide(each)
+    report.look(page, "results")
     each.evaluate("() => document.querySelectorAll('details').forEach((d) => { d.open = 1 })")
     each.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))")
     report.look(each, "all open")
@@ -104,13 +104,13 @@ def test_every_state_is_accessible(
     }
     AnalysisRun.objects.filter(pk=run.pk).update(ratings_mark="before", ratings=1)
     page.reload()
-    report.look(page, "stale")
+    report.look(page, "stale", "#state")
     for name, fields in states.items():
         newest = AnalysisRun.objects.create(
             study=study, estimator="mean_score", parameters=QUICK, **fields
         )
         page.reload()
-        report.look(page, name)
+        report.look(page, name, "#state")
         newest.delete()
     assert report.grave == []
     assert report.moderate == {}

@@ -112,8 +112,13 @@ def test_scripts_send_what_the_doors_take() -> None:
 VIEWS = typedefs("views.js")
 
 
+def included(found: re.Match[str]) -> str:
+    return (ROOT / "templates" / found[1]).read_text()
+
+
 def places(markup: str) -> dict[str, str]:
     """The places that scripts fill, and what element each is where that matters."""
+    markup = re.sub(r'{% include "([\w/.]+)" %}', included, markup)
     found = re.findall(r'<(\w+)\b[^>]*?data-part="([\w-]+)"', markup)
     return {name: ELEMENTS.get(tag, "HTMLElement") for tag, name in found if tag != "template"}
 

@@ -1,9 +1,8 @@
 /** The clips of an item: chosen, heard, seen as waveforms; and a region of one, marked by pointer or keys. */
 
 import { byId, cloned, setText } from "../shared/dom.js";
-import { peaks } from "../rater/waveform.js";
+import { COLUMNS, outline } from "../rater/waveform.js";
 
-const COLUMNS = 300;
 const STEP_S = 0.5;
 const SHORTEST_S = 0.02; // a shorter drag is a click
 
@@ -166,10 +165,7 @@ class Row {
   /** @param {AudioBuffer} sound */
   draw(sound) {
     this.durationS = sound.duration;
-    const heights = peaks(sound, COLUMNS);
-    const loudest = Math.max(...heights, 1e-4);
-    const line = heights.map((peak, k) => `M${k + 0.5} ${-peak / loudest}V${peak / loudest}`);
-    this.wave.querySelector("path")?.setAttribute("d", line.join(""));
+    this.wave.querySelector("path")?.setAttribute("d", outline(sound, COLUMNS));
     this.drawNow(0);
   }
 
