@@ -30,10 +30,10 @@ from config.backups import BackupError, Progress, Say, as_size
 from config.backups.database import Contents
 from config.run.embedded_servers import POSTGRES
 from config.run.interrupted_restore import CLIPS, STAGED
-from config.run.private_files import write_private
 from listening.audio import store
 from listening.audio.store import NAME as CLIP
 from listening.common.plain_json import JsonError, read_json
+from listening.common.whole_files import write_private
 
 ABOUT, MANIFEST = "about.json", "manifest.json"
 KEY, LOGIN = "secret_key", "researcher-login.txt"

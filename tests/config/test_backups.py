@@ -22,10 +22,11 @@ from config.backups import BackupError, archive, database, restore
 from config.backups.archive import ABOUT, FORMAT, MANIFEST, Reader, Writer
 from config.backups.database import Contents
 from config.backups.database_move import move
-from config.run import commands, private_files, supervisor
+from config.run import commands, supervisor
 from config.run.interrupted_restore import NOTE, check_restored, forget_staged
 from config.run.server_checks import UnreachableError, bucket_problem
 from listening.audio import store
+from listening.common import whole_files
 from listening.models import Rater, Rating, Study
 from tests.factories import answer_all, arrive, make_study
 
@@ -450,7 +451,7 @@ def test_a_restore_that_fails_leaves_no_key_behind(
     broken = {
         "staging": (archive.shutil, "copyfileobj"),
         "loading": (database, "_fill"),
-        "putting in place": (private_files.os, "fsync"),
+        "putting in place": (whole_files.os, "fsync"),
     }
     monkeypatch.setattr(*broken[step], no_space)
     with pytest.raises(CommandError, match=r"No space left"):
