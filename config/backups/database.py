@@ -182,8 +182,8 @@ def check_known(found: Contents) -> None:
         )
 
 
-def who_is_there() -> list[str]:
-    """What the database holds that would be lost; nothing of what a first start makes of itself."""
+def list_records() -> list[str]:
+    """Count what would be lost, apart from what a first start makes by itself."""
     with connection.cursor() as cursor:
         cursor.execute(TABLES)
         names = {name for name, _ in cursor.fetchall()}

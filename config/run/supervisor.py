@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import resource
@@ -29,7 +28,15 @@ from config.run.interrupted_restore import check_restored, forget_staged
 from config.run.on_demand_worker import RestingQueue
 from config.run.preparation import AWAY_STATUS, is_as_left, result_file, start_fingerprint
 from config.run.private_files import close_all
-from config.run.processes import LogPipes, last_lines, signal_group, spawn, stop
+from config.run.processes import (
+    LogPipes,
+    last_lines,
+    open_lock,
+    signal_group,
+    spawn,
+    stop,
+    try_lock,
+)
 from config.run.running_instance import lock_file, write_address
 from config.run.server_checks import UnreachableError, try_database, try_media, try_redis
 from config.run.shared_server import Use, join
@@ -303,10 +310,10 @@ class Supervisor:
 
     def take_lock(self) -> None:
         """One supervisor per EARNEST_VAR; the kernel frees the lock of a killed one."""
-        self.lock = os.open(lock_file(self.var), os.O_RDWR | os.O_CREAT, 0o600)
+        self.lock = open_lock(lock_file(self.var))
         where = os.pread(self.lock, 200, 0).decode(errors="replace").partition("\n")[0]
         deadline = time.monotonic() + 0.3  # a command that looks for us holds it for an instant
-        while not self.locked():
+        while not try_lock(self.lock):
             if time.monotonic() > deadline:
                 raise StartError(
                     f"It already runs with the data in {self.var} (at {where or 'another address'})"
@@ -315,13 +322,6 @@ class Supervisor:
             time.sleep(LOOK_EVERY_S)
         self.after_a_kill = bool(where)  # a clean stop empties the file
         write_address(self.lock, settings.EARNEST_PUBLIC_URL, self.host, self.port)
-
-    def locked(self) -> bool:
-        try:
-            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
     def check_port(self) -> None:
         """A killed predecessor's pages get time to go; another program's port is an error."""

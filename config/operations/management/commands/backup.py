@@ -1,4 +1,4 @@
-"""Writes a backup of the whole house to one file, while it runs."""
+"""Write a backup of the whole installation to one file, while it runs."""
 
 from __future__ import annotations
 
