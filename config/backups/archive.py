@@ -224,7 +224,7 @@ class Reader:
         self._folders.update(dict.fromkeys(parents, member.name))
 
     def _check_rows(self) -> None:
-        """Unpacks every table once, after what its parts say of their sizes was found possible."""
+        """Unpack and count the rows of every table, unless its sizes are impossible."""
         packed = sum(self.size(name) for name in self._unpacked)
         if self.unpacked_bytes > MOST_UNPACKED * packed + UNPACKED_FOR_FREE_BYTES:
             raise self._strange(

@@ -22,7 +22,7 @@ from django.core.files.storage import default_storage
 
 from config.backups import BackupError, Progress, Say, as_size
 from config.backups.archive import ABOUT, FOLDERS, FORMAT, KEY, LOGIN, Writer
-from config.backups.database import Contents, contents, copied_out, snapshot
+from config.backups.database import Contents, copied_out, read_contents, snapshot
 from config.installation import version
 from listening.audio import store
 from listening.common.command_name import command
@@ -41,36 +41,36 @@ def take(target: str, say: Say, *, key: bool = True) -> Contents:
     """Write the backup to a file that appears when it is complete, or to standard output."""
     with _opened(target) as file, snapshot() as session:
         say("database: counting ...")
-        found = contents(session)
-        if not found.migrations:
+        contents = read_contents(session)
+        if not contents.migrations:
             raise BackupError("The database has no tables of Earnest: there is nothing to back up.")
         writer = Writer(file)
-        writer.add_bytes(ABOUT, dumps(_manifest(found, key), indent=1).encode())
-        progress = Progress(say, "database: tables", len(found.tables))
-        for table in found.tables:
+        writer.add_bytes(ABOUT, dumps(_manifest(contents, key), indent=1).encode())
+        progress = Progress(say, "database: tables", len(contents.tables))
+        for table in contents.tables:
             writer.add_rows(table.name, copied_out(session, table))
             progress.step()
-        gone = _add_files(writer, say, key)
+        deleted = _add_files(writer, say, key)
         writer.close()
-    if gone:
-        say(f"{len(gone)} files were deleted while the backup was taken, first {gone[0]}")
-    return found
+    if deleted:
+        say(f"{len(deleted)} files were deleted while the backup was taken, first {deleted[0]}")
+    return contents
 
 
-def _manifest(found: Contents, key: bool) -> dict[str, object]:
+def _manifest(contents: Contents, key: bool) -> dict[str, object]:
     return {
         "format": FORMAT,
         "earnest": version(),
         "taken_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "key": key,
         "left_out": LEFT_OUT,
-        "database": found.as_json(),
+        "database": contents.as_json(),
     }
 
 
 def _add_files(writer: Writer, say: Say, key: bool) -> list[str]:
     """Write clips, drafts and keys; return the names of files that were deleted meanwhile."""
-    gone = _add_clips(writer, say)
+    deleted = _add_clips(writer, say)
     var = Path(settings.EARNEST_VAR)
     for name in (KEY, LOGIN) if key else ():
         if (var / name).exists():
@@ -81,12 +81,12 @@ def _add_files(writer: Writer, say: Say, key: bool) -> list[str]:
             with path.open("rb") as file:
                 writer.add(f"files/{name}", file, path.stat().st_size)
         except FileNotFoundError:
-            gone.append(name)
-    return gone
+            deleted.append(name)
+    return deleted
 
 
 def _add_clips(writer: Writer, say: Say) -> list[str]:
-    gone: list[str] = []
+    deleted: list[str] = []
     names = sorted(store.stored_names())
     progress = Progress(say, "clips", len(names))
     for name in names:
@@ -96,8 +96,8 @@ def _add_clips(writer: Writer, say: Say) -> list[str]:
                 writer.add(f"media/{name}", file, size)
             progress.step(size)
         except FileNotFoundError:
-            gone.append(name)
-    return gone
+            deleted.append(name)
+    return deleted
 
 
 def _below(folder: Path) -> Iterator[Path]:

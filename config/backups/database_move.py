@@ -12,7 +12,7 @@ import psycopg
 from django.db import connection
 
 from config.backups import BackupError, Say, database
-from config.backups.database import Contents, contents, copied_out, snapshot
+from config.backups.database import Contents, copied_out, read_contents, snapshot
 from config.backups.restore import check_empty, stopped_installation
 from config.environment import Environment
 
@@ -25,14 +25,14 @@ def move(url: str, say: Say, *, replace: bool = False) -> Contents:
     target = target_of(url)
     with stopped_installation(), snapshot() as session:
         say("database: counting ...")
-        found = contents(session)
-        database.check_known(found)
+        contents = read_contents(session)
+        database.check_known(contents)
         with connected_to(target):
             check_server(session)
             check_empty(replace, "set the URL")
             database.check_alone()
-            database.load(found, lambda table: copied_out(session, table), say)
-    return found
+            database.load(contents, lambda table: copied_out(session, table), say)
+    return contents
 
 
 def target_of(url: str) -> dict[str, Any]:

@@ -34,13 +34,13 @@ SHORTEST_KEY, LONGEST_KEY = 50, 1000
 
 def describe(reader: Reader) -> str:
     """Say in one line what this backup holds."""
-    about, found = reader.about, reader.contents
+    about, contents = reader.about, reader.contents
     clips = len(reader.names("media/"))
     return (
         f"A backup of {about['taken_at']} by Earnest {about['earnest']}, PostgreSQL "
-        f"{found.server}: {found.count('listening_study'):,} studies, "
-        f"{found.count('listening_rating'):,} ratings, "
-        f"{found.rows:,} rows in all, {clips:,} clips"
+        f"{contents.server}: {contents.count('listening_study'):,} studies, "
+        f"{contents.count('listening_rating'):,} ratings, "
+        f"{contents.rows:,} rows in all, {clips:,} clips"
         f"{'' if about['key'] else ', without the key of its server'}."
     )
 
@@ -51,8 +51,8 @@ def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
     A restore that was cut off after it had changed the database is finished without `replace`.
     """
     var = Path(settings.EARNEST_VAR)
-    found = reader.contents
-    database.check_known(found)
+    contents = reader.contents
+    database.check_known(contents)
     key = read_key(reader)
     with stopped_installation():
         unfinished = is_unfinished(var)
@@ -64,7 +64,7 @@ def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
                 new = put_clips(reader, folder, say)
                 try:
                     database.load(
-                        found,
+                        contents,
                         lambda table: reader.rows(table.name),
                         say,
                         lambda: note_unfinished(var, reader.path),
@@ -79,9 +79,9 @@ def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
             put_in_place(reader, folder)
         cache.clear()
         queue_again(say)
-        gone = forget_others(reader)
+        deleted = forget_others(reader)
         note_finished(var)
-    return gone
+    return deleted
 
 
 @contextmanager
@@ -160,10 +160,10 @@ def _is_there(name: str, size: int, reader: Reader) -> bool:
         if default_storage.size(name) != size:
             return False
         with default_storage.open(name) as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return False
-    return found == reader.hashes[f"media/{name}"]
+    return digest == reader.hashes[f"media/{name}"]
 
 
 def forget_others(reader: Reader) -> int:
@@ -231,10 +231,10 @@ def queue_again(say: Say) -> None:
 
 
 def check_empty(replace: bool, way_out: str = "set EARNEST_VAR to a new folder") -> None:
-    found = database.list_records()
-    if found and not replace:
+    records = database.list_records()
+    if records and not replace:
         raise BackupError(
-            f"The database is not empty: {', '.join(found)}. Nothing was changed. To keep "
+            f"The database is not empty: {', '.join(records)}. Nothing was changed. To keep "
             f"it, {way_out} or DATABASE_URL to an empty database. To lose it, add --replace."
         )
 

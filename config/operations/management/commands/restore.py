@@ -36,9 +36,9 @@ class Command(BaseCommand):
                 if options["check"]:
                     self.stdout.write("It is whole. Nothing was restored.")
                     return
-                gone = restore(reader, self.stderr.write, replace=options["replace"])
+                deleted = restore(reader, self.stderr.write, replace=options["replace"])
         except BackupError as error:
             raise CommandError(str(error)) from None
-        if gone:
-            self.stdout.write(f"{gone:,} clips of the installation that was here were deleted.")
+        if deleted:
+            self.stdout.write(f"{deleted:,} clips of the installation that was here were deleted.")
         self.stdout.write("Restored, and compared with the backup row by row. Start Earnest now.")
