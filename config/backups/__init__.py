@@ -1,4 +1,4 @@
-"""Backups of a whole house: taken while it runs, restored anywhere, moved to another database."""
+"""Backups of a whole installation: taken while it runs, restored anywhere, or moved."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVERY_S = 5.0
 
 
 class Progress:
-    """Counts steps of known number, and says so now and then and at the end."""
+    """Report how many of a known number of steps are done, every few seconds and at the end."""
 
     def __init__(self, say: Say, what: str, total: int) -> None:
         self.say, self.what, self.total = say, what, total

@@ -1,4 +1,4 @@
-"""A backup is taken: one snapshot of the database, then every clip, while the house runs.
+"""Take a backup while Earnest runs: one snapshot of the database, then every clip.
 
 Clips are stored before the rows that name them and get new random names, so all that the snapshot
 names are there when they are read; those of a study that is deleted meanwhile are named.
@@ -18,45 +18,90 @@ from typing import IO
 
 import psycopg
 from django.conf import settings
+from django.core.files.storage import default_storage
 
 from config.backups import BackupError, Progress, Say, as_size
-from config.backups.archive import ABOUT, FORMAT, LEFT_OUT, Writer, add_files
-from config.backups.database import Contents, contents, copied_out, snapshot
+from config.backups.archive import ABOUT, FOLDERS, FORMAT, KEY, LOGIN, Writer
+from config.backups.database import Contents, copied_out, read_contents, snapshot
 from config.installation import version
+from listening.audio import store
 from listening.common.command_name import command
 
 STDOUT = "-"
+# What is made again by itself, put there by hand, or of this machine only.
+LEFT_OUT = {
+    "models": "weights of metrics: fetched again, or put there by hand",
+    "logs": "logs of this machine",
+    "valkey": "jobs that wait and counts that are kept: asked for again or counted again",
+    "media-cache, cache, previews, static": "made again when they are needed",
+}
 
 
 def take(target: str, say: Say, *, key: bool = True) -> Contents:
-    """Writes the backup to a file that appears when it is whole, or to standard output."""
+    """Write the backup to a file that appears when it is complete, or to standard output."""
     with _opened(target) as file, snapshot() as session:
         say("database: counting ...")
-        found = contents(session)
-        if not found.migrations:
+        contents = read_contents(session)
+        if not contents.migrations:
             raise BackupError("The database has no tables of Earnest: there is nothing to back up.")
         writer = Writer(file)
-        writer.add_bytes(ABOUT, dumps(_manifest(found, key), indent=1).encode())
-        progress = Progress(say, "database: tables", len(found.tables))
-        for table in found.tables:
+        writer.add_bytes(ABOUT, dumps(_manifest(contents, key), indent=1).encode())
+        progress = Progress(say, "database: tables", len(contents.tables))
+        for table in contents.tables:
             writer.add_rows(table.name, copied_out(session, table))
             progress.step()
-        gone = add_files(writer, say, key)
+        deleted = _add_files(writer, say, key)
         writer.close()
-    if gone:
-        say(f"{len(gone)} files were deleted while the backup was taken, first {gone[0]}")
-    return found
+    if deleted:
+        say(f"{len(deleted)} files were deleted while the backup was taken, first {deleted[0]}")
+    return contents
 
 
-def _manifest(found: Contents, key: bool) -> dict[str, object]:
+def _manifest(contents: Contents, key: bool) -> dict[str, object]:
     return {
         "format": FORMAT,
         "earnest": version(),
         "taken_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "key": key,
         "left_out": LEFT_OUT,
-        "database": found.as_json(),
+        "database": contents.as_json(),
     }
+
+
+def _add_files(writer: Writer, say: Say, key: bool) -> list[str]:
+    """Write clips, drafts and keys; return the names of files that were deleted meanwhile."""
+    deleted = _add_clips(writer, say)
+    var = Path(settings.EARNEST_VAR)
+    for name in (KEY, LOGIN) if key else ():
+        if (var / name).exists():
+            writer.add_bytes(f"files/{name}", (var / name).read_bytes())
+    for path in [path for folder in FOLDERS for path in _below(var / folder)]:
+        name = path.relative_to(var).as_posix()
+        try:
+            with path.open("rb") as file:
+                writer.add(f"files/{name}", file, path.stat().st_size)
+        except FileNotFoundError:
+            deleted.append(name)
+    return deleted
+
+
+def _add_clips(writer: Writer, say: Say) -> list[str]:
+    deleted: list[str] = []
+    names = sorted(store.stored_names())
+    progress = Progress(say, "clips", len(names))
+    for name in names:
+        try:
+            size = default_storage.size(name)
+            with default_storage.open(name) as file:
+                writer.add(f"media/{name}", file, size)
+            progress.step(size)
+        except FileNotFoundError:
+            deleted.append(name)
+    return deleted
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    yield from sorted(p for p in folder.rglob("*") if p.is_file() and not p.is_symlink())
 
 
 @contextmanager

@@ -79,9 +79,9 @@ class Contents:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, found: Any) -> Contents:
+    def from_json(cls, data: Any) -> Contents:
         """Reads what a file says of a database; ValueError, TypeError or KeyError says what."""
-        tables = [Table(**{**each, "columns": tuple(each["columns"])}) for each in found["tables"]]
+        tables = [Table(**{**each, "columns": tuple(each["columns"])}) for each in data["tables"]]
         for table in tables:
             for name in (table.name, *table.columns):
                 _check(_is_name(name), "name", name)
@@ -90,13 +90,13 @@ class Contents:
         names = [table.name for table in tables]
         _check(len(set(names)) == len(names), "list of tables", "one is listed twice")
         _check("django_migrations" in names, "list of tables", "it has no table of Earnest")
-        applied = tuple((app, name) for app, name in found["migrations"])
-        for word in (found["server"], *(word for pair in applied for word in pair)):
+        applied = tuple((app, name) for app, name in data["migrations"])
+        for word in (data["server"], *(word for pair in applied for word in pair)):
             _check(isinstance(word, str), "text", word)
-        sequences = dict(found["sequences"])
+        sequences = dict(data["sequences"])
         for name, last in sequences.items():
             _check(_is_name(name) and _is_count(last), "sequence", f"{name}: {last}")
-        return cls(found["server"], applied, tuple(tables), sequences)
+        return cls(data["server"], applied, tuple(tables), sequences)
 
 
 def _check(fine: bool, what: str, value: object) -> None:
@@ -131,15 +131,15 @@ def snapshot() -> Iterator[psycopg.Connection[Any]]:
         session.rollback()
 
 
-def contents(session: psycopg.Connection[Any]) -> Contents:
-    """Reads every table once, for its sum."""
-    found = session.execute(TABLES.encode()).fetchall()
+def read_contents(session: psycopg.Connection[Any]) -> Contents:
+    """Describe the database; reads every table once, for its sum."""
+    listed = session.execute(TABLES.encode()).fetchall()
     applied: list[tuple[str, str]] = []
-    if any(name == "django_migrations" for name, _ in found):
+    if any(name == "django_migrations" for name, _ in listed):
         query = b"SELECT app, name FROM django_migrations ORDER BY id"
         applied = [(app, name) for app, name in session.execute(query)]
     tables = [
-        Table(name, tuple(columns), *summed(session, name, columns)) for name, columns in found
+        Table(name, tuple(columns), *summed(session, name, columns)) for name, columns in listed
     ]
     sequences = dict(session.execute(SEQUENCES.encode()).fetchall())
     version = str(session.info.parameter_status("server_version"))
@@ -170,10 +170,10 @@ Rows = Callable[[Table], Iterator[bytes]]
 PATIENCE = "10s"  # for others who hold a table
 
 
-def check_known(found: Contents) -> None:
+def check_known(contents: Contents) -> None:
     """This version must have every migration that the snapshot went through."""
     known = set(MigrationExecutor(None).loader.disk_migrations)
-    strange = [f"{app}.{name}" for app, name in found.migrations if (app, name) not in known]
+    strange = [f"{app}.{name}" for app, name in contents.migrations if (app, name) not in known]
     if strange:
         raise BackupError(
             f"It was written by a newer version of Earnest: this one does not know {strange[0]}"
@@ -182,12 +182,12 @@ def check_known(found: Contents) -> None:
         )
 
 
-def who_is_there() -> list[str]:
-    """What the database holds that would be lost; nothing of what a first start makes of itself."""
+def list_records() -> list[str]:
+    """Count what would be lost, apart from what a first start makes by itself."""
     with connection.cursor() as cursor:
         cursor.execute(TABLES)
         names = {name for name, _ in cursor.fetchall()}
-        found = []
+        records = []
         for table, what in (
             ("listening_study", "studies"),
             ("listening_draft", "drafts"),
@@ -198,8 +198,8 @@ def who_is_there() -> list[str]:
             if table in names:
                 cursor.execute(f"SELECT count(*) FROM {table}")
                 (count,) = cursor.fetchone()
-                found += [f"{count:,} {what}"] if count else []
-    return found
+                records += [f"{count:,} {what}"] if count else []
+    return records
 
 
 def check_alone() -> None:
@@ -225,7 +225,7 @@ class UnknownOutcome(BackupError):
 
 
 def load(
-    found: Contents, rows: Rows, say: Say, before_saving: Callable[[], object] = lambda: None
+    contents: Contents, rows: Rows, say: Say, before_saving: Callable[[], object] = lambda: None
 ) -> None:
     """Fills the database that Django uses; `before_saving` is called as the last step before."""
     saving = False
@@ -236,8 +236,8 @@ def load(
                 cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")
                 for words in SAME_WORDS:
                     cursor.execute(words.replace("SET ", "SET LOCAL ", 1))
-            _make_tables(found, say)
-            _fill(found, rows, say)
+            _make_tables(contents, say)
+            _fill(contents, rows, say)
             say("tables: brought up to date ...")
             _bring_up_to_date()
             before_saving()
@@ -268,35 +268,35 @@ def _bring_up_to_date() -> None:
         ) from error
 
 
-def _make_tables(found: Contents, say: Say) -> None:
+def _make_tables(contents: Contents, say: Say) -> None:
     """Tables as they were when the snapshot was taken; those that are so already are emptied."""
     applied = set(MigrationRecorder(connection).applied_migrations())
-    if applied != set(found.migrations):
+    if applied != set(contents.migrations):
         say("tables: made as they were when the backup was taken ...")
-        _drop_ours(found)
-        _forget_what_is_cached()
-        MigrationExecutor(connection).migrate(list(found.migrations))
+        _drop_ours(contents)
+        _clear_content_types()
+        MigrationExecutor(connection).migrate(list(contents.migrations))
     with connection.cursor() as cursor:
         cursor.execute(TABLES)
         here = {name: set(columns) for name, columns in cursor.fetchall()}
-        wrong = [t.name for t in found.tables if here.get(t.name) != set(t.columns)]
+        wrong = [t.name for t in contents.tables if here.get(t.name) != set(t.columns)]
         if wrong:
             raise BackupError(
                 f"The table {wrong[0]} has other columns here than in the backup, though the same "
                 "migrations made it: one of the two was changed by hand. Nothing was changed."
             )
-        ours = ", ".join(map(connection.ops.quote_name, sorted(here.keys() & _tables(found))))
+        ours = ", ".join(map(connection.ops.quote_name, sorted(here.keys() & _tables(contents))))
         cursor.execute(f"TRUNCATE {ours}")
 
 
-def _tables(found: Contents) -> set[str]:
-    return {table.name for table in found.tables}
+def _tables(contents: Contents) -> set[str]:
+    return {table.name for table in contents.tables}
 
 
-def _drop_ours(found: Contents) -> None:
+def _drop_ours(contents: Contents) -> None:
     """Tables and functions of Earnest and its packages; others in the same database stay."""
     labels = {config.label for config in apps.get_app_configs()}
-    labels |= {app for app, _ in found.migrations} | {"django"}
+    labels |= {app for app, _ in contents.migrations} | {"django"}
     quote = connection.ops.quote_name
     with connection.cursor() as cursor:
         cursor.execute(TABLES)
@@ -316,46 +316,46 @@ def _is_of(name: str, labels: set[str]) -> bool:
     return any(name.startswith(f"{label}_") for label in labels)
 
 
-def _forget_what_is_cached() -> None:
-    """Numbers of content types that Django remembers are those of tables that are gone."""
+def _clear_content_types() -> None:
+    """Content types that Django remembers have the numbers of deleted tables."""
     with contextlib.suppress(LookupError):
         apps.get_model("contenttypes", "ContentType").objects.clear_cache()
 
 
-def _fill(found: Contents, rows: Rows, say: Say) -> None:
+def _fill(contents: Contents, rows: Rows, say: Say) -> None:
     """Without the guards against changed ratings, which are on again before it ends."""
     quote = connection.ops.quote_name
-    progress = Progress(say, "database: tables", len(found.tables))
+    progress = Progress(say, "database: tables", len(contents.tables))
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")  # migrations of this transaction left some
-        for table in _in_order(found, cursor):
+        for table in _in_order(contents, cursor):
             cursor.execute(f"ALTER TABLE {quote(table.name)} DISABLE TRIGGER USER")
             columns = ", ".join(map(quote, table.columns))
             with cursor.copy(f"COPY {quote(table.name)} ({columns}) FROM STDIN") as copy:
                 for block in rows(table):
                     copy.write(block)
             progress.step()
-        for name, last in found.sequences.items():
+        for name, last in contents.sequences.items():
             cursor.execute("SELECT setval(%s::regclass, %s)", [quote(name), last])
         say("database: every reference looked up, every row summed ...")
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        for table in found.tables:
+        for table in contents.tables:
             cursor.execute(f"ALTER TABLE {quote(table.name)} ENABLE TRIGGER USER")
             _compare(table)
-    _forget_what_is_cached()
+    _clear_content_types()
 
 
-def _in_order(found: Contents, cursor: Any) -> list[Table]:
+def _in_order(contents: Contents, cursor: Any) -> list[Table]:
     """A table after those that it refers to by constraints that do not wait for the end."""
     cursor.execute(
         "SELECT a.relname, b.relname FROM pg_constraint c JOIN pg_class a ON a.oid = c.conrelid "
         "JOIN pg_class b ON b.oid = c.confrelid WHERE c.contype = 'f' AND NOT c.condeferrable "
         "AND a.relnamespace = current_schema()::regnamespace AND a.oid <> b.oid"
     )
-    order: TopologicalSorter[str] = TopologicalSorter({table.name: () for table in found.tables})
+    order: TopologicalSorter[str] = TopologicalSorter({table.name: () for table in contents.tables})
     for table, referred in cursor.fetchall():
         order.add(table, referred)
-    by_name = {table.name: table for table in found.tables}
+    by_name = {table.name: table for table in contents.tables}
     return [by_name[name] for name in order.static_order() if name in by_name]
 
 

@@ -12,8 +12,8 @@ import psycopg
 from django.db import connection
 
 from config.backups import BackupError, Say, database
-from config.backups.database import Contents, contents, copied_out, snapshot
-from config.backups.restore import check_free, stopped_house
+from config.backups.database import Contents, copied_out, read_contents, snapshot
+from config.backups.restore import check_empty, stopped_installation
 from config.environment import Environment
 
 OLDEST = 150_000  # PostgreSQL 15
@@ -23,16 +23,16 @@ EXAMPLE = "postgresql://user:password@host:5432/name"
 def move(url: str, say: Say, *, replace: bool = False) -> Contents:
     """Copies the database that Earnest uses to the one at the URL; the first is left as it is."""
     target = target_of(url)
-    with stopped_house(), snapshot() as session:
+    with stopped_installation(), snapshot() as session:
         say("database: counting ...")
-        found = contents(session)
-        database.check_known(found)
-        with instead(target):
+        contents = read_contents(session)
+        database.check_known(contents)
+        with connected_to(target):
             check_server(session)
-            check_free(replace, "set the URL")
+            check_empty(replace, "set the URL")
             database.check_alone()
-            database.load(found, lambda table: copied_out(session, table), say)
-    return found
+            database.load(contents, lambda table: copied_out(session, table), say)
+    return contents
 
 
 def target_of(url: str) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def place_of(url: str) -> str:
 
 
 @contextmanager
-def instead(target: dict[str, Any]) -> Iterator[None]:
+def connected_to(target: dict[str, Any]) -> Iterator[None]:
     """Django's own connection leads to the target: migrations know no other."""
     here = connection.settings_dict
     connection.close()

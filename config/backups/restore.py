@@ -1,57 +1,70 @@
-"""A backup becomes a house: looked through first, then all of it or nothing."""
+"""Restore a backup that was checked: all of it or nothing."""
 
 from __future__ import annotations
 
-import fcntl
+import hashlib
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from django.conf import settings
 from django.core.cache import cache
+from django.core.files.storage import default_storage
 
-from config.backups import BackupError, Say, archive, database
-from config.backups.archive import Reader
+from config.backups import BackupError, Progress, Say, as_size, database
+from config.backups.archive import BLOCK_BYTES, FOLDERS, KEY, LOGIN, Reader
 from config.backups.database import UnknownOutcome
-from config.run.interrupted_restore import is_unfinished, note_finished, note_unfinished
+from config.run.embedded_servers import POSTGRES
+from config.run.interrupted_restore import (
+    CLIPS,
+    STAGED,
+    is_unfinished,
+    note_finished,
+    note_unfinished,
+)
+from config.run.processes import open_lock, try_lock
 from config.run.running_instance import lock_file
 from listening.audio import store
+from listening.common.whole_files import write_private
+
+SHORTEST_KEY, LONGEST_KEY = 50, 1000
 
 
-def described(reader: Reader) -> str:
-    """One line: what this backup is of."""
-    about, found = reader.about, reader.contents
+def describe(reader: Reader) -> str:
+    """Say in one line what this backup holds."""
+    about, contents = reader.about, reader.contents
     clips = len(reader.names("media/"))
     return (
         f"A backup of {about['taken_at']} by Earnest {about['earnest']}, PostgreSQL "
-        f"{found.server}: {found.count('listening_study'):,} studies, "
-        f"{found.count('listening_rating'):,} ratings, "
-        f"{found.rows:,} rows in all, {clips:,} clips"
+        f"{contents.server}: {contents.count('listening_study'):,} studies, "
+        f"{contents.count('listening_rating'):,} ratings, "
+        f"{contents.rows:,} rows in all, {clips:,} clips"
         f"{'' if about['key'] else ', without the key of its server'}."
     )
 
 
 def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
-    """Puts the backup in the place of what is here; the number of old clips that were taken out.
+    """Replace what is here by the backup; return the number of old clips that were deleted.
 
-    One that was cut off after it had changed the database is finished without `replace`.
+    A restore that was cut off after it had changed the database is finished without `replace`.
     """
     var = Path(settings.EARNEST_VAR)
-    found = reader.contents
-    database.check_known(found)
-    key = archive.key_in(reader)
-    with stopped_house():
+    contents = reader.contents
+    database.check_known(contents)
+    key = read_key(reader)
+    with stopped_installation():
         unfinished = is_unfinished(var)
-        check_free(replace or unfinished)
+        check_empty(replace or unfinished)
         database.check_alone()
-        archive.check_space(reader)
-        with _nothing_written_on_a_full_disk(), archive.staged(reader) as folder:
-            with used_key(key):
-                new = archive.put_clips(reader, folder, say)
+        check_space(reader)
+        with _nothing_written_on_a_full_disk(), unpack_files(reader) as folder:
+            with use_key(key):
+                new = put_clips(reader, folder, say)
                 try:
                     database.load(
-                        found,
+                        contents,
                         lambda table: reader.rows(table.name),
                         say,
                         lambda: note_unfinished(var, reader.path),
@@ -63,12 +76,12 @@ def restore(reader: Reader, say: Say, *, replace: bool = False) -> int:
                     if known or not is_unfinished(var):
                         store.forget(new)
                     raise
-            _put_in_place(reader, folder)
+            put_in_place(reader, folder)
         cache.clear()
         queue_again(say)
-        gone = archive.forget_others(reader)
+        deleted = forget_others(reader)
         note_finished(var)
-    return gone
+    return deleted
 
 
 @contextmanager
@@ -84,13 +97,118 @@ def _nothing_written_on_a_full_disk() -> Iterator[None]:
         ) from error
 
 
-def _put_in_place(reader: Reader, folder: Path) -> None:
+def read_key(reader: Reader) -> str:
+    """Return the secret key in the backup; empty where it was left out."""
+    if f"files/{KEY}" not in reader.members:
+        return ""
     try:
-        archive.put_in_place(reader, folder)
+        key = reader.content(f"files/{KEY}").decode("ascii").strip()
+    except UnicodeDecodeError:
+        key = ""
+    if not SHORTEST_KEY <= len(key) <= LONGEST_KEY:
+        raise BackupError(
+            f"The key of the server in {reader.path} is damaged. Nothing was changed. Use another "
+            "backup."
+        )
+    return key
+
+
+def check_space(reader: Reader) -> None:
+    """Before anything is written: whether clips, drafts and an embedded database will fit."""
+    var = Path(settings.EARNEST_VAR)
+    elsewhere = "s3" in settings.STORAGES["default"]["BACKEND"]  # clips take no space here
+    places = ("files/",) if elsewhere else ("files/", "media/")
+    needed = sum(reader.size(name) for name in reader.members if name.startswith(places))
+    if POSTGRES in settings.EMBEDDED:
+        needed += reader.unpacked_bytes
+    free = shutil.disk_usage(var).free
+    if needed > free:
+        raise BackupError(
+            f"{var} has {as_size(free)} of free space, and the backup needs {as_size(needed)}: "
+            "make space, or set EARNEST_VAR to a folder on another disk."
+        )
+
+
+def put_clips(reader: Reader, folder: Path, say: Say) -> list[str]:
+    """Store the clips that are not there yet; return their names, so that they can be deleted.
+
+    Each name stands in the staged `folder` first, for the start after a restore that was killed.
+    """
+    names = reader.names("media/")
+    progress = Progress(say, "clips", len(names))
+    new: list[str] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / CLIPS).open("w") as listed:
+            for name in names:
+                size = reader.size(f"media/{name}")
+                if not _is_there(name, size, reader):
+                    new.append(name)
+                    listed.write(f"{name}\n")
+                    listed.flush()
+                    with reader.open(f"media/{name}") as file:
+                        store.put_back(name, file)
+                progress.step(size)
+    except BaseException:
+        store.forget(new)
+        raise
+    return new
+
+
+def _is_there(name: str, size: int, reader: Reader) -> bool:
+    try:
+        if default_storage.size(name) != size:
+            return False
+        with default_storage.open(name) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return False
+    return digest == reader.hashes[f"media/{name}"]
+
+
+def forget_others(reader: Reader) -> int:
+    """Delete the clips of the installation that was replaced; return their number."""
+    others = set(store.stored_names()) - set(reader.names("media/"))
+    store.forget(others)
+    return len(others)
+
+
+@contextmanager
+def unpack_files(reader: Reader) -> Iterator[Path]:
+    """Unpack drafts into a folder beside the ones in use, for `put_in_place`; delete it at the end.
+
+    The key and the first login are never there: they stay in memory until they are put in place.
+    """
+    folder = Path(settings.EARNEST_VAR) / STAGED
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        for name in reader.names("files/"):
+            if name not in (KEY, LOGIN):
+                target = folder / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with reader.open(f"files/{name}") as file, target.open("wb") as copy:
+                    shutil.copyfileobj(file, copy, BLOCK_BYTES)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def put_in_place(reader: Reader, folder: Path) -> None:
+    """Replace drafts, judges' answers, the first login and the key by those of the backup."""
+    var = Path(settings.EARNEST_VAR)
+    try:
+        for name in FOLDERS:
+            shutil.rmtree(var / name, ignore_errors=True)
+            if (folder / name).exists():
+                (folder / name).rename(var / name)
+        (var / LOGIN).unlink(missing_ok=True)
+        for name in (LOGIN, KEY):
+            if f"files/{name}" in reader.members:
+                write_private(var / name, reader.content(f"files/{name}"))
     except OSError as error:
         raise BackupError(
-            f"The database and the clips are restored, but the files of {settings.EARNEST_VAR} are "
-            f"not ({error.strerror or error}: {error.filename}). Correct that, then run the same "
+            f"The database and the clips are restored, but the files of {var} are not "
+            f"({error.strerror or error}: {error.filename}). Correct that, then run the same "
             "command again. Earnest does not start before."
         ) from error
 
@@ -112,37 +230,34 @@ def queue_again(say: Say) -> None:
         say(f"{count:,} analyses that waited are queued again")
 
 
-def check_free(replace: bool, way_out: str = "set EARNEST_VAR to a new folder") -> None:
-    found = database.who_is_there()
-    if found and not replace:
+def check_empty(replace: bool, way_out: str = "set EARNEST_VAR to a new folder") -> None:
+    records = database.list_records()
+    if records and not replace:
         raise BackupError(
-            f"The database holds a house already: {', '.join(found)}. Nothing was changed. To keep "
+            f"The database is not empty: {', '.join(records)}. Nothing was changed. To keep "
             f"it, {way_out} or DATABASE_URL to an empty database. To lose it, add --replace."
         )
 
 
 @contextmanager
-def stopped_house() -> Iterator[None]:
-    """Earnest may not run with this folder, nor start, until this is over."""
+def stopped_installation() -> Iterator[None]:
+    """Lock the folder: Earnest may neither run with it nor start."""
     var = Path(settings.EARNEST_VAR)
-    lock = os.open(lock_file(var), os.O_RDWR | os.O_CREAT, 0o600)
+    lock = open_lock(lock_file(var))
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        raise BackupError(
-            f"Earnest runs with the data in {var}: stop it first (Ctrl-C there, or "
-            "systemctl stop earnest)."
-        ) from None
-    try:
+        if not try_lock(lock):
+            raise BackupError(
+                f"Earnest runs with the data in {var}: stop it first (Ctrl-C there, or "
+                "systemctl stop earnest)."
+            )
         yield
     finally:
         os.close(lock)
 
 
 @contextmanager
-def used_key(key: str) -> Iterator[None]:
-    """What the backup holds is sealed by its own key, which migrations may need."""
+def use_key(key: str) -> Iterator[None]:
+    """Use the key of the backup meanwhile: migrations may need it to read what it sealed."""
     here = settings.SECRET_KEY
     settings.SECRET_KEY = key or here
     try:

@@ -141,8 +141,8 @@ def path_problem(error: OSError) -> str:
 
 WHOLE = "It was done as a whole or not at all. Look with `{look}`, then run it again if it is due."
 READS = (
-    "Nothing in the database was changed. Files that it began may be incomplete: run it again with "
-    "another name, or delete them first."
+    "Nothing in the database was changed. A single file is complete or not there; a new folder may "
+    "lack files: delete it first. Then run the command again."
 )
 STEPS = "What it had stored by then is kept. Run it again: it goes on with what is left."
 SESSIONS = (

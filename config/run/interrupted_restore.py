@@ -11,9 +11,9 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from config.run.private_files import write_private
 from config.run.server_checks import UnreachableError
 from listening.common.command_name import command
+from listening.common.whole_files import write_private
 
 NOTE = "unfinished-restore"  # in EARNEST_VAR
 STAGED = "restoring"  # in EARNEST_VAR: what is unpacked before anything changes

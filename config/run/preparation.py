@@ -23,7 +23,7 @@ from typing import Any
 from django.conf import settings
 
 from config.installation import CODE
-from config.run.private_files import write_private
+from listening.common.whole_files import write_private
 
 LOOK_EVERY_S = 0.02
 RESEARCHER = "researcher"
@@ -111,9 +111,7 @@ def _stamp() -> dict[str, str]:
 def write_stamp(prepared_for: str, applied: list[tuple[str, str]], landing: str) -> None:
     """Notes the fingerprint that was prepared for; `landing` is the address of the link LINK."""
     stamp = {"fingerprint": prepared_for, "applied": _digest(applied), "landing": landing}
-    draft = stamp_file().with_suffix(".new")
-    draft.write_text(json.dumps(stamp))
-    draft.replace(stamp_file())
+    write_private(stamp_file(), json.dumps(stamp).encode())
 
 
 def _digest(applied: list[Any]) -> str:

@@ -22,20 +22,6 @@ GROUP_FILE, GROUP_FOLDER = 0o640, 0o2750  # new files in the folder belong to it
 SERVERS_FOLDERS = ("postgres", "valkey", "run")
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Writes a file of its owner alone, which is there as a whole or not at all."""
-    draft = path.with_name(f"{path.name}.new")
-    draft.unlink(missing_ok=True)
-    try:
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def group_of(name: str, value: str) -> int | None:
     """The number of the group that is named, which this account must be able to give files to."""
     if not value:

@@ -1,4 +1,4 @@
-"""Child processes: started, stopped in time, dying with their parent; and what they print.
+"""Child processes: started, stopped in time, dying with their parent; their output; file locks.
 
 A server never runs as root when it was told so. What children print is read from pipes and written
 to files that rotate while they run. The reader is the loop of whoever watches the children: no
@@ -166,6 +166,20 @@ def last_lines(path: Path, count: int = 8) -> str:
         return "\n".join(path.read_text(errors="replace").splitlines()[-count:])
     except FileNotFoundError:
         return ""
+
+
+def open_lock(path: Path) -> int:
+    """Open a file to lock; the kernel frees the lock when the process ends."""
+    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+
+
+def try_lock(handle: int) -> bool:
+    """Lock the file for this process alone, unless another one holds it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 LARGEST_BYTES = 20 * 1024**2

@@ -24,22 +24,10 @@ from config.run.embedded_servers import (
     check_space,
     stop_leftovers,
 )
-from config.run.processes import LogPipes, last_lines, spawn, stop
+from config.run.processes import LogPipes, last_lines, open_lock, spawn, stop, try_lock
 
 ALREADY_KEPT = 3  # exit status of a keeper that finds another one at work
 LOOK_EVERY_S = 0.1
-
-
-def _open(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-
-
-def _try_lock(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def log_file(var: Path, server: Server) -> Path:
@@ -58,7 +46,7 @@ class Use:
     def __init__(self, var: Path, server: Server) -> None:
         self.var, self.server = var, server
         self._keeper: subprocess.Popen[bytes] | None = None
-        self._users = _open(var / f"{server.name}.users")
+        self._users = open_lock(var / f"{server.name}.users")
         fcntl.flock(self._users, fcntl.LOCK_SH)  # waits while a keeper is just stopping
 
     def ensure_kept(self) -> None:
@@ -94,9 +82,9 @@ class Use:
             _keepers.append(self._keeper)
 
     def _is_kept(self) -> bool:
-        handle = _open(self.var / f"{self.server.name}.keeper")
+        handle = open_lock(self.var / f"{self.server.name}.keeper")
         try:
-            return not _try_lock(handle)
+            return not try_lock(handle)
         finally:
             os.close(handle)
 
@@ -127,7 +115,7 @@ class Use:
 
     def _is_used(self) -> bool:
         """Whether anybody holds the server; a keeper that is stopping it holds it alone."""
-        handle = _open(self.var / f"{self.server.name}.users")
+        handle = open_lock(self.var / f"{self.server.name}.users")
         try:
             fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
             return self._is_kept()
@@ -167,7 +155,7 @@ class Keeper:
     def __init__(self, var: Path, server: Server) -> None:
         self.var, self.server = var, server
         self.stopping = False
-        self.users = _open(var / f"{server.name}.users")
+        self.users = open_lock(var / f"{server.name}.users")
         self.pipes = LogPipes()
 
     def run(self) -> None:
@@ -204,7 +192,7 @@ class Keeper:
             self.pipes.pump(LOOK_EVERY_S)
 
     def _nobody_left(self) -> bool:
-        self.stopping = self.stopping or _try_lock(self.users)
+        self.stopping = self.stopping or try_lock(self.users)
         return self.stopping
 
     def stop(self, *_: object) -> None:
@@ -212,8 +200,8 @@ class Keeper:
 
 
 def main(var: Path, name: str) -> int:
-    lock = _open(var / f"{name}.keeper")
-    if not _try_lock(lock):
+    lock = open_lock(var / f"{name}.keeper")
+    if not try_lock(lock):
         return ALREADY_KEPT
     keeper = Keeper(var, SERVERS[name])
     signal.signal(signal.SIGTERM, keeper.stop)

@@ -1,9 +1,8 @@
-"""One process tree: databases, pages and workers started in order, healed, and stopped together."""
+"""The supervisor: start servers, pages and workers in order, restart what ends, stop them all."""
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import resource
@@ -29,15 +28,27 @@ from config.run.interrupted_restore import check_restored, forget_staged
 from config.run.on_demand_worker import RestingQueue
 from config.run.preparation import AWAY_STATUS, is_as_left, result_file, start_fingerprint
 from config.run.private_files import close_all
-from config.run.processes import LogPipes, last_lines, signal_group, spawn, stop
+from config.run.processes import (
+    LogPipes,
+    last_lines,
+    open_lock,
+    signal_group,
+    spawn,
+    stop,
+    try_lock,
+)
 from config.run.running_instance import lock_file, write_address
 from config.run.server_checks import UnreachableError, try_database, try_media, try_redis
 from config.run.shared_server import Use, join
 from listening.common.command_name import IN_A_CLONE, OF_THE_DOCUMENTATION
 
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+LOOK_EVERY_S = 0.1
+GRACE_S = 4.0
 STEADY_S = 30.0  # a process that lived this long may restart at once
 LONGEST_PAUSE_S = 10.0
 REST_AFTER_S = 600  # without a job: the GPU's worker gives its memory back
+RESEARCHER_PATH = "/studies/"
 PAGES = "config.web:application"
 PAGES_OF_A_START = "config.run.gated_app:application"
 MOST_CONNECTIONS = 16_384  # per web worker; each rater keeps one open, who comes beyond them waits
@@ -56,7 +67,7 @@ class Service:
     failures: int = 0
     started_at: float = 0.0
     wait_until: float = field(default=0.0)
-    wanted: Callable[[], bool] | None = None  # it rests while this is false
+    wanted: Callable[[], bool] | None = None  # it is not started while this is false
 
     def start(self) -> None:
         self.child = spawn(self.command, log=None, cwd=CODE, death_signal=self.death_signal)
@@ -130,8 +141,6 @@ def _beat_command() -> list[str]:
 
 
 def _pages_command() -> list[str]:
-    from django.conf import settings
-
     workers = settings.EARNEST_WEB_WORKERS
     return web_command(settings.EARNEST_HOST, settings.EARNEST_PORT, workers, PAGES)
 
@@ -160,34 +169,29 @@ def services(var: Path, host: str, port: int, workers: int, pipes: LogPipes) -> 
 
 
 def _gpu_service(var: Path, log: Path, pipes: LogPipes) -> Service:
-    queue = _embedded_queue(var, "gpu")
-    if queue is None:
+    """The worker of the GPU's queue: on demand where the broker is the embedded one."""
+    address = socket_folder(var) / "valkey.sock"
+    if VALKEY not in settings.EMBEDDED or str(address) not in settings.CELERY_BROKER_URL:
         return Service("gpu", _gpu_command(), log, pipes, signal.SIGKILL)
+    prefix = settings.CELERY_BROKER_TRANSPORT_OPTIONS.get("global_keyprefix", "")
+    queue = RestingQueue(var, "gpu", f"{prefix}gpu", address)
     command = _gpu_command("--rest-after", str(REST_AFTER_S))
     return Service("gpu", command, log, pipes, signal.SIGKILL, wanted=queue.has_jobs)
 
 
-def _embedded_queue(var: Path, name: str) -> RestingQueue | None:
-    """None where the broker is elsewhere."""
-    from django.conf import settings
-
-    prefix = settings.CELERY_BROKER_TRANSPORT_OPTIONS.get("global_keyprefix", "")
-    address = socket_folder(var) / "valkey.sock"
-    if VALKEY not in settings.EMBEDDED or str(address) not in settings.CELERY_BROKER_URL:
-        return None
-    return RestingQueue(var, name, f"{prefix}{name}", address)
-
-
 LIVENESS_EVERY_S = 5.0
 LIVENESS_PATIENCE_S = 10.0
-LIVENESS_FAILURES = (
-    6  # in a row, at least half a minute; a count, as the loop itself may have been stopped
-)
+LIVENESS_FAILURES = 6  # in a row; a count and no time, as the loop itself may have been stopped
+# Not /readyz: pages that run and say that the disk is full are better than none.
 REQUEST = b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
 class Liveness:
-    """One question at a time; many in a row without an answer mean that the pages hang."""
+    """Ask the pages whether they live, one question at a time and without waiting.
+
+    Pages that start are asked all the time, others every few seconds. Many questions in a row
+    without an answer mean that they hang.
+    """
 
     def __init__(self, host: str, port: int) -> None:
         self.address = (host, port)
@@ -203,12 +207,16 @@ class Liveness:
         self.failures, self.answered = 0, False
 
     def is_dead(self, now: float) -> bool:
-        """Goes one step on; true when too many questions in a row got no answer."""
+        """Take one step; return whether too many questions in a row got no answer."""
+        self.step(now)
+        return self.failures >= LIVENESS_FAILURES
+
+    def step(self, now: float) -> None:
+        """Ask, or look for the answer."""
         if self.asking is not None:
             self._go_on(now)
-        elif now >= self.next_at:
+        elif now >= self.next_at or not self.answered:
             self._ask(now)
-        return self.failures >= LIVENESS_FAILURES
 
     def _ask(self, now: float) -> None:
         family = socket.AF_INET6 if ":" in self.address[0] else socket.AF_INET
@@ -243,14 +251,6 @@ class Liveness:
         if self.asking is not None:
             self.asking.close()
             self.asking = None
-
-
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-
-
-LOOK_EVERY_S = 0.1
-GRACE_S = 4.0
-RESEARCHER_PATH = "/studies/"
 
 
 class StartError(Exception):
@@ -303,10 +303,10 @@ class Supervisor:
 
     def take_lock(self) -> None:
         """One supervisor per EARNEST_VAR; the kernel frees the lock of a killed one."""
-        self.lock = os.open(lock_file(self.var), os.O_RDWR | os.O_CREAT, 0o600)
+        self.lock = open_lock(lock_file(self.var))
         where = os.pread(self.lock, 200, 0).decode(errors="replace").partition("\n")[0]
         deadline = time.monotonic() + 0.3  # a command that looks for us holds it for an instant
-        while not self.locked():
+        while not try_lock(self.lock):
             if time.monotonic() > deadline:
                 raise StartError(
                     f"It already runs with the data in {self.var} (at {where or 'another address'})"
@@ -315,13 +315,6 @@ class Supervisor:
             time.sleep(LOOK_EVERY_S)
         self.after_a_kill = bool(where)  # a clean stop empties the file
         write_address(self.lock, settings.EARNEST_PUBLIC_URL, self.host, self.port)
-
-    def locked(self) -> bool:
-        try:
-            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
     def check_port(self) -> None:
         """A killed predecessor's pages get time to go; another program's port is an error."""
@@ -408,26 +401,15 @@ class Supervisor:
         deadline = time.monotonic() + limit_s
         if web.child is None:
             web.start()
-        while self.pages_live() != 200 and not self.stopping:
+        while not self.liveness.answered and not self.stopping:
             self.heal(web)
+            self.liveness.step(time.monotonic())
             if time.monotonic() > deadline:
                 raise StartError(
                     f"The pages do not answer; see {web.log}. Its end:\n{last_lines(web.log)}"
                 )
             self.pipes.pump(LOOK_EVERY_S / 4)
         self.heal(*workers)
-
-    def pages_live(self) -> int | None:
-        """The status of /livez, or None when nothing answers.
-
-        Not of /readyz: pages that run and say that the disk is full are better than none.
-        """
-        try:
-            with socket.create_connection((loopback(self.host), self.port), timeout=5) as client:
-                client.sendall(REQUEST)
-                return status_of(client.recv(64))
-        except OSError:
-            return None
 
     def announce(self, entry: dict[str, str]) -> None:
         if self.stopping:
@@ -504,7 +486,7 @@ class Supervisor:
 
 
 def shown_login(file: Path) -> str:
-    """The first log-in, for who sits before a terminal; a log is told only where it is kept."""
+    """Return the first login on a terminal; elsewhere only the file that holds it."""
     if not sys.stdout.isatty():
         return f"user and first password are kept in {file}"
     return f"{', '.join(file.read_text().split(chr(10))).strip(', ')}   (kept in {file})"
@@ -521,12 +503,6 @@ def allow_open_files(wanted: int) -> None:
 def loopback(host: str) -> str:
     """Where the supervisor reaches pages that listen on every address."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-
-
-def status_of(reply: bytes) -> int | None:
-    """The number in the first line of an answer over HTTP; None of anything else."""
-    words = reply.split(b" ", 2)
-    return int(words[1]) if len(words) == 3 and words[1].isdigit() else None
 
 
 def ask(

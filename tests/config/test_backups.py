@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,10 +23,11 @@ from config.backups import BackupError, archive, database, restore
 from config.backups.archive import ABOUT, FORMAT, MANIFEST, Reader, Writer
 from config.backups.database import Contents
 from config.backups.database_move import move
-from config.run import commands, private_files, supervisor
+from config.run import commands, supervisor
 from config.run.interrupted_restore import NOTE, check_restored, forget_staged
 from config.run.server_checks import UnreachableError, bucket_problem
 from listening.audio import store
+from listening.common import whole_files
 from listening.models import Rater, Rating, Study
 from tests.factories import answer_all, arrive, make_study
 
@@ -229,6 +231,35 @@ def test_a_member_that_is_there_twice_is_refused(tmp_path: Path):
         Reader(tmp_path / "a.tar")
 
 
+class MemberTable(dict[str, Any]):
+    """Members of an archive; counts how often all of them are looked through."""
+
+    scans = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self.scans += 1
+        return super().__iter__()
+
+
+def test_no_member_is_compared_with_every_other_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    clips: Members = {f"media/served/ab/{n:032x}.flac": b"x" for n in range(100)}
+    crafted(tmp_path / "a.tar", clips)
+    check = Reader._check_member
+
+    def check_and_count(reader: Reader, member: tarfile.TarInfo) -> None:
+        if not reader.members:
+            reader.members = MemberTable()
+        check(reader, member)
+
+    monkeypatch.setattr(Reader, "_check_member", check_and_count)
+    with Reader(tmp_path / "a.tar") as reader:
+        assert len(reader.names("media/")) == 100
+        assert isinstance(reader.members, MemberTable)
+        assert reader.members.scans < 10
+
+
 def test_a_crafted_archive_without_a_fault_is_read(tmp_path: Path):
     crafted(tmp_path / "a.tar", {})
     with Reader(tmp_path / "a.tar") as reader:
@@ -285,13 +316,13 @@ def test_clips_for_a_bucket_need_no_space_on_this_disk(
 ):
     written(tmp_path / "a.tar")
     usage = SimpleNamespace(free=10_000)  # the clip has 15,000 bytes, the rows 18
-    monkeypatch.setattr(archive.shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(restore.shutil, "disk_usage", lambda path: usage)
     with Reader(tmp_path / "a.tar") as reader:
         with pytest.raises(BackupError, match=r"has .* of free space, and the backup needs"):
-            archive.check_space(reader)
+            restore.check_space(reader)
         bucket = {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": {"bucket_name": "clips"}}
         settings.STORAGES = {**settings.STORAGES, "default": bucket}
-        archive.check_space(reader)
+        restore.check_space(reader)
 
 
 @pytest.fixture
@@ -355,7 +386,7 @@ def test_a_house_comes_back_as_it_was(
     assert everything() == before
     assert (house / "drafts" / "code" / "study.toml").read_text() == "begun"
     assert len((house / "secret_key").read_text()) != 60
-    assert "1 clips of the house that was here were deleted" in capsys.readouterr().out
+    assert "1 clips of the installation that was here were deleted" in capsys.readouterr().out
     Study.objects.create(key="next", title="", owner=Study.objects.get().owner)  # a free number
     with pytest.raises(IntegrityError, match="never changed"):  # the guards are on again
         Rating.objects.update(label="changed")
@@ -448,9 +479,9 @@ def test_a_restore_that_fails_leaves_no_key_behind(
     key = (house / "secret_key").read_bytes()
     (house / "secret_key").write_text("n" * 60)
     broken = {
-        "staging": (archive.shutil, "copyfileobj"),
+        "staging": (restore.shutil, "copyfileobj"),
         "loading": (database, "_fill"),
-        "putting in place": (private_files.os, "fsync"),
+        "putting in place": (whole_files.os, "fsync"),
     }
     monkeypatch.setattr(*broken[step], no_space)
     with pytest.raises(CommandError, match=r"No space left"):
@@ -470,16 +501,16 @@ def killed(*_: object, **__: object) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.medium
-@pytest.mark.parametrize("step", [(archive, "put_in_place"), (archive, "forget_others")])
+@pytest.mark.parametrize("step", ["put_in_place", "forget_others"])
 def test_a_restore_that_is_killed_behind_the_database_is_finished_by_the_same_command(
-    house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: tuple[object, str]
+    house: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ):
     file, before = tmp_path / "house.tar", everything()
     call_command("backup", str(file))
     answer_all(arrive(make_study(key="added-later")))
     (house / "drafts" / "code" / "study.toml").write_text("changed")
     with monkeypatch.context() as until_killed:
-        until_killed.setattr(*step, killed)
+        until_killed.setattr(restore, step, killed)
         with pytest.raises(Killed):
             call_command("restore", str(file), replace=True)
     with pytest.raises(UnreachableError, match=rf"A restore of {file} was cut off .* Finish it: "):

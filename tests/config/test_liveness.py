@@ -57,3 +57,12 @@ def test_pages_that_never_answered_are_still_starting():
             liveness.is_dead(n * LIVENESS_EVERY_S) for n in range(10 * LIVENESS_FAILURES)
         )
         liveness.forget()
+
+
+def test_pages_that_start_are_asked_again_at_once(liveness: Liveness, listening: socket.socket):
+    ask(liveness, listening, 0.0, b"HTTP/1.1 503 Service Unavailable\r\n\r\n")
+    assert not liveness.answered
+    ask(liveness, listening, 0.0, b"HTTP/1.1 200 OK\r\n\r\n")
+    assert liveness.answered
+    liveness.step(0.0)
+    assert liveness.asking is None  # they run: the next question comes later

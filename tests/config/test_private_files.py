@@ -11,6 +11,7 @@ from django.core.management import get_commands
 from config.run import commands
 from config.run.private_files import close_all, close_folder, group_of
 from config.run.processes import closed_folders
+from listening.common.whole_files import write_private, write_whole
 from tests.config.helpers import open_places
 
 GROUP = os.getegid()
@@ -103,6 +104,23 @@ def test_commands_that_write_for_people_keep_their_umask(
         os.umask(before)
     assert seen == [umask]
     assert set(get_commands()) >= commands.FOR_PEOPLE
+
+
+@pytest.mark.parametrize(("write", "expected"), [(write_whole, 0o644), (write_private, 0o600)])
+def test_a_file_has_its_mode_and_replaces_an_older_one_and_a_leftover_draft(
+    write: Any, expected: int, tmp_path: Path
+):
+    path = tmp_path / "file"
+    path.write_text("older")
+    path.chmod(0o666)
+    (tmp_path / f".file.{os.getpid()}.part").write_text("left by a killed process")
+    before = os.umask(0o022)
+    try:
+        write(path, b"new")
+    finally:
+        os.umask(before)
+    assert (path.read_bytes(), mode(path)) == (b"new", expected)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_no_group_is_no_group():

@@ -11,7 +11,7 @@ from django.db import connection, models
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from config.backups.database_move import instead
+from config.backups.database_move import connected_to
 from tests.config.helpers import own_folder
 
 FIRST = [  # before the first migration that changes rows
@@ -67,7 +67,7 @@ def empty_database(transactional_db: None) -> Iterator[str]:
     with connection.creation._nodb_cursor() as cursor:
         cursor.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
         cursor.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
-    with instead({"NAME": name}):
+    with connected_to({"NAME": name}):
         yield name
     with connection.creation._nodb_cursor() as cursor:
         cursor.execute(f'DROP DATABASE "{name}" WITH (FORCE)')

@@ -1,4 +1,4 @@
-"""Writes a backup of the whole house to one file, while it runs."""
+"""Write a backup of the whole installation to one file, while it runs."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         target = options["file"]
         try:
-            found = take(target, self.stderr.write, key=not options["without_key"])
+            contents = take(target, self.stderr.write, key=not options["without_key"])
         except BackupError as error:
             raise CommandError(str(error)) from None
         self.stderr.write(
-            f"Written{size_of(target)}: {found.count('listening_study'):,} studies, "
-            f"{found.count('listening_rating'):,} ratings, {found.rows:,} rows, all clips and "
-            "drafts."
+            f"Written{size_of(target)}: {contents.count('listening_study'):,} studies, "
+            f"{contents.count('listening_rating'):,} ratings, {contents.rows:,} rows, all clips "
+            "and drafts."
         )
         if not options["without_key"]:
             self.stderr.write(

@@ -36,14 +36,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         url = sys.stdin.readline().strip() if options["url"] == "-" else options["url"]
         try:
-            found = move(url, self.stderr.write, replace=options["replace"])
+            contents = move(url, self.stderr.write, replace=options["replace"])
         except (BackupError, ImproperlyConfigured) as error:
             raise CommandError(str(error)) from None
         if POSTGRES in settings.EMBEDDED:
             note_moved(settings.EARNEST_VAR, place_of(url))
         self.stdout.write(
-            f"{found.rows:,} rows in {len(found.tables)} tables are there now, the same as here. "
-            "The database here was left as it is; clips and keys stay where they are.\n"
+            f"{contents.rows:,} rows in {len(contents.tables)} tables are there now, the same as "
+            "here. The database here was left as it is; clips and keys stay where they are.\n"
             "Start Earnest with this in its environment, and keep it there for its commands:"
         )
         shown = "DATABASE_URL='the URL that you typed'" if options["url"] == "-" else None

@@ -1,4 +1,4 @@
-"""Puts a backup in the place of an empty house, or of one that may go."""
+"""Restore a backup into an empty installation, or into one that may be deleted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config.backups import BackupError
 from config.backups.archive import Reader
-from config.backups.restore import described, restore
+from config.backups.restore import describe, restore
 
 
 class Command(BaseCommand):
@@ -32,13 +32,13 @@ class Command(BaseCommand):
         try:
             self.stderr.write("The backup is looked through ...")
             with Reader(options["file"]) as reader:
-                self.stdout.write(described(reader))
+                self.stdout.write(describe(reader))
                 if options["check"]:
                     self.stdout.write("It is whole. Nothing was restored.")
                     return
-                gone = restore(reader, self.stderr.write, replace=options["replace"])
+                deleted = restore(reader, self.stderr.write, replace=options["replace"])
         except BackupError as error:
             raise CommandError(str(error)) from None
-        if gone:
-            self.stdout.write(f"{gone:,} clips of the house that was here were deleted.")
+        if deleted:
+            self.stdout.write(f"{deleted:,} clips of the installation that was here were deleted.")
         self.stdout.write("Restored, and compared with the backup row by row. Start Earnest now.")
