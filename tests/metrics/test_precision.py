@@ -269,9 +269,73 @@ def test_a_list_of_ones_own_may_hold_a_metric_in_two_precisions():
 
 def test_every_metric_with_networks_says_what_they_compute_in():
     groups = {}
-    for key, kind in sorted(Metric.registry.items()):
+    for kind in Metric.registry.values():
         if kind.__module__.startswith("metrics."):
             groups.setdefault(kind.precisions, []).append(kind)
     for kind in groups.pop(Precisions()):  # those that say nothing have none
         assert not {"transformers", "torchaudio", "onnxruntime"} & set(kind.packages), kind.key
     assert all(said.weights for said in groups if said.bf16 or said.tf32 or said.compile)
+
+
+def test_declarations_add_up():
+    declared = Precisions(0.001, 0.02, 0.0005, "real weights")
+    assert declared.within(Arithmetic("bf16", compile=True)) == pytest.approx(0.0205)
+    assert declared.within(Arithmetic(compile=True)) == 0.0005
+    assert declared.words().startswith("float32; tf32 within 0.001; bf16 within 0.02; compile")
+    with pytest.raises(PrecisionError, match="it declares float32 only"):
+        Precisions().within(BF16)
+
+
+def test_the_compiler_that_is_here_is_taken(monkeypatch, tmp_path):
+    """Inductor builds with a C++ compiler, Triton its driver with one of C: images have none."""
+    monkeypatch.undo()
+    chosen = precision.backend.__wrapped__
+    there = set()
+    (tmp_path / "Python.h").touch()
+    monkeypatch.setattr(precision.shutil, "which", lambda name: name if name in there else None)
+    monkeypatch.setattr(precision.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(precision.sysconfig, "get_path", lambda name: str(tmp_path))
+    assert chosen("cpu") == "aot_eager"
+    assert chosen("cuda:1") == "aot_eager"
+    there.add("clang++")
+    monkeypatch.setattr(precision, "_compiles", lambda device: False)
+    assert chosen("cpu") == "aot_eager"
+    monkeypatch.setattr(precision, "_compiles", lambda device: True)
+    assert chosen("cpu") == "inductor"
+    assert chosen("cuda:1") == "aot_eager"
+    there.add("gcc")
+    assert chosen("cuda:1") == "inductor"
+    monkeypatch.setattr(precision.importlib.util, "find_spec", lambda name: None)
+    assert chosen("cuda:1") == "aot_eager"
+
+
+def test_without_python_s_headers_nothing_is_built(monkeypatch, tmp_path):
+    monkeypatch.undo()
+    monkeypatch.setattr(precision.shutil, "which", lambda name: name)
+    monkeypatch.setattr(precision.importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(precision.sysconfig, "get_path", lambda name: str(tmp_path))
+    chosen = precision.backend.__wrapped__
+    assert {chosen("cpu"), chosen("cuda:0")} == {"aot_eager"}
+
+
+@pytest.mark.usefixtures("with_bfloat16")
+@pytest.mark.slow
+def test_files_are_scored_in_what_is_asked_for(tmp_path):
+    out = tmp_path / "scores.jsonl"
+    clip = str(reference.path("human-0880-clean"))
+    weights = str(tiny_predictors.audiobox(tmp_path))
+    own = json.dumps({"audiobox_pq": {"model": weights}})
+    common = (clip, "--metrics=audiobox_pq,length_s", f"--parameters={own}", f"--out={out}")
+    assert "float32" not in told(*common)
+    said = told(*common, "--precision=bf16")
+    assert "length_s: not in bf16: it declares float32 only" in said
+    assert "1 of 2 scores are there already" in said
+    found = [json.loads(line) for line in out.read_text().splitlines()]
+    pq = [line for line in found if line["metric"] == "audiobox_pq"]
+    assert [line["parameters"].get("precision") for line in pq] == [None, "bf16"]
+    assert pq[1]["title"].endswith("precision bf16)")
+    values = [line["value"] for line in pq]
+    assert values[0] != values[1]
+    within = Metric.registry["audiobox_pq"].precisions.bf16
+    assert testing.moved(*values) <= within
+    assert len([line for line in found if line["metric"] == "length_s"]) == 1
