@@ -1,4 +1,4 @@
-"""Scores of single clips, or of texts, as a file: what predictors of quality are trained on."""
+"""Scores of individual clips, or of texts, as a file: what predictors of quality are trained on."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ NOTE = (
     "In the files it stands with the unbiased step too, whose interval is nearly wide enough."
 )
 METHODS = (
-    "Scores of single clips are means with t intervals over raters; beside them stand the scores "
-    "recovered by the subject model of ITU-T P.910 (Li et al. 2020) and the means without raters "
-    "whom ITU-R BT.500 rejects."
+    "Scores of individual clips are means with t intervals over raters; the table also has the "
+    "scores recovered by the subject model of ITU-T P.910 (Li et al. 2020) and the means without "
+    "raters whom ITU-R BT.500 rejects."
 )
 
 
@@ -42,7 +42,7 @@ class ClipScoresPart(Part):
 
     key = "clip_scores"
     version = "1"
-    title = "Scores of single clips"
+    title = "Scores of individual clips"
     order = 44
     always = False
     presets = frozenset({"p808"})
