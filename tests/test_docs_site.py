@@ -19,6 +19,7 @@ PLACES = (
     "config/run/supervisor.py",
     "listening/design/draft_toml.py",
     "listening/methods/att.py",
+    "listening/templatetags/study_tabs.py",
     "listening/web/researcher/drafts.py",
 )
 NO_LABELS = {"like this"}
