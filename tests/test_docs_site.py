@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.docs import API, home, lay_out, navigation
+from tools import docs_reference
+from tools.docs import GENERATED, home, lay_out, navigation
 from tools.docs_api import page
 from tools.locks import ROOT
 from tools.screenshots import FOLDER, MOST_BYTES, SHOTS
@@ -18,6 +19,7 @@ PLACES = (
     "config/run/supervisor.py",
     "listening/design/draft_toml.py",
     "listening/methods/att.py",
+    "listening/templatetags/study_tabs.py",
     "listening/web/researcher/drafts.py",
 )
 NO_LABELS = {"like this"}
@@ -26,7 +28,7 @@ NO_LABELS = {"like this"}
 def test_every_page_of_the_docs_is_in_the_navigation_once():
     named = Counter(navigation().pages())
     assert [page for page, times in named.items() if times > 1] == []
-    assert [name for name in named if name != API and not (ROOT / name).is_file()] == []
+    assert [name for name in named if name not in GENERATED and not (ROOT / name).is_file()] == []
     docs = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "docs").rglob("*")
@@ -37,7 +39,8 @@ def test_every_page_of_the_docs_is_in_the_navigation_once():
 
 
 def test_the_pages_of_the_site_lie_as_in_the_clone(tmp_path: Path):
-    lay_out(tmp_path, "# All\n")
+    lay_out(tmp_path, dict.fromkeys(GENERATED, "# All\n"))
+    assert (tmp_path / GENERATED[0]).read_text() == "# All\n"
     assert (tmp_path / "docs" / "api.md").read_text() == (ROOT / "docs" / "api.md").read_text()
     notebook = (tmp_path / "docs" / "notebooks" / "a-study-by-script.md").read_text()
     assert notebook.startswith("# A study by script")
@@ -81,6 +84,17 @@ def test_an_operation_of_the_api_is_told_whole():
         "Answered with 204: nothing.",
     ):
         assert f"\n{line}\n" in told
+
+
+@pytest.mark.medium
+def test_the_references_list_every_metric_and_every_argument():
+    metrics = docs_reference.metrics_page()
+    assert "\n| `dnsmos_sig` | MOS, higher is better | DNSMOS P.835, quality" in metrics
+    assert "\n| `beam` | `5` |\n" in metrics
+    commands = docs_reference.commands_page()
+    assert "\n## `score_files`\n" in commands
+    assert "\n| `STUDY` | Study key. |\n" in commands
+    assert "--traceback" not in commands
 
 
 @pytest.mark.medium

@@ -20,6 +20,9 @@ from tools.locks import ROOT
 NAVIGATION = "docs/navigation.toml"
 HOME = "README.md"
 API = "docs/api-reference.md"
+METRICS = "docs/metrics-reference.md"
+COMMANDS = "docs/commands-reference.md"
+GENERATED = (API, METRICS, COMMANDS)
 END_OF_HOME = "## Read on\n"  # its table is what the navigation says, too
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
 
@@ -52,12 +55,12 @@ def navigation(root: Path = ROOT) -> Navigation:
     )
 
 
-def lay_out(folder: Path, api: str, root: Path = ROOT) -> None:
-    """Writes all pages, and each file that they link to, into an empty folder."""
+def lay_out(folder: Path, generated: dict[str, str], root: Path = ROOT) -> None:
+    """Write all pages, the generated ones too, and each file that they link to, into a folder."""
     told = navigation(root)
     shutil.rmtree(folder, ignore_errors=True)
     for page in told.pages():
-        text = api if page == API else (root / page).read_text("utf-8")
+        text = generated.get(page) or (root / page).read_text("utf-8")
         if page.endswith(".ipynb"):
             text = of_notebook(text, Path(page).name)
         _write(folder, page, text + toctree(told.below.get(page, ()), page), root)
@@ -110,9 +113,14 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         print("Which folder? python -m tools.docs FOLDER", file=sys.stderr)
         return 2
-    from tools.docs_api import reference
+    from tools import docs_api, docs_reference
 
-    lay_out(Path(arguments[0]), reference())
+    generated = {
+        API: docs_api.reference(),
+        METRICS: docs_reference.metrics_page(),
+        COMMANDS: docs_reference.commands_page(),
+    }
+    lay_out(Path(arguments[0]), generated)
     return 0
 
 
