@@ -102,6 +102,7 @@ def test_an_old_house_and_its_backup_come_up_to_date(
 ):
     with own_folder() as var:
         settings.EARNEST_VAR = var
+        (var / "secret_key").write_text(settings.SECRET_KEY)
         location = {"OPTIONS": {"location": str(var / "media")}}
         storage = {"BACKEND": "django.core.files.storage.FileSystemStorage", **location}
         settings.STORAGES = {**settings.STORAGES, "default": storage}
