@@ -64,6 +64,27 @@ def interval_text(low: float, high: float, ends: Ends = None, decimals: int = 3)
     return f"[{PAST_LOW * below}{left}, {right}{PAST_HIGH * above}]"
 
 
+def ci_words(
+    low: float | None,
+    high: float | None,
+    level: float,
+    ends: Ends = None,
+    decimals: int = 3,
+    kind: str = "CI",
+) -> str:
+    """Return what follows a value in a sentence: “, 95% CI 0.71–0.95”; empty without an interval.
+
+    ``level`` is a share; an end past the scale is written as the scale's end.
+    """
+    if low is None or high is None:
+        return ""
+    if ends is not None:
+        low, high = max(low, ends[0]), min(high, ends[1])
+    between = "–" if low >= 0 else " to "
+    left, right = (number(value, False, decimals) for value in (low, high))
+    return f", {level * 100:g}% {kind} {left}{between}{right}"
+
+
 def legend_of_marks(text: str) -> list[str]:
     """What the marks mean that intervals in a text have; none where none is marked."""
     return [PAST_TOLD] if PAST_LOW in text or PAST_HIGH in text else []

@@ -1,4 +1,4 @@
-"""From a folder to a report: import, scripted raters on the pages, ratings, estimates, files."""
+"""From a folder to a report: import, simulated raters on the pages, ratings, estimates, files."""
 
 import asyncio
 import csv

@@ -52,7 +52,7 @@ STAY = {  # why a session's ratings stay
     "withdrawn": "of raters who withdrew",
     "rejected": "of sessions that were rejected",
 }
-SCRIPTED = "of scripted raters"
+SCRIPTED = "of simulated raters"
 IN_ORDER = ("rater", "session", "position", "task", "criterion", "stimulus")
 IN_WORDS = "answers in raters' own words"
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 FORMAT = 4
 MOST_CONDITIONS = 24
 PARTS_FROM = 0.3  # the share of the work that is done when the parts begin
-SCRIPTED = "sim-"  # how the codes of scripted raters begin
+SCRIPTED = "sim-"  # how the codes of simulated raters begin
 
 
 @on_one_thread
@@ -278,8 +278,8 @@ def _scripted_raters(kept: pd.DataFrame) -> int:
 
 def _scripted(kept: pd.DataFrame) -> list[str]:
     scripted = _scripted_raters(kept)
-    people = f"{scripted} of {kept['rater'].nunique()} raters are scripted (codes {SCRIPTED}…)"
-    return [f"{people}: a program made up their opinions."] if scripted else []
+    people = f"{scripted} of {kept['rater'].nunique()} raters are simulated (codes {SCRIPTED}…)"
+    return [f"{people}: a program generated their ratings."] if scripted else []
 
 
 def _warnings(table: pd.DataFrame, kept: pd.DataFrame, maker: type[Estimator]) -> list[str]:

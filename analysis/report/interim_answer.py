@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from analysis.citations import cite
-from analysis.formatting import counted, enumerated, number
+from analysis.formatting import ci_words, counted, enumerated, number
 from analysis.name_spans import condition_span, family_span, resolve
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Column, Content, Figure, Headline, Table, content_from
@@ -170,18 +170,16 @@ def _table(row: InterimRow) -> Table:
 
 
 def interim_sentence(row: InterimRow) -> str:
-    """What the bounds of a family decide so far, in 30 words at most beside the names.
-
-    What is not claimed is not said.
-    """
+    """Return what the sequential intervals of a family show so far, and nothing beyond them."""
     from analysis.statistics.planning.interim import FEWEST  # SciPy: not for every page
 
     if row["kind"] == "none":
         return (
-            "Nothing is claimed before the study closes: there is no sequential interval for this."
+            "Interim: nothing is claimed before the study closes, as no sequential interval exists "
+            "for this question."
         )
     if row["raters"] < FEWEST:
-        return f"Only {counted(row['raters'], 'rater')} finished: too early to compare anything."
+        return f"Interim ({counted(row['raters'], 'rater')}): too early to compare anything."
     if row["kind"] == "pairs":
         return _of_pairs(row)
     return _of_systems(row)
@@ -224,42 +222,67 @@ def _numbers(mean: InterimMean) -> dict[str, Any]:
 
 
 def _of_systems(row: InterimRow) -> str:
-    raters, reference = counted(row["raters"], "rater"), row["reference"]
+    interim, reference = f"Interim ({counted(row['raters'], 'rater')})", row["reference"]
     compared = {name for pair in row["pairs"] for name in (pair["condition"], pair["versus"])}
     systems = [m["condition"] for m in row["means"] if m["condition"] in compared - {reference}]
     if not systems:
-        return f"There is nothing to compare yet, after {raters}."
-    clauses = [_leader(row, systems)] if len(systems) > 1 else []
-    clauses += [_against(row, systems)] if reference else []
+        return f"{interim}: there is nothing to compare yet."
     if not any(pair["claimed"] for pair in row["pairs"]):
-        return f"No difference is significant at the sequential bound yet, after {raters}."
-    return f"Decided after {raters}: {'; '.join(filter(None, clauses))}."
+        return f"{interim}: no difference is significant yet."
+    sentences = [_leader(row, systems)] if len(systems) > 1 else []
+    sentences += [_against(row, systems)] if reference else []
+    return f"{interim}: {' '.join(sentences)}"
 
 
 def _leader(row: InterimRow, systems: Sequence[str]) -> str:
+    """Return the sentence about the best system and the others."""
     best, others = systems[0], len(systems) - 1
     beaten = sum(_better(row, pair) == best for pair in _among(row, systems, best))
-    value = next(mean["value"] for mean in row["means"] if mean["condition"] == best)
+    (mean,) = (mean for mean in row["means"] if mean["condition"] == best)
     estimand = estimand_of(row["estimand"])
-    shown = f"{condition_span(best)} ({number(value, False, estimand.decimals)})"
-    over = "ranked before" if estimand.lowest_is_best else "above"
+    decimals = estimand.decimals
+    interval = ci_words(
+        mean["low"], mean["high"], row["level"], estimand.ends, decimals, "sequential CI"
+    )
+    value = f"{estimand.name} {number(mean['value'], False, decimals)}{interval}"
+    highest = "is ranked first" if estimand.lowest_is_best else "scores highest"
+    higher = "better" if estimand.lowest_is_best else "higher"
+    lead = f"{condition_span(best)} {highest} of the {len(systems)} systems ({value})"
     if not beaten:
-        return f"{shown} comes first, not yet apart from any other"
+        return f"{lead}, but not significantly {higher} than any other yet."
+    than = f"{beaten} of the {others} others"
     if beaten == others:
-        every = "the other" if others == 1 else f"all {others} others"
-        return f"{shown} is {over} {every}"
-    return f"{shown} is {over} {beaten} of {others} others, not yet apart from the rest"
+        than = (
+            "the other" if others == 1 else f"{'both' if others == 2 else f'all {others}'} others"
+        )
+    return f"{lead} and significantly {higher} than {than}."
 
 
 def _against(row: InterimRow, systems: Sequence[str]) -> str:
+    """Return the sentence about the systems and the reference."""
     reference = row["reference"]
+    (mean,) = (mean for mean in row["means"] if mean["condition"] == reference)
+    estimand = estimand_of(row["estimand"])
     won = [_better(row, p) for p in row["pairs"] if reference in (p["condition"], p["versus"])]
     below = sum(name == reference for name in won)
     above = sum(name in systems for name in won)
-    shown, of = condition_span(reference), len(systems)
-    parts = [f"{below} of {of} below {shown}"] if below else []
-    parts += [f"{above} of {of} above {shown}"] if above else []
-    return " and ".join(parts) or f"none is significantly different from {shown}"
+    value = number(mean["value"], False, estimand.decimals)
+    shown, of = f"{condition_span(reference)}, the reference ({value})", len(systems)
+    low, high = ("worse", "better") if estimand.lowest_is_best else ("lower", "higher")
+    counts = {high: above, low: below}
+    parts = [f"{count} significantly {how}" for how, count in counts.items() if count]
+    if not parts:
+        return f"None is significantly different from {shown} yet."
+    if len(parts) > 1:
+        return f"Relative to {shown}, {' and '.join(parts)} (of {counted(of, 'system')})."
+    how, count = next((how, count) for how, count in counts.items() if count)
+    scores = "score" if count > 1 else "scores"
+    if estimand.lowest_is_best:
+        scores = "are ranked" if count > 1 else "is ranked"
+    which = f"{count} of the {of} systems" if of > 1 else "It"
+    if count == of > 1:
+        which = "Both systems" if of == 2 else f"All {of} systems"
+    return f"{which} {scores} significantly {how} than {shown}."
 
 
 def _among(row: InterimRow, systems: Sequence[str], one: str) -> list[InterimPair]:
@@ -282,11 +305,11 @@ def _better(row: InterimRow, pair: InterimPair) -> str:
 
 
 def _of_pairs(row: InterimRow) -> str:
-    raters, of = counted(row["raters"], "rater"), len(row["pairs"])
-    told = [pair for pair in row["pairs"] if pair["claimed"]]
-    if not told:
-        return f"No preference is significant at the sequential bound yet, after {raters}."
-    clearest = max(told, key=lambda pair: abs((pair["value"] or 0.0) - row["neutral"]))
+    interim, of = f"Interim ({counted(row['raters'], 'rater')})", len(row["pairs"])
+    claimed = [pair for pair in row["pairs"] if pair["claimed"]]
+    if not claimed:
+        return f"{interim}: no preference is significant yet."
+    clearest = max(claimed, key=lambda pair: abs((pair["value"] or 0.0) - row["neutral"]))
     one, other = (condition_span(clearest[side]) for side in ("condition", "versus"))
     estimand = estimand_of(row["estimand"])
     value = number(clearest["value"], False, estimand.decimals)
@@ -296,5 +319,5 @@ def _of_pairs(row: InterimRow) -> str:
     else:
         one, other = (one, other) if ahead else (other, one)
         words = f"{one} is preferred to {other} ({value})"
-    count = "" if of == 1 else f"{len(told)} of {of} pairs; clearest, "
-    return f"Decided after {raters}: {count}{words}."
+    count = "" if of == 1 else f"{len(claimed)} of {of} pairs differ significantly. Clearest: "
+    return f"{interim}: {count}{words}."

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 GAP = "**Gap: the study does not say.** "
 NO_HYPOTHESES = (
     f"{GAP}Write which systems you expect to differ, in which direction, and by how much: on the "
-    "page Validity, or as hypotheses in study.toml."
+    "page Design, Exclusion rules, or as hypotheses in study.toml."
 )
 RATIONALE = f"{GAP}Write why so many; the page Planning gives intervals and power for a design."
 EXPLORATORY = f"{GAP}Write what you will look at without a hypothesis."

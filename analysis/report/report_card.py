@@ -68,7 +68,9 @@ def _raters(report: Report | None) -> Iterator[Entry]:
         return
     data, scripted = report["data"], report.get("scripted", 0)
     words = f"{data['raters_kept']:,} of {counted(data['raters'], 'rater')}"
-    words += f", {scripted:,} of them scripted (a program made up their opinions)" * bool(scripted)
+    words += f", {scripted:,} of them simulated (a program generated their ratings)" * bool(
+        scripted
+    )
     value = {"raters": data["raters"], "kept": data["raters_kept"], "scripted": scripted}
     yield fact("Raters in the analysis", words, value)
 

@@ -66,7 +66,7 @@ def people(facts: Facts) -> Iterator[Entry]:
         yield from map(unknown, ("Devices", "Headphones", "Age, gender and other answers"))
         return
     who = facts["people"]
-    scripted = f", {who['scripted']:,} of them scripted" if who["scripted"] else ""
+    scripted = f", {who['scripted']:,} of them simulated" if who["scripted"] else ""
     words = (
         f"{counted(who['raters'], 'rater')} with at least one answer{scripted}; all that follows"
     )

@@ -1,4 +1,4 @@
-"""Scores of single clips, or of texts: mean, recovered score and screened mean, with intervals."""
+"""Scores of individual clips or texts: mean, recovered score and screened mean, with intervals."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def share(request: HttpRequest, key: str) -> HttpResponse:
     if len(open_ones) >= MOST_OPEN:
         problem = f"This study has {MOST_OPEN} open links. End one before you make another."
     context: dict[str, Any] = {
-        "what": head["title"],
+        "what": head["called"],
         "list": "Studies",
         "list_url": reverse("studies"),
         "crumb": key,

@@ -44,7 +44,7 @@ def pay_of_sessions(study: str) -> dict[str, str]:
     return {f"s{pk}": words for pk, words in found.items()}
 
 
-# People alone: scripted raters are paid nothing. Traps are paid, being clips like the others.
+# People alone: simulated raters are paid nothing. Traps are paid, being clips like the others.
 WORK = f"""
 SELECT count(*) AS sessions, coalesce(sum(n.trials), 0)::int AS clips,
     count(*) FILTER (WHERE n.minutes IS NOT NULL) AS timed,

@@ -31,18 +31,21 @@ def trap_plans(study: str) -> dict[str, list[PlannedTrap]]:
 
 
 class StudyHead(TypedDict):
-    """What another room's page shows of a study."""
+    """What pages of other apps show of a study."""
 
     pk: int
     key: str
-    title: str
+    called: str  # its name among researchers
+    state: str
     may: frozenset[str]  # look, analyse, edit, own
 
 
 def study_head_or_404(key: str, user: Any, wants: str = LOOK) -> StudyHead:
     """The study, where this user may do with it what they want: see `listening.access.rights`."""
     study = study_for(user, key, wants)
-    return StudyHead(pk=study.pk, key=study.key, title=study.called, may=study.may)
+    return StudyHead(
+        pk=study.pk, key=study.key, called=study.called, state=study.state, may=study.may
+    )
 
 
 def holds_right(study: str, user: Any, wants: str = LOOK) -> bool:

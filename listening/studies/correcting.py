@@ -36,7 +36,7 @@ from listening.studies.findings import StudyError
 from listening.studies.states import freeze, freeze_when_opened
 
 VERSION = (
-    "Copy the study as the next version and change it there: page Manage, or "
+    "Copy the study as the next version and change it there: Settings, General, or "
     f"{command('copy_study --as-version')}."
 )
 

@@ -1,4 +1,4 @@
-"""Scores of single clips: by hand, against simulated truth, as files, and of awkward ratings."""
+"""Scores of individual clips: by hand, against simulated truth, as files, of awkward ratings."""
 
 import csv
 import io

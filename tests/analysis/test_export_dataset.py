@@ -129,10 +129,10 @@ def test_rejected_and_scripted_raters_stay_and_are_counted(allowed, tmp_path, ca
     told = export(allowed, tmp_path / "people", capsys)
     assert "people: 13 ratings" in told
     assert "13 ratings stayed: of sessions that were rejected." in told
-    assert "13 ratings stayed: of scripted raters." in told
+    assert "13 ratings stayed: of simulated raters." in told
     told = export(allowed, tmp_path / "all", capsys, "--simulated")
     assert "all: 26 ratings" in told
-    assert "13 ratings are of scripted raters, no people" in told
+    assert "13 ratings are of simulated raters, no people" in told
     Rater.objects.update(simulated=True)
     with pytest.raises(CommandError, match=r"No rating may leave .*--simulated takes"):
         call_command("export_dataset", allowed.key, str(tmp_path / "none"))

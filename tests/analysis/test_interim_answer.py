@@ -138,9 +138,7 @@ def test_pairs_count_the_same_whichever_side_a_rating_names_first(monkeypatch):
     assert (one["condition"], one["versus"], one["raters"]) == ("a", "b", 40)
     assert one["claimed"]
     assert one["value"] == pytest.approx(0.9)
-    assert (
-        resolve(interim_sentence(found)) == "Decided after 40 raters: a is preferred to b (0.900)."
-    )
+    assert resolve(interim_sentence(found)) == "Interim (40 raters): a is preferred to b (0.900)."
 
 
 @pytest.mark.medium
@@ -149,7 +147,7 @@ def test_nothing_is_claimed_of_what_has_no_bounds_for_looking(monkeypatch):
     for question in (None, QUESTION | {"ends": (1.0, 3.0)}):
         found, _ = looked_at(table, monkeypatch, question)
         assert (found["kind"], found["pairs"]) == ("none", [])
-        assert "Nothing is claimed before the study closes" in interim_sentence(found)
+        assert "nothing is claimed before the study closes" in interim_sentence(found)
 
 
 def mean(condition, value):
@@ -162,7 +160,14 @@ def pair(condition, versus, value, claimed):
 
 def row(pairs, values=(("a", 4.0), ("b", 3.0), ("human", 4.5)), **fields):
     means = [mean(*value) for value in sorted(values, key=lambda each: -each[1])]
-    given = {"kind": "systems", "estimand": "mos", "raters": 9, "neutral": 0.0, "reference": ""}
+    given = {
+        "kind": "systems",
+        "estimand": "mos",
+        "level": 0.95,
+        "raters": 9,
+        "neutral": 0.0,
+        "reference": "",
+    }
     return given | {"means": means, "pairs": pairs} | fields
 
 
@@ -172,19 +177,22 @@ TRIPLE = [("a", "human", -0.5), ("b", "human", -1.5), ("a", "b", 1.0)]
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (row([], raters=3), "Only 3 raters finished: too early to compare anything."),
+        (row([], raters=3), "Interim (3 raters): too early to compare anything."),
         (
             row([pair(*each, False) for each in TRIPLE], reference="human"),
-            "No difference is significant at the sequential bound yet, after 9 raters.",
+            "Interim (9 raters): no difference is significant yet.",
         ),
         (
             row([pair(*each, True) for each in TRIPLE], reference="human"),
-            "Decided after 9 raters: Ava (4.00) is above the other; 2 of 2 below Human.",
+            "Interim (9 raters): Ava scores highest of the 2 systems (MOS 4.00) and significantly "
+            "higher than the other. Both systems score significantly lower than Human, the "
+            "reference (4.50).",
         ),
         (
             row([pair(*each, n == 1) for n, each in enumerate(TRIPLE)], reference="human"),
-            "Decided after 9 raters: Ava (4.00) comes first, not yet apart from any other; "
-            "1 of 2 below Human.",
+            "Interim (9 raters): Ava scores highest of the 2 systems (MOS 4.00), but not "
+            "significantly higher than any other yet. 1 of the 2 systems scores significantly "
+            "lower than Human, the reference (4.50).",
         ),
         (
             row(
@@ -194,13 +202,13 @@ TRIPLE = [("a", "human", -0.5), ("b", "human", -1.5), ("a", "b", 1.0)]
                 neutral=0.5,
                 means=[],
             ),
-            "Decided after 9 raters: 1 of 2 pairs; clearest, Ava is preferred to b (0.800).",
+            "Interim (9 raters): 1 of 2 pairs differ significantly. Clearest: Ava is preferred to "
+            "b (0.800).",
         ),
     ],
 )
-def test_the_sentence_says_what_is_decided_in_thirty_words(given, words):
+def test_the_sentence_says_what_is_significant_so_far(given, words):
     said = resolve(interim_sentence(given), Names({"a": "Ava", "human": "Human"}))
-    assert len(said.split()) <= 30
     assert said == words
 
 

@@ -108,7 +108,7 @@ def test_pay_by_session_few_sessions_and_none_at_all():
     assert (own["per_session"], own["per_clip"], own["per_hour"]) == (2.5, None, None)
     assert (own["total"], own["paid_for"]) == (10.0, "4 finished sessions")
     assert (prolific["total"], prolific["bonuses"]) == (60.0, None)
-    assert "2 of these raters are scripted" in made.warnings[0]
+    assert "2 of these raters are simulated" in made.warnings[0]
     assert made.methods[0] == "Raters were paid 2.50 EUR a session (as study.toml says)."
     made, tables = shown(facts_of(9))
     assert "pay" not in tables

@@ -146,7 +146,7 @@ def test_an_audio_turing_test_is_followed_through_every_rule_rater_and_item():
 def test_comparisons_of_pairs_are_said_to_be_left_out_and_where_they_stand():
     (told,) = part_of("robustness", made(60), Options(rules=()))["sentences"]
     assert "as one pair was compared" in told
-    assert "Comparisons of pairs" in told
+    assert "Paired comparisons" in told
     others = made(60, condition="b", versus_condition="c")
     others["stimulus"] = "b" + others["stimulus"].str[1:]
     both = pd.concat([made(60), others], ignore_index=True)

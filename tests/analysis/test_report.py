@@ -291,5 +291,5 @@ def test_ratings_that_a_program_gave_are_named_first(of_small):
     table = small()
     table["rater"] = table["rater"].replace({"r0": "sim-aaaaaaaaaa", "r2": "sim-bbbbbbbbbb"})
     told = report_of(table, options=QUICK)["warnings"]
-    assert told[0].startswith("2 of 4 raters are scripted (codes sim-…)")
+    assert told[0].startswith("2 of 4 raters are simulated (codes sim-…)")
     assert not any("scripted" in text for text in of_small["warnings"])

@@ -73,7 +73,7 @@ def test_every_fold_says_in_one_line_what_is_in_it(report):
     assert all(told.startswith(": ") and len(unescape(told)) < 120 for told in lines.values())
     by_id = {s.id: s.line for s in every if s.folded}
     assert all(0 < len(line) < 120 for line in by_id.values())
-    two = "What was left out and How often the conclusion stands"  # of several parts, their titles
+    two = "Exclusions and Sensitivity analysis"  # of several parts, their titles
     assert by_id["section-screening"] == two
     assert report["provenance"]["table_hash"][:12] in by_id["behind"]
 
@@ -154,5 +154,5 @@ def test_a_report_of_an_earlier_version_can_still_be_shown(report):
     for row in older["exclusions"]:
         row.pop("ratings_told")
     page = page_html(older)
-    assert "Behind the numbers" in page
+    assert "Data and methods" in page
     assert "▸" not in FOLD.sub("", part(older, "in-full-1"))

@@ -203,11 +203,11 @@ def test_a_page_begins_with_the_answer_and_what_it_rests_on(owner, study):
     titles = re.findall(r"<h2[^>]*>(.*?)</h2>", text)
     (headline,) = re.findall(r'<h2 id="answer-1" class="headline">(.*?)</h2>', text)
     assert 3 < len(headline.split()) <= 30
-    assert titles[-4:] == ["Behind the numbers", "Files", "Read-only links", "Run again"]
+    assert titles[-4:] == ["Data and methods", "Files", "Read-only links", "Run again"]
     first = text[text.index('id="answer-1"') : text.index('id="differences-1"')]
-    for told in ["<svg", "Before you rely on it", "raters are scripted", "Copy table"]:
+    for told in ["<svg", "Limitations", "raters are simulated", "Copy table"]:
         assert told in first
-    (listed,) = re.findall(r"Before you rely on it</h3><ul>(.*?)</ul>", first, re.DOTALL)
+    (listed,) = re.findall(r"Limitations</h3><ul>(.*?)</ul>", first, re.DOTALL)
     assert 1 <= listed.count("<li>") <= 3
     assert "left out 10 ratings" in text
     for told in ["95 % interval", "Naive", run.table_hash, "Metrics against people"]:

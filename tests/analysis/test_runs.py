@@ -271,7 +271,7 @@ def test_a_report_of_the_first_format_is_still_shown(client, study):
     text = client.get(f"/studies/{study.key}/results/").content.decode()
     assert "There is no answer in one sentence; the estimates are below." in text
     assert "<svg" in text
-    assert "Behind the numbers" in text
+    assert "Data and methods" in text
 
 
 @pytest.mark.slow

@@ -112,7 +112,7 @@ def test_a_paused_study_reloads_its_watchers_unless_they_are_busy(page, study):
 def test_a_session_is_rejected_with_the_keyboard_alone(page, study):
     session = arrive(study)
     answer_all(session)
-    page.get_by_role("link", name="Raters", exact=True).click()
+    page.get_by_role("link", name="Participants", exact=True).click()
     judge = page.get_by_role("button", name="Decide…")
     expect(judge).to_be_disabled()  # nobody is chosen
     page.get_by_label(f"Choose the session of {session.rater.code}").focus()

@@ -149,8 +149,8 @@ def test_contents_lead_to_their_parts_with_the_keyboard(
     page.set_viewport_size({"width": 390, "height": 800})
     expect(page.locator(".contents-beside")).to_be_hidden()
     page.locator(".contents-above > summary").press("Enter")
-    page.locator(".contents-above a", has_text="Behind the numbers").press("Enter")
-    expect(page.get_by_role("heading", name="Behind the numbers")).to_be_in_viewport()
+    page.locator(".contents-above a", has_text="Data and methods").press("Enter")
+    expect(page.get_by_role("heading", name="Data and methods")).to_be_in_viewport()
 
 
 def test_a_running_analysis_is_followed_in_place_and_cancelled(
@@ -202,7 +202,7 @@ def test_without_scripts_the_page_is_narrowed_and_its_folds_open(
     page.get_by_label("Ratings", exact=True).select_option(label="poetry")
     page.get_by_role("button", name="Show", exact=True).click()
     expect(page.get_by_text("This is about dimension: poetry only")).to_be_visible()
-    page.get_by_role("heading", name="Behind the numbers").click()
+    page.get_by_role("heading", name="Data and methods").click()
     page.get_by_text("Made with", exact=True).click()
     expect(page.get_by_text("Table hash")).to_be_visible()
     context.close()

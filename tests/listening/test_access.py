@@ -229,7 +229,7 @@ def test_what_a_role_may_not_do_is_not_offered(client, lab):
         seen[role] = page_of(client, "/studies/voices/") + page_of(
             client, "/studies/voices/raters/"
         )
-    for words in ("Pause</button>", "Decide…", ">Recruiting<", ">Manage<"):
+    for words in ("Pause</button>", "Decide…", ">Recruiting and payments<", ">General<"):
         assert [role for role in SEEING if words in seen[role]] == ["editor", "owner"], words
     AnalysisRun.objects.create(study=Study.objects.get(), estimator="mean_score", state="cancelled")
     for role, offered in {"viewer": False, "analyst": True}.items():

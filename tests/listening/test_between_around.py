@@ -1,4 +1,4 @@
-"""Who reads answers given between trials: export, researchers' pages, previews, scripted raters."""
+"""Answers given between trials: export, researchers' pages, previews, simulated raters."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def _dataset(given: Mapping[str, Any], terms: StudyTerms) -> Dataset:
     )
     if not ratings.rows:
         why = "; ".join(f"{count:,} {what}" for what, count in ratings.stayed.items())
-        more = " --simulated takes those of scripted raters." if ratings.stayed else ""
+        more = " --simulated takes those of simulated raters." if ratings.stayed else ""
         raise CommandError(f"No rating may leave ({why or 'there are none'}).{more}")
     return Dataset(
         key=key,
@@ -148,7 +148,7 @@ def _notes(given: Mapping[str, Any], terms: StudyTerms, ratings: Published) -> I
         yield f"{count:,} ratings stayed: {why}."
     scripted = sum(row["simulated"] for row in ratings.rows)
     if scripted:
-        yield f"{scripted:,} ratings are of scripted raters, no people (column simulated)."
+        yield f"{scripted:,} ratings are of simulated raters, no people (column simulated)."
     yield "Raters who withdrew were deleted before; nothing of them is here."
     yield "Codes of raters, sessions and blocks were drawn for this dataset and lead nowhere else."
     yield "Times of answers, pay, checks, questionnaires and comments are not included."

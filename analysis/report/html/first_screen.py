@@ -31,7 +31,7 @@ def first_screen(
 
     ``place`` numbers the family on the page; the rest of its caveats are in `in_full`.
     """
-    number, title = f"answer-{place}", "The answer"
+    number, title = f"answer-{place}", "Main result"
     if "within" in report:
         name = report["within"].partition(":")[2].replace("=", ": ") or report["within"].strip(":")
         notice = Markup(

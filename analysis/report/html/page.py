@@ -521,9 +521,9 @@ GROUPS = {
         ("models", "ordinal", "general_model", "general_gaussian", "named_tests"),
     ),
     "agreement": ("Agreement and raters", ("agreement", "raters", "rater_models")),
-    "screening": ("What was left out, and what that changes", ("screening", "robustness")),
+    "screening": ("Exclusions and sensitivity analysis", ("screening", "robustness")),
     "justifications": ("Justifications", ("example_reasons", "justifications")),
-    "clips": ("Scores of single clips", ("clip_scores",)),
+    "clips": ("Scores of individual clips", ("clip_scores",)),
 }
 OWN_PLACE = frozenset({ANSWER, COMPARED, PAIRS, SO_FAR})
 
@@ -556,7 +556,7 @@ def sections(
     every += _groups(parts, link)
     every.append(Section("not-made", "What could not be made", _not_made(parts), folded=True))
     behind = _data_and_methods(report, parts, methods)
-    every.append(Section("behind", "Behind the numbers", behind, folded=True, line=_origin(report)))
+    every.append(Section("behind", "Data and methods", behind, folded=True, line=_origin(report)))
     return [section for section in every if section.html or section.headline]
 
 
@@ -576,13 +576,13 @@ def _family(
     parts = [part for part in of_family.get("parts", ()) if _shown(part)]
     answer = next((part for part in parts if part["key"] == ANSWER), None)
     first = first_screen(of_family, answer, about, place, link)
-    yield Section(first.id, f"The answer{called}", first.html, headline=first.headline)
+    yield Section(first.id, f"Main result{called}", first.html, headline=first.headline)
     whole = "within" not in report
     apart = differences(parts, link) if whole else join([])
     yield Section(f"differences-{place}", f"Differences{called}", apart)
     full = in_full(of_family, parts, about, said, link, most)
     line = "every mean, interval, caveat and rule"
-    yield Section(f"in-full-{place}", f"In full{called}", full, folded=whole, line=line)
+    yield Section(f"in-full-{place}", f"All estimates{called}", full, folded=whole, line=line)
 
 
 def _groups(parts: Sequence[PartRecord], link: Link) -> Iterator[Section]:

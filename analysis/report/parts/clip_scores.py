@@ -1,4 +1,4 @@
-"""Scores of single clips, or of texts, as a file: what predictors of quality are trained on."""
+"""Scores of individual clips, or of texts, as a file: what predictors of quality are trained on."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ NOTE = (
     "nearly wide enough."
 )
 METHODS = (
-    "Scores of single clips are means with t intervals over raters; beside them stand the scores "
-    f"recovered by the subject model of {citation('itu_p910')} {cite('li2020')} and the means "
-    f"without raters whom {citation('itu_bt500')} rejects."
+    "Scores of individual clips are means with t intervals over raters; the table also has the "
+    f"scores recovered by the subject model of {citation('itu_p910')} {cite('li2020')} and the "
+    f"means without raters whom {citation('itu_bt500')} rejects."
 )
 
 
@@ -44,7 +44,7 @@ class ClipScoresPart(Part):
 
     key = "clip_scores"
     version = "1"
-    title = "Scores of single clips"
+    title = "Scores of individual clips"
     order = 44
     always = False
     presets = frozenset({"p808"})

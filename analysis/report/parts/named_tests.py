@@ -99,7 +99,7 @@ class NamedTests(Part):
 
     key = "named_tests"
     version = "1"
-    title = "Tests as papers use them"
+    title = "Conventional significance tests"
     order = 60
     always = False
 
@@ -394,6 +394,6 @@ def post_hoc_tables(groups: Sequence[GroupTest]) -> Iterator[Table]:
         for group in groups
         for after in group.post_hoc
     ]
-    title = "Which differ, after the tests of all"
+    title = "Post hoc pairwise tests"
     if rows:
         yield Table.of(PostHocRow, "post-hoc", title, rows, note=POST_HOC_NOTE, folded=True)

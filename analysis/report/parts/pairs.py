@@ -1,4 +1,4 @@
-"""Comparisons of pairs: who is preferred and by how much, order effects, strengths, ABX."""
+"""Paired comparisons: who is preferred and by how much, order effects, strengths, ABX."""
 
 from __future__ import annotations
 
@@ -673,7 +673,7 @@ class Pairs(FamilyPart):
 
     key = "pairs"
     version = "2"
-    title = "Comparisons of pairs"
+    title = "Paired comparisons"
     order = 22
     nothing = "no rated comparisons are left: see what the rules leave out"
 

@@ -32,7 +32,7 @@ _NOTE = (
     "hidden, and the next smallest with them where the total would give them away."
 )
 _PAY_NOTE = (
-    "Of people alone: scripted raters are paid nothing. A clip is what is answered at once, traps "
+    "Of people alone: simulated raters are paid nothing. A clip is what is answered at once, traps "
     "too; a pair or a screen of several counts once. By the median of finished sessions: per clip "
     "and hour of pay for sessions, per session and hour of pay for clips. "
     f"Not told of fewer than {LEAST} finished sessions or bonuses. As recorded when this analysis "
@@ -98,7 +98,7 @@ def _warnings(facts: StudyFacts, inputs: PartInput) -> list[str]:
     told = []
     if scripted := facts["people"]["scripted"]:
         told.append(
-            f"{scripted:,} of these raters are scripted: a program made up what they say of "
+            f"{scripted:,} of these raters are simulated: a program generated what they say of "
             "themselves."
         )
     if inputs.options.versions:
@@ -186,7 +186,7 @@ def _methods(facts: StudyFacts, rows: list[ParticipantRow], paid: list[PayRow]) 
     if told:
         people = facts["people"]
         who = counted(people["raters"], "rater")
-        who += f", {people['scripted']:,} of them scripted," * bool(people["scripted"])
+        who += f", {people['scripted']:,} of them simulated," * bool(people["scripted"])
         yield f"{who} took part (gender: {listed(told, len(told))})."
     for row in paid if facts["pay"]["sessions"] else ():
         amounts = (

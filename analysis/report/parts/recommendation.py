@@ -70,7 +70,7 @@ class Recommendation(FamilyPart):
 
     key = "recommendation"
     version = "1"
-    title = "As the ITU's Recommendations print it"
+    title = "Tables as in ITU Recommendations"
     order = 41
     always = False
     presets = frozenset({"mushra", "p808"})

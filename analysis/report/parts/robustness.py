@@ -68,7 +68,7 @@ class Robustness(Part):
 
     key = "robustness"
     version = "2"
-    title = "How often the conclusion stands"
+    title = "Sensitivity analysis"
     order = 66
 
     def applies(self, inputs: PartInput) -> bool:
@@ -111,8 +111,8 @@ def _not_followed(every: Sequence[Ranking], compared: Sequence[Ranking]) -> Iter
         yield (
             f"{family_prefix(title)}not followed through other analyses, as {why}. Each pair "
             "has its interval "
-            "in “Comparisons of pairs”; what each rule leaves out, and the results under each, is "
-            "in “What was left out”."
+            "in “Paired comparisons”; what each rule leaves out, and the results under each, is "
+            "in “Exclusions”."
         )
 
 

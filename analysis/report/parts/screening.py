@@ -382,7 +382,7 @@ class ScreeningPart(Part):
 
     key = "screening"
     version = "2"
-    title = "What was left out"
+    title = "Exclusions"
     order = 65
     always = True
 

@@ -234,7 +234,7 @@ def _texts(report: Report, figures: bool) -> Iterator[tuple[str, str]]:
 
 
 def _clips(report: Report) -> Iterator[tuple[str, str]]:
-    """Scores of single clips, where they were asked for."""
+    """Scores of individual clips, where they were asked for."""
     for part in report.get("parts", ()):
         if part["key"] == CLIPS and not part["problem"]:
             yield from clip_files(report, part).items()

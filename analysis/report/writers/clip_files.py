@@ -1,4 +1,4 @@
-"""Scores of single clips as CSV and JSON, with where they are from."""
+"""Scores of individual clips as CSV and JSON, with where they are from."""
 
 from __future__ import annotations
 

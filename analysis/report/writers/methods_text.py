@@ -135,7 +135,7 @@ def _design(report: Report, most: int, longest: int) -> Iterator[str]:
     people = counted(data["raters_kept"], "rater")
     if scripted:
         some = "all" if scripted == data["raters_kept"] else f"{scripted:,} of them"
-        people += f" ({some} simulated: a program made up their opinions)"
+        people += f" ({some} simulated: a program generated their ratings)"
     conditions = counted(data["conditions_kept"], "condition")
     items = counted(data["items_kept"], "item")
     yield (

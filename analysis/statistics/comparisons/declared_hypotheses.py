@@ -175,7 +175,7 @@ def _places(kept: pd.DataFrame, hypothesis: Hypothesis) -> Iterator[Place]:
 
 
 def _of_pairs(family: Family, pair: tuple[str, str]) -> Iterator[Place]:
-    """Comparisons of pairs, seen from the first of the two; scores are around the neutral one."""
+    """Paired comparisons, seen from the first of the two; scores are around the neutral one."""
     estimand = estimand_of(family.estimand)
     sides = family.table[["condition", "versus_condition"]].to_numpy(dtype=str)
     met = np.sort(sides, axis=1)

@@ -1,1 +1,1 @@
-"""Comparisons of pairs of clips: means, order, Bradley-Terry, Davidson, Thurstone, triads."""
+"""Paired comparisons of clips: means, order, Bradley-Terry, Davidson, Thurstone, triads."""

@@ -1,4 +1,4 @@
-"""Sends scripted raters with known opinions through the pages of a study that is open."""
+"""Sends simulated raters with known opinions through the pages of a study that is open."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Command(BaseCommand):
             write_json(options["truth"], truth_file(study, truth, kinds))
         token = signing.dumps(study.key, salt="simulate")
         landing = f"{reverse('landing', args=[study.link])}?{urlencode({'simulate': token})}"
-        self.stdout.write(f"{len(kinds)} scripted raters take “{study.key}” at {options['url']} …")
+        self.stdout.write(f"{len(kinds)} simulated raters take “{study.key}” at {options['url']} …")
         summary = asyncio.run(
             send_crowd(
                 options["url"],

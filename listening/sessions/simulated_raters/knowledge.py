@@ -19,7 +19,7 @@ def roles_of(study: Study) -> dict[str, str]:
 
 
 def known_to_raters(study: Study) -> Known:
-    """All that scripted raters need of a study to go through it."""
+    """All that simulated raters need of a study to go through it."""
     language, checks = study.language, list(study.checks)
 
     def truths(code: str, key: str, attempt: int) -> list[str]:

@@ -41,7 +41,7 @@ State = dict[str, Any]
 
 @dataclass(frozen=True)
 class Known:
-    """What scripted raters are told beforehand, because they have no ears."""
+    """What simulated raters are told beforehand, because they have no ears."""
 
     clip_of: Callable[[str, str], KnownClip | None]  # behind an address: session, address
     truths: Callable[[str, str, int], list[str]]  # of a check: session, key, attempt

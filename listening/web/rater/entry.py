@@ -217,7 +217,7 @@ def _identity(source: Source | None, carried: Mapping[str, str], study: Study) -
 
 
 def _simulated(token: str, study: Study) -> bool:
-    """Only who runs the server can sign a token; scripted raters are marked for good."""
+    """Only who runs the server can sign a token; simulated raters are marked for good."""
     try:
         return bool(token) and signing.loads(token, salt="simulate", max_age=3600) == study.key
     except signing.BadSignature:

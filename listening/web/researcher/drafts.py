@@ -25,7 +25,6 @@ from listening.access.rights import (
     draft_for,
     projects_of,
     study_for,
-    visible_drafts,
     visible_studies,
 )
 from listening.audio.degradations import FLAWS
@@ -55,6 +54,7 @@ from listening.web.researcher.draft_fields import (
 from listening.web.researcher.draft_mistakes import shown_mistakes
 from listening.web.researcher.preview_studies import GALLERY, what_it_is
 from listening.web.researcher.shown_findings import findings_of_draft
+from listening.web.researcher.study_list import draft_list
 
 SENTENCES_PER_PAGE = 40
 NAMED = 20  # files that are not used
@@ -117,11 +117,9 @@ def new_study(request: HttpRequest) -> HttpResponse:
     cards = [
         {"key": key, "kind": kind, "url": _try_it(key, kind.preset)} for key, kind in KINDS.items()
     ]
-    drafts = visible_drafts(request.user)
     context = {
         "cards": cards,
-        "drafts": drafts.select_related("owner", "project")[:MOST_DRAFTS],
-        "more_drafts": max(drafts.count() - MOST_DRAFTS, 0),
+        **draft_list(request.user, MOST_DRAFTS),
         "projects": projects_of(request.user, EDIT),
         "studies": visible_studies(request.user).order_by("-created_at")[:50],
     }

@@ -29,7 +29,7 @@ from listening.web.posted_values import number_in
 from listening.web.researcher.study_page import who
 
 PER_PAGE = 25
-MOST_STUDIES = 200  # in the list to choose from; any study's page Manage leads there too
+MOST_STUDIES = 200  # in the list to choose from; the settings of each study lead there too
 BETWEEN_TESTS_S = 10
 LIMITS = {  # field -> its label, and what it is
     "stalled_h": ("Stalled after, hours", "without a rating, while it is open and has places"),

@@ -30,7 +30,7 @@ def findings_of_draft(findings: Sequence[Finding], draft: Draft) -> list[ShownFi
 
 
 def findings_of_study(findings: Sequence[Finding], study: Study, user: Any) -> list[ShownFinding]:
-    """A study is changed as a draft; where there is none yet, a button under Manage makes it."""
+    """A study is changed as a draft; where there is none yet, a button in its settings makes it."""
     draft = study.drafts.select_related("project").first() if findings else None
     if draft is not None and EDIT in rights_in(draft, user):
         return findings_of_draft(findings, draft)

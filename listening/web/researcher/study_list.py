@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
@@ -11,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from listening.access.rights import projects_of, visible_studies
+from listening.access.rights import projects_of, visible_drafts, visible_studies
 from listening.common.cached_counts import Patience
 from listening.models import Study
 from listening.selectors.study_overview import Overview, overviews
@@ -19,10 +20,20 @@ from listening.studies.naming import FILTERS, filtered, tags_of
 from listening.web.researcher.study_page import SPARK_BARS, TimePlot, time_plot
 
 STUDIES_PER_PAGE = 50
+NEWEST_DRAFTS = 5  # above the studies; the page of a new study lists more
 
 
 def home(request: HttpRequest) -> HttpResponse:
     return redirect("studies" if request.user.is_authenticated else "login")
+
+
+def draft_list(user: Any, most: int) -> dict[str, Any]:
+    """Up to `most` drafts that a user may open, the ones changed last first."""
+    drafts = visible_drafts(user)
+    return {
+        "drafts": drafts.select_related("owner", "project")[:most],
+        "more_drafts": max(drafts.count() - most, 0),
+    }
 
 
 @login_required
@@ -48,6 +59,8 @@ def studies(request: HttpRequest) -> HttpResponse:
         "any": visible.exists(),
         "query": urlencode({name: value for name, value in asked.items() if value}),
     }
+    if page.number == 1 and not context["query"]:
+        context |= draft_list(request.user, NEWEST_DRAFTS)
     return render(request, "researcher/studies.html", context)
 
 

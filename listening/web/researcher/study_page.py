@@ -12,6 +12,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.cache import cache
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -26,7 +27,7 @@ from listening.common.addresses import public_route
 from listening.design.settings import derive
 from listening.design.studyfile import StimulusEntry
 from listening.design.studyfile.drawing import draws_of
-from listening.models import Study
+from listening.models import Study, Task
 from listening.models.study_log import note, withdrawals_of
 from listening.selectors import unplayed_clips
 from listening.selectors.progress import forget_progress, page_progress
@@ -195,7 +196,7 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "before": beforehand(mine),
         "length": session_length(mine),
         "made_of": _what_it_is(mine) if mine.state == Study.State.DRAFT else None,
-        "drawn": draws_of(mine.tasks.order_by("order")),
+        "drawn": draws_of(_tasks(mine)),
         "measured_from": MEASURED_FROM,
         "tries": count_pilots(mine),
         "unplayed": unplayed_clips(key),
@@ -203,6 +204,19 @@ def study(request: HttpRequest, key: str) -> HttpResponse:
         "newest": described(rows_of(mine).order_by("-started_at", "-pk")[:NEWEST_SHOWN]),
     }
     return render(request, "researcher/study.html", context)
+
+
+@login_required
+@require_GET
+def design(request: HttpRequest, key: str) -> HttpResponse:
+    """What the study asks and plays: tasks, scales, systems and some of their clips."""
+    mine = study_for(request.user, key, LOOK)
+    context = {"study": mine, "made_of": _what_it_is(mine), "drawn": draws_of(_tasks(mine))}
+    return render(request, "researcher/design.html", context)
+
+
+def _tasks(study: Study) -> QuerySet[Task]:
+    return study.tasks.order_by("order")
 
 
 def _over_time(study: Study) -> dict[str, object]:
@@ -214,7 +228,7 @@ def _over_time(study: Study) -> dict[str, object]:
 
 
 def _what_it_is(study: Study) -> dict[str, Any]:
-    """Of a draft: its wording, scale, clips and plan, as there is no progress to show."""
+    """The wording, scales, clips and plan of a study."""
     file = study_as_file(study)
 
     def address(entry: StimulusEntry) -> str:

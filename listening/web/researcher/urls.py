@@ -30,6 +30,7 @@ urlpatterns = [
     path("studies/", study_list.studies, name="studies"),
     path("deleted-studies/", manage.deleted, name="deleted-studies"),
     path("studies/<slug:key>/", study_page.study, name="study"),
+    path("studies/<slug:key>/design/", study_page.design, name="design"),
     path("studies/<slug:key>/state/", study_page.change_state, name="study-state"),
     path("studies/<slug:key>/raters/", raters.page, name="raters"),
     path("studies/<slug:key>/raters.csv", raters.raters_csv, name="raters-csv"),

@@ -45,7 +45,7 @@ class Answer(Part):
 
     key = "answer"
     version = "1"
-    title = "The answer"
+    title = "Main result"
     order = 5
 
     def applies(self, inputs: PartInput) -> bool:

@@ -1,4 +1,4 @@
-"""The answer of a family in words: in one sentence of at most 30 words, and in full."""
+"""The answer of a family in words: as a headline of one to three sentences, and in full."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from typing import Any, cast
 import numpy as np
 
 from analysis.citations import cite
-from analysis.formatting import counted, enumerated, interval_text, listed, number, percent
+from analysis.formatting import (
+    ci_words,
+    counted,
+    enumerated,
+    interval_text,
+    listed,
+    number,
+    percent,
+)
 from analysis.name_spans import VERSUS, condition_span, family_span, names_in, resolve
 from analysis.ratings.breakdowns import Family
 from analysis.ratings.estimands import estimand_of, family_title
@@ -288,7 +296,7 @@ def label_of(row: Mapping[str, Any]) -> str:
 
 
 MOST_DRAWN = 60
-MORE = "More is under Comparisons of pairs."
+MORE = "More is under Paired comparisons."
 DECIDED = "the {:g} % interval leaves a draw out."
 SIMULTANEOUS = f"simultaneous for all {{}} pairs {resolve(cite('sidak1967'))}"
 NO_PAIRS = "no rating names two different conditions: nothing is compared"
@@ -581,7 +589,7 @@ def _pair_value(family: Family, pair: Pair) -> str:
     )
 
 
-MOST_WORDS = 30
+MOST_WORDS = 30  # of a sentence
 MOST_NAMED = 3
 _NAME_WORDS = 3  # that a label takes, as a rule
 
@@ -597,7 +605,7 @@ def headline_of_rankings(standing: Sequence[Ranking]) -> str:
         return sentence
     against = f"Against {condition_span(first.versus)}: {sentence}"
     others = f" Comparisons with {len(more)} more are below." if more else ""
-    return _fitting([f"{against}{others}", against, sentence])
+    return f"{against}{others}"
 
 
 def headline_of_pairs(family: Family, pairs: Sequence[Pair], alpha: float) -> str:
@@ -640,7 +648,7 @@ def headline_of_choices(rows: Sequence[Mapping[str, Any]]) -> str:
     same = f"“{chosen[0]}” was chosen most often, whatever the system."
     different = f"The answers chosen most often differ between the {len(most)} systems."
     short = same if len(chosen) == 1 < len(most) else different
-    return _fitting([f"Chosen most often: {enumerated(shares)}.", short])
+    return _fitting([[f"Chosen most often: {enumerated(shares)}."], [short]])
 
 
 def word_count(sentence: str) -> int:
@@ -663,55 +671,58 @@ def _of_ranking(s: Ranking) -> str:
         return "Only the reference and anchors were rated: no system to speak of."
     if len(systems) == 1:
         return _only_system(s, systems[0])
-    orders, references = _orders(s, systems), _to_reference(s, systems)
-    return _fitting(
-        [f"{order}{after}." for order in orders for after in references]
-        + [f"{order}." for order in orders]
-        + [f"{len(systems)} systems were compared; the plot shows their order."]
-    )
+    after = _to_reference(s, systems)
+    return _fitting([[*order, *after] for order in _orders(s, systems)])
 
 
-def _orders(s: Ranking, systems: Sequence[str]) -> list[str]:
-    """Who is best, in full and shorter; only what is claimed of differences."""
+def _orders(s: Ranking, systems: Sequence[str]) -> list[list[str]]:
+    """Who is best, in full and shorter, as sentences; only what is claimed of differences."""
     best, rest = systems[0], systems[1:]
     near = [name for name in rest if not s.differ(best, name)]
     far = [name for name in rest if s.differ(best, name)]
     if not far:
         return _undivided(s, systems)
+    if len(systems) == 2:
+        values = f"({s.name} {_value(s, best)} and {_value(s, far[0])})"
+        other = condition_span(far[0])
+        return [[f"{condition_span(best)} {_scores(s, 1)} {_higher(s)} than {other} {values}."]]
+    lead = f"{condition_span(best)} {highest(s)} of the {len(systems)} systems"
+    lead = f"{lead} ({s.name} {_value_with_interval(s, best)})"
     if not near:
-        if len(rest) == 1:
-            return [f"{_valued(s, best, s.name)} is {over(s)} {_valued(s, rest[0])}"]
-        return [f"{_valued(s, best, s.name)} is {first(s)}, {over(s)} {_all(len(rest))} others"]
+        return [[f"{lead}.", f"It {_scores(s, 1)} {_higher(s)} than {_all(len(rest))} others."]]
     top = [best, *near]
     alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
-    clear = [name for name in far if all(s.differ(other, name) for other in top)]
-    others = f"the other {len(far)} are" if len(far) > 1 else f"{condition_span(far[0])} is"
-    if alike and len(clear) == len(far):
-        after = f"{SAME}; {others} {under(s)} {_all(len(top))}"
-        named = enumerated(map(condition_span, top))
+    if alike and all(s.differ(other, name) for other in top for name in far):
+        others = f"the other {len(far)}" if len(far) > 1 else condition_span(far[0])
+        after = f"Each {_scores(s, 1)} {_higher(s)} than {others}."
+        named = f"{enumerated(map(condition_span, top))} {highest(s, len(top))}"
+        values = enumerated(_value(s, name) for name in top)
+        alike_words = f"and are {SAME}."
+        span = f"{s.name} {_value(s, top[-1])} to {_value(s, best)}"
         return [
-            *[f"{named} are {first(s)} and {after}"] * (len(top) <= MOST_NAMED),
-            f"{len(top)} systems are {first(s)} and {after}",
+            *[[f"{named} ({s.name} {values}) {alike_words}", after]] * (len(top) <= MOST_NAMED),
+            [f"{len(top)} systems {highest(s, len(top))} ({span}) {alike_words}", after],
         ]
-    apart = condition_span(near[0]) if len(near) == 1 else f"{len(near)} others"
-    rest_of = condition_span(far[0]) if len(far) == 1 else f"the other {len(far)}"
+    rest_of = condition_span(far[0]) if len(far) == 1 else f"{len(far)} of the others"
+    apart = condition_span(near[0]) if len(near) == 1 else f"the other {len(near)}"
     return [
-        f"{_valued(s, best, s.name)} is {first(s)} but {SAME} from {apart}; it is "
-        f"{over(s)} {rest_of}",
-        f"{_valued(s, best, s.name)} is {first(s)}, not significantly {over(s)} {apart}",
+        [f"{lead}.", f"It {_scores(s, 1)} {_higher(s)} than {rest_of}, but not than {apart}."],
     ]
 
 
-def _undivided(s: Ranking, systems: Sequence[str]) -> list[str]:
+def _undivided(s: Ranking, systems: Sequence[str]) -> list[list[str]]:
     best, last = systems[0], systems[-1]
-    if any(s.differ(a, b) for a, b in combinations(systems, 2)):
-        highest = f"{_valued(s, best, s.name)} is {first(s)}"
-        return [f"{highest} but {SAME} from any other system"]
-    span = f"{s.name} {_value(s, best)} to {_value(s, last)}"
     if len(systems) == 2:
         names = f"{condition_span(best)} and {condition_span(last)}"
-        return [f"{names} are {SAME} ({s.name} {_value(s, best)} and {_value(s, last)})"]
-    return [f"None of the {len(systems)} systems is significantly different from another ({span})"]
+        return [[f"{names} are {SAME} ({s.name} {_value(s, best)} and {_value(s, last)})."]]
+    if any(s.differ(a, b) for a, b in combinations(systems, 2)):
+        lead = f"{condition_span(best)} {highest(s)} of the {len(systems)} systems"
+        lead = f"{lead} ({s.name} {_value_with_interval(s, best)})"
+        return [[f"{lead}, but not {_higher(s)} than any other."]]
+    span = f"{s.name} {_value(s, best)} to {_value(s, last)}"
+    return [
+        [f"None of the {len(systems)} systems is significantly different from another ({span})."]
+    ]
 
 
 def _only_system(s: Ranking, name: str) -> str:
@@ -721,38 +732,66 @@ def _only_system(s: Ranking, name: str) -> str:
     other = _valued(s, s.reference.name)
     if not gap.claimed:
         return f"{_valued(s, name, s.name)} is {SAME} from the reference, {other}."
-    is_better = (gap.value < 0) if s.low_is_best else (gap.value > 0)
-    word = over(s) if is_better else under(s)
-    return f"{_valued(s, name, s.name)} is {word} the reference, {other}."
+    how = _higher(s) if _is_better(s, gap) else _lower(s)
+    return f"{_valued(s, name, s.name)} {_scores(s, 1)} {how} than the reference, {other}."
 
 
 def _to_reference(s: Ranking, systems: Sequence[str]) -> list[str]:
-    """What follows the order: how the systems stand to the reference; empty without one."""
+    """How the systems stand to the reference; empty without one."""
     if s.reference.name not in s.tested:
-        return [""]
+        return []
     gaps = [s.between(name, s.reference.name) for name in systems]
     claimed = [gap for gap in gaps if gap.claimed]
-    better = sum((gap.value < 0) if s.low_is_best else (gap.value > 0) for gap in claimed)
+    better = sum(_is_better(s, gap) for gap in claimed)
     counts = {
-        f"{over(s)} {{}}": better,
-        f"{SAME} from {{}}": len(gaps) - len(claimed),
-        f"{under(s)} {{}}": len(claimed) - better,
+        _higher(s): better,
+        SAME: len(gaps) - len(claimed),
+        _lower(s): len(claimed) - better,
     }
     there = {words: count for words, count in counts.items() if count}
-    name = condition_span(s.reference.name)
-    full = f"{name} ({_value(s, s.reference.name)})"
-    if len(there) == 1:
-        (words,) = there
-        return [f"; {_all(len(gaps))} are {words.format(reference)}" for reference in (full, name)]
-    return [_mixed(there, reference) for reference in (full, name)]
+    name = f"{condition_span(s.reference.name)}, the reference ({_value(s, s.reference.name)})"
+    if len(there) > 1:
+        each = [f"{count} {_verb(s, words, count)}" for words, count in there.items()]
+        return [f"Relative to {name}, {enumerated(each)}."]
+    ((words, count),) = there.items()
+    if words == SAME:
+        which = "Neither system is" if count == 2 else f"None of the {count} systems is"
+        return [f"{which} significantly different from {name}."]
+    return [f"{_all(count).capitalize()} systems {_scores(s, count)} {words} than {name}."]
 
 
-def _mixed(counts: Mapping[str, int], reference: str) -> str:
-    """So many above the reference, so many below it: it is named once."""
-    (first, count), *rest = counts.items()
-    verb = "is" if count == 1 else "are"
-    more = enumerated(f"{number_of} {words.format('it')}" for words, number_of in rest)
-    return f"; {count} {verb} {first.format(reference)}, {more}"
+def _verb(s: Ranking, words: str, count: int) -> str:
+    """What so many systems do relative to the reference."""
+    if words == SAME:
+        return f"{'is' if count == 1 else 'are'} {SAME}"
+    return f"{_scores(s, count)} {words}"
+
+
+def highest(s: Ranking, count: int = 1) -> str:
+    """What the best one or several do, by ratings or ranks."""
+    if s.low_is_best:
+        return f"{'is' if count == 1 else 'are'} ranked first"
+    return f"{'scores' if count == 1 else 'score'} highest"
+
+
+def _scores(s: Ranking, count: int) -> str:
+    if s.low_is_best:
+        return "is ranked" if count == 1 else "are ranked"
+    return "scores" if count == 1 else "score"
+
+
+def _higher(s: Ranking) -> str:
+    return "significantly better" if s.low_is_best else "significantly higher"
+
+
+def _lower(s: Ranking) -> str:
+    return "significantly worse" if s.low_is_best else "significantly lower"
+
+
+def _value_with_interval(s: Ranking, name: str) -> str:
+    mean = s.by_name[name]
+    value = number(mean.value, False, s.decimals)
+    return f"{value}{ci_words(mean.low, mean.high, s.level, s.ends, s.decimals)}"
 
 
 def _heard(pairs: Sequence[Pair], decided: Sequence[Pair]) -> str:
@@ -791,15 +830,15 @@ def _one_side(pairs: Sequence[Pair], decided: Sequence[Pair], draw: float) -> st
         f"{enumerated(map(condition_span, some))} {word}" for word, some in parts.items() if some
     ]
     counts = [f"{len(some)} {word}" for word, some in parts.items() if some]
-    return _fitting([f"Against {versus}: {'; '.join(each)}." for each in (named, counts)])
+    return _fitting([[f"Against {versus}: {'; '.join(each)}."] for each in (named, counts)])
 
 
-def _fitting(sentences: Sequence[str]) -> str:
-    """The first that is short enough; else the shortest."""
-    for sentence in sentences:
-        if word_count(sentence) <= MOST_WORDS:
-            return sentence
-    return min(sentences, key=word_count)
+def _fitting(candidates: Sequence[Sequence[str]]) -> str:
+    """The first text whose sentences are all short enough; else the shortest text."""
+    for sentences in candidates:
+        if all(word_count(sentence) <= MOST_WORDS for sentence in sentences):
+            return " ".join(sentences)
+    return min((" ".join(sentences) for sentences in candidates), key=word_count)
 
 
 def _by_condition(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
