@@ -11,7 +11,7 @@ from analysis.report.build import report_of
 from analysis.report.content import Column, Table
 from analysis.report.emphasis import BEST, SECOND
 from analysis.report.writers.bundle import bundle_files
-from analysis.report.writers.latex import PACKAGES, latex_table, sheets
+from analysis.report.writers.latex import PACKAGES, Grid, latex_grid, latex_table, sheets
 from analysis.report.writers.paper_results import results_grid
 from analysis.report.writers.paper_tables import Named
 from analysis.statistics.options import Options
@@ -110,3 +110,9 @@ def test_the_main_table_takes_one_column_and_says_labels(texts):
         (sheet,) = sheets(results_grid(report))
         assert not sheet.wide
     assert not re.search(r"k1|sys\\_two", texts["0-results"] + texts["0-differences"])
+
+
+def test_a_column_without_heading_and_cells_is_set():
+    """As the letters beside differences are where no difference has one."""
+    grid = Grid("marks", "Differences", ("Name", ""), (False, False), (("A", ""), ("B", "")))
+    assert "A &  \\\\" in latex_grid(grid)

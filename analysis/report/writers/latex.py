@@ -142,7 +142,7 @@ def _width(grid: Grid, place: int, head_lines: Sequence[str]) -> int:
     longest = max(map(len, cells), default=0)
     if grid.numeric[place]:
         return max(longest, *map(len, head_lines))
-    return max(_unbroken(grid, place), min(max(longest, len(head)), WRAPPED))
+    return max(1, _unbroken(grid, place), min(max(longest, len(head)), WRAPPED))
 
 
 def _unbroken(grid: Grid, place: int) -> int:
