@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from argparse import SUPPRESS, Action, ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _help(action: Action) -> str:
     }
 
 
-def _table(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
+def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     if rows:
         head = f"| {' | '.join(titles)} |\n|{' --- |' * len(titles)}"
         yield "\n".join([head, *(f"| {' | '.join(map(_cell, row))} |" for row in rows)]) + "\n"
