@@ -12,7 +12,7 @@ from scipy import special
 from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of
 from analysis.statistics.agreement.rater_bias import Bt500, SubjectModel, bt500, subject_model
-from analysis.statistics.metric_agreement.metric_units import Words
+from analysis.statistics.agreement.rating_units import Words
 
 if TYPE_CHECKING:
     import pandas as pd
