@@ -537,7 +537,7 @@ class Study(Table):
         "Hypotheses",
         "what you expect, a list of sentences: up to 30, each of up to 1,000 characters. Part of "
         "the frozen definition and of the preregistration; raters never see them. The page "
-        "*Validity* writes them down, too, and marks what comes after the opening",
+        "*Exclusion rules* on the page *Design* writes them down, too, and marks what comes after the opening",
         (),
         "none",
     )
