@@ -537,7 +537,8 @@ class Study(Table):
         "Hypotheses",
         "what you expect, a list of sentences: up to 30, each of up to 1,000 characters. Part of "
         "the frozen definition and of the preregistration; raters never see them. The page "
-        "*Exclusion rules* on the page *Design* writes them down, too, and marks what comes after the opening",
+        "*Exclusion rules* of the tab *Design* writes them down, too, and marks what comes after "
+        "the opening",
         (),
         "none",
     )
