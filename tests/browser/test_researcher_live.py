@@ -202,7 +202,7 @@ def test_sounds_on_a_laptop_become_an_open_study(page, web, tmp_path):
     report.look(page, "questions")
     written_in_two_windows_and_without_a_log_in(page, draft)
     page.get_by_role("link", name="Next: raters").click()
-    page.get_by_label("Title").fill("Two voices")
+    page.get_by_role("textbox", name="Title").fill("Two voices")
     page.get_by_label("Ratings per stimulus").fill("4")
     report.look_in_both_schemes(page, "raters")
     page.get_by_role("link", name="Next: review and open").click()
