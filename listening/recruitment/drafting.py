@@ -444,7 +444,7 @@ def cost_of_raise(
     With fees, by what was read at Prolific; what is None stays as it is.
     """
     terms = terms_of(recruitment)
-    more_minor = 0
+    more_minor = Decimal(0)
     if places is not None:
         more_minor += terms.reward_minor * (places - terms.places)
     if slots is not None:
