@@ -13,35 +13,9 @@ import pandas as pd
 
 from analysis.arrays import Codes, Floats
 from analysis.ratings.estimands import estimand_of, family_title, keys_where
+from analysis.ratings.grouping import UNASKED, Breakdown
 from analysis.ratings.reference import anchors_of, reference_of, roles_of
 from analysis.ratings.table import rated
-
-COMPARABLE = ("condition", "system", "voice")
-SINGLE = ("stimulus", "item")  # whose scores make a file of their own and are not compared
-CROSSABLE = (
-    "voice",
-    "dimension",
-    "language",
-    "split",
-    "system",
-    "condition",
-    "paragraph",
-    "version",
-)
-OFFERED = ("voice", "dimension", "language", "split")
-UNASKED = (*OFFERED, "version")  # by which a report is broken down where they vary
-CRITERION = "criterion"  # always kept apart, so asking for it changes nothing
-
-
-@dataclass(frozen=True)
-class Breakdown:
-    """One table of results: what its lines compare, and what they are crossed with."""
-
-    compare: str = "condition"
-    by: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.compare}:{','.join(self.by)}"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ import pandas as pd
 from analysis.formatting import counted
 from analysis.name_spans import family_prefix
 from analysis.ratings.breakdowns import (
-    Breakdown,
     Family,
     countable,
     default_breakdowns,
@@ -24,6 +23,7 @@ from analysis.ratings.breakdowns import (
     names_rated,
 )
 from analysis.ratings.estimands import estimand_of
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import TITLE, metric_titles
 from analysis.ratings.repeats import turn_pairs
 from analysis.ratings.table import table_hash

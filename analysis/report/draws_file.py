@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.ratings.breakdowns import Breakdown
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import table_hash
 from analysis.report.parts.general_model import fitted
 from analysis.report.report_schema import Report

@@ -9,8 +9,9 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
-from analysis.ratings.breakdowns import Breakdown, Cell, Family, cells, families
+from analysis.ratings.breakdowns import Cell, Family, cells, families
 from analysis.ratings.estimands import Estimand, estimand_of, family_title
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.reference import Reference, reference_of
 from analysis.statistics.comparisons.tiers import Tiers, tiers_of
 from analysis.statistics.estimators.mean_score import MeanScore

@@ -11,7 +11,7 @@ from listening.common.registry import Registry
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analysis.ratings.breakdowns import Breakdown
+    from analysis.ratings.grouping import Breakdown
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from analysis.ratings.breakdowns import COMPARABLE, CRITERION, CROSSABLE, SINGLE, Breakdown
 from analysis.ratings.estimands import estimand_of
-from analysis.statistics.comparisons.declared_hypotheses import FORMS, hypothesis_from
+from analysis.ratings.grouping import COMPARABLE, CRITERION, CROSSABLE, SINGLE, Breakdown
+from analysis.statistics.comparisons.hypothesis_sentences import FORMS, hypothesis_from
 from analysis.statistics.screening import DEFAULT, Rule, Spared, rule_from, rule_text
 from listening.common.command_name import command
 from listening.common.spreadsheets import clean_name

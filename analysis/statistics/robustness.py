@@ -11,8 +11,9 @@ import numpy as np
 from scipy import sparse, stats
 
 from analysis.arrays import Codes, Floats
-from analysis.ratings.breakdowns import Breakdown, Cell
+from analysis.ratings.breakdowns import Cell
 from analysis.ratings.estimands import family_title
+from analysis.ratings.grouping import Breakdown
 from analysis.statistics.agreement.rater_bias import subject_model
 from analysis.statistics.clustered_variance import limits_of
 from analysis.statistics.comparisons.pairwise_contrasts import declared_families

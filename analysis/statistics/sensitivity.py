@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from analysis.ratings.breakdowns import Breakdown
 from analysis.ratings.estimands import bare_title, estimand_of
+from analysis.ratings.grouping import Breakdown
 from analysis.statistics.estimator import estimator
 from analysis.statistics.options import Options
 from analysis.statistics.screening import Rule, Screened, optional_rules, rule_text

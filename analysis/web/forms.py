@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from analysis.ratings.breakdowns import CROSSABLE, OFFERED
+from analysis.ratings.grouping import CROSSABLE, OFFERED
 from analysis.report import catalogue
 from analysis.statistics.options import INTERVALS, Options, OptionsError, options_from
 from analysis.statistics.screening import rule_text

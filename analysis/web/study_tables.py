@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
 from analysis.report.report_schema import InterimRow, Report
-from analysis.statistics.comparisons.declared_hypotheses import can_be_tested
+from analysis.statistics.comparisons.hypothesis_sentences import can_be_tested
 from analysis.statistics.options import Options
 from analysis.statistics.screening import LeftOut, Review, Rule, Spared
 from analysis.statistics.screening import study_rules as rules_of

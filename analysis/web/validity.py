@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from analysis.formatting import words_of
-from analysis.statistics.comparisons.declared_hypotheses import can_be_tested
+from analysis.statistics.comparisons.hypothesis_sentences import can_be_tested
 from analysis.statistics.screening import STRUCTURAL, Rule, rule_from, rule_text
 from analysis.statistics.screening.rule_text import as_it_is_here, other_version
 from analysis.web.forms import rules_on_offer

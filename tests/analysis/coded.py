@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.ratings.breakdowns import Breakdown, Cell, cells, families
+from analysis.ratings.breakdowns import Cell, cells, families
+from analysis.ratings.grouping import Breakdown
 from tests.analysis.reference import BLANK, DATA, expected, heard_on_headphones
 
 __all__ = ["BLANK", "DATA", "coded", "expected", "isolation", "mushra", "of_table"]

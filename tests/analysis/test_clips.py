@@ -10,7 +10,8 @@ import pytest
 from django.core.management import call_command
 from scipy import stats
 
-from analysis.ratings.breakdowns import Breakdown, families
+from analysis.ratings.breakdowns import families
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import from_rows, to_csv
 from analysis.report.build import report_of
 from analysis.report.pipeline import chosen_parts

@@ -8,12 +8,12 @@ from scipy import stats
 
 from analysis.ratings.table import to_csv
 from analysis.report.part import Part
-from analysis.statistics.comparisons.declared_hypotheses import (
+from analysis.statistics.comparisons.declared_hypotheses import decide_hypotheses
+from analysis.statistics.comparisons.hypothesis_sentences import (
     BETTER,
     EQUIVALENT,
     NON_INFERIOR,
     can_be_tested,
-    decide_hypotheses,
     hypothesis_from,
 )
 from analysis.statistics.estimators.mean_score import MeanScore

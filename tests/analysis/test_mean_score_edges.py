@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from analysis.ratings.breakdowns import Breakdown
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import read_csv
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import BOOTSTRAP, NAIVE, TWO_WAY

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from analysis.ratings.breakdowns import Breakdown, cells, families
+from analysis.ratings.breakdowns import cells, families
+from analysis.ratings.grouping import Breakdown
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import BOOTSTRAP, NAIVE, NAIVE_RATERS, TWO_WAY, clustered
 from analysis.statistics.screening import DEFAULT, screen

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from analysis.ratings.breakdowns import Breakdown
+from analysis.ratings.grouping import Breakdown
 from analysis.report.build import report_of
 from analysis.report.html.page import page_html
 from analysis.report.part import PartInput

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.ratings.breakdowns import Breakdown, cells, families
+from analysis.ratings.breakdowns import cells, families
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import from_rows
 from analysis.statistics.estimators.mean_score import MeanScore
 from analysis.statistics.intervals import clustered

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from analysis.ratings.breakdowns import Breakdown
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.table import from_csv, from_rows, rated, table_hash, to_csv, to_rows
 from analysis.report import build
 from analysis.report.build import report_of

@@ -10,8 +10,9 @@ import numpy as np
 
 from analysis.formatting import enumerated
 from analysis.name_spans import condition_span, family_prefix, family_span
-from analysis.ratings.breakdowns import Breakdown, Family, families
+from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import family_title
+from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Figure, Table, together
 from analysis.report.emphasis import LEGEND, UNRANKED, with_best
 from analysis.report.part import Part, PartInput

@@ -11,7 +11,8 @@ import numpy as np
 
 from analysis.formatting import listed
 from analysis.name_spans import family_prefix, family_span
-from analysis.ratings.breakdowns import Breakdown, families
+from analysis.ratings.breakdowns import families
+from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Table
 from analysis.report.part import Part, PartInput
 from analysis.report.parts.models import (

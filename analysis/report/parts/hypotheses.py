@@ -13,9 +13,9 @@ from analysis.statistics.comparisons.declared_hypotheses import (
     HypothesisTest,
     Verdict,
     decide_hypotheses,
-    hypothesis_from,
     named,
 )
+from analysis.statistics.comparisons.hypothesis_sentences import hypothesis_from
 
 SHOWN = {True: "shown", False: "not shown", None: "no test"}
 NOTE = (

@@ -11,8 +11,9 @@ import numpy as np
 from analysis.arrays import Bools
 from analysis.formatting import enumerated, listed
 from analysis.name_spans import condition_span, family_prefix, family_span
-from analysis.ratings.breakdowns import Breakdown, families
+from analysis.ratings.breakdowns import families
 from analysis.ratings.estimands import estimand_of, family_title
+from analysis.ratings.grouping import Breakdown
 from analysis.report.content import Column, Content, Figure, Table
 from analysis.report.part import Part, PartInput
 from analysis.statistics.comparisons.simultaneous import ranking_draws

@@ -10,8 +10,9 @@ import pandas as pd
 
 from analysis.formatting import counted, enumerated, words_of
 from analysis.name_spans import condition_span
-from analysis.ratings.breakdowns import Breakdown, Family, families
+from analysis.ratings.breakdowns import Family, families
 from analysis.ratings.estimands import estimand_of
+from analysis.ratings.grouping import Breakdown
 from analysis.ratings.metric_scores import newest_scores, reasons
 from analysis.report.content import (
     Column,

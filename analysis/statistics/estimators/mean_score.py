@@ -11,7 +11,6 @@ import pandas as pd
 
 from analysis.arrays import Codes, Floats
 from analysis.ratings.breakdowns import (
-    Breakdown,
     Cell,
     Family,
     cells,
@@ -20,6 +19,7 @@ from analysis.ratings.breakdowns import (
     labelled_families,
     labels_in_order,
 )
+from analysis.ratings.grouping import Breakdown
 from analysis.statistics.clustered_variance import (
     ALL_EQUAL,
     Bounds,
