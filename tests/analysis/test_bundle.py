@@ -1,9 +1,9 @@
 """The bundle of a report: every file, the same bytes again, LaTeX and Markdown that hold."""
 
 import csv
-import errno
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +22,7 @@ from analysis.report.writers.markdown import table_markdown
 from analysis.report.writers.methods_text import methods_in_full, methods_text
 from analysis.report.writers.paper_tables import Named, paper_tables
 from analysis.statistics.options import Options
+from listening.common import whole_files
 from tests.analysis.drawn import CHINESE, EVERY, LONG
 from tests.analysis.reference import rows_of
 
@@ -157,15 +158,15 @@ def test_a_full_disk_keeps_the_old_file_and_leaves_no_part_of_a_new_one(
 ):
     methods = tmp_path / "methods.txt"
     methods.write_text("old")
-    real = Path.write_bytes
+    real = os.open
 
-    def full(path: Path, content: bytes) -> int:
+    def full(path: Path, flags: int, mode: int) -> int:
         if "methods.txt" not in path.name:
-            return real(path, content)
-        real(path, content[:9])
-        raise OSError(errno.ENOSPC, "No space left on device")
+            return real(path, flags, mode)
+        os.close(real(path, flags, mode))
+        return real("/dev/full", os.O_WRONLY)
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(whole_files.os, "open", full)
     with pytest.raises(OSError, match="No space"):
         bundle(report, table, None, tmp_path, Wanted(figures=False))
     assert methods.read_text() == "old"

@@ -38,7 +38,7 @@ WANTED = {  # every route of a study or a project, and the right that it takes
         *("study", "log", "log-csv", "results", "results-state", "results-file", "metrics"),
         *("metrics-state", "metrics-metric", "planning", "so-far", "so-far-box", "study-preview"),
         *("study-preview-clip", "study-preview-sound", "project", "results-clips"),
-        *("report-card", "report-card-file", "raters", "rater", "pilot", "versions"),
+        *("report-card", "report-card-file", "raters", "rater", "pilot", "versions", "design"),
         *("study-messages", "study-messages-do", "rater-rules", "draft", "draft-questions"),
         *("draft-raters", "draft-review", "draft-state", "draft-files", "draft-clip"),
         *("draft-preview", "draft-preview-clip", "draft-preview-sound", "draft-precision"),
