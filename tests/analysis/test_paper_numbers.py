@@ -256,7 +256,7 @@ def texts_are_counted(study: Case) -> None:
     counts = {
         *(every.given, len(every.kept), every.left_out, every.traps, every.finished),
         *(every.raters, every.items, every.conditions, every.clips),
-        *(every.ratings_per_stimulus, every.ratings_per_rater),
+        *(every.ratings_per_clip, every.ratings_per_rater),
     }
     low, high = scale_of(study.method)
     allowed = {float(each) for each in counts} | {95.0, 0.05, 0.5, low, high}
