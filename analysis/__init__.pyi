@@ -1,8 +1,8 @@
 """The public names of the library; `__init__.py` loads each when it is first used."""
 
-from .ratings.breakdowns import Breakdown as Breakdown
 from .ratings.breakdowns import cells as cells
 from .ratings.breakdowns import families as families
+from .ratings.grouping import Breakdown as Breakdown
 from .ratings.metric_scores import scores_from_file as scores_from_file
 from .ratings.table import RatingsError as RatingsError
 from .ratings.table import RatingsWarning as RatingsWarning
