@@ -64,6 +64,11 @@ def interval_text(low: float, high: float, ends: Ends = None, decimals: int = 3)
     return f"[{PAST_LOW * below}{left}, {right}{PAST_HIGH * above}]"
 
 
+def all_of(count: int) -> str:
+    """Return “both”, or “all 3”: the words before so many systems."""
+    return "both" if count == 2 else f"all {count}"
+
+
 def ci_words(
     low: float | None,
     high: float | None,

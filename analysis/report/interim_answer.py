@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from analysis.citations import cite
-from analysis.formatting import ci_words, counted, enumerated, number
+from analysis.formatting import all_of, ci_words, counted, enumerated, number
 from analysis.name_spans import condition_span, family_span, resolve
 from analysis.ratings.estimands import estimand_of
 from analysis.report.content import Column, Content, Figure, Headline, Table, content_from
@@ -245,17 +245,13 @@ def _leader(row: InterimRow, systems: Sequence[str]) -> str:
         mean["low"], mean["high"], row["level"], estimand.ends, decimals, "sequential CI"
     )
     value = f"{estimand.name} {number(mean['value'], False, decimals)}{interval}"
-    highest = "is ranked first" if estimand.lowest_is_best else "scores highest"
-    higher = "better" if estimand.lowest_is_best else "higher"
-    lead = f"{condition_span(best)} {highest} of the {len(systems)} systems ({value})"
+    lead = f"{condition_span(best)} {estimand.leads()} of the {len(systems)} systems ({value})"
     if not beaten:
-        return f"{lead}, but not significantly {higher} than any other yet."
+        return f"{lead}, but not significantly {estimand.higher} than any other yet."
     than = f"{beaten} of the {others} others"
     if beaten == others:
-        than = (
-            "the other" if others == 1 else f"{'both' if others == 2 else f'all {others}'} others"
-        )
-    return f"{lead} and significantly {higher} than {than}."
+        than = "the other" if others == 1 else f"{all_of(others)} others"
+    return f"{lead} and significantly {estimand.higher} than {than}."
 
 
 def _against(row: InterimRow, systems: Sequence[str]) -> str:
@@ -268,21 +264,17 @@ def _against(row: InterimRow, systems: Sequence[str]) -> str:
     above = sum(name in systems for name in won)
     value = number(mean["value"], False, estimand.decimals)
     shown, of = f"{condition_span(reference)}, the reference ({value})", len(systems)
-    low, high = ("worse", "better") if estimand.lowest_is_best else ("lower", "higher")
-    counts = {high: above, low: below}
+    counts = {estimand.higher: above, estimand.lower: below}
     parts = [f"{count} significantly {how}" for how, count in counts.items() if count]
     if not parts:
         return f"None is significantly different from {shown} yet."
     if len(parts) > 1:
         return f"Relative to {shown}, {' and '.join(parts)} (of {counted(of, 'system')})."
     how, count = next((how, count) for how, count in counts.items() if count)
-    scores = "score" if count > 1 else "scores"
-    if estimand.lowest_is_best:
-        scores = "are ranked" if count > 1 else "is ranked"
     which = f"{count} of the {of} systems" if of > 1 else "It"
     if count == of > 1:
-        which = "Both systems" if of == 2 else f"All {of} systems"
-    return f"{which} {scores} significantly {how} than {shown}."
+        which = f"{all_of(of).capitalize()} systems"
+    return f"{which} {estimand.verb(count)} significantly {how} than {shown}."
 
 
 def _among(row: InterimRow, systems: Sequence[str], one: str) -> list[InterimPair]:

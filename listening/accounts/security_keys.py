@@ -15,17 +15,18 @@ from allauth.mfa.webauthn import forms as allauth_forms
 from django import forms
 from django.core.exceptions import ValidationError
 
+from listening.common.input_limits import CREDENTIAL_CHARACTERS
 from listening.common.plain_json import JsonError, is_storable, read_json
-
-MOST_CHARACTERS = 20_000  # an attestation with its certificates takes about 5,000
 
 
 class CredentialField(forms.JSONField):
     """The answer of a security key: a JSON object of bounded size, depth and numbers."""
 
+    widget = forms.HiddenInput
+
     def to_python(self, value: Any) -> Any:
         try:
-            credential = read_json(value or "null", most=MOST_CHARACTERS)
+            credential = read_json(value or "null", most=CREDENTIAL_CHARACTERS)
         except JsonError as error:
             raise _incorrect() from error
         if not isinstance(credential, dict) or not is_storable(credential):
@@ -36,9 +37,6 @@ class CredentialField(forms.JSONField):
         ):
             raise _incorrect()
         return credential
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return True
 
 
 def _incorrect() -> ValidationError:
@@ -55,12 +53,8 @@ def _refused_if_malformed() -> Iterator[None]:
         raise _incorrect() from error
 
 
-def _credential_field() -> CredentialField:
-    return CredentialField(widget=forms.HiddenInput)
-
-
 class AddKey(allauth_forms.AddWebAuthnForm):  # type: ignore[misc]  # allauth is untyped
-    credential = _credential_field()
+    credential = CredentialField()
 
     def clean(self) -> dict[str, Any]:
         with _refused_if_malformed():
@@ -68,8 +62,10 @@ class AddKey(allauth_forms.AddWebAuthnForm):  # type: ignore[misc]  # allauth is
         return cleaned
 
 
-class _UseKey:
+class _UseKey(forms.Form):
     """Mixin of the forms that ask for a key which was added before."""
+
+    credential = CredentialField()
 
     def clean_credential(self) -> Authenticator:
         with _refused_if_malformed():
@@ -77,12 +73,12 @@ class _UseKey:
 
 
 class SecondFactorKey(_UseKey, allauth_forms.AuthenticateWebAuthnForm):  # type: ignore[misc]
-    credential = _credential_field()
+    """The second factor of a login."""
 
 
 class PasskeyLogin(_UseKey, allauth_forms.LoginWebAuthnForm):  # type: ignore[misc]
-    credential = _credential_field()
+    """A login without a password."""
 
 
 class ConfirmByKey(_UseKey, allauth_forms.ReauthenticateWebAuthnForm):  # type: ignore[misc]
-    credential = _credential_field()
+    """The proof of identity before an account changes."""

@@ -50,6 +50,7 @@ JSON_DEPTH = 100
 JSON_BRACKETS = 1_000_000  # lists and objects in one text
 RATER_JSON_BYTES = 512 * KB
 PAGE_JSON_BYTES = 4 * MB  # of researchers' pages
+CREDENTIAL_CHARACTERS = 20_000  # of a security key; one with certificates takes 5,000
 
 # --- Audio ----------------------------------------------------------------------------------------
 

@@ -80,6 +80,26 @@ class Estimand:
         """Whether values are written with a sign: around a neutral 0."""
         return self.neutral == 0
 
+    @property
+    def higher(self) -> str:
+        """What a better system scores, or where it is ranked: higher, or better."""
+        return "better" if self.lowest_is_best else "higher"
+
+    @property
+    def lower(self) -> str:
+        """What a worse system scores, or where it is ranked: lower, or worse."""
+        return "worse" if self.lowest_is_best else "lower"
+
+    def verb(self, systems: int = 1) -> str:
+        """What so many systems do before `higher` or `lower`: score, or are ranked."""
+        if self.lowest_is_best:
+            return "is ranked" if systems == 1 else "are ranked"
+        return "scores" if systems == 1 else "score"
+
+    def leads(self, systems: int = 1) -> str:
+        """What the best one or several do: score highest, or are ranked first."""
+        return f"{self.verb(systems)} {'first' if self.lowest_is_best else 'highest'}"
+
     def centred(self, score: Any) -> Any:
         """Score(s) around 0 as the one that favours neither side."""
         return score - (self.neutral or 0.0)

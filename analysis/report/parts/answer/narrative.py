@@ -11,6 +11,7 @@ import numpy as np
 
 from analysis.citations import cite
 from analysis.formatting import (
+    all_of,
     ci_words,
     counted,
     enumerated,
@@ -108,7 +109,7 @@ def _order(s: Ranking, others: Sequence[str]) -> str:
     else:
         sentence = f"{_valued(s, best, s.name)} is {first(s)}, and {SAME} from "
         sentence += f"{listed([_valued(s, name) for name in near])}, which are not all alike; "
-    every = "both" if len(top) == 2 else f"all {len(top)}"
+    every = all_of(len(top))
     if not clear:
         sentence += f"{condition_span(best)} is {over(s)} {_listed(far)}"
         return f"{sentence}, but {_listed(near)} {_are(near)} not {over(s)} all of these {how}."
@@ -162,7 +163,7 @@ def _against(s: Ranking, others: Sequence[str], reference: Reference) -> str:
         parts.append(f"{some} {are} {SAME} from it, which does not show that they are equal")
     if worse:
         names = [gap.condition for gap in worse]
-        every = "both" if len(names) == 2 else f"all {len(names)}"
+        every = all_of(len(names))
         all_ = every if len(names) == len(others) > 1 else _listed(names)
         nearest = f", nearest {_with_gap(s, worse[0])}" if len(worse) > 1 else ""
         if len(worse) == 1:
@@ -685,28 +686,27 @@ def _orders(s: Ranking, systems: Sequence[str]) -> list[list[str]]:
     if len(systems) == 2:
         values = f"({s.name} {_value(s, best)} and {_value(s, far[0])})"
         other = condition_span(far[0])
-        return [[f"{condition_span(best)} {_scores(s, 1)} {_higher(s)} than {other} {values}."]]
-    lead = f"{condition_span(best)} {highest(s)} of the {len(systems)} systems"
-    lead = f"{lead} ({s.name} {_value_with_interval(s, best)})"
+        return [[f"{condition_span(best)} {s.what.verb()} {_higher(s)} than {other} {values}."]]
+    lead = _lead(s, systems)
     if not near:
-        return [[f"{lead}.", f"It {_scores(s, 1)} {_higher(s)} than {_all(len(rest))} others."]]
+        return [[f"{lead}.", f"It {s.what.verb()} {_higher(s)} than {all_of(len(rest))} others."]]
     top = [best, *near]
     alike = not any(s.differ(a, b) for a, b in combinations(top, 2))
     if alike and all(s.differ(other, name) for other in top for name in far):
         others = f"the other {len(far)}" if len(far) > 1 else condition_span(far[0])
-        after = f"Each {_scores(s, 1)} {_higher(s)} than {others}."
-        named = f"{enumerated(map(condition_span, top))} {highest(s, len(top))}"
+        after = f"Each {s.what.verb()} {_higher(s)} than {others}."
+        named = f"{enumerated(map(condition_span, top))} {s.what.leads(len(top))}"
         values = enumerated(_value(s, name) for name in top)
         alike_words = f"and are {SAME}."
         span = f"{s.name} {_value(s, top[-1])} to {_value(s, best)}"
         return [
             *[[f"{named} ({s.name} {values}) {alike_words}", after]] * (len(top) <= MOST_NAMED),
-            [f"{len(top)} systems {highest(s, len(top))} ({span}) {alike_words}", after],
+            [f"{len(top)} systems {s.what.leads(len(top))} ({span}) {alike_words}", after],
         ]
     rest_of = condition_span(far[0]) if len(far) == 1 else f"{len(far)} of the others"
     apart = condition_span(near[0]) if len(near) == 1 else f"the other {len(near)}"
     return [
-        [f"{lead}.", f"It {_scores(s, 1)} {_higher(s)} than {rest_of}, but not than {apart}."],
+        [f"{lead}.", f"It {s.what.verb()} {_higher(s)} than {rest_of}, but not than {apart}."],
     ]
 
 
@@ -716,9 +716,7 @@ def _undivided(s: Ranking, systems: Sequence[str]) -> list[list[str]]:
         names = f"{condition_span(best)} and {condition_span(last)}"
         return [[f"{names} are {SAME} ({s.name} {_value(s, best)} and {_value(s, last)})."]]
     if any(s.differ(a, b) for a, b in combinations(systems, 2)):
-        lead = f"{condition_span(best)} {highest(s)} of the {len(systems)} systems"
-        lead = f"{lead} ({s.name} {_value_with_interval(s, best)})"
-        return [[f"{lead}, but not {_higher(s)} than any other."]]
+        return [[f"{_lead(s, systems)}, but not {_higher(s)} than any other."]]
     span = f"{s.name} {_value(s, best)} to {_value(s, last)}"
     return [
         [f"None of the {len(systems)} systems is significantly different from another ({span})."]
@@ -733,7 +731,7 @@ def _only_system(s: Ranking, name: str) -> str:
     if not gap.claimed:
         return f"{_valued(s, name, s.name)} is {SAME} from the reference, {other}."
     how = _higher(s) if _is_better(s, gap) else _lower(s)
-    return f"{_valued(s, name, s.name)} {_scores(s, 1)} {how} than the reference, {other}."
+    return f"{_valued(s, name, s.name)} {s.what.verb()} {how} than the reference, {other}."
 
 
 def _to_reference(s: Ranking, systems: Sequence[str]) -> list[str]:
@@ -757,35 +755,29 @@ def _to_reference(s: Ranking, systems: Sequence[str]) -> list[str]:
     if words == SAME:
         which = "Neither system is" if count == 2 else f"None of the {count} systems is"
         return [f"{which} significantly different from {name}."]
-    return [f"{_all(count).capitalize()} systems {_scores(s, count)} {words} than {name}."]
+    return [f"{all_of(count).capitalize()} systems {s.what.verb(count)} {words} than {name}."]
 
 
 def _verb(s: Ranking, words: str, count: int) -> str:
     """What so many systems do relative to the reference."""
     if words == SAME:
         return f"{'is' if count == 1 else 'are'} {SAME}"
-    return f"{_scores(s, count)} {words}"
+    return f"{s.what.verb(count)} {words}"
 
 
-def highest(s: Ranking, count: int = 1) -> str:
-    """What the best one or several do, by ratings or ranks."""
-    if s.low_is_best:
-        return f"{'is' if count == 1 else 'are'} ranked first"
-    return f"{'scores' if count == 1 else 'score'} highest"
-
-
-def _scores(s: Ranking, count: int) -> str:
-    if s.low_is_best:
-        return "is ranked" if count == 1 else "are ranked"
-    return "scores" if count == 1 else "score"
+def _lead(s: Ranking, systems: Sequence[str]) -> str:
+    """The best of several systems with its estimate, as the beginning of a sentence."""
+    best = systems[0]
+    value = f"({s.name} {_value_with_interval(s, best)})"
+    return f"{condition_span(best)} {s.what.leads()} of the {len(systems)} systems {value}"
 
 
 def _higher(s: Ranking) -> str:
-    return "significantly better" if s.low_is_best else "significantly higher"
+    return f"significantly {s.what.higher}"
 
 
 def _lower(s: Ranking) -> str:
-    return "significantly worse" if s.low_is_best else "significantly lower"
+    return f"significantly {s.what.lower}"
 
 
 def _value_with_interval(s: Ranking, name: str) -> str:
@@ -846,7 +838,3 @@ def _by_condition(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[s
     for row in rows:
         groups.setdefault(row["condition"], []).append(row)
     return groups
-
-
-def _all(count: int) -> str:
-    return "both" if count == 2 else f"all {count}"
