@@ -271,8 +271,12 @@ def _against(row: InterimRow, systems: Sequence[str]) -> str:
     if len(parts) > 1:
         return f"Relative to {shown}, {' and '.join(parts)} (of {counted(of, 'system')})."
     how, count = next((how, count) for how, count in counts.items() if count)
-    which = f"{count} of the {of} systems" if of > 1 else "It"
-    if count == of > 1:
+    which = f"{count} of the {of} systems"
+    if of == 1:
+        (own,) = (mean for mean in row["means"] if mean["condition"] == systems[0])
+        value = number(own["value"], False, estimand.decimals)
+        which = f"{condition_span(systems[0])} ({estimand.name} {value})"
+    elif count == of:
         which = f"{all_of(of).capitalize()} systems"
     return f"{which} {estimand.verb(count)} significantly {how} than {shown}."
 

@@ -196,6 +196,15 @@ TRIPLE = [("a", "human", -0.5), ("b", "human", -1.5), ("a", "b", 1.0)]
         ),
         (
             row(
+                [pair("a", "human", -0.5, True)],
+                values=(("a", 4.0), ("human", 4.5)),
+                reference="human",
+            ),
+            "Interim (9 raters): Ava (MOS 4.00) scores significantly lower than Human, the "
+            "reference (4.50).",
+        ),
+        (
+            row(
                 [pair("a", "b", 0.8, True), pair("a", "c", 0.4, False)],
                 kind="pairs",
                 estimand="ab",
