@@ -288,6 +288,39 @@ def test_a_sound_that_is_held_back_says_so_and_starts_with_the_next_tap(
     expect(page.get_by_text("No sound comes out")).to_be_hidden()
 
 
+SLOW = """(() => {
+    const resume = window.AudioContext.prototype.resume;
+    window.AudioContext = class extends window.AudioContext {
+        constructor(options) { super(options); this.suspend(); }
+        async resume() {
+            await new Promise((done) => { window.openDevice = done; });
+            return resume.call(this);
+        }
+    };
+})();"""
+
+
+def test_a_sound_device_that_opens_late_plays_the_clip_that_was_pressed(
+    serve: Serve, new_page: NewPage
+) -> None:
+    """A busy machine or a Bluetooth headset: the page said so, and stayed silent for good."""
+    page = new_page()
+    page.add_init_script(SLOW)
+    server = serve(mushra_story(0.6, PAIR))
+    enter(page, server)
+    clip(page, "Reference").click()
+    expect(page.get_by_text("No sound comes out")).to_be_visible()
+    page.evaluate("() => window.openDevice()")
+    expect(page.locator(".deck")).to_have_attribute("data-state", "playing")
+    expect(page.get_by_text("No sound comes out")).to_be_hidden()
+    expect(clip(page, "Reference")).to_have_class(re.compile(r"\bheard\b"))
+    hear_all(page, ["Clip A"])
+    slider(page, "A").fill("64")
+    go_on(page)
+    wait_stored(page, server, 1)
+    assert server.house.stored["t0"]["playback"]["blocked"] == 0
+
+
 def test_what_was_heard_and_scored_survives_a_reload(serve: Serve, new_page: NewPage) -> None:
     page = new_page()
     server = serve(mushra_story(0.6, PAIR))

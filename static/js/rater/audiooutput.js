@@ -6,7 +6,7 @@ export const LONGEST_DECODED_S = 600;
 /** So few bytes cannot hold more than that, however they are packed. */
 const SURELY_SHORT_BYTES = 1_000_000;
 
-const WAKING_MS = 1200;
+const WAKING_MS = 3_000; // Bluetooth headphones take up to two seconds to open
 
 /** @typedef {import("./clips.js").Clip} Clip */
 

@@ -77,6 +77,8 @@ export class Deck extends EventTarget {
     this.preparing = null;
     this.wanted = false; // play was asked for before all was there
     this.blocked = false;
+    /** What was pressed while the sound device took too long to open. @type {Track | null} */
+    this.late = null;
     this.decodeErrors = 0;
     this.broken = false;
     this.closed = false;
@@ -167,7 +169,8 @@ export class Deck extends EventTarget {
     mixer.select(this.selected);
     if (this.wishedLoop) mixer.setLoop(this.wishedLoop);
     this.mixer = mixer;
-    sound.addEventListener("statechange", () => this.slept(sound), { signal: this.stop.signal });
+    sound.addEventListener("statechange", () => this.stateChanged(sound), { signal: this.stop.signal });
+    this.stateChanged(sound);
     if (this.wanted) await this.start(mixer);
   }
 
@@ -204,7 +207,10 @@ export class Deck extends EventTarget {
     const sound = output(true);
     const running = sound ? awake(sound) : Promise.resolve(false);
     this.prepare();
-    if (!(await running)) return this.held();
+    if (!(await running)) {
+      this.late = this.tracks[this.selected];
+      return this.held();
+    }
     if (this.mixer && this.wanted) await this.start(this.mixer);
   }
 
@@ -212,6 +218,7 @@ export class Deck extends EventTarget {
   async start(mixer) {
     this.wanted = false;
     this.blocked = false;
+    this.late = null;
     if (!mixer.playing) this.tracks[this.selected].plays += 1;
     try {
       await mixer.play();
@@ -230,13 +237,22 @@ export class Deck extends EventTarget {
     this.changed();
   }
 
-  /** @param {AudioContext} sound */
-  slept(sound) {
-    if (sound.state !== "running" && this.playing) this.held();
+  /**
+   * Sound that falls asleep is held back; a device that opened late plays what was asked of it.
+   * @param {AudioContext} sound
+   */
+  stateChanged(sound) {
+    if (sound.state !== "running") {
+      if (this.playing) this.held();
+    } else if (this.late && this.mixer) {
+      this.late.facts.blocked -= 1; // it was slow, and nothing held it back
+      this.start(this.mixer);
+    }
   }
 
   pause() {
     this.wanted = false;
+    this.late = null;
     this.mixer?.pause();
     this.take();
     this.changed();
